@@ -1,0 +1,40 @@
+"""trueup: every LLM reply is untrusted; make it true, or say exactly why not.
+
+The public names are imported when first used, so that `import trueup` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+    from trueup.verdict.facts import Finding, Fix
+    from trueup.verdict.reply import Reply, ToolCall
+    from trueup.verdict.verdict import Rejected, Verdict
+
+__all__ = ["Contract", "Finding", "Fix", "Rejected", "Reply", "ToolCall", "Verdict", "__version__"]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Contract": "trueup.contract.contract",
+    "Finding": "trueup.verdict.facts",
+    "Fix": "trueup.verdict.facts",
+    "Rejected": "trueup.verdict.verdict",
+    "Reply": "trueup.verdict.reply",
+    "ToolCall": "trueup.verdict.reply",
+    "Verdict": "trueup.verdict.verdict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'trueup' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

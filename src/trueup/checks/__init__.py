@@ -1,0 +1,1 @@
+"""Small pure checks: a reply or a value and what the contract asks of it in, findings out."""

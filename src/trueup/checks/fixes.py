@@ -1,0 +1,49 @@
+"""What the fixes themselves give cause to say: grades that are not accepted, values that JSON cannot hold.
+
+Fixes enter; findings leave. A fix that is accepted and harmless yields nothing.
+"""
+
+from collections.abc import Iterator
+
+from trueup.verdict.catalogue import FIXES, GRADE, GRADES, SPOKEN_FOR
+from trueup.verdict.facts import Finding, Fix, finding
+
+_SAID_OF = {
+    "S032": ("P003", "Key given twice; the last value was kept", "Give each key once."),
+    "S033": ("P004", "{before} is not a JSON number", "Use a finite number, or null if the schema allows it."),
+    "S034": ("P005", "Number {before} is too large to hold", "Use a smaller number, or a string."),
+    "S035": ("P006", "Text holds half of a surrogate pair", "Write the character itself, or a full \\uXXXX\\uXXXX pair."),
+    "S039": ("P007", "Bytes {before} are not UTF-8", "Send the reply as UTF-8."),
+}
+SPEAKING = frozenset(_SAID_OF)
+_HINTS = {
+    "S027": "Write the value in full; do not elide with '...'.",
+    "S028": "The reply was cut off: give a shorter reply or raise the output limit.",
+    "S029": "The reply was cut off: give a shorter reply or raise the output limit.",
+    "S030": "The reply was cut off: give a shorter reply or raise the output limit.",
+    "W013": "Give the answer after the reasoning, not inside it.",
+}
+
+
+def remarks(fixes: tuple[Fix, ...], accept: str) -> Iterator[Finding]:
+    """Findings that follow from the fixes of a reply under a contract's `accept`."""
+    allowed = GRADES[accept]
+    for fix in fixes:
+        said = _SAID_OF.get(fix.code)
+        if said is not None:
+            code, message, hint = said
+            yield finding(code, fix.path, message.replace("{before}", fix.before[:40]), fix.span, {"fix": fix.code}, hint)
+        if fix.code not in SPOKEN_FOR and GRADES[fix.grade] > allowed:
+            yield _refused(fix, accept)
+
+
+def _refused(fix: Fix, accept: str) -> Finding:
+    title = FIXES[fix.code].title
+    return finding(
+        "G001",
+        fix.path,
+        f"{title[:-1]} ({fix.code}, {GRADE[fix.code]}); the contract accepts {accept}",
+        fix.span,
+        {"fix": fix.code, "grade": GRADE[fix.code], "accept": accept},
+        _HINTS.get(fix.code, ""),
+    )

@@ -1,0 +1,5 @@
+"""`python -m trueup.cli` is `trueup`."""
+
+from trueup.cli.main import main
+
+main()

@@ -1,0 +1,232 @@
+"""Places in a text: offsets enter; line and column, a windowed line, carets or a small diff leave.
+
+Everything is measured in terminal cells and cut to a width, however long the line. All text is made safe here.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from trueup.cli.terminal import safe_line
+
+Piece = tuple[str, str]  # text, role
+SAME, GONE, NEW, MARK, CUT = "same", "gone", "new", "mark", "cut"
+ROWS = 3  # of the screen that one line of a diff may take
+
+
+class Place(NamedTuple):
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}"
+
+
+class Source:
+    """A text that knows where its lines begin."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0]
+        at = text.find("\n")
+        while at >= 0:
+            self._starts.append(at + 1)
+            at = text.find("\n", at + 1)
+
+    def place(self, at: int) -> Place:
+        r"""Line and column, both from 1.
+
+        >>> str(Source("one\ntwo").place(5))
+        '2:2'
+        """
+        line = bisect_right(self._starts, max(0, min(at, len(self.text))))
+        return Place(line, at - self._starts[line - 1] + 1)
+
+    def bounds(self, line: int) -> tuple[int, int]:
+        """Where a line starts and ends, its line break left out."""
+        start = self._starts[line - 1]
+        end = self._starts[line] - 1 if line < len(self._starts) else len(self.text)
+        if end > start and self.text[end - 1] == "\r":
+            end -= 1
+        return start, end
+
+
+class Change(NamedTuple):
+    """One stretch of the text and what stands there now."""
+
+    start: int
+    end: int
+    after: str
+
+
+class Row(NamedTuple):
+    """One line of a diff: its number in the text (0: none), its sign, its pieces."""
+
+    number: int
+    sign: str
+    pieces: list[Piece]
+
+
+def underline(source: Source, start: int, end: int, width: int) -> tuple[list[Piece], int, int]:
+    """The line a span starts on, cut to the width, and the cells from which to which it is to be underlined."""
+    first, last = source.bounds(source.place(start).line)
+    start = min(start, last)
+    end = max(start, min(end, last))
+    text = source.text
+    window = fit([(text[first:start], SAME), (text[start:end], MARK), (text[end:last], SAME)], width)
+    roles = [role for _, role in window]
+    left = _width(window[: roles.index(MARK)])
+    right = _width(window[: len(roles) - roles[::-1].index(MARK)])
+    return window, left, max(left + 1, right)
+
+
+def fit(pieces: Sequence[Piece], width: int) -> list[Piece]:
+    """Pieces of one line, made safe and cut to a width; what did not change gives way first.
+
+    >>> fit([("a long beginning ", SAME), ("x", GONE), (" and a long end", SAME)], 14)
+    [('…', 'cut'), ('ning ', 'same'), ('x', 'gone'), (' and ', 'same'), ('…', 'cut')]
+    """
+    shown = [
+        (_flat(text, width, index == 0), role) for index, (text, role) in enumerate(pieces) if text or role == MARK
+    ]
+    if _width(shown) <= width:
+        return shown
+    for context in range(max(width, 4), 1, -1):
+        short = _shorten(shown, context)
+        if _width(short) <= width:
+            return short
+    return _crop(_shorten(shown, 2), width)
+
+
+def merge(changes: Iterable[Change]) -> list[Change]:
+    """Changes in the order of the text with none inside another: of two on the same span the later one is the outcome."""
+    out: list[Change] = []
+    for change in sorted(changes, key=lambda c: (c.start, c.end)):
+        if out and change.start < out[-1].end:
+            before = out[-1]
+            if (change.start, change.end) == (before.start, before.end) or change.end > before.end:
+                out[-1] = Change(before.start, max(before.end, change.end), change.after)
+            continue
+        out.append(change)
+    return out
+
+
+def diff(source: Source, changes: Sequence[Change], width: int, most: int = 4) -> list[Row]:
+    """The lines that the changes touch, as they were and as they are; long runs of lines are left out."""
+    first, last = source.place(changes[0].start).line, source.place(max(changes[-1].end - 1, changes[-1].start)).line
+    begin, end = source.bounds(first)[0], source.bounds(last)[1]
+    old: list[Piece] = []
+    new: list[Piece] = []
+    at = begin
+    for change in changes:
+        same = (source.text[at : change.start], SAME)
+        old += [same, (source.text[change.start : change.end], GONE)]
+        new += [same, (change.after, NEW)]
+        at = change.end
+    rest = (source.text[at : max(at, end)], SAME)
+    old_lines, new_lines = _split([*old, rest]), _split([*new, rest])
+    was = [Row(first + i, "-", pieces) for i, pieces in enumerate(old_lines)]
+    now = [Row(0, "+", pieces) for pieces in new_lines if any(text.strip() for text, _ in pieces)]
+    return [*_window(was, width, most), *_window(now, width, most)]
+
+
+def _window(rows: list[Row], width: int, most: int) -> list[Row]:
+    """At most so many lines, each cut to what fits on a few rows of the screen and broken there."""
+    if len(rows) > most:
+        middle = Row(0, rows[0].sign, [(f"… {len(rows) - most + 1} more lines", CUT)])
+        rows = [*rows[: most - 2], middle, rows[-1]]
+    out: list[Row] = []
+    for number, sign, pieces in rows:
+        head, *more = broken(fit(pieces, width * ROWS), width)
+        out += [Row(number, sign, head), *(Row(0, " ", part) for part in more)]
+    return out
+
+
+def broken(pieces: list[Piece], width: int) -> list[list[Piece]]:
+    """One line broken into rows of a width."""
+    rows: list[list[Piece]] = [[]]
+    room = width
+    for text, role in pieces:
+        while cell_len(text) > room:
+            head = _head(text, room)
+            if not head and room == width:  # a character wider than the screen
+                head = text[0]
+            rows[-1].append((head, role))
+            text = text[len(head) :]
+            rows.append([])
+            room = width
+        rows[-1].append((text, role))
+        room -= cell_len(text)
+    return rows
+
+
+def _split(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    lines: list[list[Piece]] = [[]]
+    for text, role in pieces:
+        head, *tail = text.replace("\r\n", "\n").split("\n")
+        lines[-1].append((head, role))
+        lines += [[(part, role)] for part in tail]
+    return lines
+
+
+def _flat(text: str, width: int, leading: bool) -> str:
+    """One piece made safe; of a very long one only both ends are looked at."""
+    if len(text) > 4 * width + 8:
+        text = f"{text[: 2 * width]}…{text[-2 * width :]}"
+    if leading:
+        body = text.lstrip("\t ")
+        return text[: len(text) - len(body)].replace("\t", "  ") + safe_line(body)
+    return safe_line(text)
+
+
+def _width(pieces: Iterable[Piece]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+def _shorten(pieces: list[Piece], context: int) -> list[Piece]:
+    out: list[Piece] = []
+    last = len(pieces) - 1
+    for index, (text, role) in enumerate(pieces):
+        if role == SAME and index == 0 and last > 0:
+            if cell_len(text) > context + 1:
+                out += [("…", CUT), (_tail(text, context), role)]
+                continue
+        elif role == SAME and index == last:
+            if cell_len(text) > context + 1:
+                out += [(_head(text, context), role), ("…", CUT)]
+                continue
+        elif cell_len(text) > 2 * context + 1:
+            out += [(_head(text, context), role), ("…", CUT), (_tail(text, context), role)]
+            continue
+        out.append((text, role))
+    return out
+
+
+def _head(text: str, cells: int) -> str:
+    at = 0
+    while at < len(text) and cell_len(text[at]) <= cells:
+        cells -= cell_len(text[at])
+        at += 1
+    return text[:at]
+
+
+def _tail(text: str, cells: int) -> str:
+    at = len(text)
+    used = 0
+    while at and used + cell_len(text[at - 1]) <= cells:
+        at -= 1
+        used += cell_len(text[at])
+    return text[at:]
+
+
+def _crop(pieces: list[Piece], width: int) -> list[Piece]:
+    out: list[Piece] = []
+    left = max(width - 1, 1)
+    for text, role in pieces:
+        if cell_len(text) > left:
+            return [*out, (_head(text, left), role), ("…", CUT)]
+        out.append((text, role))
+        left -= cell_len(text)
+    return out

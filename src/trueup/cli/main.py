@@ -1,0 +1,82 @@
+"""The `trueup` command: a table of commands, each loaded only when it is called.
+
+To add a command: one file `cli/<name>.py` with a click command of that name, one row in `COMMANDS`.
+Exit codes: 0 ok, 1 refused, 2 usage or configuration, 130 interrupted, 141 the reader of the pipe went away.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from trueup.cli.terminal import forgive_encoding, safe
+
+COMMANDS = {
+    "check": "Judge one reply: its value, what was changed, what is wrong.",
+    "explain": "Say what a code means, with examples.",
+}
+
+INTERRUPTED, PIPE_CLOSED = 130, 141
+
+
+class Commands(click.Group):
+    """A group that imports a command's file when the command is called, and never ends in a traceback of its own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"trueup.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from rapidfuzz import process
+
+            near = process.extractOne(args[0], list(COMMANDS), score_cutoff=50)
+            also = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"no command {args[0]!r}.{also}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        forgive_encoding()
+        extra["standalone_mode"] = False
+        code = _guarded(lambda: super(Commands, self).main(args, prog_name or "trueup", **extra))
+        sys.exit(code)
+
+
+def _guarded(run: Callable[[], Any]) -> int:
+    """Run, and turn every way to end into an exit code and at most one message."""
+    try:
+        result = run()
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        if context is not None and isinstance(error, click.UsageError):
+            click.echo(context.get_usage(), err=True)
+        click.echo(f"trueup: {safe(error.format_message())}", err=True)
+        return error.exit_code if isinstance(error, click.UsageError) else 2
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="trueup", prog_name="trueup", message="%(prog)s %(version)s")
+def main() -> None:
+    """Every LLM reply is untrusted. trueup makes it true, or says exactly why not."""

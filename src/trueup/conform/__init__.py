@@ -1,0 +1,1 @@
+"""Value and schema in; a value that fits, and a note of every change, out."""

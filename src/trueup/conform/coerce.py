@@ -1,0 +1,214 @@
+"""Coercion: a value and a schema in, a value that fits (or comes closer) and a note of every change out.
+
+A value that is valid already leaves as it came, but for a whole float where the schema says integer.
+The value is never written to, nothing is raised, and conforming twice is conforming once.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from trueup.conform.containers import walk_array, walk_object
+from trueup.conform.embedded import read_json
+from trueup.conform.nodes import Node, Plan
+from trueup.conform.run import Change, Run, Trail
+from trueup.conform.scalars import recast
+from trueup.conform.schema import Schema
+from trueup.conform.unions import choose, same
+from trueup.verdict.catalogue import PRICE
+
+Profile = Literal["off", "standard", "eager"]
+
+# Steps into a value. Python's stack bears three times as many; deeper values are judged as they are.
+MAX_STEPS = 250
+_MAX_PLANS = 8
+
+# These readings leave the type and are only worth it when the whole comes out valid.
+_MUST_FIT = frozenset({"C008", "C016", "C014"})
+
+
+class Note(NamedTuple):
+    """One coercion: its code, its place in the result, the value before and after."""
+
+    code: str
+    path: tuple[str | int, ...]
+    before: Any
+    after: Any
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How far coercion may go. `aliases` gives other names of a key or an enum value."""
+
+    profile: Profile = "standard"
+    aliases: dict[str, list[str]] = {}
+    enum_prefixes: tuple[str, ...] = ()
+    enum_delimiters: tuple[str, ...] = ()
+
+
+STANDARD = Options()
+
+
+def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[Any, list[Note]]:
+    """Bring a value to the types its schema asks for.
+
+    >>> from trueup.conform.schema import compile_schema
+    >>> schema = compile_schema({"properties": {"age": {"type": "integer"}}})
+    >>> conform({"age": "36"}, schema)
+    ({'age': 36}, [Note(code='C001', path=('age',), before='36', after=36)])
+    """
+    if options.profile == "off":
+        return value, []
+    kept = schema.plans.get(id(options))
+    root = kept[1] if kept is not None and kept[0] is options else _plan(schema, options)
+    if type(value) in root.fine:
+        return value, []
+    try:
+        change = walk(root, value, Run(value, walk, root.plan.eager), 0)
+    except RecursionError:  # the caller's own stack was nearly used up
+        return value, []
+    return (value, []) if change is None else (change.value, _notes(change.trail))
+
+
+def _plan(schema: Schema, options: Options) -> Node:
+    eager = options.profile == "eager"
+    plan = Plan(eager, options.aliases, options.enum_prefixes, options.enum_delimiters)
+    root = plan.node([schema.place])
+    if len(schema.plans) >= _MAX_PLANS:
+        schema.plans.clear()
+    # The options are kept beside their plan, so that their id stays theirs.
+    schema.plans[id(options)] = (options, root)
+    return root
+
+
+def _notes(trail: Trail) -> list[Note]:
+    """The notes of a trail in the order of the value, each with its path from the root."""
+    notes: list[Note] = []
+    stack: list[tuple[Any, tuple[str | int, ...]]] = [(step, ()) for step in reversed(trail)]
+    while stack:
+        step, path = stack.pop()
+        if len(step) == 3:
+            notes.append(Note(step[0], path, step[1], step[2]))
+        else:
+            below = (*path, step[0])
+            stack.extend((inner, below) for inner in reversed(step[1]))
+    return notes
+
+
+def walk(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+    """The change that brings a value to what a node asks for, or None."""
+    if not node.ready:
+        if node.compiling:
+            return None
+        node.compile()
+    kind = type(value)
+    if kind in node.fine or depth > MAX_STEPS:
+        return None
+    if node.arms:
+        arm = node.dispatch.get(kind)
+        return choose(node, value, run, depth + 1) if arm is None else walk(arm, value, run, depth + 1)
+    if node.chain:
+        return _walk_chain(node, value, run, depth + 1)
+    if kind not in node.ok:
+        return _recast(node, value, run, depth)
+    if kind is dict and not node.listed:
+        return walk_object(node, value, run, depth)
+    if kind is list and not node.listed:
+        return walk_array(node, value, run, depth)
+    return _enum(node, value, run, depth) if node.listed else None
+
+
+def _walk_chain(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+    """Several unions that all apply: one after the other."""
+    total: Change | None = None
+    for union in node.chain:
+        change = walk(union, value if total is None else total.value, run, depth)
+        if change is not None:
+            total = change if total is None else _joined(total, change)
+    return total
+
+
+def _joined(first: Change, then: Change) -> Change:
+    return Change(then.value, first.price + then.price, first.trail + then.trail)
+
+
+def _enum(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+    if type(value) is str:
+        if value in node.texts:
+            return None
+        found = node.table.match(value, run.eager) if node.table is not None else None
+        if found is not None:
+            after, code = found
+            return Change(after, PRICE[code], [(code, value, after)])
+    elif run.fits(node, value, value):
+        return None
+    return _recast(node, value, run, depth)
+
+
+def _recast(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+    """The cheapest way to another type that the node allows."""
+    kind = type(value)
+    ways: list[Change] = []
+    for after, code in recast(value, node.types, run.eager) if kind is not dict and kind is not list else ():
+        if (node.listed or code in _MUST_FIT) and not run.fits(node, after, value):
+            continue
+        ways.append(Change(after, PRICE[code], [(code, value, after)]))
+    if kind is list:
+        ways += _from_list(node, value, run, depth)
+    elif kind is str and (dict in node.ok or list in node.ok):
+        ways += _from_text(node, value, run, depth)
+    if not ways and list in node.ok and kind is not list and value is not None:
+        ways += _to_list(node, value, run, depth)
+    if len(ways) > 1:
+        ways = [way for way in ways if run.fits(node, way.value, value)]
+    if not ways:
+        return None
+    best = min(ways, key=lambda way: way.price)
+    rivals = [way for way in ways if way.price == best.price]
+    return best if all(same(best.value, rival.value) for rival in rivals) else None
+
+
+def _from_text(node: Node, text: str, run: Run, depth: int) -> list[Change]:
+    """A string that holds JSON as the object or array it spells."""
+    found = read_json(text)
+    if found is None:
+        return []
+    change = walk(node, found, run, depth + 1)
+    if change is None and type(found) not in node.ok:
+        return []
+    first = Change(found, PRICE["C005"], [("C005", text, found)])
+    return [first if change is None else _joined(first, change)]
+
+
+def _from_list(node: Node, value: list[Any], run: Run, depth: int) -> list[Change]:
+    """A list of one as its element, where no list is allowed."""
+    if len(value) != 1 or list in node.ok:
+        return []
+    element = value[0]
+    change = walk(node, element, run, depth + 1)
+    if change is None and not (type(element) is dict and dict in node.ok) and not run.fits(node, element, element):
+        return []
+    first = Change(element, PRICE["C007"], [("C007", value, element)])
+    return [first if change is None else _joined(first, change)]
+
+
+def _to_list(node: Node, value: Any, run: Run, depth: int) -> list[Change]:
+    """A single value as a list of one, where the list then is valid."""
+    if type(value) is str:
+        parts = node.items.table.split(value) if node.items is not None and node.items.table is not None else None
+        if parts is not None:
+            return [Change(parts, PRICE["C015"], [("C015", value, parts)])]
+        bare = value.strip()
+        if not bare or (bare[0] == "[" and bare[-1] == "]"):
+            return []
+    # A value that is being wrapped is not wrapped once more: a list of lists would never end.
+    if id(value) in run.wrapped:
+        return []
+    child = node.item_at(0)
+    run.wrapped.add(id(value))
+    change = walk(child, value, run, depth + 1) if child is not None else None
+    run.wrapped.discard(id(value))
+    item = value if change is None else change.value
+    if not run.fits(node, [item], value):
+        return []
+    first = Change([item], PRICE["C006"], [("C006", value, [value])])
+    return [first if change is None else Change([item], first.price + change.price, [*first.trail, (0, change.trail)])]

@@ -1,0 +1,115 @@
+"""Objects and arrays: their keys matched, their nulls left out, their members conformed.
+
+A node and a container enter; a change with a new container leaves, or None when nothing changes.
+The container that entered is never written to.
+"""
+
+from typing import Any
+
+from trueup.conform.nodes import NONE, Node
+from trueup.conform.run import Change, Run, Trail
+from trueup.verdict.catalogue import PRICE
+
+_KEY_PRICE = PRICE["C010"]
+_NULL_PRICE = PRICE["C009"]
+
+Edits = dict[str, Change | None]  # None: the member is left out
+
+
+def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Change | None:
+    """The object with its members conformed and its keys matched."""
+    props = node.props
+    edits: Edits = {}
+    unknown: list[str] = []
+    for key, item in value.items():
+        child = props.get(key)
+        if child is None:
+            child, claimed = node.child_of(key)
+            if not claimed:
+                unknown.append(key)
+            if child is None:
+                continue
+        if type(item) in child.fine:
+            continue
+        _edit(node, child, key, key, item, run, depth, edits)
+    renames = _renames(node, value, unknown) if unknown else {}
+    for key, name in renames.items():
+        edits.pop(key, None)
+        child = props.get(name)
+        if child is not None:
+            _edit(node, child, key, name, value[key], run, depth, edits)
+    return _rebuilt(value, edits, renames) if edits or renames else None
+
+
+def _edit(
+    node: Node, child: Node, key: str, name: str, item: Any, run: Run, depth: int, edits: Edits
+) -> None:
+    """Conform one member, and enter what became of it under the key it was found by."""
+    if item is None:
+        if not child.ready:
+            child.compile()
+        if NONE not in child.ok:
+            if name in node.props and name not in node.required:
+                edits[key] = None
+            return
+    change = run.walk(child, item, run, depth + 1)
+    if change is not None:
+        edits[key] = change
+
+
+def _renames(node: Node, value: dict[str, Any], unknown: list[str]) -> dict[str, str]:
+    """Found keys to the names they mean, when the object's keys are at fault at all."""
+    if not node.closed and not any(name not in value for name in node.required):
+        return {}
+    wanted: dict[str, list[str]] = {}
+    for key in unknown:
+        name = node.names.match(key)
+        if name is not None and name not in value:
+            wanted.setdefault(name, []).append(key)
+    return {keys[0]: name for name, keys in wanted.items() if len(keys) == 1}
+
+
+def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Change:
+    result: dict[str, Any] = {}
+    trail: Trail = []
+    price = 0
+    for key, item in value.items():
+        name = key
+        if key in renames:
+            name = renames[key]
+            trail.append((name, [("C010", key, name)]))
+            price += _KEY_PRICE
+        if key not in edits:
+            result[name] = item
+            continue
+        change = edits[key]
+        if change is None:
+            trail.append((name, [("C009", None, None)]))
+            price += _NULL_PRICE
+        else:
+            result[name] = change.value
+            trail.append((name, change.trail))
+            price += change.price
+    return Change(result, price, trail)
+
+
+def walk_array(node: Node, value: list[Any], run: Run, depth: int) -> Change | None:
+    """The array with its items conformed; none is ever dropped or moved."""
+    items = node.items
+    if not node.prefix and items is not None and items.fine.issuperset(map(type, value)):
+        return None
+    result: list[Any] | None = None
+    trail: Trail = []
+    price = 0
+    for index, item in enumerate(value):
+        child = node.item_at(index)
+        if child is None or type(item) in child.fine:
+            continue
+        change = run.walk(child, item, run, depth + 1)
+        if change is not None:
+            if result is None:
+                result = value.copy()
+            result[index] = change.value
+            trail.append((index, change.trail))
+            price += change.price
+    return None if result is None else Change(result, price, trail)

@@ -1,0 +1,252 @@
+"""A JSON Schema as a map of places: every subschema has one address, one base URI, one judge.
+
+A checked schema enters; places, resolved references and validators of single places leave.
+Nothing is ever fetched: a reference that leaves the document leads nowhere.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote, unquote, urldefrag, urljoin
+
+import jsonschema_rs
+
+Json = Any
+JsonSchema = dict[str, Any] | bool
+
+# A base that relative references can be joined to; it is never looked up.
+HOME = "https://trueup.invalid/schema.json"
+
+# A schema that asks for more judges than this is hostile; the places beyond fit nothing.
+MAX_JUDGES = 4096
+
+_POINTER_SAFE = "/~!$&'()*+,;=:@"
+
+# Keywords whose values are data, not schemas.
+_DATA = frozenset({"enum", "const", "default", "examples", "example"})
+
+
+def _step(part: str | int) -> str:
+    return "/" + str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+class Place:
+    """One subschema: where it stands in its document and what it says."""
+
+    __slots__ = ("_judge", "base", "document", "pointer", "schema")
+
+    def __init__(self, document: "Document", pointer: str, schema: JsonSchema, base: str) -> None:
+        self.document = document
+        self.pointer = pointer
+        self.schema = schema
+        self.base = base
+        self._judge: Callable[[Any], bool] | None = None
+
+    def child(self, *parts: str | int) -> "Place":
+        """The subschema under these keywords, keys or indexes."""
+        return self.document.below(self, parts)
+
+    def follow(self, reference: str) -> "Place | None":
+        """The place a `$ref` names, or None when it is outside this document."""
+        return self.document.resolve(self.base, reference)
+
+    @property
+    def judge(self) -> Callable[[Any], bool]:
+        """The compiled check of this place alone; made at the first use."""
+        if self._judge is None:
+            self._judge = self.document.judge_at(self)
+        return self._judge
+
+    def valid(self, value: Json) -> bool:
+        """True when the value fits; text that is no Unicode fits nothing."""
+        try:
+            return self.judge(value)
+        except ValueError:
+            return False
+
+    def __repr__(self) -> str:
+        return f"<Place #{self.pointer}>"
+
+
+class Document:
+    """A whole schema, its places and the settings that all its judges share."""
+
+    def __init__(self, schema: JsonSchema, draft: type[jsonschema_rs.Validator], settings: dict[str, Any]) -> None:
+        self.schema = schema
+        self.modern_refs = draft not in _OLD_DRAFTS
+        self._draft = draft
+        self._settings = settings
+        self._uri = urljoin(HOME, _own_id(schema) or "")
+        self._places: dict[str, Place] = {}
+        self._names: dict[str, str] | None = None
+        self._registry: jsonschema_rs.Registry | None = None
+        self._judges = 0
+        self._words: dict[tuple[str, str], Callable[[Any], bool]] = {}
+        self.root = self._place("", schema, HOME)
+
+    @property
+    def base_uri(self) -> str:
+        return urldefrag(self._uri)[0]
+
+    def _place(self, pointer: str, schema: JsonSchema, base: str) -> Place:
+        place = self._places.get(pointer)
+        if place is None:
+            own = _own_id(schema)
+            place = Place(self, pointer, schema, urljoin(base, own) if own else base)
+            self._places[pointer] = place
+        return place
+
+    def below(self, place: Place, parts: tuple[str | int, ...]) -> Place:
+        pointer = place.pointer + "".join(map(_step, parts))
+        known = self._places.get(pointer)
+        if known is not None:
+            return known
+        schema: Any = place.schema
+        for part in parts:
+            schema = schema[part]
+        return self._place(pointer, schema, place.base)
+
+    def resolve(self, base: str, reference: str) -> Place | None:
+        """The place that a reference names, seen from a base URI."""
+        uri, fragment = urldefrag(urljoin(base, reference))
+        if fragment and not fragment.startswith("/"):
+            pointer = self._known_names().get(f"{uri}#{fragment}")
+            return None if pointer is None else self._at(pointer)
+        start = "" if uri == self.base_uri else self._known_names().get(uri)
+        return None if start is None else self._at(start + unquote(fragment))
+
+    def _at(self, pointer: str) -> Place | None:
+        """The place at a pointer from the root, with the base URI its ancestors give it."""
+        schema: Any = self.schema
+        base = self.root.base
+        done = ""
+        for raw in pointer.split("/")[1:]:
+            part = raw.replace("~1", "/").replace("~0", "~")
+            if isinstance(schema, list) and part.isdigit() and int(part) < len(schema):
+                schema = schema[int(part)]
+            elif isinstance(schema, dict) and part in schema:
+                schema = schema[part]
+            else:
+                return None
+            done += "/" + raw
+            own = _own_id(schema)
+            base = urljoin(base, own) if own and done != pointer else base
+        if not isinstance(schema, dict | bool):
+            return None
+        return self._place(pointer, schema, base)
+
+    def _known_names(self) -> dict[str, str]:
+        """Every `$id` and anchor, as a URI to the pointer it names."""
+        if self._names is None:
+            self._names = dict(_names(self.schema, self.root.base))
+        return self._names
+
+    def judge_at(self, place: Place) -> Callable[[Any], bool]:
+        if place.schema is True or place.schema == {}:
+            return lambda _: True
+        if self._judges >= MAX_JUDGES:
+            return _never
+        self._judges += 1
+        if self._registry is None:
+            self._registry = jsonschema_rs.Registry([(self.base_uri, self.schema)], draft=_DRAFT_NUMBERS[self._draft])
+        try:
+            return self._draft(
+                {"$ref": f"{self.base_uri}#{quote(place.pointer, safe=_POINTER_SAFE)}"}, registry=self._registry, **self._settings
+            ).is_valid
+        except ValueError:
+            return _never
+
+    def word(self, keyword: str, argument: Any) -> Callable[[Any], bool]:
+        """The compiled check of one keyword that stands by itself, such as a pattern."""
+        key = (keyword, repr(argument))
+        check = self._words.get(key)
+        if check is None:
+            try:
+                check = self._draft({keyword: argument}, **self._settings).is_valid
+            except ValueError:
+                check = _never
+            if len(self._words) < MAX_JUDGES:
+                self._words[key] = check
+        return check
+
+
+_DRAFT_NUMBERS: dict[type[jsonschema_rs.Validator], int] = {
+    jsonschema_rs.Draft4Validator: jsonschema_rs.Draft4,
+    jsonschema_rs.Draft6Validator: jsonschema_rs.Draft6,
+    jsonschema_rs.Draft7Validator: jsonschema_rs.Draft7,
+    jsonschema_rs.Draft201909Validator: jsonschema_rs.Draft201909,
+    jsonschema_rs.Draft202012Validator: jsonschema_rs.Draft202012,
+}
+
+# In these, the siblings of a `$ref` mean nothing.
+_OLD_DRAFTS = frozenset(
+    {jsonschema_rs.Draft4Validator, jsonschema_rs.Draft6Validator, jsonschema_rs.Draft7Validator}
+)
+
+
+def _own_id(schema: Any) -> str | None:
+    own = schema.get("$id") if isinstance(schema, dict) else None
+    # In Draft 7 `"$id": "#name"` is an anchor, not a new base.
+    return own if isinstance(own, str) and not own.startswith("#") else None
+
+
+def _names(schema: JsonSchema, base: str) -> Iterator[tuple[str, str]]:
+    yield urldefrag(base)[0], ""
+    stack: list[tuple[Any, str, str]] = [(schema, "", base)]
+    while stack:
+        here, pointer, base = stack.pop()
+        if isinstance(here, list):
+            stack.extend((item, pointer + _step(index), base) for index, item in enumerate(here))
+        elif isinstance(here, dict):
+            own = here.get("$id")
+            if isinstance(own, str) and own.startswith("#"):
+                yield urljoin(base, own), pointer
+            elif isinstance(own, str):
+                base = urljoin(base, own)
+                yield urldefrag(base)[0], pointer
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                anchor = here.get(keyword)
+                if isinstance(anchor, str):
+                    yield f"{urldefrag(base)[0]}#{anchor}", pointer
+            stack.extend((item, pointer + _step(key), base) for key, item in here.items() if key not in _DATA)
+
+
+def facets(places: tuple[Place, ...]) -> list[Place]:
+    """Every place that applies to a value along with these: through `$ref` and `allOf`, each once."""
+    found: list[Place] = []
+    seen: set[int] = set()
+    stack = list(reversed(places))
+    while stack:
+        place = stack.pop()
+        if id(place) in seen:
+            continue
+        seen.add(id(place))
+        schema = place.schema
+        if not isinstance(schema, dict):
+            found.append(place)
+            continue
+        target = reference(place)
+        if target is not None:
+            stack.append(target)
+            if not place.document.modern_refs:
+                continue
+        found.append(place)
+        parts = schema.get("allOf")
+        if isinstance(parts, list):
+            stack.extend(place.child("allOf", index) for index in reversed(range(len(parts))))
+    return found
+
+
+def reference(place: Place) -> Place | None:
+    """The place that this one's `$ref` names, if it has one inside the document."""
+    schema = place.schema
+    if not isinstance(schema, dict):
+        return None
+    for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+        ref = schema.get(keyword)
+        if isinstance(ref, str):
+            return place.follow(ref)
+    return None

@@ -1,0 +1,56 @@
+"""JSON written inside a string: text in, the object or array it spells out, or None.
+
+Strict: what would be a finding in a reply (a duplicate key, NaN, a number too large) is not read here.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+MAX_DEPTH = 200
+
+
+class _Doubtful(ValueError):
+    pass
+
+
+def read_json(text: str) -> dict[str, Any] | list[Any] | None:
+    """The object or array that a text spells, when it spells exactly one.
+
+    >>> read_json(' [1, 2, 3] '), read_json("foo"), read_json('{"a": 1, "a": 2}')
+    ([1, 2, 3], None, None)
+    """
+    bare = text.strip()
+    if not bare or (bare[0], bare[-1]) not in {("{", "}"), ("[", "]")}:
+        return None
+    try:
+        found: dict[str, Any] | list[Any] = msgspec.json.decode(bare)
+        if bare.count("{") + bare.count("[") > MAX_DEPTH and _too_deep(found):
+            return None
+        if '"' in bare and "{" in bare:
+            json.loads(bare, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Doubtful
+    return found
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for container in level
+            for item in (container.values() if type(container) is dict else container)
+            if type(item) is dict or type(item) is list
+        ]
+        if not level:
+            return False
+    return True

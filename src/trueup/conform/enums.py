@@ -1,0 +1,105 @@
+"""Enum values found in what a model wrote: by case and punctuation, by a configured part, inside a sentence.
+
+The allowed texts enter once; a text that is none of them leaves as the one it means, with the code.
+Two that fit, or one that is negated, are none.
+"""
+
+import re
+from collections.abc import Sequence
+
+from trueup.conform.names import Aliases, Names, words
+
+MAX_SENTENCE = 2_000
+
+_NEGATION = frozenset(
+    "not no non never neither nor without cannot except excluding unlike than instead "
+    "nicht kein keine nie ohne pas ne sans aucun ni sin nunca tampoco não nao sem".split()
+)
+_NEAR = 4
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def _negates(word: str) -> bool:
+    return word in _NEGATION or word.endswith(("n't", "n’t"))
+
+
+class EnumTable:
+    """The texts that an enum allows, ready to be looked for."""
+
+    __slots__ = ("_by_words", "_delimiters", "_longest", "_names", "_prefixes", "_single")
+
+    def __init__(
+        self, values: Sequence[str], aliases: Aliases, prefixes: Sequence[str], delimiters: Sequence[str]
+    ) -> None:
+        self._names = Names(values, aliases)
+        self._prefixes = tuple(prefix.casefold() for prefix in prefixes if prefix)
+        self._delimiters = tuple(delimiter for delimiter in delimiters if delimiter)
+        self._by_words: dict[tuple[str, ...], str | None] = {}
+        self._single: frozenset[str] = frozenset(value for value in values if len(value) == 1)
+        for value in values:
+            for spelling in (value, *aliases.get(value, ())):
+                key = tuple(words(spelling))
+                if key and len(value) > 1:
+                    self._by_words[key] = value if self._by_words.get(key, value) == value else None
+        self._longest = max(map(len, self._by_words), default=0)
+
+    def match(self, text: str, eager: bool) -> tuple[str, str] | None:
+        """The allowed text that a text means, and the code of how it was found."""
+        found = self._names.match(text)
+        if found is not None:
+            return found, "C011"
+        found = self._by_part(text)
+        if found is not None:
+            return found, "C015"
+        found = self._in_sentence(text) if eager and len(text) <= MAX_SENTENCE else None
+        return None if found is None else (found, "C012")
+
+    def split(self, text: str) -> list[str] | None:
+        """The allowed texts that a text lists between configured delimiters, when every part is one."""
+        for delimiter in self._delimiters:
+            if delimiter in text:
+                parts = [self._names.match(self._bare(part)) for part in text.split(delimiter)]
+                return None if None in parts else [part for part in parts if part is not None]
+        return None
+
+    def _bare(self, text: str) -> str:
+        stripped = text.strip()
+        for prefix in self._prefixes:
+            if stripped.casefold().startswith(prefix):
+                return stripped[len(prefix) :]
+        return stripped
+
+    def _by_part(self, text: str) -> str | None:
+        parts = [text]
+        for delimiter in self._delimiters:
+            parts = [piece for part in parts for piece in part.split(delimiter)]
+        found = {self._names.match(self._bare(part)) for part in parts if part.strip()}
+        found.discard(None)
+        return found.pop() if len(found) == 1 else None
+
+    def _in_sentence(self, text: str) -> str | None:
+        tokens = words(text)
+        found: set[str] = set()
+        at = 0
+        while at < len(tokens):
+            for size in range(min(self._longest, len(tokens) - at), 0, -1):
+                key = tuple(tokens[at : at + size])
+                if key in self._by_words:
+                    value = self._by_words[key]
+                    if value is None or any(map(_negates, tokens[max(0, at - _NEAR) : at])):
+                        return None
+                    found.add(value)
+                    at += size - 1
+                    break
+            at += 1
+        found.update(self._letters(text))
+        return found.pop() if len(found) == 1 else None
+
+    def _letters(self, text: str) -> set[str]:
+        """One-character values: as written, and not as an article in front of another word ("A dog")."""
+        found = set()
+        for token in _TOKEN.finditer(text) if self._single else ():
+            rest = text[token.end() :].lstrip()
+            if token.group() in self._single and not (rest and rest[0].isalnum()):
+                found.add(token.group())
+        return found

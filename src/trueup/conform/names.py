@@ -1,0 +1,80 @@
+"""Names matched the way people vary them: by case, spacing, accents, punctuation and alias.
+
+The names that exist enter once; a name that was found asks for the one it means. Two that fit are none.
+Signs that carry meaning (`+ < > = # %`, a point or a dash between digits) are never dropped.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+Aliases = Mapping[str, Sequence[str]]
+
+MAX_NAME = 256
+
+_QUOTES = "\"'`“”‘’«»„"
+# A leading point or dash may belong to a number; trailing ones never do.
+_BEFORE = _QUOTES + "*_()[]{}:;,!?¿¡ \t\r\n\xa0"
+_AFTER = _BEFORE + ".-"
+_BULLET = re.compile(r"[-–—•]\s+")
+# A separator next to a letter says nothing; between two digits it does (`1-5`, `1.5`).
+_SEPARATOR = re.compile(r"(?<=[^\W\d_])[\s_.‐-–-]+|[\s_.‐-–-]+(?=[^\W\d_])")
+_CHUNK = re.compile(r"[^\s()\[\]{}:;,\"“”«»*`|=/\\!?]+")
+_JOINT = re.compile(r"(?<=[^\W\d_])[_-]+|[_-]+(?=[^\W\d_])")
+
+
+def fold(text: str) -> str:
+    """The loosest form of a name: no case, no accents, no separators, nothing around it.
+
+    >>> fold(" First-Name: "), fold("firstName"), fold("**Número.**")
+    ('firstname', 'firstname', 'numero')
+    >>> fold("<5"), fold("1.5"), fold("-1")
+    ('<5', '1.5', '-1')
+    """
+    return _SEPARATOR.sub("", _BULLET.sub("", plain(text).lstrip(_BEFORE).rstrip(_AFTER), count=1))
+
+
+def words(text: str) -> list[str]:
+    """The words of a sentence, folded; a word with a sign that carries meaning keeps it.
+
+    >>> words("**In-progress** (isn't it?)"), words(">5 of C++")
+    (['in', 'progress', "isn't", 'it'], ['>5', 'of', 'c++'])
+    """
+    found: list[str] = []
+    for chunk in _CHUNK.findall(plain(text)):
+        found.extend(part for part in _JOINT.split(chunk.lstrip(_BEFORE).rstrip(_AFTER)) if part)
+    return found
+
+
+def plain(text: str) -> str:
+    """A text without case and without accents."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in parts if not unicodedata.combining(c))
+
+
+class Names:
+    """A set of names that can be asked for by a varied spelling."""
+
+    __slots__ = ("_by_case", "_by_fold")
+
+    def __init__(self, names: Iterable[str], aliases: Aliases) -> None:
+        self._by_case: dict[str, str | None] = {}
+        self._by_fold: dict[str, str | None] = {}
+        for name in names:
+            for spelling in (name, *aliases.get(name, ())):
+                _enter(self._by_case, spelling.strip().casefold(), name)
+                _enter(self._by_fold, fold(spelling), name)
+
+    def match(self, found: str) -> str | None:
+        """The one name that a spelling means: by case alone first, then by its loosest form."""
+        if len(found) > MAX_NAME:
+            return None
+        by_case = self._by_case.get(found.strip().casefold())
+        return by_case if by_case is not None else self._by_fold.get(fold(found))
+
+
+def _enter(table: dict[str, str | None], spelling: str, name: str) -> None:
+    if spelling:
+        table[spelling] = name if table.get(spelling, name) == name else None

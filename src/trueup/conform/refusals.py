@@ -1,0 +1,65 @@
+"""Why a schema was refused, in one sentence that names the place and what to do.
+
+An error of the schema compiler enters; text leaves. Values of the schema are cut short.
+"""
+
+import re
+from typing import Any
+
+import jsonschema_rs
+
+from trueup.conform.document import JsonSchema
+from trueup.verdict import paths
+
+_BEYOND_LINEAR = re.compile(r"\(\?(?:[=!]|<[=!]|>)|\\[1-9]|\\k<|[*+?}]\+")
+
+
+class SchemaError(ValueError):
+    """The schema itself cannot be used; the message says what, where, and what to do."""
+
+
+def reason(schema: JsonSchema, error: ValueError) -> str:
+    """One sentence on why the compiler refused a schema."""
+    if not isinstance(error, jsonschema_rs.ValidationError):
+        return f"the schema cannot be compiled: {error}"
+    where = paths.render(tuple(error.instance_path))
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
+        return _reference_reason(error)
+    if getattr(error.kind, "format", None) == "regex":
+        return _pattern_reason(where, str(error.instance))
+    return f"the schema is not valid JSON Schema at {where}: {_said(error)}"
+
+
+def _reference_reason(error: jsonschema_rs.ValidationError) -> str:
+    message = error.message
+    if "meta-schema" in message:
+        return f"{message.split('. ')[0]}; use Draft 2020-12, 2019-09 or 7"
+    if "retriev" in message.lower():
+        name = re.search(r"'([^']*)'", message)
+        return (
+            f"$ref {name.group(1) if name else ''!r} points outside the schema, and nothing is ever fetched; "
+            "put the definition under $defs and refer to it as #/$defs/…"
+        )
+    return f"a $ref does not resolve: {message[:200]}"
+
+
+def _pattern_reason(where: str, pattern: str) -> str:
+    shown = pattern if len(pattern) <= 80 else pattern[:79] + "…"
+    if _BEYOND_LINEAR.search(pattern):
+        why = "it uses lookaround, a back-reference or another construct that a linear-time engine does not have"
+    elif re.search(r"\{\d*,?\d{3,}\}", pattern):
+        why = "it is too large once its repetitions are counted out"
+    else:
+        why = "it is not a regular expression of the linear-time engine (RE2 syntax)"
+    return f"pattern {shown!r} at {where} cannot be used: {why}; rewrite it, or check it in a rule"
+
+
+def _said(error: jsonschema_rs.ValidationError) -> str:
+    instance: Any = error.instance
+    shown = repr(instance)
+    if len(shown) > 60:
+        shown = shown[:59] + "…"
+    parent = error.instance_path[-1] if error.instance_path else ""
+    if parent == "type":
+        return f"{shown} is no type; use object, array, string, number, integer, boolean or null"
+    return f"{shown} breaks the rule {error.kind.name!r} for {str(parent)!r}" if parent else f"{shown} is no schema"

@@ -1,0 +1,239 @@
+"""Schemas compiled once, offline and bounded: JSON Schema, Python types or a path in, a `Schema` out.
+
+Draft 2020-12 unless `$schema` says 2019-09 or 7. No reference is ever fetched, patterns run on a
+linear engine, and a schema that is too large, too deep or not valid is refused with a `SchemaError`.
+"""
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from trueup.conform import survey
+from trueup.conform.document import Document, JsonSchema, Place
+from trueup.conform.errors import explain
+from trueup.conform.refusals import SchemaError, reason
+from trueup.conform.types import PythonType, python_type
+from trueup.verdict.facts import Finding
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "Schema", "SchemaError", "compile_schema"]
+
+MAX_BYTES = 2_000_000
+MAX_DEPTH = 200
+CACHE_SIZE = 256
+CACHE_BYTES = 16_000_000
+_PATTERN_BYTES = 64_000_000
+
+
+class Schema:
+    """A compiled schema: judges values at C speed, and knows its keys and types."""
+
+    __slots__ = (
+        "_item",
+        "_python",
+        "has_integer",
+        "is_type",
+        "is_valid",
+        "keys",
+        "place",
+        "plans",
+        "root_keys",
+        "source",
+        "types",
+    )
+
+    def __init__(self, place: Place, is_valid: Callable[[Any], bool], python: PythonType | None = None) -> None:
+        self.place = place
+        self.source: JsonSchema = place.schema
+        self.is_valid = is_valid
+        self.keys = survey.all_keys(place.document.schema)
+        self.types = survey.types_at(place)
+        self.root_keys = survey.root_keys(place)
+        self.has_integer = survey.asks_integer(place.document.schema)
+        self.is_type = python is not None
+        # Coercion plans by the identity of their options; filled by `coerce`, a handful at most.
+        self.plans: dict[int, Any] = {}
+        self._python = python
+        self._item: Schema | None = None
+
+    @property
+    def item(self) -> "Schema | None":
+        """The schema of the items when the root is an array, else None."""
+        if self._item is None:
+            place = survey.item_place(self.place)
+            if place is not None:
+                self._item = Schema(place, place.judge)
+        return self._item
+
+    def errors(self, value: Any, limit: int = 20) -> list[Finding]:
+        """What is wrong with a value, in words a model can act on, best first.
+
+        >>> schema = compile_schema({"properties": {"age": {"type": "integer"}}})
+        >>> print(*schema.errors({"age": "old"}))
+        V001 $.age: Field "age": Expected integer, got string
+        """
+        return explain(self.place, value, limit)
+
+    def build(self, data: Any) -> tuple[Any, list[Finding]]:
+        """The Python instance that the schema's type makes of the data, or the findings why it cannot."""
+        return (data, []) if self._python is None else self._python.build(data)
+
+    def __repr__(self) -> str:
+        return f"<Schema {' | '.join(sorted(self.types))}>"
+
+
+def compile_schema(source: Any) -> Schema:
+    """Compile a schema from any of its forms; the same schema is compiled once.
+
+    >>> compile_schema({"type": "integer"}).is_valid(5)
+    True
+    >>> compile_schema(list[int]).build([1, 2])
+    ([1, 2], [])
+    """
+    if isinstance(source, Schema):
+        return source
+    if isinstance(source, bool):
+        return _from_json(source)
+    if isinstance(source, str | os.PathLike):
+        return _from_json(_read(source))
+    if isinstance(source, dict):
+        return _from_json(source)
+    return _from_type(source)
+
+
+def _read(path: Any) -> JsonSchema:
+    if isinstance(path, str) and path.lstrip().startswith(("{", "[")):
+        raise SchemaError("a schema as text is not taken; pass the dict, or the path of a .json file")
+    try:
+        file = Path(path)
+        if file.stat().st_size > MAX_BYTES:
+            raise SchemaError(f"schema file {str(path)!r} is larger than {MAX_BYTES:,} bytes")
+        schema = msgspec.json.decode(file.read_bytes())
+    except OSError as error:
+        raise SchemaError(f"cannot read schema file {str(path)!r}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"schema file {str(path)!r} is not JSON: {error}") from None
+    if not isinstance(schema, dict | bool):
+        raise SchemaError(f"schema file {str(path)!r} holds {survey.type_of(schema)}, not a JSON Schema object")
+    return schema
+
+
+def _from_json(source: JsonSchema) -> Schema:
+    text = _serialised(source)
+    key = hashlib.blake2b(text, digest_size=16).digest()
+    return _CACHE.get(key, lambda: _compile(text, None), len(text))
+
+
+def _from_type(source: Any) -> Schema:
+    try:
+        hash(source)
+    except TypeError:
+        raise SchemaError(f"{source!r:.80} is neither a JSON Schema nor a Python type") from None
+
+    def compile_type() -> Schema:
+        python = python_type(source)
+        return _compile(_serialised(python.schema), python)
+
+    return _CACHE.get(("type", source), compile_type, 10_000)
+
+
+def _serialised(source: JsonSchema) -> bytes:
+    try:
+        text = msgspec.json.encode(source)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SchemaError(f"the schema is not JSON data: {error}") from None
+    if len(text) > MAX_BYTES:
+        raise SchemaError(f"the schema is {len(text):,} bytes long; at most {MAX_BYTES:,} are taken")
+    if _depth(text) > MAX_DEPTH:
+        raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels")
+    return text
+
+
+_BRACKETS = bytes(c for c in range(256) if c not in b'{}[]"\\')
+
+
+def _depth(text: bytes) -> int:
+    """How deep JSON text is nested, counted without recursion."""
+    depth = deepest = 0
+    in_string = skip = False
+    for byte in text.translate(None, _BRACKETS):
+        if skip:
+            skip = False
+        elif in_string:
+            skip = byte == 0x5C
+            in_string = byte != 0x22
+        elif byte == 0x22:
+            in_string = True
+        elif byte in b"{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        else:
+            depth -= 1
+    return deepest
+
+
+def _compile(text: bytes, python: PythonType | None) -> Schema:
+    # Decoded anew, so that a caller who changes their dict later does not change the schema.
+    schema: JsonSchema = msgspec.json.decode(text)
+    settings: dict[str, Any] = {
+        "offline": True,
+        "pattern_options": _pattern_options(schema),
+        # A Python type judges its own dates and addresses, often more leniently than RFC 3339.
+        "validate_formats": python is None,
+    }
+    try:
+        draft = jsonschema_rs.validator_cls_for(schema)
+        document = Document(schema, draft, settings)
+        judge = draft(schema, base_uri=document.base_uri, **settings)
+    except ValueError as error:
+        raise SchemaError(reason(schema, error)) from None
+    if schema is True or schema == {}:
+        return Schema(document.root, lambda _: True, python)
+    return Schema(document.root, judge.is_valid, python)
+
+
+def _pattern_options(schema: JsonSchema) -> jsonschema_rs.RegexOptions:
+    """The linear engine, with a memory limit that many patterns share."""
+    count = 1
+    for here in survey.subschemas(schema):
+        count += "pattern" in here
+        count += len(here.get("patternProperties") or ())
+    limit = max(65_536, min(10_485_760, _PATTERN_BYTES // count))
+    return jsonschema_rs.RegexOptions(size_limit=limit, dfa_size_limit=min(limit, 2_097_152))
+
+
+class _Cache:
+    """The schemas compiled last, bounded in number and in bytes of their text."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Any, tuple[Schema, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: Any, make: Callable[[], Schema], size: int) -> Schema:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found[0]
+        schema = make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = (schema, size)
+                self._bytes += size
+            while len(self._kept) > CACHE_SIZE or (self._bytes > CACHE_BYTES and len(self._kept) > 1):
+                _, (_, freed) = self._kept.popitem(last=False)
+                self._bytes -= freed
+        return schema
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+_CACHE = _Cache()

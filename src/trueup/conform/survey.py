@@ -1,0 +1,176 @@
+"""What a schema says about itself at a glance: its keys, the types of its root, whether integers occur.
+
+A place of a document enters; plain sets of names leave. Recursive references are walked once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.conform.document import JsonSchema, Place, facets
+
+ALL_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+
+# Unions nested deeper than this are taken to allow anything.
+MAX_UNION_DEPTH = 100
+
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+_SINGLE = (
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+
+
+def subschemas(schema: JsonSchema) -> Iterator[dict[str, Any]]:
+    """Every object schema in a schema, itself first; data (enum, default) is not walked."""
+    stack: list[Any] = [schema]
+    while stack:
+        here = stack.pop()
+        if not isinstance(here, dict):
+            continue
+        yield here
+        for keyword in _MAPS:
+            part = here.get(keyword)
+            if isinstance(part, dict):
+                stack.extend(part.values())
+        for keyword in _LISTS:
+            part = here.get(keyword)
+            if isinstance(part, list):
+                stack.extend(part)
+        stack.extend(here.get(keyword) for keyword in _SINGLE)
+
+
+def all_keys(schema: JsonSchema) -> frozenset[str]:
+    """Every property name that occurs anywhere in a schema."""
+    names: set[str] = set()
+    for here in subschemas(schema):
+        names.update(here.get("properties") or ())
+        names.update(here.get("required") or ())
+    return frozenset(names)
+
+
+def asks_integer(schema: JsonSchema) -> bool:
+    """True when some place of a schema names the type integer."""
+    return any("integer" in _type_list(here) for here in subschemas(schema))
+
+
+def root_keys(place: Place) -> frozenset[str]:
+    """The property names of the object at a place, through references and unions."""
+    names: set[str] = set()
+    for here in _alternatives(place):
+        names.update(here.schema.get("properties") or ())
+        names.update(here.schema.get("required") or ())
+    return frozenset(names)
+
+
+def types_at(place: Place) -> frozenset[str]:
+    """The JSON types that a value at a place may have; an integer counts as a number, not the reverse."""
+    return _types(place, {}, 0)
+
+
+def item_place(place: Place) -> Place | None:
+    """The place that describes the items of the array at a place; None when nothing or several things do."""
+    found = [
+        here.child("items")
+        for here in _alternatives(place)
+        if isinstance(here.schema.get("items"), dict) and not here.schema.get("prefixItems")
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def type_of(value: Any) -> str:
+    """The JSON type of a value; `integer` for a whole number that is written as one."""
+    return _NAMES.get(type(value), "object")
+
+
+_NAMES: dict[type, str] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    tuple: "array",
+}
+
+
+def own_types(place: Place) -> frozenset[str]:
+    """The types that a place itself allows by `type`, `enum` and `const`, its references left aside."""
+    schema = place.schema
+    if not isinstance(schema, dict):
+        return ALL_TYPES if schema else frozenset()
+    allowed = ALL_TYPES
+    if "type" in schema:
+        listed = set(_type_list(schema))
+        allowed = frozenset(listed | {"integer"} if "number" in listed else listed)
+    values = schema.get("enum")
+    if isinstance(values, list):
+        allowed &= _value_types(values)
+    if "const" in schema:
+        allowed &= _value_types([schema["const"]])
+    return allowed
+
+
+def _value_types(values: list[Any]) -> frozenset[str]:
+    found = {type_of(value) for value in values}
+    # 1.0 and 1 are one value to JSON Schema, so an enum with either allows both.
+    return frozenset(found | {"integer", "number"} if found & {"integer", "number"} else found)
+
+
+def _type_list(schema: dict[str, Any]) -> list[str]:
+    listed = schema.get("type", [])
+    return [listed] if isinstance(listed, str) else listed
+
+
+def _types(place: Place, memo: dict[int, frozenset[str]], depth: int) -> frozenset[str]:
+    if depth > MAX_UNION_DEPTH:
+        return ALL_TYPES
+    known = memo.get(id(place))
+    if known is not None:
+        return known
+    memo[id(place)] = frozenset()  # a union that leads back to itself adds no type of its own
+    allowed = ALL_TYPES
+    for here in facets((place,)):
+        allowed &= own_types(here)
+        for arms in unions(here):
+            allowed &= frozenset().union(*(_types(arm, memo, depth + 1) for arm in arms))
+    memo[id(place)] = allowed
+    return allowed
+
+
+def unions(place: Place) -> list[list[Place]]:
+    """The groups of alternatives that a place lists by `anyOf` and `oneOf`."""
+    schema = place.schema
+    if not isinstance(schema, dict):
+        return []
+    return [
+        [place.child(keyword, index) for index in range(len(schema[keyword]))]
+        for keyword in ("anyOf", "oneOf")
+        if schema.get(keyword)
+    ]
+
+
+def _alternatives(place: Place) -> list[Place]:
+    """Every place that may describe the value at this one: itself, its references, its arms."""
+    found: list[Place] = []
+    seen: set[int] = set()
+    stack = [place]
+    while stack:
+        for here in facets((stack.pop(),)):
+            if id(here) in seen or not isinstance(here.schema, dict):
+                continue
+            seen.add(id(here))
+            found.append(here)
+            for arms in unions(here):
+                stack.extend(arms)
+    return found

@@ -1,0 +1,76 @@
+"""The arm of a union that a value means: the one it fits, else the cheapest it can be brought to fit.
+
+A union node and a value enter; the change leaves, or None. Two arms that cost the same and give
+different values are none: the choice would be ours, not the model's.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trueup.conform.nodes import Node
+from trueup.conform.run import Change, Run
+
+
+def choose(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+    """The best change for a value at a union, worked out once per value."""
+    key = (id(node), id(value))
+    known = run.memo.get(key)
+    if known is not None:
+        return known[1]
+    run.memo[key] = (value, None)  # a union that leads back to itself here adds nothing
+    change = _best(node, value, run, depth)
+    run.memo[key] = (value, change)
+    return change
+
+
+def _best(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+    fitting = [arm for arm in node.arms if run.fits(arm, value, value, whole=False)]
+    if fitting:
+        changes = [run.walk(arm, value, run, depth) for arm in fitting]
+        made = [change for change in changes if change is not None]
+        return min(made, key=_price) if len(made) == len(changes) else None
+    possible = [arm for arm in node.arms if _may_be(arm, value)]
+    valid: list[Change] = []
+    for arm in possible:
+        change = run.walk(arm, value, run, depth)
+        if change is not None and run.fits(arm, change.value, value):
+            valid.append(change)
+    if valid:
+        best = min(valid, key=_price)
+        rivals = [change for change in valid if change.price == best.price]
+        return best if all(same(best.value, rival.value) for rival in rivals) else None
+    likely = [arm for arm in possible if type(value) in arm.ok]
+    # Nothing becomes valid, but when only one arm can be meant, what can be mended there is.
+    return run.walk(likely[0], value, run, depth) if len(likely) == 1 else None
+
+
+def _price(change: Change) -> int:
+    return change.price
+
+
+def _may_be(arm: Node, value: Any) -> bool:
+    """False when a tag of the object (a key with a fixed value) says that it is another arm."""
+    if type(value) is not dict or not arm.ready:
+        return True
+    for key, child in arm.props.items():
+        tag = value.get(key)
+        if type(tag) is not str:
+            continue
+        if not child.ready:
+            child.compile()
+        if child.listed and not child.arms and tag not in child.texts and not (child.table and _matches(child, tag)):
+            return False
+    return True
+
+
+def _matches(child: Node, tag: str) -> bool:
+    return child.table is not None and child.table.match(tag, child.plan.eager) is not None
+
+
+def same(one: Any, other: Any) -> bool:
+    """True when two values are one JSON text; 1 and true are not the same, nor are 1 and 1.0."""
+    try:
+        return msgspec.json.encode(one) == msgspec.json.encode(other)
+    except (ValueError, TypeError, RecursionError):
+        return False

@@ -1,0 +1,87 @@
+"""Contract: what a valid reply is, and `check()`, the only place where the line is put together.
+
+A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of the contract is.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from trueup.conform.coerce import Options
+from trueup.conform.schema import Schema, compile_schema
+from trueup.contract.incoming import text_of
+from trueup.contract.judge import Judge
+from trueup.recover.clean import decode, written
+from trueup.verdict.catalogue import GRADES, Accept
+from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Verdict
+
+Profile = Literal["off", "standard", "eager"]
+
+
+class Contract:
+    """What a valid reply is.
+
+    >>> contract = Contract({"type": "object", "properties": {"age": {"type": "integer"}}})
+    >>> verdict = contract.check('```json\\n{"age": "36",}\\n```')
+    >>> verdict.ok, verdict.data, [fix.code for fix in verdict.fixes]
+    (True, {'age': 36}, ['W001', 'C001', 'S001', 'W001'])
+    """
+
+    __slots__ = (
+        "_integers", "_is_valid", "_judge", "_plain", "accept", "max_depth", "max_size", "options", "schema", "strict",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        schema: Any = None,
+        *,
+        accept: Accept = "guess",
+        coerce: Profile | Options = "standard",
+        strict: bool = False,
+        max_size: int = 10_000_000,
+        max_depth: int = 500,
+    ) -> None:
+        if accept not in GRADES:
+            raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
+        if not 1 <= max_depth <= 500:
+            raise ValueError(f"max_depth is between 1 and 500; got {max_depth!r}")
+        self.schema: Schema | None = None if schema is None else compile_schema(schema)
+        self.accept = accept
+        self.options = coerce if isinstance(coerce, Options) else Options(profile=coerce)
+        self.strict = strict
+        self.max_size = max_size
+        self.max_depth = max_depth
+        self._judge: Judge | None = None
+        if self.schema is not None:
+            self._is_valid = self.schema.is_valid
+            self._integers = self.schema.has_integer and self.options.profile != "off"
+            self._plain = not self.schema.is_type
+            self._judge = Judge(self.schema, self.options, accept, strict, max_size, max_depth)
+
+    def check(self, reply: str | bytes | Reply, context: dict[str, Any] | None = None) -> Verdict:
+        """Judge one reply.
+
+        >>> Contract(True).check("no JSON here").findings[0].code
+        'P001'
+        """
+        text = reply if type(reply) is str else text_of(reply)[0]
+        judge = self._judge
+        if judge is None:
+            return Verdict(reply if isinstance(reply, Reply) else text)
+        if len(text) > self.max_size:
+            return judge.too_large(reply, text)
+        try:
+            data = decode(text)
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+            return judge.broken(reply)
+        again = written(data)
+        if (
+            text.count('"') != again.count(b'"')
+            or "\\u0022" in text
+            or again.count(b"{") + again.count(b"[") > self.max_depth
+        ):
+            return judge.suspect(reply, text, data)
+        if self._plain and self._is_valid(data) and not (self._integers and b".0" in again):
+            return Verdict(reply if type(reply) is Reply else text, data)
+        return judge.misfit(reply, text, data)

@@ -1,0 +1,216 @@
+"""The way of a reply that is not plain, valid JSON: recover, conform, check, and say everything that was done.
+
+`Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
+"""
+
+from typing import Any
+
+from trueup.checks.fixes import SPEAKING, remarks
+from trueup.conform.coerce import Note, Options, conform
+from trueup.conform.schema import Schema
+from trueup.contract.incoming import text_of, without_surrogates
+from trueup.recover.candidate import Candidate, to_fixes
+from trueup.recover.choose import Choice, Fit, choose, choose_only
+from trueup.recover.clean import written
+from trueup.recover.find import Aims
+from trueup.recover.grammar import SURROGATE
+from trueup.recover.mend import mend, region, whole_rest
+from trueup.recover.reader import Record, TooDeep
+from trueup.verdict.catalogue import GRADE, GRADES, PRICE
+from trueup.verdict.facts import Finding, Findings, Fix, finding, fix
+from trueup.verdict.paths import render
+from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Fixes, Verdict
+
+_GUESS = GRADES["guess"]
+_MAX_FINDINGS = 20
+_SHOWN = 80
+
+
+class Judge:
+    """Judges replies under one schema and one set of options."""
+
+    __slots__ = ("_accept", "_aims", "_allowed", "_item", "_loud", "_max_size", "_options", "_schema", "_strict")
+
+    def __init__(
+        self, schema: Schema, options: Options, accept: str, strict: bool, max_size: int, max_depth: int
+    ) -> None:
+        self._schema = schema
+        self._options = options
+        self._accept = accept
+        self._allowed = GRADES[accept]
+        # the codes that give cause to a finding under this contract
+        self._loud = SPEAKING | {code for code, grade in GRADE.items() if GRADES[grade] > self._allowed}
+        self._strict = strict
+        self._max_size = max_size
+        self._item = schema.item
+        eager = options.profile == "eager"
+        self._aims = Aims(schema.keys, schema.root_keys, schema.types, max_depth, eager, schema.source is True)
+
+    # -- the four ways in ----------------------------------------------------------------------
+
+    def too_large(self, reply: Any, text: str) -> Verdict:
+        """A reply over the size limit is not read at all."""
+        message = f"The reply has {len(text):,} characters; the limit is {self._max_size:,}"
+        found = finding("L001", "$", message, None, {"size": len(text), "limit": self._max_size}, "Give a shorter reply.")
+        return Verdict(_shown(reply, text), None, Findings((found,)))
+
+    def broken(self, reply: Any) -> Verdict:
+        """A reply that is not JSON as it stands."""
+        text, records = text_of(reply)
+        if not text.isascii() and SURROGATE.search(text):
+            text, more = without_surrogates(text)
+            records = records + more
+        mended = self._mend(text)
+        if mended is not None:
+            return self._conclude(reply, text, mended, records)
+        return self._recover(reply, text, records)
+
+    def _mend(self, text: str) -> Choice | None:
+        """The quick lane: one container in the text, its faults plain."""
+        where = region(text)
+        if where is None:
+            return None
+        start, stop = where
+        aims = self._aims
+        candidate = mend(text, start, stop, aims.known, aims.max_depth) if stop > start else None
+        if candidate is None or "S005" in candidate.codes:
+            stop = whole_rest(text, start)
+            candidate = mend(text, start, stop, aims.known, aims.max_depth)
+        if candidate is None:
+            return None
+        choice = choose_only(text, candidate, self._fit)
+        return choice if choice.reading.fit.ok else None
+
+    def suspect(self, reply: Any, text: str, data: Any) -> Verdict:
+        """JSON that may repeat a key or nest too deep: read it slowly if it does, else go on as usual."""
+        if _depth_over(data, self._aims.max_depth):
+            return self._too_deep(reply, text)
+        if text.count('"') != written(data).count(b'"') or "\\u0022" in text:
+            return self._recover(reply, text, [])
+        return self.misfit(reply, text, data)
+
+    def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
+        """Plain JSON that is not valid under the schema as it stands, or must become a Python value."""
+        if isinstance(data, str):
+            return self._recover(reply, text, [])
+        whole = Candidate(data, [(0, len(text))], [])
+        return self._conclude(reply, text, choose_only(text, whole, self._fit), [])
+
+    # -- the way on ----------------------------------------------------------------------------
+
+    def _recover(self, reply: Any, text: str, records: list[Record]) -> Verdict:
+        if not text.strip():
+            found = finding("P002", "$", "The reply is empty", None, {}, self._ask())
+            return self._verdict(reply, text, None, None, (), [found])
+        try:
+            choice = choose(text, self._aims, self._fit, self._fit_item if self._item else None)
+        except TooDeep:
+            return self._too_deep(reply, text)
+        if choice is None:
+            found = finding("P001", "$", "The reply holds no JSON value", (0, len(text)), {}, self._ask())
+            return self._verdict(reply, text, None, None, to_fixes(text, records), [found])
+        return self._conclude(reply, text, choice, records)
+
+    def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record]) -> Verdict:
+        """Turn the chosen reading into a verdict."""
+        reading, fit = choice.reading, choice.reading.fit
+        codes = choice.codes
+        codes.update(record[0] for record in before)
+        codes.update(note.code for note in fit.notes)
+        findings: list[Finding] = []
+
+        def all_fixes() -> Fixes:
+            return (*to_fixes(text, before + choice.records(), reading.base), *map(_note_fix, fit.notes))
+
+        fixes: Any = all_fixes
+        if self._allowed < _GUESS or codes & self._loud:
+            fixes = all_fixes()
+            findings += remarks(fixes, self._accept)
+        if self._strict and choice.rivals:
+            findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
+        value = fit.value
+        if not fit.ok:
+            findings += self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
+        elif self._schema.is_type:
+            value, refused = self._schema.build(fit.value)
+            findings += refused
+        return self._verdict(reply, text, fit.value, value, fixes, findings)
+
+    def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:
+        if self._strict:
+            findings = [_promoted(f) for f in findings]
+        ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
+        return Verdict(_shown(reply, text), data, ordered, fixes, None if value is data else value)
+
+    def _too_deep(self, reply: Any, text: str) -> Verdict:
+        limit = self._aims.max_depth
+        message = f"The reply nests deeper than {limit} levels"
+        found = finding("L002", "$", message, None, {"limit": limit}, "Give a flatter value.")
+        return Verdict(_shown(reply, text), None, Findings((found,)))
+
+    def _ask(self) -> str:
+        return "Reply with one JSON value that matches the schema, and nothing else."
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def _fit(self, value: Any) -> Fit:
+        return _fit(value, self._schema, self._options)
+
+    def _fit_item(self, value: Any) -> Fit:
+        assert self._item is not None
+        return _fit(value, self._item, self._options)
+
+
+def _fit(value: Any, schema: Schema, options: Options) -> Fit:
+    """Bring a value to a schema; a value that is valid is left alone but for integral floats."""
+    if options.profile == "off":
+        return Fit(value, [], 0, schema.is_valid(value))
+    if schema.is_valid(value) and not schema.has_integer:
+        return Fit(value, [], 0, True)
+    fitted, notes = conform(value, schema, options)
+    return Fit(fitted, notes, sum(PRICE[note.code] for note in notes), schema.is_valid(fitted))
+
+
+def _shown(reply: Any, text: str) -> Reply | str:
+    return reply if isinstance(reply, Reply | str) else text
+
+
+def _promoted(found: Finding) -> Finding:
+    if found.level == "error":
+        return found
+    return Finding(found.code, found.path, found.message, found.span, found.data, found.hint, "error")
+
+
+def _unsaid() -> Finding:
+    return finding("V011", "$", "The value does not fit the schema")
+
+
+def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
+    shown = [_short(value) for value in values[-2:]]
+    message = f"{len(values)} different values fit: {shown[0]} and {shown[1]}"
+    return finding("P008", "$", message, span, {"readings": shown, "count": len(values)}, "Give exactly one value.")
+
+
+def _note_fix(note: Note) -> Fix:
+    return fix(note.code, render(note.path), None, _short(note.before), _short(note.after))
+
+
+def _short(value: Any) -> str:
+    text = written(value).decode()
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _depth_over(value: Any, limit: int) -> bool:
+    """Whether a value nests deeper than the limit, looked at level by level."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        if not level:
+            return False
+        level = [
+            child
+            for outer in level
+            for child in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(child, dict | list)
+        ]
+    return bool(level)

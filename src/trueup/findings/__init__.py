@@ -1,0 +1,1 @@
+"""One page per code of the catalogue: documentation and test at once."""

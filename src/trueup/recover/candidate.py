@@ -1,0 +1,81 @@
+"""A candidate: one reading of a reply, with what it took to read it.
+
+Records are turned into Fix values only when somebody looks at them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from trueup.recover.reader import Node, Record
+from trueup.verdict.catalogue import GRADE, PRICE
+from trueup.verdict.facts import Fix
+from trueup.verdict.paths import Parts, render
+
+_SHORT = 200
+
+
+class Candidate:
+    """One value found in a text: where it stood, the records of its reading, and its price."""
+
+    __slots__ = ("_codes", "_records", "form", "spans", "value")
+
+    def __init__(
+        self,
+        value: Any,
+        spans: list[tuple[int, int]],
+        records: list[Record] | Callable[[], list[Record]],
+        form: str = "json",
+        codes: frozenset[str] | None = None,
+    ) -> None:
+        self.value = value
+        self.spans = spans
+        self._records = records
+        self._codes = codes
+        self.form = form
+
+    @property
+    def records(self) -> list[Record]:
+        records = self._records
+        if callable(records):
+            records = self._records = records()
+        return records
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes of the records, without making the records."""
+        return frozenset(record[0] for record in self.records) if self._codes is None else self._codes
+
+    @property
+    def cost(self) -> int:
+        return sum(PRICE[record[0]] for record in self.records)
+
+    @property
+    def lossy(self) -> bool:
+        return any(GRADE[code] == "lossy" for code in self.codes)
+
+    @property
+    def end(self) -> int:
+        return self.spans[-1][1]
+
+
+def parts_of(node: Node) -> Parts:
+    """The path a node stands for."""
+    parts: list[str | int] = []
+    while node is not None:
+        node, part = node
+        parts.append(part)
+    return tuple(reversed(parts))
+
+
+def to_fixes(text: str, records: list[Record], base: Parts = ()) -> tuple[Fix, ...]:
+    """Records as fixes, in the order of the text; `base` is the path of the part that was taken."""
+    fixes = []
+    for code, start, end, after, node in sorted(records, key=lambda r: (r[1], r[2], r[0])):
+        parts = parts_of(node)
+        path = render(parts[len(base) :] if parts[: len(base)] == base else ())
+        fixes.append(Fix(code, GRADE[code], path, (start, end), _cut(text[start:end]), _cut(after)))
+    return tuple(fixes)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"

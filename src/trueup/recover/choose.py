@@ -1,0 +1,200 @@
+"""Which reading of a reply is meant: the cheapest that fits; of different equals the last, and that is said.
+
+Candidates and a judge enter (the judge brings a value to the schema and says what that cost);
+one choice leaves, with records for everything that was passed over. The order of candidates does not matter.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.find import Aims, stages
+from trueup.recover.markup import fold
+from trueup.recover.reader import Record
+from trueup.recover.wrappers import gap_records, reasoning_spans
+from trueup.verdict.paths import Parts
+
+_ENVELOPES = frozenset(
+    fold(word)
+    for word in (
+        "response result results answer output data json value values content object item items final finalAnswer "
+        "arguments args parameters params input properties payload body return returns structured_output tool_input "
+        "function functionCall message root schema instance entity extraction extracted parsed"
+    ).split()
+)
+_MAX_OPENED = 3
+
+
+class Fit(NamedTuple):
+    """How a value fits: what it becomes, the notes of the coercions, their price, whether it fits at all."""
+
+    value: Any
+    notes: list[Any]
+    cost: int
+    ok: bool
+
+
+Judge = Callable[[Any], Fit]
+
+
+class Reading(NamedTuple):
+    """One candidate as judged: the fit, the path of the part that was taken, extra records."""
+
+    candidate: Candidate
+    fit: Fit
+    base: Parts
+    extra: list[Record]
+    nested: bool
+
+
+class Choice:
+    """The reading that won, and the other values that would have fitted as well.
+
+    What stands around the value is named only when `records()` is asked for.
+    """
+
+    __slots__ = ("_passed", "_text", "reading", "rivals")
+
+    def __init__(self, text: str, reading: Reading, passed: list[Reading], rivals: list[Any]) -> None:
+        self._text = text
+        self.reading = reading
+        self._passed = passed
+        self.rivals = rivals
+
+    @property
+    def codes(self) -> set[str]:
+        """The codes of all records that stand inside the value or change its meaning."""
+        codes = set(self.reading.candidate.codes)
+        codes.update(record[0] for record in self.reading.extra)
+        if self._passed:
+            codes.add("W014")
+        return codes
+
+    def records(self) -> list[Record]:
+        """A record for every change, and for everything in the text that is left out."""
+        winner = self.reading
+        used = list(winner.candidate.spans)
+        records = [*winner.candidate.records, *winner.extra]
+        for other in self._passed:
+            value, span = other.candidate.value, other.candidate.spans[0]
+            if any(a < span[1] and span[0] < b for a, b in used) or not _substantial(value):
+                continue
+            same = value == winner.candidate.value
+            records.append(("W011" if same else "W014", span[0], other.candidate.end, "", None))
+            used.append((span[0], other.candidate.end))
+        return records + gap_records(self._text, used, reasoning_spans(self._text))
+
+
+def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
+    """The best reading of a text; None when there is nothing to read."""
+    seen: list[Reading] = []
+    for found in stages(text, aims):
+        readings = _judged(found, judge)
+        gathered = _gather(readings, judge, judge_item)
+        if gathered is not None:
+            return Choice(text, gathered, [], [])
+        fitting = [r for r in readings if r.fit.ok]
+        if fitting:
+            return _pick(text, fitting, readings)
+        seen += readings
+    if not seen:
+        return None
+    best = max(seen, key=lambda r: (not r.nested, *_closeness(r, aims), r.candidate.spans[0]))
+    return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
+
+
+def choose_only(text: str, candidate: Candidate, judge: Judge) -> Choice:
+    """The choice when the text plainly holds one value."""
+    return Choice(text, _best_part(candidate, judge, False), [], [])
+
+
+def _judged(found: list[Candidate], judge: Judge) -> list[Reading]:
+    readings: list[Reading] = []
+    covered = -1
+    for candidate in sorted(found, key=lambda c: (c.spans[0][0], -c.end)):
+        nested = candidate.end <= covered
+        covered = max(covered, candidate.end)
+        readings.append(_best_part(candidate, judge, nested))
+    return readings
+
+
+def _best_part(candidate: Candidate, judge: Judge, nested: bool) -> Reading:
+    """The candidate itself, or what stands inside its envelope when only that fits."""
+    whole = judge(candidate.value)
+    if not whole.ok:
+        for base, inner in _opened(candidate.value):
+            fit = judge(inner)
+            if fit.ok:
+                record: Record = ("W007", candidate.spans[0][0], candidate.end, "", None)
+                return Reading(candidate, fit, base, [record], nested)
+    return Reading(candidate, whole, (), [], nested)
+
+
+def _opened(value: Any) -> Iterator[tuple[Parts, Any]]:
+    """What stands inside envelope keys, outermost first."""
+    level: list[tuple[Parts, Any]] = [((), value)]
+    for _ in range(_MAX_OPENED):
+        inside: list[tuple[Parts, Any]] = []
+        for base, outer in level:
+            if isinstance(outer, dict):
+                keys = [k for k in outer if len(outer) == 1 or fold(k) in _ENVELOPES]
+                inside += [((*base, k), outer[k]) for k in keys[:8]]
+        yield from inside
+        level = inside
+
+
+def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
+    value = reading.fit.value
+    keys = len(aims.root_keys & value.keys()) if isinstance(value, dict) else 0
+    container = {dict: "object", list: "array"}.get(type(value), "scalar")
+    return keys, int(container in aims.types), -reading.candidate.cost
+
+
+def _rank(reading: Reading) -> tuple[bool, bool, bool, int]:
+    value = reading.fit.value
+    empty = value in ({}, [], "")
+    weak = isinstance(value, list) and not _substantial(value)
+    return reading.candidate.lossy, reading.nested, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
+
+
+def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
+    best_rank = min(_rank(r) for r in fitting)
+    equals = [r for r in fitting if _rank(r) == best_rank]
+    winner = equals[-1]
+    rivals = [r for r in equals if r.fit.value != winner.fit.value]
+    extra = list(winner.extra)
+    if rivals:
+        extra.append(("W010", *winner.candidate.spans[0], "", None))
+    winner = winner._replace(extra=extra)
+    passed = [r for r in readings if r.candidate is not winner.candidate and not r.nested]
+    return Choice(text, winner, passed, [r.fit.value for r in rivals])
+
+
+def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
+    """Several objects where a list of them is asked for: all of them, in order."""
+    items = [r for r in readings if isinstance(r.candidate.value, dict) and not r.nested]
+    if judge_item is None or len(items) < 2:
+        return None
+    if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
+        return None
+    if not all(judge_item(r.candidate.value).ok for r in items):
+        return None
+    fit = judge([r.candidate.value for r in items])
+    if not fit.ok:
+        return None
+    spans = [r.candidate.spans[0] for r in items]
+    records: list[Record] = []
+    for index, reading in enumerate(items):
+        records += [(c, a, b, after, _under(node, index)) for c, a, b, after, node in reading.candidate.records]
+    records.append(("W012", spans[0][0], spans[-1][1], "", None))
+    return Reading(Candidate(fit.value, spans, records), fit, (), [], False)
+
+
+def _under(node: Any, index: int) -> Any:
+    """A node of an item as a node of the list that holds it."""
+    return (None, index) if node is None else (_under(node[0], index), node[1])
+
+
+def _substantial(value: Any) -> bool:
+    """Whether a value passed over is worth naming as one; `[1]` in prose is prose."""
+    return isinstance(value, dict) and bool(value) or isinstance(value, list) and any(isinstance(v, dict) for v in value)

@@ -1,0 +1,77 @@
+"""All readings of a text, stage by stage: JSON first, then other forms, then reasoning, then bare scalars.
+
+The stages are lazy: a later one is only read when nothing before it fits what the caller wants.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trueup.recover import forms, markup
+from trueup.recover.candidate import Candidate
+from trueup.recover.scan import Scan, stretches_outside
+from trueup.recover.unfold import ESCAPED_START, refold, unfold
+from trueup.recover.wrappers import reasoning_spans
+
+_SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
+_MAX_UNFOLD = 3
+
+
+class Aims(NamedTuple):
+    """What is looked for: the schema's keys, the root's keys and types, the depth limit, the coercion profile."""
+
+    known: frozenset[str]
+    root_keys: frozenset[str]
+    types: frozenset[str]
+    max_depth: int
+    eager: bool
+    any_value: bool
+
+
+def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
+    """Lists of candidates, likeliest kind first."""
+    reasoning = reasoning_spans(text)
+    visible = stretches_outside(len(text), reasoning)
+    yield [*_scan(text, aims, visible, level), *_encoded(text, aims, level)]
+    shown = text if not reasoning else "".join(
+        " " * (stop - start) if (start, stop) in reasoning else text[start:stop]
+        for start, stop in sorted([*visible, *reasoning])
+    )
+    yield markup.parameters(shown)
+    yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
+    yield forms.members(shown, aims.known, aims.max_depth)
+    yield markup.elements(shown, aims.known)
+    yield forms.lines(shown, aims.root_keys, aims.known, aims.max_depth)
+    hidden = _scan(text, aims, reasoning, level) if reasoning else []
+    for candidate in hidden:
+        candidate.records.append(("W013", *candidate.spans[0], "", None))
+    yield hidden
+    if not aims.any_value and aims.types & _SCALARS:
+        yield forms.scalar(shown, aims.eager)
+
+
+def _scan(text: str, aims: Aims, where: list[tuple[int, int]], level: int) -> list[Candidate]:
+    found = Scan(text, aims.known, aims.max_depth, "array" in aims.types).candidates(where)
+    if level < _MAX_UNFOLD and "\\" in text:
+        for start, stop in where:
+            opened = ESCAPED_START.search(text, start, stop)
+            if opened:
+                found = [c for c in found if c.spans[0][0] < opened.start()]
+                found += _unfolded(text, opened.start(), stop, aims, level, "W009")
+    return found
+
+
+def _encoded(text: str, aims: Aims, level: int) -> list[Candidate]:
+    """The whole text is one JSON string: what it says may itself be a value."""
+    stripped = text.strip()
+    if level >= _MAX_UNFOLD or len(stripped) < 4 or stripped[0] not in "\"'" or stripped[-1] != stripped[0]:
+        return []
+    start = text.index(stripped)
+    if "\\" not in stripped and stripped[1:2] not in ("{", "["):
+        return []
+    return _unfolded(text, start + 1, start + len(stripped) - 1, aims, level, "W008")
+
+
+def _unfolded(text: str, start: int, stop: int, aims: Aims, level: int, code: str) -> list[Candidate]:
+    inner = unfold(text, start, stop)
+    first = next(stages(inner.text, aims, level + 1))
+    return [refold(candidate, inner, code) for candidate in first]

@@ -1,0 +1,92 @@
+"""The tables and patterns of tolerant JSON: which signs open and close, which words are literals.
+
+Only data lives here. Every pattern is linear: no nested repeats, and look-aheads are bounded.
+"""
+
+import re
+
+WS = r"[ \t\n\r]*"
+
+# Opening sign of a string → the signs that may close it.
+QUOTES: dict[str, str] = {
+    '"': '"',
+    "'": "'",
+    "`": "`´",
+    "“": "”“\"",
+    "”": "”“\"",
+    "„": "”“\"",
+    "‟": "”“\"",
+    "‘": "’‘'",
+    "’": "’‘'",
+    "‚": "’‘'",
+    "«": "»",
+    "＂": "＂",
+    "「": "」",
+    "´": "´`",
+}
+QUOTE_CODE: dict[str, str] = {
+    "'": "S008", "`": "S010", "´": "S010", "＂": "S024", "«": "S009", "「": "S009",
+    "“": "S009", "”": "S009", "„": "S009", "‟": "S009", "‘": "S009", "’": "S009", "‚": "S009",
+}  # fmt: skip
+
+# Full-width punctuation → the sign it stands for.
+WIDE = {"：": ":", "，": ",", "、": ",", "；": ",", "｛": "{", "｝": "}", "［": "[", "］": "]", "（": "(", "）": ")", "【": "[", "】": "]"}
+
+OPENERS = "{[("
+CLOSERS = "}])"
+CLOSER_OF = {"{": "}", "[": "]", "(": ")"}
+
+LITERALS: dict[str, object] = {"true": True, "false": False, "null": None}
+FOREIGN: dict[str, object] = {
+    "True": True, "False": False, "None": None, "TRUE": True, "FALSE": False, "NULL": None,
+    "Null": None, "nil": None, "NONE": None,
+}  # fmt: skip
+NON_FINITE = frozenset({"NaN", "nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "+inf", "Inf", "-Inf", "NAN"})
+
+# Characters that may stand between tokens although JSON does not know them as white space.
+ODD_SPACE = (
+    "\u00a0\u1680\u2000-\u200f\u2028\u2029\u202a-\u202f\u205f\u2060-\u2064\u3000\ufeff\u180e\u000b\u000c\u0085\u001c-\u001f\u0000"
+)
+SKIP_PLAIN = re.compile(WS)
+SKIP_ODD = re.compile(f"[{ODD_SPACE}]+")
+COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|#[^\n]*|<!--[\s\S]*?(?:-->|\Z)")
+
+# One clean or nearly clean member; what it can't take goes the slow way.
+MEMBER = re.compile(
+    WS + r"""(?:"([^"\\\x00-\x1f]*)"|'([^'\\\x00-\x1f]*)'|([A-Za-z_$][\w$]*))""" + WS + ":" + WS + r"(?:(?:"
+    r""""([^"\\\x00-\x1f]*)"|'([^'\\\x00-\x1f]*)'|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"""
+    r"|(true|false|null|True|False|None))" + WS + r"(?:,(?![0-9])|(?=\}))|([{\[]))"
+)
+# One clean item of a list followed by a comma or the end of the list.
+ITEM = re.compile(
+    WS + r"""(?:(?:"([^"\\\x00-\x1f]*)"|'([^'\\\x00-\x1f]*)'|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"""
+    r"|(true|false|null|True|False|None))" + WS + r"(?:,|(?=\]))|([{\[]))"
+)
+
+# What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
+_KEY_WORD = r"[\w$@.\-]{1,80}"
+KEY_AHEAD = re.compile(
+    r"""\s*(?:"([^"\n]{0,120}?)["”]|'([^'\n]{0,120}?)'|[“”„]([^“”\n]{0,120}?)[“”"]|[‘’]([^‘’\n]{0,120})[’']|`([^`\n]{0,120})`|(%s)["'”]?)\s*(?::|：|=>?)"""
+    % _KEY_WORD
+)
+# The same for a key that stands directly at a quote inside a string that was perhaps never closed.
+KEY_AT_QUOTE = re.compile(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
+BARE_KEY = re.compile(r"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|\d[\w\-]*")
+SPACED_KEY = re.compile(r"[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}(?=[ ]?:)")
+
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+ODD_NUMBER = re.compile(
+    r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)"
+    r"|([0-9][0-9_]*)[ ]?/[ ]?([0-9]+)|((?:[0-9][0-9_]*)?\.?[0-9_]*(?:[eE][+-]?[0-9]+)?)[nLlfFdD]?)"
+)
+# Where a bare word or number must end to be one.
+TOKEN_END = re.compile(r"""(?=[\s,:}\])#"'“”;：，；｝］]|//|/\*|\Z)""")
+ELLIPSIS = re.compile(r"(?:\.\.\.+|…+)")
+CALL = re.compile(r"(?:new\s+)?([^\W\d][\w.]*)\(")
+KEYWORD_ARG = re.compile(r"\s*[^\W\d]\w*\s*=(?!=)")
+ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r\n|[\s\S])")
+SIMPLE_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+CONTROL = re.compile(r"[\x00-\x1f]")
+SURROGATE = re.compile("[\ud800-\udfff]")
+# In a list: a number with only a blank between it and the next one.
+NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,\]]))")

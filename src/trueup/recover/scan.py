@@ -1,0 +1,110 @@
+"""Find the values in a text: every stretch that opens like JSON and is outside reasoning is read.
+
+A text enters; candidates leave, in the order of the text. The work is bounded by a small multiple of the
+text's length, however many openers it has.
+"""
+
+import re
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.reader import Outcome, Reader
+from trueup.verdict.catalogue import GRADE, PRICE
+
+_OPENER = re.compile(r"[{\[｛［]")
+_OBJECT_START = re.compile(
+    r"""[{｛]\s*(?:["'“”‘`}\\｝{\[]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|\Z)"""
+)
+_LIST_START = re.compile(
+    r"""[\[［]\s*(?:["'“‘`{\[\]\\(｛［］]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+)
+_LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
+_LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
+_FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
+_TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
+
+
+class Scan:
+    """One pass over one text."""
+
+    __slots__ = ("budget", "known", "max_depth", "text", "words")
+
+    def __init__(self, text: str, known: frozenset[str], max_depth: int, words: bool) -> None:
+        self.text = text
+        self.known = known
+        self.max_depth = max_depth
+        self.words = words
+        self.budget = 6 * len(text) + 4096
+
+    def candidates(self, stretches: list[tuple[int, int]]) -> list[Candidate]:
+        """Every candidate within the given stretches of the text."""
+        found: list[Candidate] = []
+        for start, stop in stretches:
+            self.stretch(start, stop, found)
+        return found
+
+    def stretch(self, start: int, stop: int, found: list[Candidate]) -> None:
+        at = start
+        while self.budget > 0 and (opener := _OPENER.search(self.text, at, stop)):
+            begin = opener.start()
+            if not self.plausible(begin, stop):
+                at = begin + 1
+                continue
+            outcome = self.read(begin, stop)
+            if outcome is None:
+                at = begin + 1
+                continue
+            found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records))
+            doubtful = outcome.cut or any(r[0] == "S031" for r in outcome.records)
+            at = begin + 1 if doubtful else max(outcome.end, begin + 1)
+
+    def plausible(self, at: int, stop: int) -> bool:
+        """Whether an opener looks like the start of a value and not like a sign in prose."""
+        text = self.text
+        if text[at] in "{｛":
+            return _OBJECT_START.match(text, at, stop) is not None
+        if _LINK.match(text, at, stop):
+            return False
+        if _LIST_START.match(text, at, stop):
+            return True
+        return self.words and _LIST_OF_WORDS.match(text, at, stop) is not None
+
+    def read(self, begin: int, stop: int) -> Outcome | None:
+        """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""
+        best = self.attempt(begin, stop)
+        if best.cut or _price(best) >= 20:
+            for boundary in (_FENCE_END, _TAG_END, _BLANK_LINE):
+                edge = boundary.search(self.text, begin, best.end)
+                if edge and edge.start() > begin and self.budget > 0:
+                    other = self.attempt(begin, edge.start())
+                    if _price(other) < _price(best):
+                        best = other
+        return best if best.end > begin else None
+
+    def attempt(self, begin: int, stop: int) -> Outcome:
+        outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()
+        self.budget -= outcome.end - begin + 32
+        return outcome
+
+
+def _price(outcome: Outcome) -> int:
+    dropped = sum(r[2] - r[1] for r in outcome.records if r[0] in ("S031", "S028", "S029"))
+    lossy = sum(20 for r in outcome.records if GRADE[r[0]] == "lossy")
+    return sum(PRICE[r[0]] for r in outcome.records) + lossy + dropped
+
+
+def stretches_outside(length: int, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The parts of a text outside some spans.
+
+    >>> stretches_outside(10, [(2, 4)])
+    [(0, 2), (4, 10)]
+    """
+    out = []
+    at = 0
+    for start, stop in spans:
+        if start > at:
+            out.append((at, start))
+        at = max(at, stop)
+    if at < length:
+        out.append((at, length))
+    return out

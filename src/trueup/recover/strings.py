@@ -1,0 +1,267 @@
+"""Where a string ends when its quotes cannot be trusted, and what its characters mean.
+
+A text and the place of an opening quote enter; the content, the place after it and the codes of the fixes leave.
+The decision at each quote looks a bounded way ahead, so a string costs time in proportion to its length.
+"""
+
+import re
+from typing import NamedTuple
+
+from trueup.recover.grammar import (
+    CONTROL,
+    ESCAPE,
+    KEY_AHEAD,
+    KEY_AT_QUOTE,
+    QUOTE_CODE,
+    QUOTES,
+    SIMPLE_ESCAPES,
+    SKIP_PLAIN,
+    SURROGATE,
+)
+
+KEY, MEMBER_VALUE, LIST_ITEM = "key", "member", "item"
+
+# From here to the next unescaped sign that could close a string opened by this quote.
+_UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
+_VALUE_AHEAD = re.compile(r"""\s*(?:["'`“‘„{\[(\-+.…\]})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)""")
+_CLOSING_AHEAD = re.compile(r"\s*(?:[}\])]|\.\.\.|…|//|/\*|#|\Z)")
+_PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*[,}\])]""")
+_PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
+_BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
+_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_TAIL = re.compile(r"[\s}\])]*\Z")
+_COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
+_BARE_STOP = re.compile(r"""[,，}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
+_CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
+_CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
+_DOUBLED = re.compile(r'""[^",:}\]\s]')
+_AFTER_DOUBLED = re.compile(r"\s*(?:[,:}\]]|\Z)")
+NOTHING = object()
+_COMMENT_AHEAD = re.compile(r"//|/\*|#")
+
+
+class Read(NamedTuple):
+    """A string that was read: its value, the offset after it, where its content ended, the codes of its fixes."""
+
+    value: str
+    after: int
+    stop: int
+    codes: tuple[str, ...]
+
+
+def closes(text: str, at: int, end: int, place: str) -> bool:
+    """Whether a quote whose next character is at `at` can be the end of a string in this place."""
+    here = SKIP_PLAIN.match(text, at).end()  # type: ignore[union-attr]
+    if here >= end:
+        return True
+    sign = text[here]
+    if place is KEY:
+        return sign in ":：="
+    if sign in ",，;":
+        if place is MEMBER_VALUE:
+            return bool(KEY_AHEAD.match(text, here + 1, end) or _CLOSING_AHEAD.match(text, here + 1, end))
+        return bool(_VALUE_AHEAD.match(text, here + 1, end))
+    if sign in "}])｝］":
+        return not _BRACKET_INSIDE.match(text, here, end)
+    if _COMMENT_AHEAD.match(text, here, end):
+        return here > at or sign == "/"
+    if sign == ":":
+        return place is LIST_ITEM
+    if _PLUS_AHEAD.match(text, here, end):
+        return True
+    if here == at:
+        return False
+    return _starts_next(text, at, here, end, place)
+
+
+def _starts_next(text: str, at: int, here: int, end: int, place: str) -> bool:
+    """Whether the next member or item starts here although no comma was given."""
+    newline = "\n" in text[at:here]
+    if place is MEMBER_VALUE:
+        if text[here] in QUOTES:
+            return bool(KEY_AHEAD.match(text, here, end) or _PIECE_AHEAD.match(text, here, end))
+        return newline and bool(KEY_AHEAD.match(text, here, end))
+    return text[here] in QUOTES or (newline and text[here] in "{[-0123456789")
+
+
+def read_string(
+    text: str, start: int, end: int, place: str, known: frozenset[str], open_closers: str, quote: str = ""
+) -> Read:
+    """Read the string whose opening quote stands at `start`.
+
+    `known` are the schema's keys: they decide whether `, "age":` inside is a new member or part of the text.
+    `open_closers` are the brackets that would have to follow at the end of the text.
+    """
+    quote = quote or text[start]
+    style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    body = start + 1
+    up_to = _UP_TO[quote]
+    at = body
+    first = True
+    while True:
+        at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
+        if at >= end:
+            return _unclosed(text, body, end, style, open_closers)
+        if closes(text, at + 1, end, place):
+            inner = () if first else ("S012",)
+            return _finish(text, body, at, at + 1, (*style, *inner))
+        if place is not KEY and (cut := _next_member(text, body, at, first, known)) is not None:
+            return _finish(text, body, cut, cut, (*style, "S013"))
+        first = False
+        at += 1
+
+
+def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[str]) -> int | None:
+    """Where the string really ended, if the quote at `at` opens the next member's key."""
+    key = KEY_AT_QUOTE.match(text, at)
+    if key is None or at == body:
+        return None
+    stop = at
+    while stop > body and text[stop - 1] in " \t\r\n":
+        stop -= 1
+    separated = text[stop - 1] == "," or "\n" in text[stop:at]
+    if not (key[2].strip() in known or (first and separated)):
+        return None
+    if text[stop - 1] == ",":
+        stop -= 1
+    return stop if stop > body or key[2].strip() in known else None
+
+
+def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> Read:
+    """The text ended inside the string: the quote is missing if just the open brackets follow, else it was cut."""
+    tail = _TAIL.search(text, max(body, end - 2 * len(open_closers) - 64), end)
+    if tail and open_closers and "".join(text[tail.start() : end].split()) == open_closers:
+        return _finish(text, body, tail.start(), tail.start(), (*style, "S013"))
+    cut = _CUT_ESCAPE.search(text, max(body, end - 64), end)
+    return _finish(text, body, cut.start(1) if cut else end, end, (*style, "S028"))
+
+
+def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
+    raw = text[body:stop]
+    value, more = unescape(raw)
+    return Read(value, after, stop, (*codes, *more))
+
+
+def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
+    r"""What the characters between the quotes mean, and the codes of what JSON would not have taken.
+
+    >>> unescape(r"a\_b\u0041")
+    ('a_bA', ('S025',))
+    """
+    codes: list[str] = []
+    value = raw
+    if CONTROL.search(raw):
+        codes.append("S016")
+    if "\\" in raw:
+        odd = False
+
+        def meaning(m: re.Match[str]) -> str:
+            nonlocal odd
+            escape = m[1]
+            plain = SIMPLE_ESCAPES.get(escape)
+            if plain is not None:
+                return plain
+            if escape[0] == "u" and len(escape) == 5:
+                return chr(int(escape[1:], 16))
+            odd = True
+            if escape[0] in "xU" and len(escape) > 1:
+                code = int(escape[1:], 16)
+                return chr(code) if code < 0x110000 else m[0]
+            if escape[0] in "\r\n":
+                return ""
+            return m[0] if escape.isalnum() else escape
+
+        value = ESCAPE.sub(meaning, raw)
+        if odd:
+            codes.append("S025")
+        if SURROGATE.search(value):
+            value = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+            if SURROGATE.search(value):
+                value = SURROGATE.sub("\ufffd", value)
+                codes.append("S035")
+    return value, tuple(codes)
+
+
+def read_key(text: str, start: int, end: int) -> Read:
+    """Read a quoted key: it ends at the first quote with a colon behind it, else at its first quote."""
+    quote = text[start]
+    style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    up_to = _UP_TO[quote]
+    first = at = up_to.match(text, start + 1, end).end()  # type: ignore[union-attr]
+    if at >= end:
+        return _finish(text, start + 1, end, end, style)
+    limit = min(end, start + 120)
+    inner: tuple[str, ...] = ()
+    while not closes(text, at + 1, end, KEY):
+        at = up_to.match(text, at + 1, end).end()  # type: ignore[union-attr]
+        between = text[first + 1 : at]
+        if at >= limit or not between or between[0] in " \t\n,:{}[]" or "\n" in between:
+            at, inner = first, ()
+            break
+        inner = ("S012",)
+    colon = _COLON_INSIDE.match(text, start + 1, first)
+    if colon and not inner and not closes(text, at + 1, end, KEY):
+        return _finish(text, start + 1, colon.end(1), colon.end(1), (*style, "S013"))
+    return _finish(text, start + 1, at, at + 1, (*style, *inner))
+
+
+def triple(text: str, start: int, end: int) -> Read | None:
+    """Read a string in triple quotes; None when there is none here."""
+    mark = text[start] * 3
+    if text[start] not in "\"'`" or not text.startswith(mark, start):
+        return None
+    stop = text.find(mark, start + 3, end)
+    if stop < 0:
+        return None
+    while text.startswith(text[start], stop + 3) and stop + 3 < end:
+        stop += 1
+    value, codes = unescape(text[start + 3 : stop])
+    return Read(value, stop + 3, stop, ("S011", *(c for c in codes if c != "S016")))
+
+
+def doubled(text: str, start: int, end: int) -> Read | None:
+    """Read a string in doubled quotes, `""x""`; None when there is none here."""
+    if not _DOUBLED.match(text, start, end):
+        return None
+    stop = text.find('""', start + 2, min(end, start + 10_000))
+    if stop < 0 or not _AFTER_DOUBLED.match(text, stop + 2, end):
+        return None
+    value, codes = unescape(text[start + 2 : stop])
+    return Read(value, stop + 2, stop, ("S040", *codes))
+
+
+def bare_end(text: str, start: int, end: int, in_list: bool) -> int:
+    """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
+    at = start
+    while True:
+        at = _BARE_STOP.search(text, at, end).start()  # type: ignore[union-attr]
+        if at >= end:
+            return end
+        sign = text[at]
+        if sign in ",，":
+            if in_list or KEY_AHEAD.match(text, at + 1, end) or _CLOSING_AHEAD.match(text, at + 1, end):
+                return at
+        elif sign == "/":
+            if at > start and text[at - 1] in " \t":
+                return at
+            at += 1
+        elif sign in "\"'”" and not (in_list or _QUOTE_THEN_END.match(text, at, end)):
+            if KEY_AHEAD.match(text, at, end) and at > start:
+                return at
+        elif sign in "\"'”":
+            return at + 1 if _QUOTE_THEN_END.match(text, at, end) else at
+        else:
+            return at
+        at += 1
+
+
+def cut_word(token: str) -> tuple[object, str] | None:
+    """What a bare token at the very end of the text was going to be; None when it may be whole."""
+    for word, value in _CUT_WORDS:
+        if len(token) < len(word) and word.startswith(token):
+            return value, "S030"
+    if _CUT_NUMBER.fullmatch(token):
+        stem = token.rstrip("+-eE._")
+        return (NOTHING if not stem else float(stem) if "." in stem else int(stem)), "S030"
+    return None

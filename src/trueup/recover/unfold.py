@@ -1,0 +1,59 @@
+"""Text written inside a string: one level of escaping taken off, with the way back to the original offsets.
+
+Serves JSON that was encoded twice and JSON copied out of a string with its backslashes (`{\\"a\\": 1}`).
+"""
+
+import re
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.grammar import ESCAPE, SIMPLE_ESCAPES
+from trueup.recover.reader import Record
+
+ESCAPED_START = re.compile(r"""[{\[]\s*(?:\\[nrt]|\s)*(?:[{\[]\s*)*\\+["']""")
+
+
+class Unfolded:
+    """A stretch of text with one level of escapes taken off; `back` finds where a character came from."""
+
+    __slots__ = ("offsets", "text")
+
+    def __init__(self, text: str, offsets: list[int]) -> None:
+        self.text = text
+        self.offsets = offsets
+
+    def back(self, at: int) -> int:
+        return self.offsets[min(at, len(self.offsets) - 1)]
+
+
+def unfold(text: str, start: int, stop: int) -> Unfolded:
+    r"""Take one level of escapes off a stretch of text.
+
+    >>> unfold(r'{\"a\": 1}', 0, 10).text
+    '{"a": 1}'
+    """
+    out: list[str] = []
+    offsets: list[int] = []
+    at = start
+    for found in ESCAPE.finditer(text, start, stop):
+        out.append(text[at : found.start()])
+        offsets.extend(range(at, found.start()))
+        escape = found[1]
+        meaning = SIMPLE_ESCAPES.get(escape)
+        if meaning is None:
+            meaning = chr(int(escape[1:], 16)) if escape[0] == "u" and len(escape) == 5 else escape
+        out.append(meaning)
+        offsets.extend([found.start()] * len(meaning))
+        at = found.end()
+    out.append(text[at:stop])
+    offsets.extend(range(at, stop))
+    offsets.append(stop)
+    return Unfolded("".join(out), offsets)
+
+
+def refold(inner: Candidate, unfolded: Unfolded, code: str) -> Candidate:
+    """A candidate of the unfolded text as one of the original text."""
+    back = unfolded.back
+    spans = [(back(a), back(b)) for a, b in inner.spans]
+    records: list[Record] = [(c, back(a), back(b), after, node) for c, a, b, after, node in inner.records]
+    records.append((code, spans[0][0], spans[-1][1], "", None))
+    return Candidate(inner.value, spans, records, inner.form)

@@ -1,0 +1,97 @@
+"""What stands around a value: fences, prose, reasoning, tags, special tokens.
+
+The text and the stretches that were used enter; the records that cover everything else leave.
+No character outside the used stretches goes unnamed, white space alone excepted.
+"""
+
+import re
+
+from trueup.recover.reader import Record
+
+REASONING_OPEN = re.compile(
+    r"<\s*(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\b[^<>\n]{0,80}>"
+    r"|<\|(?:begin_of_thought|channel\|>analysis<\|message)\|>|◁think▷",
+    re.IGNORECASE,
+)
+REASONING_CLOSE = re.compile(
+    r"<\s*/\s*(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\s*>"
+    r"|<\|(?:end_of_thought|end)\|>|◁/think▷",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"(?P<fence>(?:```+|~~~+)[^\n`{\[]{0,60}(?:\n|\Z)|(?:```+|~~~+)[\w+.-]{0,20})"
+    r"|(?P<token><\|[^<>|\n]{1,60}\|>|<｜[^<>｜\n]{1,60}｜>|</?s>|\[/?INST\]|\[TOOL_CALLS\]|\[ARGS\]|<\|[^<>|\n]{1,40}>|<[^<>|\n]{1,40}\|>)"
+    r"|(?P<tag></?[A-Za-z_][\w:.-]{0,60}(?:[ =][^<>\n]{0,200})?/?>)"
+    r"|(?P<invisible>[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u180e\u0000]+)"
+)
+_CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
+_CLOSERS_ONLY = re.compile(r"[\s}\]),;]*[}\])][\s}\]),;.]*\Z")
+_COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
+_EMPHASIS = re.compile(r"[\s*_`~]*\Z")
+
+
+def reasoning_spans(text: str) -> list[tuple[int, int]]:
+    """The stretches of a reply that are reasoning, in order; an unclosed block runs to the end."""
+    spans: list[tuple[int, int]] = []
+    if "<" not in text and "◁" not in text:
+        return spans
+    at = 0
+    while opened := REASONING_OPEN.search(text, at):
+        closed = REASONING_CLOSE.search(text, opened.end())
+        stop = closed.end() if closed else len(text)
+        spans.append((opened.start(), stop))
+        at = stop
+    first = REASONING_CLOSE.search(text)
+    if first and (not spans or first.start() < spans[0][0]) and text.lstrip()[:1] not in ("{", "["):
+        spans.insert(0, (0, first.end()))
+    return spans
+
+
+def gap_records(text: str, used: list[tuple[int, int]], reasoning: list[tuple[int, int]]) -> list[Record]:
+    """Records for everything outside the used stretches, each under the name of what it is."""
+    records: list[Record] = []
+    at = 0
+    for start, stop in [*sorted(used), (len(text), len(text))]:
+        if start > at:
+            _name_gap(text, at, start, at > 0, reasoning, records)
+        at = max(at, stop)
+    return records
+
+
+def _name_gap(
+    text: str, start: int, stop: int, behind: bool, reasoning: list[tuple[int, int]], records: list[Record]
+) -> None:
+    """Name one gap: reasoning first, then fences, tags and tokens, the rest as prose."""
+    at = start
+    for opened, closed in reasoning:
+        if closed > at and opened < stop:
+            _name_piece(text, at, max(at, opened), behind, records)
+            records.append(("W003", max(at, opened), min(closed, stop), "", None))
+            at = min(closed, stop)
+    _name_piece(text, at, stop, behind, records)
+
+
+def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Record]) -> None:
+    if not text[start:stop].strip():
+        return
+    if behind and _CLOSERS_ONLY.match(text[start:stop]):
+        records.append(("S007", start, stop, "", None))
+        return
+    at = start
+    for piece in _PIECE.finditer(text, start, stop):
+        _name_prose(text, at, piece.start(), records)
+        records.append((_CODES[piece.lastgroup or "tag"], piece.start(), piece.end(), "", None))
+        at = piece.end()
+    _name_prose(text, at, stop, records)
+
+
+def _name_prose(text: str, start: int, stop: int, records: list[Record]) -> None:
+    words = text[start:stop]
+    if not words.strip():
+        return
+    if _COMMENT_ONLY.match(words):
+        records.append(("S017", start, stop, "", None))
+    elif words.strip() in (",", ";", "."):
+        records.append(("S038", start, stop, "", None))
+    else:
+        records.append(("W002", start, stop, "", None))

@@ -1,0 +1,1 @@
+"""The vocabulary every other room speaks; it imports nothing of ours."""

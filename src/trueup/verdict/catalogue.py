@@ -1,0 +1,152 @@
+"""The catalogue: every code a fix or a finding can carry, with its grade or level and its price.
+
+One price per leniency, in this one table; the cheapest reading that fits the schema wins.
+A code is permanent: a retired one keeps its row and its page in `findings/`.
+"""
+
+from typing import Literal, NamedTuple
+
+Grade = Literal["lossless", "guess", "lossy"]
+Level = Literal["error", "warning"]
+Accept = Literal["none", "lossless", "guess", "lossy"]
+
+GRADES: dict[str, int] = {"none": 0, "lossless": 1, "guess": 2, "lossy": 3}
+
+
+class FixKind(NamedTuple):
+    """One way a reply may be changed: its name, how safe it is, what it costs, one sentence."""
+
+    code: str
+    name: str
+    grade: Grade
+    price: int
+    title: str
+
+
+class FindingKind(NamedTuple):
+    """One thing that can be wrong with a reply: its name, how bad it is, one sentence."""
+
+    code: str
+    name: str
+    level: Level
+    title: str
+
+
+_FIXES = (
+    # wrappers: what stood around the value
+    FixKind("W001", "code-fence", "lossless", 1, "A Markdown code fence around the value was taken off."),
+    FixKind("W002", "prose", "lossless", 2, "Text around the value was left out."),
+    FixKind("W003", "reasoning", "lossless", 1, "A reasoning block beside the answer was left out."),
+    FixKind("W004", "tag", "lossless", 1, "A tag around the value was taken off."),
+    FixKind("W005", "special-token", "lossless", 1, "A special token of the model was taken off."),
+    FixKind("W006", "invisible-around", "lossless", 0, "Invisible characters around the value were taken off."),
+    FixKind("W007", "envelope", "guess", 4, "The value stood inside an envelope key that the schema does not know."),
+    FixKind("W008", "encoded-twice", "guess", 3, "The value was JSON written inside a JSON string."),
+    FixKind("W009", "escaped-json", "guess", 3, "The whole value was escaped, as if copied out of a string."),
+    FixKind("W010", "one-of-several", "guess", 5, "Several different values fit; the last one was taken."),
+    FixKind("W011", "repeated", "lossless", 1, "The same value was given more than once."),
+    FixKind("W012", "gathered", "guess", 4, "Several values were gathered into the list the schema asks for."),
+    FixKind("W013", "out-of-reasoning", "lossy", 40, "The only value stood inside a reasoning block."),
+    FixKind("W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."),
+    # syntax: how the value was written
+    FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
+    FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),
+    FixKind("S003", "extra-comma", "guess", 3, "A comma with nothing before it was dropped."),
+    FixKind("S004", "missing-colon", "guess", 3, "A colon was put between a key and its value."),
+    FixKind("S005", "missing-bracket", "guess", 4, "A closing bracket was added."),
+    FixKind("S006", "wrong-bracket", "guess", 4, "A closing bracket of the wrong kind was replaced."),
+    FixKind("S007", "extra-bracket", "guess", 3, "A closing bracket that closes nothing was dropped."),
+    FixKind("S008", "single-quotes", "lossless", 1, "A string in single quotes was read."),
+    FixKind("S009", "smart-quotes", "lossless", 1, "A string in typographic quotes was read."),
+    FixKind("S010", "backticks", "lossless", 1, "A string in backticks was read."),
+    FixKind("S011", "triple-quotes", "lossless", 1, "A string in triple quotes was read."),
+    FixKind("S012", "inner-quote", "guess", 4, "A quote inside a string was not escaped."),
+    FixKind("S013", "missing-quote", "guess", 5, "A quote at the start or the end of a string was added."),
+    FixKind("S014", "bare-key", "lossless", 1, "A key without quotes was read."),
+    FixKind("S015", "bare-value", "guess", 3, "Words without quotes were read as a string."),
+    FixKind("S016", "raw-control", "lossless", 1, "A raw line break, tab or other control character in a string was kept."),
+    FixKind("S017", "comment", "lossless", 1, "A comment was left out."),
+    FixKind("S018", "foreign-literal", "lossless", 1, "True, False, None and the like were read as JSON literals."),
+    FixKind("S019", "undefined", "guess", 3, "undefined was read as null."),
+    FixKind("S020", "number-form", "lossless", 1, "A number in a form JSON does not have was read."),
+    FixKind("S021", "fraction", "guess", 3, "A fraction was computed."),
+    FixKind("S022", "joined-strings", "lossless", 2, "Pieces of a string were joined."),
+    FixKind("S023", "tuple-or-set", "guess", 2, "A tuple or a set was read as a list."),
+    FixKind("S024", "full-width", "lossless", 1, "Full-width punctuation was read as its plain form."),
+    FixKind("S025", "odd-escape", "lossless", 1, "An escape that JSON does not have was read."),
+    FixKind("S026", "odd-space", "lossless", 1, "An invisible or non-breaking character between tokens was dropped."),
+    FixKind("S027", "ellipsis", "lossy", 20, "An ellipsis stands where the model left content out."),
+    FixKind("S028", "cut-string", "lossy", 20, "The text ends inside a string."),
+    FixKind("S029", "cut-member", "lossy", 20, "The text ends inside a key or before its value."),
+    FixKind("S030", "cut-literal", "lossy", 15, "The text ends inside a number or a word."),
+    FixKind("S031", "dropped-text", "lossy", 25, "Text inside the value that means nothing there was dropped."),
+    FixKind("S032", "duplicate-key", "guess", 3, "A key was given twice; the last value was kept."),
+    FixKind("S033", "non-finite", "lossy", 20, "NaN or Infinity, which JSON does not have, became null."),
+    FixKind("S034", "out-of-range", "lossy", 20, "A number too large to hold became null."),
+    FixKind("S035", "lone-surrogate", "lossy", 20, "Half of a surrogate pair became U+FFFD."),
+    FixKind("S036", "missing-value", "lossy", 20, "A key or a place had no value; it became null."),
+    FixKind("S037", "lone-key", "lossy", 25, "A key without a value was dropped."),
+    FixKind("S038", "odd-separator", "lossless", 1, "Another sign stood for a colon or a comma."),
+    FixKind("S039", "bad-utf8", "lossy", 20, "Bytes that are not UTF-8 became U+FFFD."),
+    FixKind("S040", "extra-quote", "guess", 3, "A stray quote between tokens was dropped."),
+    # forms: shapes that are not JSON but carry the fields
+    FixKind("F001", "yaml-lines", "guess", 6, "Lines of `key: value` were read as an object."),
+    FixKind("F002", "markdown-fields", "guess", 6, "A Markdown list or table of fields was read as an object."),
+    FixKind("F003", "call-form", "guess", 5, "`Name(a=1, b='x')` was read as an object."),
+    FixKind("F004", "xml-elements", "guess", 6, "XML elements named after the fields were read as an object."),
+    FixKind("F005", "parameter-tags", "guess", 5, "Parameter tags of a tool call were read as an object."),
+    FixKind("F006", "scalar-in-prose", "guess", 12, "One scalar was taken out of a sentence."),
+    FixKind("F007", "bare-members", "guess", 4, "Members without their braces were read as an object."),
+    FixKind("F008", "bare-scalar", "guess", 3, "The whole text was read as one scalar."),
+    # coercions: a value brought to the type the schema asks for
+    FixKind("C001", "to-integer", "guess", 2, "A string that spells an integer became one."),
+    FixKind("C002", "to-number", "guess", 2, "A string that spells a number became one."),
+    FixKind("C003", "to-boolean", "guess", 2, "A string that spells true or false became it."),
+    FixKind("C004", "integral-float", "lossless", 1, "A number with a zero fraction became an integer."),
+    FixKind("C005", "text-to-value", "guess", 3, "A string that holds JSON became the value it spells."),
+    FixKind("C006", "wrapped-in-list", "guess", 3, "A single value became a list of one."),
+    FixKind("C007", "taken-from-list", "guess", 4, "A list of one became its element."),
+    FixKind("C008", "to-string", "guess", 2, "A number became a string."),
+    FixKind("C009", "null-dropped", "guess", 2, "null for an optional field was left out."),
+    FixKind("C010", "key-matched", "guess", 2, "A key was matched by case, spacing or alias."),
+    FixKind("C011", "enum-matched", "guess", 2, "An enum value was matched by case, accent, punctuation or alias."),
+    FixKind("C012", "enum-in-sentence", "guess", 5, "The one enum value inside a sentence was taken."),
+    FixKind("C013", "yes-or-no", "guess", 4, "yes, no, on or off became a boolean."),
+    FixKind("C014", "formatted-number", "guess", 4, "A number written with signs, units or separators was read."),
+    FixKind("C015", "enum-part", "guess", 3, "An enum value was found by a configured prefix or delimiter."),
+    FixKind("C016", "boolean-to-string", "guess", 3, "A boolean became a string."),
+)
+
+_FINDINGS = (
+    FindingKind("P001", "no-value", "error", "The reply holds nothing that can be read as the value asked for."),
+    FindingKind("P002", "empty", "error", "The reply is empty."),
+    FindingKind("P003", "duplicate-key", "warning", "An object gives the same key twice."),
+    FindingKind("P004", "non-finite", "error", "NaN or Infinity stands where a number should."),
+    FindingKind("P005", "out-of-range", "error", "A number is too large to hold."),
+    FindingKind("P006", "lone-surrogate", "error", "Text holds half of a surrogate pair."),
+    FindingKind("P007", "bad-utf8", "error", "The reply's bytes are not UTF-8."),
+    FindingKind("P008", "ambiguous", "error", "The reply can be read in two ways that differ."),
+    FindingKind("L001", "too-large", "error", "The reply is longer than the contract allows."),
+    FindingKind("L002", "too-deep", "error", "The reply is nested deeper than the contract allows."),
+    FindingKind("G001", "grade-refused", "error", "A fix is of a grade that the contract does not accept."),
+    FindingKind("V001", "wrong-type", "error", "A value is of the wrong type."),
+    FindingKind("V002", "missing", "error", "A required field is missing."),
+    FindingKind("V003", "unknown-key", "error", "A key is not one the schema allows."),
+    FindingKind("V004", "out-of-bounds", "error", "A number is smaller or larger than allowed."),
+    FindingKind("V005", "not-in-enum", "error", "A value is not one of those allowed."),
+    FindingKind("V006", "pattern", "error", "Text does not match the pattern."),
+    FindingKind("V007", "wrong-size", "error", "Text, a list or an object is too short or too long."),
+    FindingKind("V008", "no-arm-fits", "error", "A value fits none of the alternatives, or more than one where only one may."),
+    FindingKind("V009", "not-unique", "error", "A list repeats an item."),
+    FindingKind("V010", "wrong-format", "error", "Text is not in the format asked for."),
+    FindingKind("V011", "not-allowed", "error", "A value breaks another rule of the schema."),
+    FindingKind("V012", "type-refused", "error", "The Python type refused the value."),
+)
+
+FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}
+FINDINGS: dict[str, FindingKind] = {kind.code: kind for kind in _FINDINGS}
+PRICE: dict[str, int] = {kind.code: kind.price for kind in _FIXES}
+GRADE: dict[str, Grade] = {kind.code: kind.grade for kind in _FIXES}
+
+# These lossy fixes come with an error finding of their own, so G001 does not name them again.
+SPOKEN_FOR = frozenset({"S033", "S034", "S035", "S039"})

@@ -1,0 +1,108 @@
+r"""The page of a code: its Markdown enters, its parts and its examples leave; reading files is left to others.
+
+An example is a fenced block marked `trueup`: lines of `option: value`, then `--- reply` and, in Triggers, `--- gives` with
+one `CODE path` a line. `--- python` may define the schema's type. With `escapes: yes` the reply's `\u200b` and `\x1b` are
+characters, with `escapes: bytes` they are the bytes of a reply that is not text.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+SECTIONS = ("Finds", "Why", "Triggers", "Stays quiet", "Fix")
+
+_TITLE = re.compile(r"# ([A-Z]{1,3}\d{3}) · ([a-z0-9-]+)\n\n\*([^*\n]+)\*\n")
+_SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+_BLOCK = re.compile(r"^(`{3,})trueup\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+_PART = re.compile(r"^--- (python|reply|gives)$", re.MULTILINE)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
+
+
+class Example(NamedTuple):
+    """One reply, the contract it is judged by, and what must come of it."""
+
+    options: dict[str, Any]
+    python: str
+    reply: str | bytes
+    gives: frozenset[tuple[str, str]]
+
+
+class Page(NamedTuple):
+    """The page of one code: `head` says `fix · lossless · price 1` or `finding · error`."""
+
+    code: str
+    name: str
+    head: str
+    sections: dict[str, str]
+    triggers: tuple[Example, ...]
+    quiet: tuple[Example, ...]
+
+
+class BadPage(ValueError):
+    """A page is not written as pages are."""
+
+
+def read_page(text: str) -> Page:
+    r"""Take a page apart.
+
+    >>> read_page("# S001 · trailing-comma\n\n*fix · lossless · price 1*\n\n## Finds\n\nA comma.\n").sections
+    {'Finds': 'A comma.'}
+    """
+    title = _TITLE.match(text)
+    if title is None:
+        raise BadPage(
+            "a page starts with '# CODE · name', a blank line and '*fix · grade · price n*' or '*finding · level*'"
+        )
+    # Headings inside an example are part of its reply: they are hidden while the sections are found.
+    hidden = _BLOCK.sub(lambda block: re.sub("[^\n]", " ", block[0]), text)
+    marks = list(_SECTION.finditer(hidden))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    sections = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
+    code, name, head = title.groups()
+    return Page(
+        code, name, head, sections, _examples(sections.get("Triggers", "")), _examples(sections.get("Stays quiet", ""))
+    )
+
+
+def _examples(section: str) -> tuple[Example, ...]:
+    return tuple(read_example(block[2]) for block in _BLOCK.finditer(section))
+
+
+def read_example(block: str) -> Example:
+    """Take the text of an example block apart."""
+    head, *rest = _PART.split(block)
+    parts = dict(zip(rest[::2], rest[1::2], strict=True))
+    if "reply" not in parts:
+        raise BadPage("an example has a line '--- reply'")
+    options = dict(_option(line) for line in head.splitlines() if line.strip())
+    reply = parts["reply"][1:].removesuffix("\n")
+    gives = frozenset(_result(line) for line in parts.get("gives", "").splitlines() if line.strip())
+    return Example(options, parts.get("python", ""), _unescape(reply, options.pop("escapes", "no")), gives)
+
+
+def _option(line: str) -> tuple[str, Any]:
+    name, colon, value = line.partition(":")
+    if not colon:
+        raise BadPage(f"not an option: {line!r}")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value.strip()
+
+
+def _result(line: str) -> tuple[str, str]:
+    code, blank, path = line.strip().partition(" ")
+    if not blank:
+        raise BadPage(f"a result is a code and a path, not {line!r}")
+    return code, path
+
+
+def _unescape(reply: str, escapes: str) -> str | bytes:
+    if escapes == "bytes":
+        return b"".join(
+            bytes.fromhex(piece[2:]) if re.fullmatch(r"\\x[0-9a-f]{2}", piece) else piece.encode()
+            for piece in re.split(r"(\\x[0-9a-f]{2})", reply)
+        )
+    if escapes == "yes":
+        return _ESCAPE.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), reply)
+    return reply

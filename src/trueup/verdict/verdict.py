@@ -1,0 +1,141 @@
+"""Verdict: the judgement of one reply. `ok` is derived from the findings, so the two cannot disagree.
+
+Fixes are kept as compact records until somebody looks: a check that only wants the value does not
+pay for their paths and excerpts.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix
+from trueup.verdict.reply import Reply, ToolCall
+
+Fixes = tuple[Fix, ...]
+_NO_METRICS: dict[str, Any] = {}
+
+
+class Rejected(ValueError):
+    """Raised by `Verdict.unwrap()`; carries the verdict."""
+
+    def __init__(self, verdict: "Verdict") -> None:
+        errors = verdict.findings.errors
+        shown = "; ".join(str(f) for f in errors[:3])
+        more = f" (and {len(errors) - 3} more)" if len(errors) > 3 else ""
+        super().__init__(f"reply refused: {shown}{more}")
+        self.verdict = verdict
+
+
+class Verdict:
+    """What became of one reply: the value, every change made to it, and everything wrong with it."""
+
+    __slots__ = ("_fixes", "_reply", "_value", "calls", "data", "findings", "metrics")
+
+    def __init__(
+        self,
+        reply: Reply | str,
+        data: Any = None,
+        findings: Findings = NO_FINDINGS,
+        fixes: Fixes | Callable[[], Fixes] = (),
+        value: Any = None,
+        calls: tuple[ToolCall, ...] = (),
+        metrics: dict[str, Any] = _NO_METRICS,
+    ) -> None:
+        self._reply = reply
+        self.data = data
+        self.findings = findings
+        self._fixes = fixes
+        self._value = value
+        self.calls = calls
+        self.metrics = metrics
+
+    @property
+    def ok(self) -> bool:
+        """True when no finding is an error."""
+        findings = self.findings
+        return not findings or all(f.level != "error" for f in findings)
+
+    @property
+    def value(self) -> Any:
+        """The value as the contract's Python type, or plain JSON data when the schema is not one."""
+        return self.data if self._value is None else self._value
+
+    @property
+    def fixes(self) -> Fixes:
+        """Every change that was made, in the order of the text."""
+        fixes = self._fixes
+        if callable(fixes):
+            fixes = self._fixes = fixes()
+        return fixes
+
+    @property
+    def errors(self) -> Findings:
+        return self.findings.errors
+
+    @property
+    def warnings(self) -> Findings:
+        return self.findings.warnings
+
+    @property
+    def reply(self) -> Reply:
+        """The reply that was judged; its text is the original one."""
+        reply = self._reply
+        if isinstance(reply, str):
+            reply = self._reply = Reply(text=reply)
+        return reply
+
+    @property
+    def confidence(self) -> float:
+        """How sure the judgement is: 1.0 when ok, else rising with the number of errors."""
+        errors = len(self.findings.errors)
+        return min(0.99, 0.7 + 0.1 * errors) if errors else 1.0
+
+    @property
+    def hint(self) -> str:
+        """What to tell the model so that it can do better, from the errors; empty when ok."""
+        lines = dict.fromkeys(f.hint or f.message for f in self.findings.errors)
+        return "\n".join(lines)
+
+    def unwrap(self) -> Any:
+        """The value, or `Rejected` when the verdict is not ok."""
+        if not self.ok:
+            raise Rejected(self)
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON-able data."""
+        reply = {k: v for k, v in msgspec.to_builtins(msgspec.structs.replace(self.reply, raw=None)).items() if v}
+        return {
+            "ok": self.ok,
+            "data": self.data,
+            "findings": [msgspec.to_builtins(f) for f in self.findings],
+            "fixes": [msgspec.to_builtins(f) for f in self.fixes],
+            "calls": [msgspec.to_builtins(c) for c in self.calls],
+            "metrics": dict(self.metrics),
+            "confidence": self.confidence,
+            "hint": self.hint,
+            "reply": reply,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Verdict":
+        """Read a verdict back from `to_dict()`; what is derived is derived anew."""
+        return cls(
+            reply=msgspec.convert(data["reply"], Reply),
+            data=data["data"],
+            findings=Findings(msgspec.convert(data["findings"], list[Finding])),
+            fixes=tuple(msgspec.convert(data["fixes"], list[Fix])),
+            calls=tuple(msgspec.convert(data["calls"], list[ToolCall])),
+            metrics=dict(data["metrics"]),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Verdict) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        state = "ok" if self.ok else "refused"
+        codes = ", ".join(dict.fromkeys([f.code for f in self.findings] + [f.code for f in self.fixes]))
+        return f"<Verdict {state}{': ' + codes if codes else ''}>"
