@@ -73,7 +73,7 @@ def check(
     \b
       trueup check reply.txt --schema person.json
       llm "…" | trueup check --schema shop.models:Invoice --json
-    """  # noqa: D301 - click reads the control character itself
+    """
     if as_json and only_value:
         raise click.UsageError("--json and --value exclude each other")
     contract = _contract(schema, options)
@@ -127,7 +127,7 @@ def _read(file: str | None, max_size: int) -> tuple[bytes, str]:
 
 def _print_json(value: Any, show: bool) -> None:
     from trueup.cli.pretty import document
-    from trueup.cli.terminal import is_terminal
+    from trueup.cli.terminal import is_terminal, write
 
     if show:
-        sys.stdout.write(document(value, indented=is_terminal()) + "\n")
+        write(document(value, indented=is_terminal()) + "\n")

@@ -127,7 +127,7 @@ def diff(source: Source, changes: Sequence[Change], width: int, most: int = 4) -
         at = change.end
     rest = (source.text[at : max(at, end)], SAME)
     old_lines, new_lines = _split([*old, rest]), _split([*new, rest])
-    was = [Row(first + i, "-", pieces) for i, pieces in enumerate(old_lines)]
+    was = [Row(first + i, "-", pieces) for i, pieces in enumerate(old_lines) if any(text for text, _ in pieces)]
     now = [Row(0, "+", pieces) for pieces in new_lines if any(text.strip() for text, _ in pieces)]
     return [*_window(was, width, most), *_window(now, width, most)]
 

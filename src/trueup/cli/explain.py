@@ -1,6 +1,5 @@
 """`trueup explain`: a code or a name in, its page out; without one, the list of all codes."""
 
-import sys
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
@@ -41,11 +40,11 @@ def explain(code: str | None, as_json: bool, color: Color) -> None:
     kinds = ALL if code is None else find(code)
     if as_json:
         from trueup.cli.pretty import document
-        from trueup.cli.terminal import is_terminal
+        from trueup.cli.terminal import is_terminal, write
 
         rows = [describe(kind) if code is None else {**describe(kind), "page": page(kind)} for kind in kinds]
         value: Any = rows[0] if code is not None and len(rows) == 1 else rows
-        sys.stdout.write(document(value, indented=is_terminal()) + "\n")
+        write(document(value, indented=is_terminal()) + "\n")
     elif code is None:
         _list(kinds, color)
     else:
@@ -78,12 +77,12 @@ def page(kind: Kind) -> str:
 
 
 def _pages(kinds: list[Kind], color: Color) -> None:
-    from trueup.cli.terminal import open_console
+    from trueup.cli.terminal import open_console, write
 
     console = open_console(color)
     texts = [page(kind) for kind in kinds]
     if not console.is_terminal:
-        sys.stdout.write("\n".join(texts))
+        write("\n".join(texts))
         return
     from trueup.cli.markdown import render
 
@@ -113,7 +112,7 @@ def _rows(kinds: list[Kind], width: int) -> Iterator[list[tuple[str, str]]]:
             if family:
                 yield []
             family = kind.code[0]
-            yield [(FAMILIES[family], "bold")]
+            yield from ([(line, "bold")] for line in textwrap.wrap(FAMILIES[family], width or 80))
         word = kind.grade if isinstance(kind, FixKind) else kind.level
         head = [("  ", ""), (kind.code, "bold"), (f"  {kind.name:<{longest}}  ", ""), (f"{word:<8}", styles[word])]
         used = 2 + 4 + 2 + longest + 2 + 8 + 2

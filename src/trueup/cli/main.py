@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from trueup import __version__
 from trueup.cli.terminal import forgive_encoding, safe
 
 COMMANDS = {
@@ -20,6 +21,10 @@ COMMANDS = {
 }
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
+
+
+class PipeClosed(Exception):
+    """Whoever read our output has gone."""
 
 
 class Commands(click.Group):
@@ -49,6 +54,14 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise PipeClosed from None  # click would make it a 1, which means refused here
+        return result
+
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
         forgive_encoding()
         extra["standalone_mode"] = False
@@ -60,7 +73,6 @@ def _guarded(run: Callable[[], Any]) -> int:
     """Run, and turn every way to end into an exit code and at most one message."""
     try:
         result = run()
-        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
@@ -70,13 +82,13 @@ def _guarded(run: Callable[[], Any]) -> int:
         return error.exit_code if isinstance(error, click.UsageError) else 2
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except PipeClosed:
         # Python flushes standard output once more on its way out; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="trueup", prog_name="trueup", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="trueup", message="%(prog)s %(version)s")
 def main() -> None:
     """Every LLM reply is untrusted. trueup makes it true, or says exactly why not."""

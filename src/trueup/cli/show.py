@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from trueup.cli import pretty
 from trueup.cli.excerpt import CUT, GONE, MARK, NEW, ROWS, SAME, Change, Source, broken, diff, merge, underline
+from trueup.cli.locate import locate
 from trueup.cli.terminal import safe_line
 from trueup.verdict.catalogue import FINDINGS, GRADES
 from trueup.verdict.facts import Finding, Fix
@@ -61,17 +62,18 @@ def render(verdict: Verdict, view: View) -> Iterator[Line]:
 
 def _render(verdict: Verdict, view: View) -> Iterator[Line]:
     source = Source(verdict.reply.text)
+    fixes, findings = locate(verdict)
     yield from _headline(verdict, view)
-    if verdict.fixes:
+    if fixes:
         yield []
-        yield from _fixes(verdict.fixes, source, view)
-    shown = verdict.findings if view.everything else verdict.findings[:_MOST_FINDINGS]
+        yield from _fixes(fixes, source, view)
+    shown = findings if view.everything else findings[:_MOST_FINDINGS]
     for finding in shown:
         yield []
         yield from _finding(finding, source, view)
-    if len(shown) < len(verdict.findings):
+    if len(shown) < len(findings):
         yield []
-        yield [(f"… and {_count(len(verdict.findings) - len(shown), 'more finding')} (--all shows them)", "dim")]
+        yield [(f"… and {_count(len(findings) - len(shown), 'more finding')} (--all shows them)", "dim")]
     yield from _value(verdict, view)
 
 
@@ -220,9 +222,7 @@ def _value(verdict: Verdict, view: View) -> Iterator[Line]:
     if not verdict.ok and verdict.data is None:
         return
     yield []
-    yield (
-        [("Value", "bold")] if verdict.ok else [("Best reading", "bold"), ("  refused: do not use it as it is", "dim")]
-    )
+    yield ([("Value", "bold")] if verdict.ok else [("Best reading", "bold"), ("  (refused)", "dim")])
     most = _MOST_LINES[verdict.ok]
     for shown, line in enumerate(pretty.lines(verdict.data)):
         if shown >= most and not view.everything:

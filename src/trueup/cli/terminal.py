@@ -75,12 +75,18 @@ def open_console(color: Color = "auto", width: int | None = None) -> "Console":
     """
     from rich.console import Console
 
+    class Pipe(Console):
+        """A console that lets a reader's going away be known, instead of ending the program by itself."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     settings: dict[str, object] = {"markup": False, "emoji": False, "highlight": False, "width": width}
     if color == "always":
-        return Console(force_terminal=True, color_system=_palette(), no_color=False, **settings)  # type: ignore[arg-type]
+        return Pipe(force_terminal=True, color_system=_palette(), no_color=False, **settings)  # type: ignore[arg-type]
     if color == "never" or os.environ.get("NO_COLOR"):
-        return Console(color_system=None, **settings)  # type: ignore[arg-type]
-    return Console(**settings)  # type: ignore[arg-type]
+        return Pipe(color_system=None, **settings)  # type: ignore[arg-type]
+    return Pipe(**settings)  # type: ignore[arg-type]
 
 
 def _palette() -> Literal["standard", "256", "truecolor"]:
@@ -95,6 +101,12 @@ def forgive_encoding() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def write(text: str) -> None:
+    """Write to standard output in pieces: unbuffered, one huge write may end early and not say so."""
+    for at in range(0, len(text), 65536):
+        sys.stdout.write(text[at : at + 65536])
 
 
 def is_terminal() -> bool:

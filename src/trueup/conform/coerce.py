@@ -64,9 +64,13 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
         return value, []
     try:
         change = walk(root, value, Run(value, walk, root.plan.eager), 0)
+        notes: list[Note] = []
+        if change is None:
+            return value, notes
+        _gather(change.trail, (), notes)
     except RecursionError:  # the caller's own stack was nearly used up
         return value, []
-    return (value, []) if change is None else (change.value, _notes(change.trail))
+    return change.value, notes
 
 
 def _plan(schema: Schema, options: Options) -> Node:
@@ -80,18 +84,13 @@ def _plan(schema: Schema, options: Options) -> Node:
     return root
 
 
-def _notes(trail: Trail) -> list[Note]:
+def _gather(trail: Trail, path: tuple[str | int, ...], notes: list[Note]) -> None:
     """The notes of a trail in the order of the value, each with its path from the root."""
-    notes: list[Note] = []
-    stack: list[tuple[Any, tuple[str | int, ...]]] = [(step, ()) for step in reversed(trail)]
-    while stack:
-        step, path = stack.pop()
+    for step in trail:
         if len(step) == 3:
             notes.append(Note(step[0], path, step[1], step[2]))
         else:
-            below = (*path, step[0])
-            stack.extend((inner, below) for inner in reversed(step[1]))
-    return notes
+            _gather(step[1], (*path, step[0]), notes)
 
 
 def walk(node: Node, value: Any, run: Run, depth: int) -> Change | None:
@@ -118,7 +117,13 @@ def walk(node: Node, value: Any, run: Run, depth: int) -> Change | None:
 
 
 def _walk_chain(node: Node, value: Any, run: Run, depth: int) -> Change | None:
-    """Several unions that all apply: one after the other."""
+    """Several unions that all apply: one after the other, as long as they agree."""
+    total = _pass(node, value, run, depth)
+    # Two unions that contradict each other would undo each other's work for ever.
+    return None if total is None or _pass(node, total.value, run, depth) is not None else total
+
+
+def _pass(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     total: Change | None = None
     for union in node.chain:
         change = walk(union, value if total is None else total.value, run, depth)
@@ -148,7 +153,7 @@ def _recast(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     """The cheapest way to another type that the node allows."""
     kind = type(value)
     ways: list[Change] = []
-    for after, code in recast(value, node.types, run.eager) if kind is not dict and kind is not list else ():
+    for after, code in recast(value, node.types, run.eager):
         if (node.listed or code in _MUST_FIT) and not run.fits(node, after, value):
             continue
         ways.append(Change(after, PRICE[code], [(code, value, after)]))
@@ -158,8 +163,9 @@ def _recast(node: Node, value: Any, run: Run, depth: int) -> Change | None:
         ways += _from_text(node, value, run, depth)
     if not ways and list in node.ok and kind is not list and value is not None:
         ways += _to_list(node, value, run, depth)
-    if len(ways) > 1:
-        ways = [way for way in ways if run.fits(node, way.value, value)]
+    if len(ways) < 2:
+        return ways[0] if ways else None
+    ways = [way for way in ways if run.fits(node, way.value, value)]
     if not ways:
         return None
     best = min(ways, key=lambda way: way.price)

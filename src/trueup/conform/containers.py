@@ -18,7 +18,7 @@ Edits = dict[str, Change | None]  # None: the member is left out
 
 def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Change | None:
     """The object with its members conformed and its keys matched."""
-    props = node.props
+    props, walk, below = node.props, run.walk, depth + 1
     edits: Edits = {}
     unknown: list[str] = []
     for key, item in value.items():
@@ -31,7 +31,12 @@ def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Chan
                 continue
         if type(item) in child.fine:
             continue
-        _edit(node, child, key, key, item, run, depth, edits)
+        if item is None:
+            _edit(node, child, key, key, item, run, depth, edits)
+            continue
+        change = walk(child, item, run, below)
+        if change is not None:
+            edits[key] = change
     renames = _renames(node, value, unknown) if unknown else {}
     for key, name in renames.items():
         edits.pop(key, None)
@@ -73,6 +78,14 @@ def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Ch
     result: dict[str, Any] = {}
     trail: Trail = []
     price = 0
+    if not renames and None not in edits.values():
+        result = value.copy()
+        for key, change in edits.items():
+            if change is not None:
+                result[key] = change.value
+                trail.append((key, change.trail))
+                price += change.price
+        return Change(result, price, trail)
     for key, item in value.items():
         name = key
         if key in renames:

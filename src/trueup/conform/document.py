@@ -33,16 +33,29 @@ def _never(_: Any) -> bool:
     return False
 
 
+def _forgiving(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    def check(value: Any) -> bool:
+        try:
+            return judge(value)
+        except ValueError:
+            return False
+
+    return check
+
+
 class Place:
     """One subschema: where it stands in its document and what it says."""
 
-    __slots__ = ("_judge", "base", "document", "pointer", "schema")
+    __slots__ = ("_judge", "base", "document", "plain", "pointer", "rules", "schema")
 
     def __init__(self, document: "Document", pointer: str, schema: JsonSchema, base: str) -> None:
         self.document = document
         self.pointer = pointer
         self.schema = schema
+        self.rules: dict[str, Any] = schema if isinstance(schema, dict) else {}
         self.base = base
+        # Kinds of value that are surely valid here; filled by `keywords`.
+        self.plain: frozenset[type] | None = None
         self._judge: Callable[[Any], bool] | None = None
 
     def child(self, *parts: str | int) -> "Place":
@@ -64,7 +77,7 @@ class Place:
         """True when the value fits; text that is no Unicode fits nothing."""
         try:
             return self.judge(value)
-        except ValueError:
+        except ValueError:  # a lone surrogate, or what is no JSON at all
             return False
 
     def __repr__(self) -> str:
@@ -165,7 +178,7 @@ class Document:
         check = self._words.get(key)
         if check is None:
             try:
-                check = self._draft({keyword: argument}, **self._settings).is_valid
+                check = _forgiving(self._draft({keyword: argument}, **self._settings).is_valid)
             except ValueError:
                 check = _never
             if len(self._words) < MAX_JUDGES:
@@ -224,29 +237,21 @@ def facets(places: tuple[Place, ...]) -> list[Place]:
         if id(place) in seen:
             continue
         seen.add(id(place))
-        schema = place.schema
-        if not isinstance(schema, dict):
-            found.append(place)
-            continue
         target = reference(place)
         if target is not None:
             stack.append(target)
             if not place.document.modern_refs:
                 continue
         found.append(place)
-        parts = schema.get("allOf")
-        if isinstance(parts, list):
-            stack.extend(place.child("allOf", index) for index in reversed(range(len(parts))))
+        count = len(place.rules.get("allOf") or ())
+        stack.extend(place.child("allOf", index) for index in reversed(range(count)))
     return found
 
 
 def reference(place: Place) -> Place | None:
     """The place that this one's `$ref` names, if it has one inside the document."""
-    schema = place.schema
-    if not isinstance(schema, dict):
-        return None
     for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-        ref = schema.get(keyword)
+        ref = place.rules.get(keyword)
         if isinstance(ref, str):
             return place.follow(ref)
     return None

@@ -118,6 +118,11 @@ class Node:
             self._names = Names(dict.fromkeys([*self.props, *sorted(self.required)]), self.plan.aliases)
         return self._names
 
+    @property
+    def is_plain(self) -> bool:
+        """True when this node asks for scalar types and nothing else that coercion can help with."""
+        return self.fine == self.ok and not self.ok & {dict, list}
+
     def item_at(self, index: int) -> "Node | None":
         return self.prefix[index] if index < len(self.prefix) else self.items
 
@@ -152,9 +157,9 @@ class Node:
 
     def _read_enum(self, places: list[Place]) -> None:
         lists = [
-            place.schema["enum"] if "enum" in place.schema else [place.schema["const"]]
+            place.rules["enum"] if "enum" in place.rules else [place.rules["const"]]
             for place in places
-            if isinstance(place.schema, dict) and ("enum" in place.schema or "const" in place.schema)
+            if "enum" in place.rules or "const" in place.rules
         ]
         if not lists:
             return
@@ -170,9 +175,7 @@ class Node:
         others: list[Place] = []
         required: set[str] = set()
         for place in places:
-            schema = place.schema
-            if not isinstance(schema, dict):
-                continue
+            schema = place.rules
             for key in schema.get("properties") or ():
                 props.setdefault(key, []).append(place.child("properties", key))
             for pattern in schema.get("patternProperties") or ():
@@ -206,7 +209,7 @@ class Node:
         self.fine = frozenset(fine)
 
     def _read_unions(self, groups: list[list[Place]], everything: list[Place]) -> None:
-        base = [p for p in everything if p.schema is False or (isinstance(p.schema, dict) and _SHAPE & p.schema.keys())]
+        base = [p for p in everything if p.schema is False or _SHAPE & p.rules.keys()]
         also = self.places + self.also if base else ()
         self.fine = frozenset()
         if len(groups) > 1:
@@ -234,6 +237,10 @@ class Node:
             return
         self.ok = frozenset().union(*(arm.ok for arm in arms))
         self.types = frozenset().union(*(arm.types for arm in arms))
+        if all(arm.is_plain for arm in arms):
+            # `integer or null` is no choice between arms, only a longer list of types.
+            self.arms, self.fine = [], self.ok
+            return
         for kind in self.ok:
             takers = [arm for arm in arms if kind in arm.ok]
             if len(takers) == 1 and (kind in (dict, list) or not takers[0].listed) and not takers[0].chain:
@@ -243,8 +250,8 @@ class Node:
 
 def _array_row(place: Place) -> tuple[list[Place], Place | None] | None:
     """The places of an array's first items and of all others, in the words of any draft."""
-    schema = place.schema
-    if not isinstance(schema, dict) or not ({"items", "prefixItems"} & schema.keys()):
+    schema = place.rules
+    if not ({"items", "prefixItems"} & schema.keys()):
         return None
     items = schema.get("items")
     first = "prefixItems" if isinstance(schema.get("prefixItems"), list) else "items"

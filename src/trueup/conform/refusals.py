@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from trueup.conform.document import JsonSchema
+from trueup.conform.document import HOME
 from trueup.verdict import paths
 
 _BEYOND_LINEAR = re.compile(r"\(\?(?:[=!]|<[=!]|>)|\\[1-9]|\\k<|[*+?}]\+")
@@ -18,7 +18,7 @@ class SchemaError(ValueError):
     """The schema itself cannot be used; the message says what, where, and what to do."""
 
 
-def reason(schema: JsonSchema, error: ValueError) -> str:
+def reason(error: ValueError) -> str:
     """One sentence on why the compiler refused a schema."""
     if not isinstance(error, jsonschema_rs.ValidationError):
         return f"the schema cannot be compiled: {error}"
@@ -32,12 +32,11 @@ def reason(schema: JsonSchema, error: ValueError) -> str:
 
 def _reference_reason(error: jsonschema_rs.ValidationError) -> str:
     message = error.message
-    if "meta-schema" in message:
-        return f"{message.split('. ')[0]}; use Draft 2020-12, 2019-09 or 7"
     if "retriev" in message.lower():
-        name = re.search(r"'([^']*)'", message)
+        found = re.search(r"'([^']*)'", message)
+        name = found.group(1).removeprefix(HOME.rsplit("/", 1)[0] + "/") if found else ""
         return (
-            f"$ref {name.group(1) if name else ''!r} points outside the schema, and nothing is ever fetched; "
+            f"$ref {name!r} points outside the schema, and nothing is ever fetched; "
             "put the definition under $defs and refer to it as #/$defs/…"
         )
     return f"a $ref does not resolve: {message[:200]}"

@@ -7,6 +7,7 @@ to its value: however unions are nested, the whole stays linear. Out of fuel, no
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from trueup.conform.document import Place
 from trueup.conform.nodes import Node
 
 # Own notes are (code, before, after); what happened inside a key or index is (key, trail).
@@ -27,10 +28,32 @@ _FLOOR = 100_000
 _PER_ITEM = 20
 
 
+class Fuel:
+    """How much judging a value may still cost."""
+
+    __slots__ = ("_left", "_root", "_sizes")
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._sizes: dict[int, int] | None = None
+        self._left = _FLOOR
+
+    def fits(self, place: Place, value: Any, origin: Any) -> bool:
+        """True when a value made from `origin` is valid at a place, and there was fuel to find out."""
+        if type(value) is dict or type(value) is list:
+            if self._sizes is None:
+                self._sizes = sizes(self._root)
+                self._left += _PER_ITEM * self._sizes.get(id(self._root), 1)
+            self._left -= self._sizes.get(id(origin), len(origin) if isinstance(origin, str) else 1)
+        else:
+            self._left -= 1
+        return self._left >= 0 and place.valid(value)
+
+
 class Run:
     """The state of one conforming."""
 
-    __slots__ = ("_fuel", "_root", "_sizes", "eager", "memo", "walk", "wrapped")
+    __slots__ = ("_fuel", "eager", "memo", "walk", "wrapped")
 
     def __init__(self, root: Any, walk: Walk, eager: bool) -> None:
         self.walk = walk
@@ -38,23 +61,12 @@ class Run:
         # A union's answer for a value; the value is kept so that its id stays its own.
         self.memo: dict[tuple[int, int], tuple[Any, Change | None]] = {}
         self.wrapped: set[int] = set()
-        self._root = root
-        self._sizes: dict[int, int] | None = None
-        self._fuel = _FLOOR
+        self._fuel = Fuel(root)
 
     def fits(self, node: Node, value: Any, origin: Any, whole: bool = True) -> bool:
         """True when a value made from `origin` is valid at a node; `whole` asks the union's base too."""
-        if type(value) is dict or type(value) is list:
-            if self._sizes is None:
-                self._sizes = sizes(self._root)
-                self._fuel += _PER_ITEM * self._sizes.get(id(self._root), 1)
-            self._fuel -= self._sizes.get(id(origin), len(origin) if isinstance(origin, str) else 1)
-        else:
-            self._fuel -= 1
-        if self._fuel < 0:
-            return False
         places = node.places + node.also if whole else node.places
-        return all(place.valid(value) for place in places)
+        return all(self._fuel.fits(place, value, origin) for place in places)
 
 
 def sizes(root: Any) -> dict[int, int]:

@@ -59,12 +59,10 @@ def recast(value: Any, types: frozenset[str], eager: bool) -> list[Reading]:
 
 
 def _from_float(value: float, types: frozenset[str]) -> list[Reading]:
-    readings: list[Reading] = []
-    if "integer" in types and value.is_integer() and -_EXACT <= value <= _EXACT:
-        readings.append((int(value), "C004"))
-    if "string" in types and isfinite(value):
-        readings.append((repr(value), "C008"))
-    return readings
+    if "integer" in types and value.is_integer():
+        # Beyond this the float is valid as it stands, and its digits as an integer would be made up.
+        return [(int(value), "C004")] if -_EXACT <= value <= _EXACT else []
+    return [(repr(value), "C008")] if "string" in types and isfinite(value) else []
 
 
 def _from_text(text: str, types: frozenset[str], eager: bool) -> list[Reading]:

@@ -6,6 +6,7 @@ linear engine, and a schema that is too large, too deep or not valid is refused 
 
 import hashlib
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -29,6 +30,7 @@ MAX_DEPTH = 200
 CACHE_SIZE = 256
 CACHE_BYTES = 16_000_000
 _PATTERN_BYTES = 64_000_000
+_DRAFTS = re.compile(r"https?://json-schema\.org/(?:draft/(?:2020-12|2019-09)|draft-0[467])/schema#?\Z")
 
 
 class Schema:
@@ -188,14 +190,23 @@ def _compile(text: bytes, python: PythonType | None) -> Schema:
         "validate_formats": python is None,
     }
     try:
-        draft = jsonschema_rs.validator_cls_for(schema)
+        draft = _draft(schema)
         document = Document(schema, draft, settings)
         judge = draft(schema, base_uri=document.base_uri, **settings)
+    except SchemaError:
+        raise
     except ValueError as error:
-        raise SchemaError(reason(schema, error)) from None
+        raise SchemaError(reason(error)) from None
     if schema is True or schema == {}:
         return Schema(document.root, lambda _: True, python)
     return Schema(document.root, judge.is_valid, python)
+
+
+def _draft(schema: JsonSchema) -> type[jsonschema_rs.Validator]:
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if named is not None and (not isinstance(named, str) or not _DRAFTS.match(named)):
+        raise SchemaError(f"$schema {named!r:.120} is not known; use Draft 2020-12, 2019-09 or 7, or leave it out")
+    return jsonschema_rs.validator_cls_for(schema)
 
 
 def _pattern_options(schema: JsonSchema) -> jsonschema_rs.RegexOptions:

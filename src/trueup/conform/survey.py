@@ -67,8 +67,8 @@ def root_keys(place: Place) -> frozenset[str]:
     """The property names of the object at a place, through references and unions."""
     names: set[str] = set()
     for here in _alternatives(place):
-        names.update(here.schema.get("properties") or ())
-        names.update(here.schema.get("required") or ())
+        names.update(here.rules.get("properties") or ())
+        names.update(here.rules.get("required") or ())
     return frozenset(names)
 
 
@@ -82,7 +82,7 @@ def item_place(place: Place) -> Place | None:
     found = [
         here.child("items")
         for here in _alternatives(place)
-        if isinstance(here.schema.get("items"), dict) and not here.schema.get("prefixItems")
+        if isinstance(here.rules.get("items"), dict) and not here.rules.get("prefixItems")
     ]
     return found[0] if len(found) == 1 else None
 
@@ -106,10 +106,9 @@ _NAMES: dict[type, str] = {
 
 def own_types(place: Place) -> frozenset[str]:
     """The types that a place itself allows by `type`, `enum` and `const`, its references left aside."""
-    schema = place.schema
-    if not isinstance(schema, dict):
-        return ALL_TYPES if schema else frozenset()
-    allowed = ALL_TYPES
+    if place.schema is False:
+        return frozenset()
+    schema, allowed = place.rules, ALL_TYPES
     if "type" in schema:
         listed = set(_type_list(schema))
         allowed = frozenset(listed | {"integer"} if "number" in listed else listed)
@@ -150,9 +149,7 @@ def _types(place: Place, memo: dict[int, frozenset[str]], depth: int) -> frozens
 
 def unions(place: Place) -> list[list[Place]]:
     """The groups of alternatives that a place lists by `anyOf` and `oneOf`."""
-    schema = place.schema
-    if not isinstance(schema, dict):
-        return []
+    schema = place.rules
     return [
         [place.child(keyword, index) for index in range(len(schema[keyword]))]
         for keyword in ("anyOf", "oneOf")
@@ -167,7 +164,7 @@ def _alternatives(place: Place) -> list[Place]:
     stack = [place]
     while stack:
         for here in facets((stack.pop(),)):
-            if id(here) in seen or not isinstance(here.schema, dict):
+            if id(here) in seen:
                 continue
             seen.add(id(here))
             found.append(here)

@@ -52,7 +52,7 @@ def _by_msgspec(source: Any) -> PythonType:
             message, _, place = str(error).partition(" - at `")
             path = _msgspec_path(place.removesuffix("`")) if place else "$"
             return None, [_refused(path, message)]
-        except Exception as error:  # a user's own __post_init__ may raise anything
+        except Exception as error:  # noqa: BLE001 - a user's own __post_init__ may raise anything
             return None, [_refused("$", f"{type(error).__name__}: {error}")]
 
     return PythonType(schema, build)
@@ -82,12 +82,12 @@ def _by_pydantic(source: Any) -> PythonType:
             return adapter.validate_python(data), []
         except pydantic.ValidationError as error:
             first = error
-        except Exception as error:  # a user's own validator may raise anything
+        except Exception as error:  # noqa: BLE001 - a user's own validator may raise anything
             return None, [_refused("$", f"{type(error).__name__}: {error}")]
         try:
             # A strict model takes text for a date from JSON only, and our data is JSON.
             return adapter.validate_json(msgspec.json.encode(data)), []
-        except Exception:
+        except Exception:  # noqa: BLE001 - as above; the first reading's faults are told
             return None, [_pydantic_finding(data, fault) for fault in first.errors(include_url=False)]
 
     return PythonType(_without_python_patterns(schema), build)
@@ -112,9 +112,8 @@ def _located(data: Any, loc: tuple[Any, ...]) -> tuple[str | int, ...]:
     parts: list[str | int] = []
     here = data
     for index, part in enumerate(loc):
-        if isinstance(here, dict) and part in here:
-            here = here[part]
-        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+        inside = part < len(here) if isinstance(here, list) and isinstance(part, int) else False
+        if inside or (isinstance(here, dict) and part in here):
             here = here[part]
         elif not (isinstance(here, dict) and index == len(loc) - 1 and isinstance(part, str)):
             continue

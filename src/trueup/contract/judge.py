@@ -14,11 +14,12 @@ from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import written
 from trueup.recover.find import Aims
 from trueup.recover.grammar import SURROGATE
+from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
 from trueup.verdict.catalogue import GRADE, GRADES, PRICE
-from trueup.verdict.facts import Finding, Findings, Fix, finding, fix
-from trueup.verdict.paths import render
+from trueup.verdict.facts import Finding, Findings, Fix, Span, finding, fix
+from trueup.verdict.paths import Parts, render
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
@@ -121,7 +122,11 @@ class Judge:
         findings: list[Finding] = []
 
         def all_fixes() -> Fixes:
-            return (*to_fixes(text, before + choice.records(), reading.base), *map(_note_fix, fit.notes))
+            read = to_fixes(text, before + choice.records(), reading.base)
+            start, stop = reading.candidate.spans[0][0], reading.candidate.end
+            places = Places(text, start, stop, self._aims.known) if reading.candidate.form == "json" else None
+            coerced = [_note_fix(note, reading.base, places, (start, stop)) for note in fit.notes]
+            return tuple(sorted((*read, *coerced), key=lambda f: f.span or (0, 0)))
 
         fixes: Any = all_fixes
         if self._allowed < _GUESS or codes & self._loud:
@@ -192,8 +197,10 @@ def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
     return finding("P008", "$", message, span, {"readings": shown, "count": len(values)}, "Give exactly one value.")
 
 
-def _note_fix(note: Note) -> Fix:
-    return fix(note.code, render(note.path), None, _short(note.before), _short(note.after))
+def _note_fix(note: Note, base: Parts, places: Places | None, around: Span) -> Fix:
+    """A coercion as a fix; its span is that of the member in the text."""
+    span = places.span((*base, *note.path)) if places else around
+    return fix(note.code, render(note.path), span, _short(note.before), _short(note.after))
 
 
 def _short(value: Any) -> str:

@@ -6,7 +6,7 @@ Records are turned into Fix values only when somebody looks at them.
 from collections.abc import Callable
 from typing import Any
 
-from trueup.recover.reader import Node, Record
+from trueup.recover.reader import Record, parts_of
 from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, render
@@ -56,15 +56,6 @@ class Candidate:
     @property
     def end(self) -> int:
         return self.spans[-1][1]
-
-
-def parts_of(node: Node) -> Parts:
-    """The path a node stands for."""
-    parts: list[str | int] = []
-    while node is not None:
-        node, part = node
-        parts.append(part)
-    return tuple(reversed(parts))
 
 
 def to_fixes(text: str, records: list[Record], base: Parts = ()) -> tuple[Fix, ...]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.find import Aims, stages
-from trueup.recover.markup import fold
+from trueup.recover.grammar import fold
 from trueup.recover.reader import Record
 from trueup.recover.wrappers import gap_records, reasoning_spans
 from trueup.verdict.paths import Parts
@@ -112,8 +112,10 @@ def _judged(found: list[Candidate], judge: Judge) -> list[Reading]:
     readings: list[Reading] = []
     covered = -1
     for candidate in sorted(found, key=lambda c: (c.spans[0][0], -c.end)):
-        nested = candidate.end <= covered
+        nested = candidate.end <= covered and candidate.form == "json"
         covered = max(covered, candidate.end)
+        if nested:
+            candidate.records.append(("W015", *candidate.spans[0], "", None))
         readings.append(_best_part(candidate, judge, nested))
     return readings
 
@@ -154,7 +156,7 @@ def _rank(reading: Reading) -> tuple[bool, bool, bool, int]:
     value = reading.fit.value
     empty = value in ({}, [], "")
     weak = isinstance(value, list) and not _substantial(value)
-    return reading.candidate.lossy, reading.nested, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
+    return reading.nested, reading.candidate.lossy, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trueup.recover import forms, markup
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
-from trueup.recover.unfold import ESCAPED_START, refold, unfold
+from trueup.recover.unfold import ESCAPED_START, refold, unfold, unquote
 from trueup.recover.wrappers import reasoning_spans
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
@@ -36,6 +36,9 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
         " " * (stop - start) if (start, stop) in reasoning else text[start:stop]
         for start, stop in sorted([*visible, *reasoning])
     )
+    quoted = unquote(shown) if level < _MAX_UNFOLD else None
+    if quoted is not None:
+        yield [refold(c, quoted, "W016") for c in next(stages(quoted.text, aims, _MAX_UNFOLD))]
     yield markup.parameters(shown)
     yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
     yield forms.members(shown, aims.known, aims.max_depth)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.markup import fold
+from trueup.recover.grammar import fold
 from trueup.recover.reader import Frame, Reader, Record
 from trueup.recover.scalars import read_token
 
@@ -73,8 +73,15 @@ def lines(text: str, root_keys: frozenset[str], known: frozenset[str], max_depth
         if any(field.key == other.key for other in groups[-1]):
             groups.append([])
         groups[-1].append(field)
+    if any(field.value[:1] in ("{", "[") and not _closed(field.value) for group in groups for field in group):
+        return []
     enough = min(2, len(root_keys))
     return [_as_candidate(group, known, max_depth) for group in groups if len(group) >= enough]
+
+
+def _closed(value: str) -> bool:
+    """Whether a value that opens a bracket on this line also closes it: else these are lines of JSON, not fields."""
+    return value.rstrip(" ,;\t\r")[-1:] in ("}", "]")
 
 
 def _fields(text: str, folded: dict[str, str]) -> list[_Field]:
@@ -140,7 +147,7 @@ def inline(raw: str, known: frozenset[str], max_depth: int) -> Any:
     raw = raw.strip().rstrip(",;") if raw.strip()[-1:] in (",", ";") else raw.strip()
     if raw[:1] in ("{", "[") and max_depth > 0:
         outcome = Reader(raw, 0, len(raw), known, max_depth).read()
-        if outcome.end == len(raw):
+        if outcome.end == len(raw) and not outcome.cut:
             return outcome.value
     quoted = raw[:1] in ("\"", "'", "“", "`") and len(raw) > 1 and raw[-1] in "\"'”`"
     text = raw[1:-1] if quoted else raw.strip("*_`") if raw[:1] in "*_`" else raw

@@ -66,9 +66,11 @@ ITEM = re.compile(
 # What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
 _KEY_WORD = r"[\w$@.\-]{1,80}"
 KEY_AHEAD = re.compile(
-    r"""\s*(?:"([^"\n]{0,120}?)["”]|'([^'\n]{0,120}?)'|[“”„]([^“”\n]{0,120}?)[“”"]|[‘’]([^‘’\n]{0,120})[’']|`([^`\n]{0,120})`|(%s)["'”]?)\s*(?::|：|=>?)"""
+    r"""[\s,]*(?:""([^"\n]{1,120})""|"([^"\n]{0,120}?)["”]|'([^'\n]{0,120}?)'|[“”„]([^“”\n]{0,120}?)[“”"]|[‘’]([^‘’\n]{0,120})[’']|`([^`\n]{0,120})`|(%s)["'”]?)\s*(?::|：|=>?)"""
     % _KEY_WORD
 )
+# A quoted key whose colon is missing: only believed when the schema knows the key.
+KEY_NO_COLON = re.compile(r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=["'“\[{\d\-]|true|false|null|True|False|None)""")
 # The same for a key that stands directly at a quote inside a string that was perhaps never closed.
 KEY_AT_QUOTE = re.compile(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
 BARE_KEY = re.compile(r"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|\d[\w\-]*")
@@ -90,3 +92,12 @@ CONTROL = re.compile(r"[\x00-\x1f]")
 SURROGATE = re.compile("[\ud800-\udfff]")
 # In a list: a number with only a blank between it and the next one.
 NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,\]]))")
+
+
+def fold(key: str) -> str:
+    """A key with case, spacing and punctuation taken off, for comparing.
+
+    >>> fold("Unit_Price") == fold("unit price")
+    True
+    """
+    return "".join(c for c in key.casefold() if c.isalnum())

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.grammar import fold
 
 _PARAMETER = re.compile(
     r"<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=\s*[\"']?|=)([\w.\-]{1,80})[\"']?[^<>\n]{0,80}>"
@@ -18,11 +19,6 @@ _ARG_END = re.compile(r"</arg_value>")
 _INVOKE = re.compile(r"<[｜|\w]{0,12}?(?:invoke\b[^<>\n]{0,120}|function=[^<>\n]{1,80}|tool_call)>")
 _TAG = re.compile(r"<(/?)([^\W\d][\w:.\-]{0,79})((?:\s[^<>]{0,400})?)(/?)>")
 _MAX_DEPTH = 32
-
-
-def fold(key: str) -> str:
-    """A key with case, spacing and punctuation taken off, for comparing."""
-    return "".join(c for c in key.casefold() if c.isalnum())
 
 
 def parameters(text: str) -> list[Candidate]:

@@ -32,6 +32,7 @@ from trueup.recover.grammar import (
 )
 from trueup.recover.mismatch import Mismatch, settle
 from trueup.recover.scalars import MAX_DIGITS, read_token
+from trueup.verdict.paths import Parts
 
 # A place in the value: None for the root, else (place of the container, key or index).
 Node = tuple[Any, str | int] | None
@@ -49,7 +50,7 @@ class TooDeep(Exception):
 class Frame:
     """An open container: what it is, where it hangs, and whether a separator was just read."""
 
-    __slots__ = ("closer", "comma", "holder", "kind", "last_string", "node", "slot", "start", "value")
+    __slots__ = ("closer", "comma", "holder", "kind", "last_string", "members", "node", "slot", "start", "value")
 
     def __init__(self, kind: str, value: Any, node: Node, start: int, holder: Any, slot: Any) -> None:
         self.kind = kind  # one of { [ ( and = for the arguments of a call
@@ -61,6 +62,7 @@ class Frame:
         self.slot = slot
         self.comma = True  # true at the start and after a separator: a member may follow
         self.last_string: tuple[Any, int] | None = None  # slot and start of a string just read
+        self.members: dict[str, tuple[int, int]] = {}  # where each member of an object stands
 
 
 class Outcome(NamedTuple):
@@ -98,17 +100,19 @@ class Reader:
         """Go on until everything that is open is closed, or the text ends."""
         frames = self.frames
         while frames:
-            frame = frames[-1]
             if self.pos >= self.end:
                 break
-            if frame.kind == "{" or frame.kind == "=":
-                self.members(frame)
-            else:
-                self.items(frame)
+            self.step(frames[-1])
         cut = bool(frames)
         if cut:
             self.close_all()
         return Outcome(self.root[0] if self.root else None, self.pos, self.records, cut)
+
+    def step(self, frame: Frame) -> None:
+        if frame.kind == "{" or frame.kind == "=":
+            self.members(frame)
+        else:
+            self.items(frame)
 
     def note(self, code: str, start: int, end: int, after: str, node: Node) -> None:
         self.records.append((code, start, end, after, node))
@@ -136,7 +140,7 @@ class Reader:
     def members(self, frame: Frame) -> None:
         """Take as many clean members as there are, then one step of the slow way."""
         if frame.comma and frame.kind == "{":
-            text, end, into = self.text, self.end, frame.value
+            text, end, into, members = self.text, self.end, frame.value, frame.members
             match = MEMBER.match
             while found := match(text, self.pos, end):
                 double, single, bare, string, quoted, number, word, opener = found.groups()
@@ -149,7 +153,8 @@ class Reader:
                     key = bare
                     self.note("S014", found.start(3), found.end(3), f'"{key}"', (frame.node, key))
                 if key in into:
-                    self.duplicate(frame, key, found.start(found.lastindex or 0))
+                    self.duplicate(frame, key)
+                members[key] = found.span()
                 if string is not None:
                     into[key] = string
                     frame.last_string = (key, found.start(4) - 1)
@@ -185,8 +190,10 @@ class Reader:
         self.note("S034", start, start + len(token), "null", node)
         return None
 
-    def duplicate(self, frame: Frame, key: str, at: int) -> None:
-        self.note("S032", at, at, "", (frame.node, key))
+    def duplicate(self, frame: Frame, key: str) -> None:
+        """A key given again: the member that it replaces is left out."""
+        start, stop = frame.members[key]
+        self.note("S032", start, stop, "", (frame.node, key))
 
     def member_step(self, frame: Frame) -> None:
         """One separator, closer or member of an object that is not plainly written."""
@@ -227,7 +234,7 @@ class Reader:
 
     def comma_missing(self, frame: Frame, sign: str) -> bool:
         """A member or item starts where a comma should be: note it, unless a string must be joined or reopened."""
-        if frame.kind in "{=" and not KEY_AHEAD.match(self.text, self.pos, self.end):
+        if frame.kind in "{=" and not strings.starts_member(self.text, self.pos, self.end, self.known):
             return self.rejoin(frame, sign)
         self.note("S002", self.pos, self.pos, ",", frame.node)
         frame.comma = True
@@ -300,12 +307,13 @@ class Reader:
             self.note("S029", start, self.end, "", node)
             return
         if key in frame.value:
-            self.duplicate(frame, key, start)
-        if sign in ",}])":
+            self.duplicate(frame, key)
+        if WIDE.get(sign, sign) in ",;}])":
             frame.value[key] = None
-            self.note("S036", pos, pos, "null", node)
-            return
-        self.value(frame.value, key, node)
+            self.note("S036", start, pos, "null", node)
+        else:
+            self.value(frame.value, key, node)
+        frame.members[key] = (start, self.pos)
 
     def lone_key(self, frame: Frame, key: str, start: int, more: bool) -> None:
         """A string or word with no value: an element of a set, or a key that was left alone or cut off."""
@@ -313,10 +321,12 @@ class Reader:
         if not more:
             self.note("S029", start, self.end, "", frame.node)
         elif frame.kind == "{" and not frame.value:
-            self.become_list(frame)
-            if self.records[-2][0] == "S014" and self.records[-2][1] == start:
-                del self.records[-2]
+            bare = self.records[-1:] != [] and self.records[-1][:2] == ("S014", start)
+            if bare:
+                self.records.pop()
                 self.pos = start
+            self.become_list(frame)
+            if bare:
                 frame.comma = True
             else:
                 frame.value.append(key)
@@ -454,15 +464,38 @@ class Reader:
             self.value(frame.value, len(frame.value), (frame.node, len(frame.value)))
 
     def member_in_list(self, frame: Frame) -> None:
-        """`[…, "key": 1]`: the member belongs to the object before it, or to one whose brace is missing."""
+        """`[…, "key": 1]`: whose member it is depends on what the list holds and hangs in."""
         last = frame.last_string
-        if last is None or not isinstance(frame.value[-1], str):
+        if last is None or not frame.value or not isinstance(frame.value[-1], str):
             self.stray(frame)
             return
         key, start = frame.value.pop(), last[1]
         frame.last_string = None
-        if frame.value and isinstance(frame.value[-1], dict):
-            into = frame.value[-1]
+        owner = self.owner(frame, key, start)
+        node = (owner.node, key)
+        self.pos += 1
+        pos = self.skip(node)
+        owner.comma = False
+        if key in owner.value:
+            self.duplicate(owner, key)
+        if pos >= self.end or self.text[pos] in ",}])":
+            owner.value[key] = None
+            self.note("S036", start, pos, "null", node)
+        else:
+            self.value(owner.value, key, node)
+        owner.members[key] = (start, self.pos)
+
+    def owner(self, frame: Frame, key: str, start: int) -> Frame:
+        """The object a member found in a list belongs to: the list's own holder, its last item, or a new one."""
+        above = self.frames[-2] if len(self.frames) > 1 else None
+        objects = [item for item in frame.value[-3:] if isinstance(item, dict)]
+        expected = objects and key not in objects[-1] and any(key in item for item in objects)
+        if above is not None and above.kind in "{=" and (frame.value or self.saw("S003", frame)) and not expected:
+            self.note("S005", start, start, frame.closer, frame.node)
+            self.pop(frame, start)
+            return above
+        if objects and objects[-1] is frame.value[-1]:
+            into = objects[-1]
             self.note("S007", start, start, "", frame.node)
         else:
             into = {}
@@ -470,15 +503,10 @@ class Reader:
             self.note("S005", start, start, "{", frame.node)
         child = Frame("{", into, (frame.node, len(frame.value) - 1), start, frame.value, None)
         self.frames.append(child)
-        node = (child.node, key)
-        self.pos += 1
-        pos = self.skip(node)
-        child.comma = False
-        if pos >= self.end or self.text[pos] in ",}])":
-            into[key] = None
-            self.note("S036", pos, pos, "null", node)
-        else:
-            self.value(into, key, node)
+        return child
+
+    def saw(self, code: str, frame: Frame) -> bool:
+        return bool(self.records) and self.records[-1][0] == code and self.records[-1][4] == frame.node
 
     # -- values --------------------------------------------------------------------------------
 
@@ -560,8 +588,10 @@ class Reader:
         start = self.pos
         in_list = isinstance(into, list)
         blank = NUMBERS_IN_A_ROW.match(self.text, start, self.end) if in_list else None
-        stop = blank.end() if blank else strings.bare_end(self.text, start, self.end, in_list)
+        stop = blank.end() if blank else strings.bare_end(self.text, start, self.end, in_list, self.known)
         token = self.text[start:stop].rstrip()
+        if len(token) > 3 and token.endswith(("...", "…")):
+            token = token.rstrip(".…").rstrip()
         stop = start + len(token)
         self.pos = stop
         if not token:
@@ -629,7 +659,10 @@ class Reader:
         if frame.kind == "(":
             self.pop_tuple(frame)
         if self.frames:
-            self.frames[-1].last_string = None
+            above = self.frames[-1]
+            above.last_string = None
+            if frame.slot in above.members:
+                above.members[frame.slot] = (above.members[frame.slot][0], self.pos)
 
     def pop_tuple(self, frame: Frame) -> None:
         """A tuple is a list; parentheses around one value alone are only parentheses."""
@@ -656,6 +689,15 @@ class Reader:
             if frame.kind == "(":
                 self.pop_tuple(frame)
         self.pos = self.end
+
+
+def parts_of(node: Node) -> Parts:
+    """The path a node stands for."""
+    parts: list[str | int] = []
+    while node is not None:
+        node, part = node
+        parts.append(part)
+    return tuple(reversed(parts))
 
 
 def _json_word(word: str) -> str:

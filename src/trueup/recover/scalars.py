@@ -47,6 +47,8 @@ def read_token(token: str) -> tuple[Any, str | None]:
         number = _odd_number(odd)
         if number is not None:
             return number
+    if token[0] in "−–" and (number := read_number("-" + token[1:])) is not None:
+        return number[0], number[1] or "S024"
     lowered = token.lower()
     if lowered in LITERALS:
         return LITERALS[lowered], "S018"

@@ -12,10 +12,10 @@ from trueup.verdict.catalogue import GRADE, PRICE
 
 _OPENER = re.compile(r"[{\[｛［]")
 _OBJECT_START = re.compile(
-    r"""[{｛]\s*(?:["'“”‘`}\\｝{\[]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|\Z)"""
+    r"""[{｛]\s*(?:["'“”‘`}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|\Z)"""
 )
 _LIST_START = re.compile(
-    r"""[\[［]\s*(?:["'“‘`{\[\]\\(｛［］]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+    r"""[\[［]\s*(?:["'“‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 _LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")

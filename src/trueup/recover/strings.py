@@ -12,6 +12,7 @@ from trueup.recover.grammar import (
     ESCAPE,
     KEY_AHEAD,
     KEY_AT_QUOTE,
+    KEY_NO_COLON,
     QUOTE_CODE,
     QUOTES,
     SIMPLE_ESCAPES,
@@ -24,20 +25,22 @@ KEY, MEMBER_VALUE, LIST_ITEM = "key", "member", "item"
 # From here to the next unescaped sign that could close a string opened by this quote.
 _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
 _VALUE_AHEAD = re.compile(r"""\s*(?:["'`“‘„{\[(\-+.…\]})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)""")
-_CLOSING_AHEAD = re.compile(r"\s*(?:[}\])]|\.\.\.|…|//|/\*|#|\Z)")
+_CLOSING_AHEAD = re.compile(r"""[\s,]*(?:[}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{0,80}\Z|\Z)""")
 _PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*[,}\])]""")
+_ITEM_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
 _BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
 _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _TAIL = re.compile(r"[\s}\])]*\Z")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
-_BARE_STOP = re.compile(r"""[,，}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_BARE_STOP = re.compile(r"""[,，;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
 _CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
 _DOUBLED = re.compile(r'""[^",:}\]\s]')
 _AFTER_DOUBLED = re.compile(r"\s*(?:[,:}\]]|\Z)")
 NOTHING = object()
+_NONE: frozenset[str] = frozenset()
 _COMMENT_AHEAD = re.compile(r"//|/\*|#")
 
 
@@ -50,7 +53,15 @@ class Read(NamedTuple):
     codes: tuple[str, ...]
 
 
-def closes(text: str, at: int, end: int, place: str) -> bool:
+def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+    """Whether a new member of an object starts here: a key and its colon, or a known key without one."""
+    if KEY_AHEAD.match(text, at, end):
+        return True
+    lone = KEY_NO_COLON.match(text, at, end) if known else None
+    return lone is not None and lone[1] in known
+
+
+def closes(text: str, at: int, end: int, place: str, known: frozenset[str]) -> bool:
     """Whether a quote whose next character is at `at` can be the end of a string in this place."""
     here = SKIP_PLAIN.match(text, at).end()  # type: ignore[union-attr]
     if here >= end:
@@ -60,7 +71,7 @@ def closes(text: str, at: int, end: int, place: str) -> bool:
         return sign in ":：="
     if sign in ",，;":
         if place is MEMBER_VALUE:
-            return bool(KEY_AHEAD.match(text, here + 1, end) or _CLOSING_AHEAD.match(text, here + 1, end))
+            return bool(starts_member(text, here + 1, end, known) or _CLOSING_AHEAD.match(text, here + 1, end))
         return bool(_VALUE_AHEAD.match(text, here + 1, end))
     if sign in "}])｝］":
         return not _BRACKET_INSIDE.match(text, here, end)
@@ -72,15 +83,15 @@ def closes(text: str, at: int, end: int, place: str) -> bool:
         return True
     if here == at:
         return False
-    return _starts_next(text, at, here, end, place)
+    return _starts_next(text, at, here, end, place, known)
 
 
-def _starts_next(text: str, at: int, here: int, end: int, place: str) -> bool:
+def _starts_next(text: str, at: int, here: int, end: int, place: str, known: frozenset[str]) -> bool:
     """Whether the next member or item starts here although no comma was given."""
     newline = "\n" in text[at:here]
     if place is MEMBER_VALUE:
         if text[here] in QUOTES:
-            return bool(KEY_AHEAD.match(text, here, end) or _PIECE_AHEAD.match(text, here, end))
+            return starts_member(text, here, end, known) or bool(_PIECE_AHEAD.match(text, here, end))
         return newline and bool(KEY_AHEAD.match(text, here, end))
     return text[here] in QUOTES or (newline and text[here] in "{[-0123456789")
 
@@ -103,10 +114,15 @@ def read_string(
         at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
         if at >= end:
             return _unclosed(text, body, end, style, open_closers)
-        if closes(text, at + 1, end, place):
+        if closes(text, at + 1, end, place, known):
             inner = () if first else ("S012",)
             return _finish(text, body, at, at + 1, (*style, *inner))
-        if place is not KEY and (cut := _next_member(text, body, at, first, known)) is not None:
+        cut = None
+        if place is not KEY:
+            cut = _next_member(text, body, at, first, known)
+        if cut is None and place is LIST_ITEM and first:
+            cut = _next_item(text, body, at, end)
+        if cut is not None:
             return _finish(text, body, cut, cut, (*style, "S013"))
         first = False
         at += 1
@@ -126,6 +142,16 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
     if text[stop - 1] == ",":
         stop -= 1
     return stop if stop > body or key[2].strip() in known else None
+
+
+def _next_item(text: str, body: int, at: int, end: int) -> int | None:
+    """Where the string really ended, if the quote at `at` opens the next item of the list."""
+    stop = at
+    while stop > body and text[stop - 1] in " \t\r\n":
+        stop -= 1
+    if stop - 1 <= body or text[stop - 1] != "," or not _ITEM_AHEAD.match(text, at, end):
+        return None
+    return stop - 1
 
 
 def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> Read:
@@ -191,18 +217,18 @@ def read_key(text: str, start: int, end: int) -> Read:
     first = at = up_to.match(text, start + 1, end).end()  # type: ignore[union-attr]
     if at >= end:
         return _finish(text, start + 1, end, end, style)
+    colon = _COLON_INSIDE.match(text, start + 1, first)
+    if colon and not closes(text, at + 1, end, KEY, _NONE):
+        return _finish(text, start + 1, colon.end(1), colon.end(1), (*style, "S013"))
     limit = min(end, start + 120)
     inner: tuple[str, ...] = ()
-    while not closes(text, at + 1, end, KEY):
+    while not closes(text, at + 1, end, KEY, _NONE):
         at = up_to.match(text, at + 1, end).end()  # type: ignore[union-attr]
         between = text[first + 1 : at]
         if at >= limit or not between or between[0] in " \t\n,:{}[]" or "\n" in between:
             at, inner = first, ()
             break
         inner = ("S012",)
-    colon = _COLON_INSIDE.match(text, start + 1, first)
-    if colon and not inner and not closes(text, at + 1, end, KEY):
-        return _finish(text, start + 1, colon.end(1), colon.end(1), (*style, "S013"))
     return _finish(text, start + 1, at, at + 1, (*style, *inner))
 
 
@@ -231,7 +257,7 @@ def doubled(text: str, start: int, end: int) -> Read | None:
     return Read(value, stop + 2, stop, ("S040", *codes))
 
 
-def bare_end(text: str, start: int, end: int, in_list: bool) -> int:
+def bare_end(text: str, start: int, end: int, in_list: bool, known: frozenset[str]) -> int:
     """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
     at = start
     while True:
@@ -240,14 +266,17 @@ def bare_end(text: str, start: int, end: int, in_list: bool) -> int:
             return end
         sign = text[at]
         if sign in ",，":
-            if in_list or KEY_AHEAD.match(text, at + 1, end) or _CLOSING_AHEAD.match(text, at + 1, end):
+            if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
+                return at
+        elif sign == ";":
+            if starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
                 return at
         elif sign == "/":
             if at > start and text[at - 1] in " \t":
                 return at
             at += 1
         elif sign in "\"'”" and not (in_list or _QUOTE_THEN_END.match(text, at, end)):
-            if KEY_AHEAD.match(text, at, end) and at > start:
+            if at > start and starts_member(text, at, end, known):
                 return at
         elif sign in "\"'”":
             return at + 1 if _QUOTE_THEN_END.match(text, at, end) else at

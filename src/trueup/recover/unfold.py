@@ -12,6 +12,9 @@ from trueup.recover.reader import Record
 ESCAPED_START = re.compile(r"""[{\[]\s*(?:\\[nrt]|\s)*(?:[{\[]\s*)*\\+["']""")
 
 
+_QUOTE_MARK = re.compile(r"(?m)^[ \t]{0,3}>[ ]?")
+
+
 class Unfolded:
     """A stretch of text with one level of escapes taken off; `back` finds where a character came from."""
 
@@ -47,6 +50,23 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
     out.append(text[at:stop])
     offsets.extend(range(at, stop))
     offsets.append(stop)
+    return Unfolded("".join(out), offsets)
+
+
+def unquote(text: str) -> Unfolded | None:
+    """Take the `>` marks of a Markdown quotation off; None when fewer than two lines carry one."""
+    marks = list(_QUOTE_MARK.finditer(text)) if ">" in text else []
+    if len(marks) < 2:
+        return None
+    offsets: list[int] = []
+    out: list[str] = []
+    at = 0
+    for mark in marks:
+        out.append(text[at : mark.start()])
+        offsets.extend(range(at, mark.start()))
+        at = mark.end()
+    out.append(text[at:])
+    offsets.extend(range(at, len(text) + 1))
     return Unfolded("".join(out), offsets)
 
 

@@ -27,7 +27,8 @@ _PIECE = re.compile(
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s}\]),;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
-_EMPHASIS = re.compile(r"[\s*_`~]*\Z")
+# After a value: further members or items, so the value ended too soon.
+_DEBRIS = re.compile(r"""\s*[,}\])]*\s*["'][^"'\n]{0,80}["']\s*[:,\]}]""")
 
 
 def reasoning_spans(text: str) -> list[tuple[int, int]]:
@@ -76,6 +77,9 @@ def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Re
         return
     if behind and _CLOSERS_ONLY.match(text[start:stop]):
         records.append(("S007", start, stop, "", None))
+        return
+    if behind and _DEBRIS.match(text, start, stop):
+        records.append(("S031", start, stop, "", None))
         return
     at = start
     for piece in _PIECE.finditer(text, start, stop):

@@ -48,6 +48,8 @@ _FIXES = (
     FixKind("W012", "gathered", "guess", 4, "Several values were gathered into the list the schema asks for."),
     FixKind("W013", "out-of-reasoning", "lossy", 40, "The only value stood inside a reasoning block."),
     FixKind("W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."),
+    FixKind("W015", "inner-part", "lossy", 40, "The value stood inside another one that was cut off or broken."),
+    FixKind("W016", "quote-block", "lossless", 1, "The marks of a Markdown quotation were taken off each line."),
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
     FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),

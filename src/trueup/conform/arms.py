@@ -1,0 +1,100 @@
+"""The arms of a union told apart by what they say: types, fixed values, tags.
+
+Arms and a value that fits none of them enter; one finding, or the arms that may be meant, leave.
+"""
+
+from typing import Any
+
+from trueup.conform import words
+from trueup.conform.document import Place, facets
+from trueup.conform.survey import ALL_TYPES, type_of, types_at
+from trueup.conform.words import Parts
+from trueup.verdict.facts import Finding
+
+# How many arms are searched for the closest, and how many unions deep that goes.
+MAX_TRIED = 8
+MAX_NESTING = 3
+
+_ORDER = ("object", "array", "string", "number", "integer", "boolean", "null")
+_WEIGHT = {"V001": 3, "V002": 2, "V003": 2, "V005": 3, "V008": 3}
+
+
+def label(arm: Place, index: int) -> str:
+    """A name for an arm: its title, the name of its definition, its type, or its number."""
+    schema = arm.rules
+    for here in [schema, *(place.rules for place in facets((arm,)))]:
+        if isinstance(here.get("title"), str):
+            return words.quote_free(here["title"])
+    ref = schema.get("$ref")
+    if isinstance(ref, str) and "/" in ref:
+        return words.quote_free(ref.rsplit("/", 1)[1])
+    for keyword in ("const", "enum"):
+        if keyword in schema:
+            return words.quote(schema[keyword])
+    if schema.get("required"):
+        return "with " + " and ".join(map(words.quote, schema["required"][:4]))
+    types = types_at(arm)
+    return " or ".join(_ordered(types)) if types and types != ALL_TYPES and len(types) < 4 else f"#{index + 1}"
+
+
+def told_apart(group: list[Place], value: Any, path: Parts) -> Finding | list[Place]:
+    """One finding when the types, the fixed values or a tag say it all; else the arms that may be meant."""
+    fixed = [_fixed(arm) for arm in group]
+    if all(values is not None for values in fixed):
+        return words.not_in_enum(path, [item for values in fixed for item in values or ()], value)
+    kind = type_of(value)
+    by_type = [arm for arm in group if kind in types_at(arm)]
+    if not by_type:
+        return words.wrong_type(path, _ordered(frozenset().union(*map(types_at, group))), value)
+    if isinstance(value, dict) and len(by_type) > 1:
+        return _by_tag(by_type, value, path)
+    return by_type
+
+
+def _by_tag(group: list[Place], value: dict[str, Any], path: Parts) -> Finding | list[Place]:
+    tags = [_tags(arm) for arm in group]
+    shared = set(tags[0]).intersection(*tags[1:])
+    for key in sorted(shared):
+        allowed = [item for arm_tags in tags for item in arm_tags[key]]
+        if key not in value:
+            continue
+        meant = [arm for arm, arm_tags in zip(group, tags, strict=True) if value[key] in arm_tags[key]]
+        if not meant:
+            return words.not_in_enum((*path, key), allowed, value[key])
+        if len(meant) < len(group):
+            return meant
+    for key in sorted(shared):
+        allowed = [item for arm_tags in tags for item in arm_tags[key]]
+        if key not in value and len(set(map(repr, allowed))) > 1:
+            return words.missing((*path, key), f"one of {words.listing(allowed)}", None)
+    return group
+
+
+def _tags(arm: Place) -> dict[str, list[Any]]:
+    """The properties of an arm that can only have fixed values."""
+    found: dict[str, list[Any]] = {}
+    for here in facets((arm,)):
+        for key in here.rules.get("properties") or ():
+            values = _fixed(here.child("properties", key))
+            if values is not None:
+                found[key] = values
+    return found
+
+
+def _fixed(place: Place) -> list[Any] | None:
+    for here in facets((place,)):
+        if "const" in here.rules:
+            return [here.rules["const"]]
+        if isinstance(here.rules.get("enum"), list):
+            return list(here.rules["enum"])
+    return None
+
+
+def distance(faults: list[Finding], depth: int) -> int:
+    """How far a value is from an arm: faults weigh more the nearer they are to the union's own place."""
+    return sum(_WEIGHT.get(fault.code, 1) * 4 - min(3, fault.path.count(".") - depth) for fault in faults)
+
+
+def _ordered(types: frozenset[str]) -> list[str]:
+    shown = types - {"integer"} if "number" in types else types
+    return [name for name in _ORDER if name in shown]
