@@ -82,7 +82,8 @@ def check(
     if as_json or only_value:
         _print_json(verdict.to_dict() if as_json else verdict.data, show=as_json or verdict.ok)
     else:
-        from trueup.cli.show import View, show
+        from trueup.cli.layout import View
+        from trueup.cli.show import show
         from trueup.cli.terminal import open_console
 
         console = open_console(color)

@@ -1,7 +1,8 @@
 """Where in a reply a field stands: a verdict enters, the same verdict with more spans leaves. For the screen only.
 
-What concerns the value (a coercion, a schema error) carries a path and no span. Here the reply's brackets, strings and
-words are walked once, as far as they go, and a place is only given when what stands there is what the verdict says.
+What concerns the value (a coercion, a schema error) carries a path and at best the span of a whole member. Here the
+reply's brackets, strings and words are walked once, as far as they go, and a place is only given when what stands
+there is what the verdict says.
 """
 
 import json
@@ -20,11 +21,22 @@ _TOKEN = re.compile(
     r"""|(?P<open>[{\[(])|(?P<close>[}\])])|(?P<sign>[,:])|(?P<word>[^\s{}\[\](),:"'`“]+(?:[ ]+[^\s{}\[\](),:"'`“]+)*)""",
     re.DOTALL,
 )
-_MOST = 1_000_000  # characters: beyond that nobody looks at the screen
+_MEMBER = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s:]+)\s*:\s*""", re.DOTALL)
+_MOST = 200_000  # characters: beyond that nobody looks at the screen
 _QUOTES = "\"'`“”"
 _AROUND = "W"  # the family of fixes that say what is not the value
+_OF_VALUE = "C"  # the family of fixes that change a value, whose own span is the whole member
 _KEY_CODES = frozenset({"C010", "V003"})
+# These say how a stretch was read; nothing of it was dropped or put in its place.
+_READ = frozenset({"W007", "W008", "W009", "W012", "W013", "W015", "W016"})
+# These say how a string was written; what it became is in the value.
+_STRING = frozenset({"S008", "S009", "S010", "S011", "S012", "S016", "S022", "S025", "S035", "S040"})
 _UNPLACED = frozenset({"C009"})  # a member that was left out has no place of its own
+
+
+def is_reading(fix: Fix) -> bool:
+    """Whether a fix marks a stretch that was read in another way, rather than dropped or replaced."""
+    return fix.code in _READ or fix.code[0] == "F" or (fix.code in _STRING and not fix.after and bool(fix.before))
 
 
 class Spot(NamedTuple):
@@ -37,11 +49,11 @@ class Spot(NamedTuple):
 def locate(verdict: Verdict) -> tuple[tuple[Fix, ...], Findings]:
     """The verdict's fixes and findings, with a span where one could be found."""
     fixes, findings = verdict.fixes, verdict.findings
-    if all(fact.span for fact in (*fixes, *findings)):
-        return fixes, findings
     text = verdict.reply.text[:_MOST]
-    spots = dict(_spots(_masked(text, fixes)))
-    placed = tuple(_place_fix(fix, spots, text) for fix in fixes)
+    spots: dict[Parts, Spot] = {}
+    if not all(found.span for found in findings) or any(fix.code[0] == _OF_VALUE for fix in fixes):
+        spots = dict(_spots(_masked(text, fixes)))
+    placed = tuple(_place_fix(_written(fix, text, verdict.data), spots, text) for fix in fixes)
     by_path = {fix.path: fix.span for fix in placed if fix.path != "$"}
     return placed, Findings(_place_finding(found, spots, text, by_path, verdict.data) for found in findings)
 
@@ -54,13 +66,39 @@ def _parts(path: str) -> Parts | None:
         return None
 
 
-def _place_fix(fix: Fix, spots: dict[Parts, Spot], text: str) -> Fix:
+def _written(fix: Fix, text: str, data: Any) -> Fix:
+    """A fix of how a string was written, with what the string became, when it does not say so itself."""
     parts = _parts(fix.path)
-    spot = None if fix.span or parts is None or fix.code in _UNPLACED else _find(spots, parts)
-    if spot is None:
+    if fix.after or fix.code not in _STRING or not fix.span or not parts:
         return fix
-    span = spot.key if fix.code in _KEY_CODES else spot.value
-    return msgspec.structs.replace(fix, span=span) if _same(text[slice(*span)], fix.before) else fix
+    raw = text[slice(*fix.span)]
+    value = _value_at(data, parts)
+    if text[fix.span[1] :].lstrip()[:1] == ":" and _unquoted(raw) == parts[-1]:
+        value = parts[-1]
+    if raw[:1] not in _QUOTES or not isinstance(value, str):
+        return fix
+    return msgspec.structs.replace(fix, after=json.dumps(value, ensure_ascii=False))
+
+
+def _place_fix(fix: Fix, spots: dict[Parts, Spot], text: str) -> Fix:
+    if fix.code[0] != _OF_VALUE:
+        return fix
+    parts = _parts(fix.path)
+    if parts is None or fix.code in _UNPLACED:
+        return msgspec.structs.replace(fix, span=None)
+    spot = _find(spots, parts)
+    spans = [] if spot is None else [spot.key if fix.code in _KEY_CODES else spot.value]
+    if fix.span is not None:
+        spans += _pieces(text, fix.span)
+    right = (span for span in spans if _same(text[slice(*span)], fix.before))
+    return msgspec.structs.replace(fix, span=next(right, None))
+
+
+def _pieces(text: str, span: Span) -> list[Span]:
+    """The key and the value of a member that takes up a span, and the span itself."""
+    start, end = span
+    member = _MEMBER.match(text, start, end)
+    return [span] if member is None else [member.span(1), (member.end(), end), span]
 
 
 def _place_finding(
@@ -84,15 +122,25 @@ def _place_finding(
 
 def _find(spots: dict[Parts, Spot], parts: Parts) -> Spot | None:
     """The spot of a path; failing that, the only one that ends like it (the value stood in an envelope)."""
+    if parts in spots:
+        return spots[parts]
     wanted = tuple(map(_fold, parts))
-    if wanted in spots:
-        return spots[wanted]
-    near = [spot for path, spot in spots.items() if wanted and path[-len(wanted) :] == wanted]
-    return near[0] if len(near) == 1 else None
+    near = [path for path in spots if wanted and tuple(map(_fold, path[-len(wanted) :])) == wanted]
+    whole = [path for path in near if len(path) == len(wanted)]
+    if len(whole or near) != 1:
+        return None
+    return spots[(whole or near)[0]]
 
 
 def _fold(part: str | int) -> str | int:
     return part if isinstance(part, int) else re.sub(r"[\W_]", "", part).casefold() or part
+
+
+def _unquoted(raw: str) -> str:
+    try:
+        return str(json.loads(raw, strict=False)) if raw[0] == '"' else raw.strip(_QUOTES)
+    except ValueError:
+        return raw.strip(_QUOTES)
 
 
 def _same(raw: str, before: str) -> bool:
@@ -119,14 +167,14 @@ def _value_at(data: Any, parts: Parts) -> Any:
 def _masked(text: str, fixes: tuple[Fix, ...]) -> str:
     """The text with what stood around the value blanked out, every offset kept."""
     for fix in fixes:
-        if fix.code[0] == _AROUND and fix.span and not fix.after:
+        if fix.code[0] == _AROUND and fix.span and not fix.after and not is_reading(fix):
             start, end = fix.span
             text = text[:start] + " " * len(text[start:end]) + text[end:]
     return text
 
 
 def _spots(text: str) -> Iterator[tuple[Parts, Spot]]:
-    """Every member and item that can be told, with its path; keys are folded."""
+    """Every member and item that can be told, with its path."""
     path: list[str | int] = []
     frames: list[tuple[str, int, Span | None]] = []  # bracket, its offset, the span of the key it hangs on
     last: re.Match[str] | None = None  # a string or word that may be a key
@@ -140,7 +188,7 @@ def _spots(text: str) -> Iterator[tuple[Parts, Spot]]:
             continue
         in_list = frames[-1][0] != "{"
         if kind == "sign" and token[0] == ":" and last is not None and not in_list:
-            path[-1], key, last = _fold(last[0].strip(_QUOTES)), last.span(), None
+            path[-1], key, last = _unquoted(last[0]), last.span(), None
         elif kind == "open":
             frames.append((token[0], start, key))
             path.append(0)

@@ -13,6 +13,8 @@ from trueup.verdict.catalogue import PRICE
 _KEY_PRICE = PRICE["C010"]
 _NULL_PRICE = PRICE["C009"]
 
+_KEPT = Change(None, 0, [])
+
 Edits = dict[str, Change | None]  # None: the member is left out
 
 
@@ -37,7 +39,7 @@ def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Chan
         change = walk(child, item, run, below)
         if change is not None:
             edits[key] = change
-    renames = _renames(node, value, unknown) if unknown else {}
+    renames = _renames(node, value, unknown, edits) if unknown else {}
     for key, name in renames.items():
         edits.pop(key, None)
         child = props.get(name)
@@ -62,14 +64,15 @@ def _edit(
         edits[key] = change
 
 
-def _renames(node: Node, value: dict[str, Any], unknown: list[str]) -> dict[str, str]:
+def _renames(node: Node, value: dict[str, Any], unknown: list[str], edits: Edits) -> dict[str, str]:
     """Found keys to the names they mean, when the object's keys are at fault at all."""
     if not node.closed and not any(name not in value for name in node.required):
         return {}
     wanted: dict[str, list[str]] = {}
     for key in unknown:
         name = node.names.match(key)
-        if name is not None and name not in value:
+        # A name whose null is left out is free for the key that was meant.
+        if name is not None and (name not in value or edits.get(name, _KEPT) is None):
             wanted.setdefault(name, []).append(key)
     return {keys[0]: name for name, keys in wanted.items() if len(keys) == 1}
 

@@ -25,7 +25,7 @@ def choose(node: Node, value: Any, run: Run, depth: int) -> Change | None:
 
 
 def _best(node: Node, value: Any, run: Run, depth: int) -> Change | None:
-    fitting = [arm for arm in node.arms if run.fits(arm, value, value, whole=False)]
+    fitting = [arm for arm in node.arms if _fits(arm, value, run)]
     if fitting:
         changes = [run.walk(arm, value, run, depth) for arm in fitting]
         made = [change for change in changes if change is not None]
@@ -43,6 +43,13 @@ def _best(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     likely = [arm for arm in possible if type(value) in arm.ok]
     # Nothing becomes valid, but when only one arm can be meant, what can be mended there is.
     return run.walk(likely[0], value, run, depth) if len(likely) == 1 else None
+
+
+def _fits(arm: Node, value: Any, run: Run) -> bool:
+    """True when a value is what this arm asks for, even if the schema beside the union asks for more."""
+    if not run.fits(arm, value, value, whole=False):
+        return False
+    return not arm.also or type(value) in arm.ok or run.fits(arm, value, value)
 
 
 def _price(change: Change) -> int:

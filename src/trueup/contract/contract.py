@@ -6,12 +6,13 @@ A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of
 from typing import Any, Literal
 
 import msgspec
+from orjson import dumps
 
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.incoming import text_of
-from trueup.contract.judge import Judge
-from trueup.recover.clean import decode, written
+from trueup.contract.judge import Judge, depth_over
+from trueup.recover.clean import WRITABLE_DEPTH, decode
 from trueup.verdict.catalogue import GRADES, Accept
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -29,7 +30,7 @@ class Contract:
     """
 
     __slots__ = (
-        "_integers", "_is_valid", "_judge", "_plain", "accept", "max_depth", "max_size", "options", "schema", "strict",
+        "_integer_keys", "_is_valid", "_judge", "_plain", "_shallow", "accept", "max_depth", "max_size", "options", "schema", "strict",
     )  # fmt: skip
 
     def __init__(
@@ -55,9 +56,10 @@ class Contract:
         self._judge: Judge | None = None
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
-            self._integers = self.schema.has_integer and self.options.profile != "off"
+            self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
             self._judge = Judge(self.schema, self.options, accept, strict, max_size, max_depth)
+            self._integer_keys = self._judge.integer_keys
 
     def check(self, reply: str | bytes | Reply, context: dict[str, Any] | None = None) -> Verdict:
         """Judge one reply.
@@ -68,20 +70,28 @@ class Contract:
         text = reply if type(reply) is str else text_of(reply)[0]
         judge = self._judge
         if judge is None:
-            return Verdict(reply if isinstance(reply, Reply) else text)
+            return Verdict(reply if type(reply) is Reply else text)
         if len(text) > self.max_size:
             return judge.too_large(reply, text)
         try:
             data = decode(text)
-        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-            return judge.broken(reply)
-        again = written(data)
-        if (
-            text.count('"') != again.count(b'"')
-            or "\\u0022" in text
-            or again.count(b"{") + again.count(b"[") > self.max_depth
-        ):
-            return judge.suspect(reply, text, data)
-        if self._plain and self._is_valid(data) and not (self._integers and b".0" in again):
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
+            return judge.broken(reply, text, error)
+        try:
+            again = dumps(data)
+        except TypeError:
+            return judge.odd(reply, text, data)
+        if text.count('"') != again.count(b'"') or ("\\" in text and "\\u0022" in text):
+            return judge.odd(reply, text, data)
+        if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
+            return judge.misfit(reply, text, data)
+        if self._integer_keys is None:
+            if b".0" in again:
+                return judge.misfit(reply, text, data)
+        else:
+            for key in self._integer_keys:
+                if type(data.get(key)) is float:
+                    return judge.misfit(reply, text, data)
+        if self._plain:
             return Verdict(reply if type(reply) is Reply else text, data)
-        return judge.misfit(reply, text, data)
+        return judge.fitting(reply, text, data)

@@ -3,6 +3,7 @@
 `Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
 """
 
+from functools import partial
 from typing import Any
 
 from trueup.checks.fixes import SPEAKING, remarks
@@ -11,19 +12,19 @@ from trueup.conform.schema import Schema
 from trueup.contract.incoming import text_of, without_surrogates
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
-from trueup.recover.clean import written
+from trueup.recover.clean import keeps_all_keys, written
 from trueup.recover.find import Aims
-from trueup.recover.grammar import SURROGATE
 from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
 from trueup.verdict.catalogue import GRADE, GRADES, PRICE
-from trueup.verdict.facts import Finding, Findings, Fix, Span, finding, fix
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, Span, finding, fix
 from trueup.verdict.paths import Parts, render
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
 _GUESS = GRADES["guess"]
+_MAX_INTEGER_KEYS = 12
 _MAX_FINDINGS = 20
 _SHOWN = 80
 
@@ -31,7 +32,7 @@ _SHOWN = 80
 class Judge:
     """Judges replies under one schema and one set of options."""
 
-    __slots__ = ("_accept", "_aims", "_allowed", "_item", "_loud", "_max_size", "_options", "_schema", "_strict")
+    __slots__ = ("_accept", "_aims", "_allowed", "_item", "_loud", "_max_size", "_options", "_schema", "_strict", "integer_keys",)
 
     def __init__(
         self, schema: Schema, options: Options, accept: str, strict: bool, max_size: int, max_depth: int
@@ -45,6 +46,8 @@ class Judge:
         self._strict = strict
         self._max_size = max_size
         self._item = schema.item
+        off = options.profile == "off" or not schema.has_integer
+        self.integer_keys = () if off else root_integers(schema.source)
         eager = options.profile == "eager"
         self._aims = Aims(schema.keys, schema.root_keys, schema.types, max_depth, eager, schema.source is True)
 
@@ -56,47 +59,72 @@ class Judge:
         found = finding("L001", "$", message, None, {"size": len(text), "limit": self._max_size}, "Give a shorter reply.")
         return Verdict(_shown(reply, text), None, Findings((found,)))
 
-    def broken(self, reply: Any) -> Verdict:
-        """A reply that is not JSON as it stands."""
-        text, records = text_of(reply)
-        if not text.isascii() and SURROGATE.search(text):
-            text, more = without_surrogates(text)
-            records = records + more
-        mended = self._mend(text)
-        if mended is not None:
-            return self._conclude(reply, text, mended, records)
-        return self._recover(reply, text, records)
+    def broken(self, reply: Any, text: str, error: Exception) -> Verdict:
+        """A reply that is not JSON as it stands; `error` is what the fast parser said."""
+        records: list[Record] = []
+        if type(reply) is not str:
+            records = text_of(reply)[1]
+        if type(error) is UnicodeEncodeError:
+            text, records = without_surrogates(text)
+        candidate = self._mend(text, None if records else error)
+        if candidate is None:
+            return self._recover(reply, text, records)
+        if not records and self._quiet(candidate):
+            return Verdict(_shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
+        choice = choose_only(text, candidate, self._fit)
+        if not choice.reading.fit.ok:
+            return self._recover(reply, text, records)
+        return self._conclude(reply, text, choice, records)
 
-    def _mend(self, text: str) -> Choice | None:
+    def _quiet(self, candidate: Candidate) -> bool:
+        """Whether a mended value is valid as it stands and none of its fixes gives cause to a finding."""
+        return (
+            self._allowed >= _GUESS
+            and not self._schema.is_type
+            and self._loud.isdisjoint(candidate.codes)
+            and self._schema.is_valid(candidate.value)
+            and not self._integral(candidate.value)
+        )
+
+    def _fixes(self, text: str, candidate: Candidate) -> Fixes:
+        return to_fixes(text, choose_only(text, candidate, self._fit).records())
+
+    def odd(self, reply: Any, text: str, data: Any) -> Verdict:
+        """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
+        if keeps_all_keys(text, written(data)):
+            return self.misfit(reply, text, data)
+        return self._recover(reply, text, [])
+
+    def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
+        """Plain JSON that is not valid under the schema as it stands."""
+        if isinstance(data, str):
+            return self._recover(reply, text, [])
+        if depth_over(data, self._aims.max_depth):
+            return self._too_deep(reply, text)
+        whole = Candidate(data, [(0, len(text))], [])
+        return self._conclude(reply, text, choose_only(text, whole, self._fit), [])
+
+    def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
+        """Plain, valid JSON that is to become a Python value."""
+        value, refused = self._schema.build(data)
+        return self._verdict(reply, text, data, value, (), refused)
+
+    def _mend(self, text: str, error: Exception | None) -> Candidate | None:
         """The quick lane: one container in the text, its faults plain."""
         where = region(text)
         if where is None:
             return None
         start, stop = where
         aims = self._aims
-        candidate = mend(text, start, stop, aims.known, aims.max_depth) if stop > start else None
-        if candidate is None or "S005" in candidate.codes:
-            stop = whole_rest(text, start)
-            candidate = mend(text, start, stop, aims.known, aims.max_depth)
-        if candidate is None:
+        fault = str(error) if error is not None and start == 0 else ""
+        if stop > 0:
+            candidate = mend(text, start, stop, aims.known, aims.max_depth, fault if stop == len(text) else "")
+            if candidate is not None and "S005" not in candidate.codes:
+                return candidate
+        rest = whole_rest(text, start)
+        if rest == stop:
             return None
-        choice = choose_only(text, candidate, self._fit)
-        return choice if choice.reading.fit.ok else None
-
-    def suspect(self, reply: Any, text: str, data: Any) -> Verdict:
-        """JSON that may repeat a key or nest too deep: read it slowly if it does, else go on as usual."""
-        if _depth_over(data, self._aims.max_depth):
-            return self._too_deep(reply, text)
-        if text.count('"') != written(data).count(b'"') or "\\u0022" in text:
-            return self._recover(reply, text, [])
-        return self.misfit(reply, text, data)
-
-    def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
-        """Plain JSON that is not valid under the schema as it stands, or must become a Python value."""
-        if isinstance(data, str):
-            return self._recover(reply, text, [])
-        whole = Candidate(data, [(0, len(text))], [])
-        return self._conclude(reply, text, choose_only(text, whole, self._fit), [])
+        return mend(text, start, rest, aims.known, aims.max_depth, fault if rest == len(text) else "")
 
     # -- the way on ----------------------------------------------------------------------------
 
@@ -160,7 +188,15 @@ class Judge:
     # -- fitting -------------------------------------------------------------------------------
 
     def _fit(self, value: Any) -> Fit:
+        if self._schema.is_valid(value) and not self._integral(value):
+            return Fit(value, [], 0, True)
         return _fit(value, self._schema, self._options)
+
+    def _integral(self, value: Any) -> bool:
+        """Whether `5.0` may stand where the schema asks for an integer."""
+        if self.integer_keys is None:
+            return b".0" in written(value)
+        return any(type(value.get(key)) is float for key in self.integer_keys)
 
     def _fit_item(self, value: Any) -> Fit:
         assert self._item is not None
@@ -168,13 +204,20 @@ class Judge:
 
 
 def _fit(value: Any, schema: Schema, options: Options) -> Fit:
-    """Bring a value to a schema; a value that is valid is left alone but for integral floats."""
+    """Bring a value to a schema."""
     if options.profile == "off":
         return Fit(value, [], 0, schema.is_valid(value))
-    if schema.is_valid(value) and not schema.has_integer:
-        return Fit(value, [], 0, True)
     fitted, notes = conform(value, schema, options)
     return Fit(fitted, notes, sum(PRICE[note.code] for note in notes), schema.is_valid(fitted))
+
+
+def root_integers(source: Any) -> tuple[str, ...] | None:
+    """The root's integer fields when the schema asks for integers nowhere else; None when it may."""
+    fields = source.get("properties") if isinstance(source, dict) and source.get("type") == "object" else None
+    if not isinstance(fields, dict):
+        return None
+    keys = tuple(key for key, field in fields.items() if isinstance(field, dict) and field.get("type") == "integer")
+    return keys if repr(source).count("'integer'") == len(keys) and len(keys) <= _MAX_INTEGER_KEYS else None
 
 
 def _shown(reply: Any, text: str) -> Reply | str:
@@ -208,7 +251,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _depth_over(value: Any, limit: int) -> bool:
+def depth_over(value: Any, limit: int) -> bool:
     """Whether a value nests deeper than the limit, looked at level by level."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):

@@ -3,7 +3,7 @@
 Records are turned into Fix values only when somebody looks at them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from trueup.recover.reader import Record, parts_of
@@ -25,7 +25,7 @@ class Candidate:
         spans: list[tuple[int, int]],
         records: list[Record] | Callable[[], list[Record]],
         form: str = "json",
-        codes: frozenset[str] | None = None,
+        codes: Set[str] | None = None,
     ) -> None:
         self.value = value
         self.spans = spans
@@ -41,9 +41,9 @@ class Candidate:
         return records
 
     @property
-    def codes(self) -> frozenset[str]:
+    def codes(self) -> Set[str]:
         """The codes of the records, without making the records."""
-        return frozenset(record[0] for record in self.records) if self._codes is None else self._codes
+        return {record[0] for record in self.records} if self._codes is None else self._codes
 
     @property
     def cost(self) -> int:

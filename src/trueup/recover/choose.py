@@ -44,7 +44,6 @@ class Reading(NamedTuple):
     fit: Fit
     base: Parts
     extra: list[Record]
-    nested: bool
 
 
 class Choice:
@@ -99,28 +98,21 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
         seen += readings
     if not seen:
         return None
-    best = max(seen, key=lambda r: (not r.nested, *_closeness(r, aims), r.candidate.spans[0]))
+    best = max(seen, key=lambda r: (r.candidate.form not in ("inner", "reasoning"), *_closeness(r, aims), r.candidate.spans[0]))
     return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
 
 
 def choose_only(text: str, candidate: Candidate, judge: Judge) -> Choice:
     """The choice when the text plainly holds one value."""
-    return Choice(text, _best_part(candidate, judge, False), [], [])
+    return Choice(text, _best_part(candidate, judge), [], [])
 
 
 def _judged(found: list[Candidate], judge: Judge) -> list[Reading]:
-    readings: list[Reading] = []
-    covered = -1
-    for candidate in sorted(found, key=lambda c: (c.spans[0][0], -c.end)):
-        nested = candidate.end <= covered and candidate.form == "json"
-        covered = max(covered, candidate.end)
-        if nested:
-            candidate.records.append(("W015", *candidate.spans[0], "", None))
-        readings.append(_best_part(candidate, judge, nested))
-    return readings
+    ordered = sorted(found, key=lambda c: (c.spans[0][0], -c.end))
+    return [_best_part(candidate, judge) for candidate in ordered]
 
 
-def _best_part(candidate: Candidate, judge: Judge, nested: bool) -> Reading:
+def _best_part(candidate: Candidate, judge: Judge) -> Reading:
     """The candidate itself, or what stands inside its envelope when only that fits."""
     whole = judge(candidate.value)
     if not whole.ok:
@@ -128,8 +120,8 @@ def _best_part(candidate: Candidate, judge: Judge, nested: bool) -> Reading:
             fit = judge(inner)
             if fit.ok:
                 record: Record = ("W007", candidate.spans[0][0], candidate.end, "", None)
-                return Reading(candidate, fit, base, [record], nested)
-    return Reading(candidate, whole, (), [], nested)
+                return Reading(candidate, fit, base, [record])
+    return Reading(candidate, whole, (), [])
 
 
 def _opened(value: Any) -> Iterator[tuple[Parts, Any]]:
@@ -152,11 +144,11 @@ def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     return keys, int(container in aims.types), -reading.candidate.cost
 
 
-def _rank(reading: Reading) -> tuple[bool, bool, bool, int]:
+def _rank(reading: Reading) -> tuple[bool, bool, int]:
     value = reading.fit.value
     empty = value in ({}, [], "")
     weak = isinstance(value, list) and not _substantial(value)
-    return reading.nested, reading.candidate.lossy, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
+    return reading.candidate.lossy, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
@@ -168,13 +160,13 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     if rivals:
         extra.append(("W010", *winner.candidate.spans[0], "", None))
     winner = winner._replace(extra=extra)
-    passed = [r for r in readings if r.candidate is not winner.candidate and not r.nested]
+    passed = [r for r in readings if r.candidate is not winner.candidate]
     return Choice(text, winner, passed, [r.fit.value for r in rivals])
 
 
 def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
     """Several objects where a list of them is asked for: all of them, in order."""
-    items = [r for r in readings if isinstance(r.candidate.value, dict) and not r.nested]
+    items = [r for r in readings if isinstance(r.candidate.value, dict)]
     if judge_item is None or len(items) < 2:
         return None
     if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
@@ -189,7 +181,7 @@ def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> 
     for index, reading in enumerate(items):
         records += [(c, a, b, after, _under(node, index)) for c, a, b, after, node in reading.candidate.records]
     records.append(("W012", spans[0][0], spans[-1][1], "", None))
-    return Reading(Candidate(fit.value, spans, records), fit, (), [], False)
+    return Reading(Candidate(fit.value, spans, records), fit, (), [])
 
 
 def _under(node: Any, index: int) -> Any:

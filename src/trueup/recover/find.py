@@ -31,7 +31,8 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first."""
     reasoning = reasoning_spans(text)
     visible = stretches_outside(len(text), reasoning)
-    yield [*_scan(text, aims, visible, level), *_encoded(text, aims, level)]
+    scan = _scanner(text, aims)
+    yield [*_scan(scan, aims, visible, level), *_encoded(text, aims, level)]
     shown = text if not reasoning else "".join(
         " " * (stop - start) if (start, stop) in reasoning else text[start:stop]
         for start, stop in sorted([*visible, *reasoning])
@@ -44,16 +45,23 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield forms.members(shown, aims.known, aims.max_depth)
     yield markup.elements(shown, aims.known)
     yield forms.lines(shown, aims.root_keys, aims.known, aims.max_depth)
-    hidden = _scan(text, aims, reasoning, level) if reasoning else []
+    yield scan.inner()
+    hidden = _scanner(text, aims).candidates(reasoning) if reasoning else []
     for candidate in hidden:
+        candidate.form = "reasoning"
         candidate.records.append(("W013", *candidate.spans[0], "", None))
     yield hidden
     if not aims.any_value and aims.types & _SCALARS:
         yield forms.scalar(shown, aims.eager)
 
 
-def _scan(text: str, aims: Aims, where: list[tuple[int, int]], level: int) -> list[Candidate]:
-    found = Scan(text, aims.known, aims.max_depth, "array" in aims.types).candidates(where)
+def _scanner(text: str, aims: Aims) -> Scan:
+    return Scan(text, aims.known, aims.max_depth, "array" in aims.types)
+
+
+def _scan(scan: Scan, aims: Aims, where: list[tuple[int, int]], level: int) -> list[Candidate]:
+    text = scan.text
+    found = scan.candidates(where)
     if level < _MAX_UNFOLD and "\\" in text:
         for start, stop in where:
             opened = ESCAPED_START.search(text, start, stop)

@@ -91,7 +91,7 @@ SIMPLE_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n
 CONTROL = re.compile(r"[\x00-\x1f]")
 SURROGATE = re.compile("[\ud800-\udfff]")
 # In a list: a number with only a blank between it and the next one.
-NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,\]]))")
+NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,，\]]))")
 
 
 def fold(key: str) -> str:

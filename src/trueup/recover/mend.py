@@ -6,238 +6,331 @@ reader takes over. What this lane takes it reads exactly as the reader would.
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import msgspec
+from orjson import dumps
 
 from trueup.recover import strings
 from trueup.recover.candidate import Candidate
-from trueup.recover.clean import decode, written
+from trueup.recover.clean import WRITABLE_DEPTH, decode, keeps_all_keys
 from trueup.recover.grammar import CONTROL, FOREIGN, KEY_AHEAD
 from trueup.recover.locate import Places
 from trueup.recover.reader import Record
 
-_MAX_SPLICES = 6
-_MAX_BARE_KEYS = 3
+_MAX_SPLICES = 10
 _WORD = re.compile(r"(?:True|False|None)(?![\w(])")
+_AFTER_WORD = frozenset(" ,}]\n\r\t")
 _BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*(?=[ \t\n\r]*:)")
+_BARE_KEY_AT_MEMBER = re.compile(r"([{,][ \n\t\r]*)([A-Za-z_$][\w$]*)(?=[ \t\n\r]*:)")
 _COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
-_SINGLE = re.compile("'[^']*'")
+_QUOTED = re.compile(r"""'([^'"\\]*)'|("[^"\\]*")""")
 _FENCE_TAIL = re.compile(r"\s*```\s*\Z")
 _ESCAPES = {chr(i): json.dumps(chr(i))[1:-1] for i in range(32)}
-_TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = "trailing comma", "invalid character", "object keys", "expected ", "invalid escape"
+_TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
+    "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
+)  # fmt: skip
 
-# a splice in the text as it now is: start, end, what stands there instead, code
-Splice = tuple[int, int, str, str]
+# an edit of a text: start, end, what stands there instead, code
+Edit = tuple[int, int, str, str]
+# a text before a step, and the edits of that step
+Step = tuple[str, list[Edit] | Callable[[str], list[Edit]]]
 
 
 class _Mending:
-    """A text under repair: its present form, and the splices so far in offsets of the original."""
+    """A text under repair: its present form, and every step that led to it."""
 
-    __slots__ = ("bare", "known", "records", "shift", "single", "text")
+    __slots__ = ("codes", "known", "steps", "text")
 
-    def __init__(self, text: str, known: frozenset[str], single: bool) -> None:
-        self.single = single
+    def __init__(self, text: str, known: frozenset[str]) -> None:
         self.text = text
         self.known = known
-        self.records: list[tuple[str, int, int, str]] = []
-        self.shift = 0
-        self.bare = 0
+        self.steps: list[Step] = []
+        self.codes: set[str] = set()
 
-    def apply(self, splice: Splice) -> bool:
-        """Make a splice; False when it would reach back over an earlier one."""
-        start, end, after, code = splice
-        first = start - self.shift
-        if self.records and first < self.records[-1][2]:
-            return False
-        self.text = self.text[:start] + after + self.text[end:]
-        self.records.append((code, first, end - self.shift, after))
-        self.shift += len(after) - (end - start)
+    def splice(self, start: int, end: int, after: str, code: str) -> bool:
+        """Change one stretch."""
+        text = self.text
+        self.steps.append((text, [(start, end, after, code)]))
+        self.text = text[:start] + after + text[end:]
+        self.codes.add(code)
         return True
 
+    def sweep(self, changed: str, edits: Callable[[str], list[Edit]], code: str) -> bool:
+        """Change many stretches at once; what they were is worked out when somebody asks. Once per code."""
+        if code in self.codes or changed == self.text:
+            return False
+        self.steps.append((self.text, edits))
+        self.text = changed
+        self.codes.add(code)
+        return True
 
-def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int) -> Candidate | None:
-    """Read the container that fills `text[start:stop]`, its faults spliced away one by one."""
+    def edits(self) -> list[Edit]:
+        """All edits, in offsets of the first text."""
+        out: list[Edit] = []
+        for text, step in reversed(self.steps):
+            own = step(text) if callable(step) else step
+            out = own + [(_back(a, own), _back(b, own), after, code) for a, b, after, code in out]
+        return out
+
+
+def _back(at: int, edits: list[Edit]) -> int:
+    """An offset after some edits as an offset before them."""
+    shift = 0
+    for start, end, after, _ in edits:
+        if at < start + shift:
+            break
+        if at < start + shift + len(after):
+            return start
+        shift += len(after) - (end - start)
+    return at - shift
+
+
+def mend(
+    text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = ""
+) -> Candidate | None:
+    """Read the container that fills `text[start:stop]`, its faults spliced away one by one.
+
+    `fault` is what the parser said of just this stretch, where that is known already.
+    """
     region = text[start:stop]
-    single = '"' not in region and "'" in region and "\\" not in region
-    if '""' in region and '"""' in region:
-        return None
-    work = _Mending(region.replace("'", '"') if single else region, known, single)
+    work = _Mending(region, known)
+    if "'" in region and '"' not in region and "\\" not in region:
+        work.sweep(region.replace("'", '"'), _single_quoted, "S008")
+        fault = ""
     for _ in range(_MAX_SPLICES):
         try:
+            if fault:
+                if not _mended(work, fault):
+                    return None
+                fault = ""
             value = decode(work.text)
             break
         except msgspec.DecodeError as error:
-            splice = _splice(work, str(error))
-            if splice is None or not work.apply(splice):
-                return None
+            fault = str(error)
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
             return None
     else:
         return None
-    again = written(value)
-    if work.text.count('"') != again.count(b'"') or "\\u0022" in work.text:
+    try:
+        again = dumps(value)
+    except TypeError:
         return None
-    if again.count(b"{") + again.count(b"[") > max_depth:
+    if not keeps_all_keys(work.text, again) or max_depth < WRITABLE_DEPTH:
         return None
-    return _as_candidate(text, start, stop, work, value, single)
+
+    return Candidate(value, [(start, stop)], partial(_records, work, text, start, stop), "json", work.codes)
 
 
-def _as_candidate(text: str, start: int, stop: int, work: _Mending, value: Any, single: bool) -> Candidate:
-    codes = {record[0] for record in work.records}
-    if single:
-        codes.add("S008")
-
-    def records() -> list[Record]:
-        places = Places(text, start, stop, work.known)
-        out: list[Record] = []
-        for code, a, b, after in work.records:
-            out.append((code, start + a, start + b, after, places.of(code, start + a)))
-        if single:
-            for quoted in _SINGLE.finditer(text, start, stop):
-                out.append(("S008", *quoted.span(), f'"{quoted[0][1:-1]}"', places.of("S008", quoted.start())))
-        return out
-
-    return Candidate(value, [(start, stop)], records, codes=frozenset(codes))
+def _records(work: _Mending, text: str, start: int, stop: int) -> list[Record]:
+    places = Places(text, start, stop, work.known)
+    return [(code, start + a, start + b, after, places.of(code, start + a)) for a, b, after, code in work.edits()]
 
 
-def _splice(work: _Mending, message: str) -> Splice | None:
-    """What to change so that the fault the parser names goes away; None when that is not plain."""
-    if message == "Input data was truncated":
-        return _close(work.text)
-    at_byte = message.rfind("(byte ")
-    if at_byte < 0:
-        return None
-    at = int(message[at_byte + 6 : -1])
+def _single_quoted(text: str) -> list[Edit]:
+    return [
+        (*found.span(), f'"{found[1]}"', "S008") for found in _QUOTED.finditer(text) if found[1] is not None
+    ]
+
+
+def _mixed_quotes(work: _Mending) -> bool:
+    """Strings in single and in double quotes side by side, as Python writes them."""
     text = work.text
+    if "\\" in text or "S008" in work.codes:
+        return False
+    pieces = _QUOTED.split(text)
+    for at in range(1, len(pieces), 3):
+        single = pieces[at]
+        if single is not None:
+            pieces[at] = f'"{single}"'
+            pieces[at + 1] = ""
+        else:
+            pieces[at] = ""
+    return work.sweep("".join(pieces), _single_quoted, "S008")
+
+
+def _bare_key_edits(text: str) -> list[Edit]:
+    return [(*found.span(2), f'"{found[2]}"', "S014") for found in _BARE_KEY_AT_MEMBER.finditer(text)]
+
+
+def _words(work: _Mending) -> bool:
+    """True, False and None, all that stand outside the strings at once."""
+    text = work.text
+    slashes = "\\" in text
+    if "S018" in work.codes or (slashes and "\\\\" in text):
+        return False
+    found: list[tuple[int, str]] = []
+    for word in ("True", "False", "None"):
+        at = text.find(word)
+        while at >= 0:
+            found.append((at, word))
+            at = text.find(word, at + 4)
+    found.sort()
+    edits: list[Edit] = []
+    pieces: list[str] = []
+    at = quotes = seen = 0
+    for start, word in found:
+        quotes += text.count('"', seen, start) - (text.count('\\"', seen, start) if slashes else 0)
+        seen = start
+        end = start + len(word)
+        if quotes % 2 == 0 and text[start - 1] in " :,[\n\t\r" and text[end : end + 1] in _AFTER_WORD:
+            edits.append((start, end, _json_word(word), "S018"))
+            pieces += (text[at:start], edits[-1][2])
+            at = end
+    pieces.append(text[at:])
+    return bool(edits) and work.sweep("".join(pieces), lambda _: edits, "S018")
+
+
+def _json_word(word: str) -> str:
+    value = FOREIGN[word]
+    return "null" if value is None else "true" if value else "false"
+
+
+def _mended(work: _Mending, message: str) -> bool:
+    """Change the text so that the fault the parser names goes away; False when that is not plain."""
+    if message == "Input data was truncated":
+        return _close(work)
+    at_byte = message.rfind("(byte ")
+    text = work.text
+    at = int(message[at_byte + 6 : -1]) if at_byte > 0 else len(text)
     if not text.isascii():
         at = len(text.encode()[:at].decode("utf-8", "ignore"))
-    what = message[19:]
     if at >= len(text):
-        return None
+        return False
+    what = message[19:]
     if what.startswith(_TRAILING):
         comma = text.rfind(",", 0, at)
-        return comma, comma + 1, "", "S001"
+        return work.splice(comma, comma + 1, "", "S001")
     if what.startswith(_EXPECTED):
         return _separator(work, at, what[len(_EXPECTED) :])
     if what.startswith(_INVALID):
-        return _character(text, at)
+        return _character(work, at)
     if what.startswith(_KEYS):
         return _key(work, at)
     if what.startswith(_ESCAPE):
         slash = text.rfind("\\", 0, at)
-        return (slash, slash + 1, "", "S025") if slash >= 0 and text[slash + 1] in "_*'-[]()#.!~`$&%+> " else None
-    return None
+        return text[slash + 1] in "_*'-[]()#.!~`$&%+> " and work.splice(slash, slash + 1, "", "S025")
+    return False
 
 
-def _character(text: str, at: int) -> Splice | None:
-    word = _WORD.match(text, at)
-    if word:
-        value = FOREIGN[word[0]]
-        return at, word.end(), "null" if value is None else "true" if value else "false", "S018"
-    if text[at] < " ":
-        return _raw_control(text, at)
-    return _comment(text, at)
+def _character(work: _Mending, at: int) -> bool:
+    text = work.text
+    sign = text[at]
+    if sign in "TFN" and (word := _WORD.match(text, at)):
+        return _words(work) or work.splice(at, word.end(), _json_word(word[0]), "S018")
+    if sign == "'":
+        return _mixed_quotes(work)
+    return _raw_control(work, at) if sign < " " else _comment(work, at)
 
 
-def _raw_control(text: str, at: int) -> Splice | None:
+def _raw_control(work: _Mending, at: int) -> bool:
     """A line break or tab inside a string: escape all of that string's."""
+    text = work.text
     start = _opening_quote(text, at)
     if start is None:
-        return None
-    read = strings.read_string(text, start, len(text), strings.MEMBER_VALUE, frozenset(), "")
-    if read.codes != ("S016",) and read.codes != ("S016", "S012"):
-        read = strings.read_string(text, start, len(text), strings.LIST_ITEM, frozenset(), "")
+        return False
+    read = strings.read_string(text, start, len(text), strings.MEMBER_VALUE, work.known, "")
     if read.codes != ("S016",):
-        return None
-    body = CONTROL.sub(lambda m: _ESCAPES[m[0]], text[start : read.after])
-    return start, read.after, body, "S016"
+        read = strings.read_string(text, start, len(text), strings.LIST_ITEM, work.known, "")
+    if read.codes != ("S016",):
+        return False
+    body = text[start : read.after].replace("\n", "\\n")
+    if CONTROL.search(body):
+        body = CONTROL.sub(lambda m: _ESCAPES[m[0]], body)
+    return work.splice(start, read.after, body, "S016")
 
 
 def _opening_quote(text: str, before: int) -> int | None:
     """The nearest quote before an offset that is not escaped."""
     while (before := text.rfind('"', 0, before)) >= 0:
-        slashes = before - len(text[:before].rstrip("\\")) if text[before - 1 : before] == "\\" else 0
-        if slashes % 2 == 0:
+        slash = before
+        while slash > 0 and text[slash - 1] == "\\":
+            slash -= 1
+        if (before - slash) % 2 == 0:
             return before
     return None
 
 
-def _comment(text: str, at: int) -> Splice | None:
-    found = _COMMENT.match(text, at) if text[at] in "/#" else None
-    return (at, found.end(), "", "S017") if found else None
+def _comment(work: _Mending, at: int) -> bool:
+    found = _COMMENT.match(work.text, at) if work.text[at] in "/#" else None
+    return found is not None and work.splice(at, found.end(), "", "S017")
 
 
-def _key(work: _Mending, at: int) -> Splice | None:
+def _key(work: _Mending, at: int) -> bool:
     text = work.text
-    found = _BARE_KEY.match(text, at)
-    if found and work.bare < _MAX_BARE_KEYS:
-        work.bare += 1
-        return at, found.end(), f'"{found[0]}"', "S014"
-    return _comment(text, at)
+    if text[at] == "'":
+        return _mixed_quotes(work)
+    if _BARE_KEY.match(text, at):
+        pieces = _BARE_KEY_AT_MEMBER.split(text)
+        for key in range(2, len(pieces), 3):
+            pieces[key] = f'"{pieces[key]}"'
+        return work.sweep("".join(pieces), _bare_key_edits, "S014")
+    return _comment(work, at)
 
 
-def _separator(work: _Mending, at: int, expected: str) -> Splice | None:
+def _separator(work: _Mending, at: int, expected: str) -> bool:
     """Where a comma or a colon should be."""
     text = work.text
-    if text[at] in "/#":
-        return _comment(text, at)
-    if expected.startswith("':'"):
-        return None
+    sign = text[at]
+    if sign in "/#":
+        return _comment(work, at)
+    if expected[1] == ":":
+        return False
     in_object = "}" in expected
     before = at - 1
     while text[before] in " \t\n\r":
         before -= 1
-    sign = text[at]
     if sign == '"' and before < at - 1:
-        if not in_object or KEY_AHEAD.match(text, at):
-            return before + 1, before + 1, ",", "S002"
-        return None
-    if text[before] == '"' and sign not in "}]+:" and not work.single:
-        return _inner_quotes(work, before, in_object)
+        follows = not in_object or KEY_AHEAD.match(text, at) is not None
+        return follows and work.splice(before + 1, before + 1, ",", "S002")
+    if text[before] == '"' and sign not in "}]+:":
+        return "S008" not in work.codes and _inner_quotes(work, before, in_object)
     if not in_object and sign in "{[" and text[before] in "}]":
-        return before + 1, before + 1, ",", "S002"
-    return None
+        return work.splice(before + 1, before + 1, ",", "S002")
+    return False
 
 
-def _inner_quotes(work: _Mending, closing: int, in_object: bool) -> Splice | None:
+def _inner_quotes(work: _Mending, closing: int, in_object: bool) -> bool:
     """A string that seemed to end before its end: escape the quotes inside."""
     text = work.text
     start = _opening_quote(text, closing)
-    if start is None:
-        return None
+    if start is None or '"""' in text:
+        return False
     place = strings.MEMBER_VALUE if in_object else strings.LIST_ITEM
     read = strings.read_string(text, start, len(text), place, work.known, "")
     if read.codes != ("S012",):
-        return None
-    return start, read.after, json.dumps(read.value, ensure_ascii=False), "S012"
+        return False
+    return work.splice(start, read.after, json.dumps(read.value, ensure_ascii=False), "S012")
 
 
-def _close(text: str) -> Splice | None:
+def _close(work: _Mending) -> bool:
     """The text ended with brackets open: add them when there is one way to, and no string was cut."""
+    text = work.text
     braces = text.count("{") - text.count("}")
     brackets = text.count("[") - text.count("]")
-    stripped = text.rstrip()
-    end = len(stripped)
-    if stripped[-1:] in (",", ":", "") or not 1 <= braces + brackets <= 2 or braces < 0 or brackets < 0:
-        return None
-    for closers in ("}", "]") if braces + brackets == 1 else ("]}", "}}", "}]", "]]"):
+    end = len(text.rstrip())
+    if text[end - 1] in ",:" or not 1 <= braces + brackets <= 2 or braces < 0 or brackets < 0:
+        return False
+    if braces + brackets == 1:
+        return work.splice(end, len(text), "}" if braces else "]", "S005")
+    for closers in ("]}", "}}", "}]", "]]"):
         if closers.count("}") == braces:
             try:
-                decode(stripped + closers)
+                decode(text[:end] + closers)
             except (msgspec.MsgspecError, RecursionError):
                 continue
-            return end, len(text), closers, "S005"
-    return None
+            return work.splice(end, len(text), closers, "S005")
+    return False
 
 
 def region(text: str) -> tuple[int, int] | None:
-    """The stretch from the first opener to the last closer, if the reply plainly holds one container."""
+    """The stretch from the first opener to the last closer; the closer is left open (-1) when more follows it."""
     brace, bracket = text.find("{"), text.find("[")
     start = brace if bracket < 0 or 0 <= brace < bracket else bracket
     if start < 0:
         return None
-    if "<" in text[:start]:
+    if start and "<" in text[:start]:
         closed = text.rfind("</think>")
         if not (0 <= closed and text.lstrip().startswith("<think>")):
             return None
@@ -246,9 +339,8 @@ def region(text: str) -> tuple[int, int] | None:
         if start < 0:
             return None
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
-    rest = text[max(stop, start) :]
-    if "{" in rest[1 if stop <= start else 0 :] or "[" in rest:
-        return None
+    if stop <= start or text.find("{", stop) >= 0 or text.find("[", stop) >= 0:
+        return start, -1
     return start, stop
 
 

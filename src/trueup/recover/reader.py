@@ -192,7 +192,7 @@ class Reader:
 
     def duplicate(self, frame: Frame, key: str) -> None:
         """A key given again: the member that it replaces is left out."""
-        start, stop = frame.members[key]
+        start, stop = frame.members.get(key, (self.pos, self.pos))
         self.note("S032", start, stop, "", (frame.node, key))
 
     def member_step(self, frame: Frame) -> None:
@@ -236,9 +236,21 @@ class Reader:
         """A member or item starts where a comma should be: note it, unless a string must be joined or reopened."""
         if frame.kind in "{=" and not strings.starts_member(self.text, self.pos, self.end, self.known):
             return self.rejoin(frame, sign)
+        if self.is_remark(frame, sign):
+            self.note("S005", self.pos, self.pos, frame.closer, frame.node)
+            self.pop(frame, self.pos)
+            return False
         self.note("S002", self.pos, self.pos, ",", frame.node)
         frame.comma = True
         return True
+
+    def is_remark(self, frame: Frame, sign: str) -> bool:
+        """`Note: …` on a line of its own behind the root's last member: prose, and the root was never closed."""
+        if len(self.frames) > 1 or frame.kind != "{" or not self.known or sign in QUOTES or not sign.isalpha():
+            return False
+        word = SPACED_KEY.match(self.text, self.pos, self.end) or BARE_KEY.match(self.text, self.pos, self.end)
+        bare = any(record[0] == "S014" and record[4] and record[4][0] is None for record in self.records)
+        return word is not None and word[0] not in self.known and not bare and self.text[self.pos - 1] == "\n"
 
     def rejoin(self, frame: Frame, sign: str) -> bool:
         """Text after a member's value that starts no member: a further piece of its string, or a stray."""

@@ -27,7 +27,7 @@ _TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
 class Scan:
     """One pass over one text."""
 
-    __slots__ = ("budget", "known", "max_depth", "text", "words")
+    __slots__ = ("budget", "doubtful", "known", "max_depth", "text", "words")
 
     def __init__(self, text: str, known: frozenset[str], max_depth: int, words: bool) -> None:
         self.text = text
@@ -35,6 +35,8 @@ class Scan:
         self.max_depth = max_depth
         self.words = words
         self.budget = 6 * len(text) + 4096
+        # stretches that were read as part of a value that is cut or broken: another value may start inside
+        self.doubtful: list[tuple[int, int]] = []
 
     def candidates(self, stretches: list[tuple[int, int]]) -> list[Candidate]:
         """Every candidate within the given stretches of the text."""
@@ -55,8 +57,18 @@ class Scan:
                 at = begin + 1
                 continue
             found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records))
-            doubtful = outcome.cut or any(r[0] == "S031" for r in outcome.records)
-            at = begin + 1 if doubtful else max(outcome.end, begin + 1)
+            at = max(outcome.end, begin + 1)
+            if outcome.cut or any(r[0] == "S031" for r in outcome.records):
+                self.doubtful.append((begin + 1, at))
+
+    def inner(self) -> list[Candidate]:
+        """Candidates inside the ones that were doubtful."""
+        where, self.doubtful = self.doubtful, []
+        found = self.candidates(where)
+        for candidate in found:
+            candidate.form = "inner"
+            candidate.records.append(("W015", *candidate.spans[0], "", None))
+        return found
 
     def plausible(self, at: int, stop: int) -> bool:
         """Whether an opener looks like the start of a value and not like a sign in prose."""

@@ -43,7 +43,9 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
         escape = found[1]
         meaning = SIMPLE_ESCAPES.get(escape)
         if meaning is None:
-            meaning = chr(int(escape[1:], 16)) if escape[0] == "u" and len(escape) == 5 else escape
+            # halves of a surrogate pair stay escaped: the string they stand in is decoded later
+            wide = escape[0] == "u" and len(escape) == 5
+            meaning = escape if not wide else found[0] if escape[1] in "dD" else chr(int(escape[1:], 16))
         out.append(meaning)
         offsets.extend([found.start()] * len(meaning))
         at = found.end()

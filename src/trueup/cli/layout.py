@@ -1,0 +1,57 @@
+"""What the parts of a view share: how to show it, lines of styled pieces, cutting and breaking them by cells."""
+
+import textwrap
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+Line = list[tuple[str, str]]  # text, style
+
+GRADE_STYLE = {"lossless": "green", "guess": "yellow", "lossy": "red"}
+
+
+class View(NamedTuple):
+    """How to show: the width in cells, whether to break long sentences, whether to leave nothing out, names."""
+
+    width: int = 80
+    wrap: bool = True
+    everything: bool = False
+    name: str = "reply"
+    schema: str = ""
+
+
+def cells(line: Line) -> int:
+    """The width of a line on the screen."""
+    return sum(cell_len(text) for text, _ in line)
+
+
+def short(text: str, room: int) -> str:
+    """Text cut to so many cells, with a mark where it was cut.
+
+    >>> short("a long word", 7)
+    'a long…'
+    """
+    return text if cell_len(text) <= room else set_cell_size(text, max(1, room - 1)) + "…"
+
+
+def wrapped(text: str, width: int, first: int = 0) -> list[str]:
+    """Text broken into lines of a width (0: not at all), between words where it can be; the first has that much less room.
+
+    >>> wrapped("one two three four five six", 20, 10)
+    ['one two', 'three four five six']
+    """
+    if width <= 0:
+        return [text]
+    head, *rest = textwrap.wrap(text, max(width, 20), initial_indent=" " * first) or [""]
+    return [head[first:], *rest]
+
+
+def count(number: int, word: str) -> str:
+    """A number and its word.
+
+    >>> count(1, "fix"), count(2000, "fix"), count(2, "error")
+    ('1 fix', '2,000 fixes', '2 errors')
+    """
+    if number == 1:
+        return f"1 {word}"
+    return f"{number:,} {word}{'es' if word.endswith('x') else 's'}"
