@@ -93,11 +93,14 @@ def fit(pieces: Sequence[Piece], width: int) -> list[Piece]:
     ]
     if _width(shown) <= width:
         return shown
-    for context in range(max(width, 4), 1, -1):
-        short = _shorten(shown, context)
-        if _width(short) <= width:
-            return short
-    return _crop(_shorten(shown, 2), width)
+    low, high = 2, max(width, 4)  # the most context that fits is in between, if any does
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _width(_shorten(shown, middle)) <= width:
+            low = middle
+        else:
+            high = middle - 1
+    return _crop(_shorten(shown, low), width)
 
 
 def merge(changes: Iterable[Change]) -> list[Change]:
@@ -222,6 +225,8 @@ def _tail(text: str, cells: int) -> str:
 
 
 def _crop(pieces: list[Piece], width: int) -> list[Piece]:
+    if _width(pieces) <= width:
+        return pieces
     out: list[Piece] = []
     left = max(width - 1, 1)
     for text, role in pieces:

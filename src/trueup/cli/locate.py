@@ -22,7 +22,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _MEMBER = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s:]+)\s*:\s*""", re.DOTALL)
+_COLON = re.compile(r"\s*:")
 _MOST = 200_000  # characters: beyond that nobody looks at the screen
+_MOST_DEPTH = 600
+_MOST_TAILS = 50
 _QUOTES = "\"'`“”"
 _AROUND = "W"  # the family of fixes that say what is not the value
 _OF_VALUE = "C"  # the family of fixes that change a value, whose own span is the whole member
@@ -46,13 +49,38 @@ class Spot(NamedTuple):
     value: Span
 
 
+class Spots:
+    """The spots of a text by their paths, as they are and with keys folded."""
+
+    def __init__(self, text: str) -> None:
+        self._exact = dict(_spots(text))
+        self._folded: dict[Parts, list[Parts]] = {}
+        self._tails: dict[str | int, list[Parts]] = {}
+        for path in self._exact:
+            folded = tuple(map(_fold, path))
+            self._folded.setdefault(folded, []).append(path)
+            if path:
+                self._tails.setdefault(folded[-1], []).append(path)
+
+    def find(self, parts: Parts) -> Spot | None:
+        """The spot of a path; failing that, the only one that ends like it (the value stood in an envelope)."""
+        if parts in self._exact:
+            return self._exact[parts]
+        wanted = tuple(map(_fold, parts))
+        near = self._folded.get(wanted, [])
+        if not near and wanted:
+            tails = self._tails.get(wanted[-1], [])[:_MOST_TAILS]
+            near = [path for path in tails if tuple(map(_fold, path[-len(wanted) :])) == wanted]
+        return self._exact[near[0]] if len(near) == 1 else None
+
+
 def locate(verdict: Verdict) -> tuple[tuple[Fix, ...], Findings]:
     """The verdict's fixes and findings, with a span where one could be found."""
     fixes, findings = verdict.fixes, verdict.findings
     text = verdict.reply.text[:_MOST]
-    spots: dict[Parts, Spot] = {}
+    spots = Spots("")
     if not all(found.span for found in findings) or any(fix.code[0] == _OF_VALUE for fix in fixes):
-        spots = dict(_spots(_masked(text, fixes)))
+        spots = Spots(_masked(text, fixes))
     placed = tuple(_place_fix(_written(fix, text, verdict.data), spots, text) for fix in fixes)
     by_path = {fix.path: fix.span for fix in placed if fix.path != "$"}
     return placed, Findings(_place_finding(found, spots, text, by_path, verdict.data) for found in findings)
@@ -73,20 +101,20 @@ def _written(fix: Fix, text: str, data: Any) -> Fix:
         return fix
     raw = text[slice(*fix.span)]
     value = _value_at(data, parts)
-    if text[fix.span[1] :].lstrip()[:1] == ":" and _unquoted(raw) == parts[-1]:
+    if _COLON.match(text, fix.span[1]) and _unquoted(raw) == parts[-1]:
         value = parts[-1]
     if raw[:1] not in _QUOTES or not isinstance(value, str):
         return fix
     return msgspec.structs.replace(fix, after=json.dumps(value, ensure_ascii=False))
 
 
-def _place_fix(fix: Fix, spots: dict[Parts, Spot], text: str) -> Fix:
+def _place_fix(fix: Fix, spots: Spots, text: str) -> Fix:
     if fix.code[0] != _OF_VALUE:
         return fix
     parts = _parts(fix.path)
     if parts is None or fix.code in _UNPLACED:
         return msgspec.structs.replace(fix, span=None)
-    spot = _find(spots, parts)
+    spot = spots.find(parts)
     spans = [] if spot is None else [spot.key if fix.code in _KEY_CODES else spot.value]
     if fix.span is not None:
         spans += _pieces(text, fix.span)
@@ -101,35 +129,21 @@ def _pieces(text: str, span: Span) -> list[Span]:
     return [span] if member is None else [member.span(1), (member.end(), end), span]
 
 
-def _place_finding(
-    found: Finding, spots: dict[Parts, Spot], text: str, by_path: dict[str, Span | None], data: Any
-) -> Finding:
+def _place_finding(found: Finding, spots: Spots, text: str, by_path: dict[str, Span | None], data: Any) -> Finding:
     parts = _parts(found.path)
     if found.span or parts is None:
         return found
     span = by_path.get(found.path)
-    spot = _find(spots, parts)
+    spot = spots.find(parts)
     if spot is not None and found.code in _KEY_CODES:
         span = spot.key
     elif spot is not None:
         value = _value_at(data, parts)
         if isinstance(value, dict | list) or _same(text[slice(*spot.value)], json.dumps(value, ensure_ascii=False)):
             span = spot.value
-    elif found.code == "V002" and (around := _find(spots, parts[:-1])):
+    elif found.code == "V002" and (around := spots.find(parts[:-1])):
         span = (around.value[0], around.value[0] + 1)
     return found if span is None else msgspec.structs.replace(found, span=span)
-
-
-def _find(spots: dict[Parts, Spot], parts: Parts) -> Spot | None:
-    """The spot of a path; failing that, the only one that ends like it (the value stood in an envelope)."""
-    if parts in spots:
-        return spots[parts]
-    wanted = tuple(map(_fold, parts))
-    near = [path for path in spots if wanted and tuple(map(_fold, path[-len(wanted) :])) == wanted]
-    whole = [path for path in near if len(path) == len(wanted)]
-    if len(whole or near) != 1:
-        return None
-    return spots[(whole or near)[0]]
 
 
 def _fold(part: str | int) -> str | int:
@@ -166,11 +180,14 @@ def _value_at(data: Any, parts: Parts) -> Any:
 
 def _masked(text: str, fixes: tuple[Fix, ...]) -> str:
     """The text with what stood around the value blanked out, every offset kept."""
-    for fix in fixes:
-        if fix.code[0] == _AROUND and fix.span and not fix.after and not is_reading(fix):
-            start, end = fix.span
-            text = text[:start] + " " * len(text[start:end]) + text[end:]
-    return text
+    spans = [fix.span for fix in fixes if fix.code[0] == _AROUND and fix.span and not fix.after and not is_reading(fix)]
+    kept: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if end > at:
+            kept += [text[at:start], " " * len(text[max(start, at) : end])]
+            at = end
+    return "".join([*kept, text[at:]])
 
 
 def _spots(text: str) -> Iterator[tuple[Parts, Spot]]:
@@ -181,6 +198,8 @@ def _spots(text: str) -> Iterator[tuple[Parts, Spot]]:
     key: Span | None = None
     for token in _TOKEN.finditer(text):
         kind, start = token.lastgroup, token.start()
+        if len(frames) > _MOST_DEPTH:
+            return
         if not frames:
             if kind == "open":
                 frames.append((token[0], start, None))

@@ -104,7 +104,11 @@ def _pointed(finding: Finding, source: Source, view: View, style: str) -> Iterat
         start = end = ending(source.text, start)
     place, last = source.place(start), source.place(max(start, end - 1))
     where = f"{safe_line(view.name)}:{place}"
-    yield [("  at ", "dim"), (where, ""), ("  ", ""), (short(path, max(8, view.width - len(where) - 7)), "")]
+    if cell_len(where) + cell_len(path) + 7 <= view.width or not view.wrap:
+        yield [("  at ", "dim"), (f"{where}  {path}", "")]
+    else:
+        yield [("  at ", "dim"), (where, "")]
+        yield [("     ", ""), (short(path, view.width - 5), "")]
     number = str(place.line)
     window, left, right = underline(source, start, end, view.width - len(number) - 6)
     yield [(f"  {number} | ", "dim"), *((text, _STYLES.get(role, "")) for text, role in window)]

@@ -12,7 +12,7 @@ from trueup.conform.containers import walk_array, walk_object
 from trueup.conform.embedded import read_json
 from trueup.conform.nodes import Node, Plan
 from trueup.conform.run import Change, Run, Trail
-from trueup.conform.scalars import recast
+from trueup.conform.scalars import NULLS, recast
 from trueup.conform.schema import Schema
 from trueup.conform.unions import choose, same
 from trueup.verdict.catalogue import PRICE
@@ -74,8 +74,10 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
 
 
 def _plan(schema: Schema, options: Options) -> Node:
-    eager = options.profile == "eager"
-    plan = Plan(eager, options.aliases, options.enum_prefixes, options.enum_delimiters)
+    for other, node in list(schema.plans.values()):
+        if other == options:
+            return node
+    plan = Plan(options.profile == "eager", options.aliases, options.enum_prefixes, options.enum_delimiters)
     root = plan.node([schema.place])
     if len(schema.plans) >= _MAX_PLANS:
         schema.plans.clear()
@@ -96,9 +98,7 @@ def _gather(trail: Trail, path: tuple[str | int, ...], notes: list[Note]) -> Non
 def walk(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     """The change that brings a value to what a node asks for, or None."""
     if not node.ready:
-        if node.compiling:
-            return None
-        node.compile()
+        node.compiled()
     kind = type(value)
     if kind in node.fine or depth > MAX_STEPS:
         return None
@@ -200,11 +200,13 @@ def _from_list(node: Node, value: list[Any], run: Run, depth: int) -> list[Chang
 def _to_list(node: Node, value: Any, run: Run, depth: int) -> list[Change]:
     """A single value as a list of one, where the list then is valid."""
     if type(value) is str:
-        parts = node.items.table.split(value) if node.items is not None and node.items.table is not None else None
+        table = None if node.items is None else node.items.compiled().table
+        parts = None if table is None else table.split(value)
         if parts is not None:
             return [Change(parts, PRICE["C015"], [("C015", value, parts)])]
         bare = value.strip()
-        if not bare or (bare[0] == "[" and bare[-1] == "]"):
+        # A list that does not parse is not the text of an item; "[urgent] call" is.
+        if not bare or bare.lower() in NULLS or (bare[0] == "[" and (bare[-1] == "]" or "]" not in bare)):
             return []
     # A value that is being wrapped is not wrapped once more: a list of lists would never end.
     if id(value) in run.wrapped:

@@ -48,17 +48,12 @@ def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Chan
     return _rebuilt(value, edits, renames) if edits or renames else None
 
 
-def _edit(
-    node: Node, child: Node, key: str, name: str, item: Any, run: Run, depth: int, edits: Edits
-) -> None:
+def _edit(node: Node, child: Node, key: str, name: str, item: Any, run: Run, depth: int, edits: Edits) -> None:
     """Conform one member, and enter what became of it under the key it was found by."""
-    if item is None:
-        if not child.ready:
-            child.compile()
-        if NONE not in child.ok:
-            if name in node.props and name not in node.required:
-                edits[key] = None
-            return
+    if item is None and NONE not in child.compiled().ok:
+        if name in node.props and name not in node.required:
+            edits[key] = None
+        return
     change = run.walk(child, item, run, depth + 1)
     if change is not None:
         edits[key] = change

@@ -92,23 +92,20 @@ class Document:
         self.modern_refs = draft not in _OLD_DRAFTS
         self._draft = draft
         self._settings = settings
-        self._uri = urljoin(HOME, _own_id(schema) or "")
         self._places: dict[str, Place] = {}
         self._names: dict[str, str] | None = None
         self._registry: jsonschema_rs.Registry | None = None
         self._judges = 0
         self._words: dict[tuple[str, str], Callable[[Any], bool]] = {}
+        self.types: dict[int, frozenset[str]] = {}  # by the id of a place; filled by `survey`
         self.root = self._place("", schema, HOME)
-
-    @property
-    def base_uri(self) -> str:
-        return urldefrag(self._uri)[0]
+        self.base_uri = self.root.base
 
     def _place(self, pointer: str, schema: JsonSchema, base: str) -> Place:
         place = self._places.get(pointer)
         if place is None:
             own = _own_id(schema)
-            place = Place(self, pointer, schema, urljoin(base, own) if own else base)
+            place = Place(self, pointer, schema, _joined(base, own) if own else base)
             self._places[pointer] = place
         return place
 
@@ -124,7 +121,8 @@ class Document:
 
     def resolve(self, base: str, reference: str) -> Place | None:
         """The place that a reference names, seen from a base URI."""
-        uri, fragment = urldefrag(urljoin(base, reference))
+        # Joining URIs is slow, and nearly every reference stays in its own resource.
+        uri, fragment = (base, reference[1:]) if reference[:1] == "#" else urldefrag(urljoin(base, reference))
         if fragment and not fragment.startswith("/"):
             pointer = self._known_names().get(f"{uri}#{fragment}")
             return None if pointer is None else self._at(pointer)
@@ -146,7 +144,7 @@ class Document:
                 return None
             done += "/" + raw
             own = _own_id(schema)
-            base = urljoin(base, own) if own and done != pointer else base
+            base = _joined(base, own) if own and done != pointer else base
         if not isinstance(schema, dict | bool):
             return None
         return self._place(pointer, schema, base)
@@ -167,7 +165,9 @@ class Document:
             self._registry = jsonschema_rs.Registry([(self.base_uri, self.schema)], draft=_DRAFT_NUMBERS[self._draft])
         try:
             return self._draft(
-                {"$ref": f"{self.base_uri}#{quote(place.pointer, safe=_POINTER_SAFE)}"}, registry=self._registry, **self._settings
+                {"$ref": f"{self.base_uri}#{quote(place.pointer, safe=_POINTER_SAFE)}"},
+                registry=self._registry,
+                **self._settings,
             ).is_valid
         except ValueError:
             return _never
@@ -195,9 +195,11 @@ _DRAFT_NUMBERS: dict[type[jsonschema_rs.Validator], int] = {
 }
 
 # In these, the siblings of a `$ref` mean nothing.
-_OLD_DRAFTS = frozenset(
-    {jsonschema_rs.Draft4Validator, jsonschema_rs.Draft6Validator, jsonschema_rs.Draft7Validator}
-)
+_OLD_DRAFTS = frozenset({jsonschema_rs.Draft4Validator, jsonschema_rs.Draft6Validator, jsonschema_rs.Draft7Validator})
+
+
+def _joined(base: str, own: str) -> str:
+    return urldefrag(urljoin(base, own))[0]
 
 
 def _own_id(schema: Any) -> str | None:
@@ -207,7 +209,7 @@ def _own_id(schema: Any) -> str | None:
 
 
 def _names(schema: JsonSchema, base: str) -> Iterator[tuple[str, str]]:
-    yield urldefrag(base)[0], ""
+    yield base, ""
     stack: list[tuple[Any, str, str]] = [(schema, "", base)]
     while stack:
         here, pointer, base = stack.pop()
@@ -218,12 +220,12 @@ def _names(schema: JsonSchema, base: str) -> Iterator[tuple[str, str]]:
             if isinstance(own, str) and own.startswith("#"):
                 yield urljoin(base, own), pointer
             elif isinstance(own, str):
-                base = urljoin(base, own)
-                yield urldefrag(base)[0], pointer
+                base = _joined(base, own)
+                yield base, pointer
             for keyword in ("$anchor", "$dynamicAnchor"):
                 anchor = here.get(keyword)
                 if isinstance(anchor, str):
-                    yield f"{urldefrag(base)[0]}#{anchor}", pointer
+                    yield f"{base}#{anchor}", pointer
             stack.extend((item, pointer + _step(key), base) for key, item in here.items() if key not in _DATA)
 
 
@@ -250,8 +252,6 @@ def facets(places: tuple[Place, ...]) -> list[Place]:
 
 def reference(place: Place) -> Place | None:
     """The place that this one's `$ref` names, if it has one inside the document."""
-    for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-        ref = place.rules.get(keyword)
-        if isinstance(ref, str):
-            return place.follow(ref)
-    return None
+    rules = place.rules
+    ref = rules.get("$ref") or rules.get("$dynamicRef") or rules.get("$recursiveRef")
+    return place.follow(ref) if isinstance(ref, str) else None

@@ -18,7 +18,7 @@ class _Doubtful(ValueError):
 def read_json(text: str) -> dict[str, Any] | list[Any] | None:
     """The object or array that a text spells, when it spells exactly one.
 
-    >>> read_json(' [1, 2, 3] '), read_json("foo"), read_json('{"a": 1, "a": 2}')
+    >>> read_json(" [1, 2, 3] "), read_json("foo"), read_json('{"a": 1, "a": 2}')
     ([1, 2, 3], None, None)
     """
     bare = text.strip()

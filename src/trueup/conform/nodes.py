@@ -4,6 +4,7 @@ Places of a document enter; nodes leave. `$ref` and `allOf` are merged away, uni
 recursion is a loop in the graph. A node is compiled when a value first reaches it.
 """
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ class Plan:
         self.prefixes = prefixes
         self.delimiters = delimiters
         self.nesting = 0
+        self.lock = threading.RLock()
         self._nodes: dict[tuple[int, ...], Node] = {}
 
     def node(self, places: Sequence[Place], bare: Sequence[Place] = (), also: Sequence[Place] = ()) -> "Node":
@@ -133,8 +135,19 @@ class Node:
                 return node, True
         return self.other, False
 
-    def compile(self) -> None:
-        """Fill this node in from its places; children stay uncompiled until a value reaches them."""
+    def compiled(self) -> "Node":
+        """This node, filled in if it was not yet."""
+        if not self.ready:
+            with self.plan.lock:
+                if not self.ready and not self.compiling:
+                    self._compile()
+        return self
+
+    def _compile(self) -> None:
+        """Fill this node in from its places; children stay uncompiled until a value reaches them.
+
+        `fine` and `ready` come last: another thread may be looking.
+        """
         self.compiling = True
         own = facets(self.places)
         groups = [group for place in own for group in unions(place)]
@@ -143,9 +156,10 @@ class Node:
         self._read_enum(everything)
         self._read_object(everything)
         self._read_array(everything)
-        self._sum_up()
         if groups:
             self._read_unions(groups, everything)
+        else:
+            self._sum_up()
         self.ready, self.compiling = True, False
 
     def _read_types(self, places: list[Place]) -> None:
@@ -211,7 +225,6 @@ class Node:
     def _read_unions(self, groups: list[list[Place]], everything: list[Place]) -> None:
         base = [p for p in everything if p.schema is False or _SHAPE & p.rules.keys()]
         also = self.places + self.also if base else ()
-        self.fine = frozenset()
         if len(groups) > 1:
             self.chain = [self._union_of(group, base, also) for group in groups]
         else:
@@ -230,8 +243,7 @@ class Node:
             return
         self.plan.nesting += 1
         for arm in arms:
-            if not arm.ready and not arm.compiling:
-                arm.compile()
+            arm.compiled()
         self.plan.nesting -= 1
         if not all(arm.ready for arm in arms):
             return
@@ -241,7 +253,8 @@ class Node:
             # `integer or null` is no choice between arms, only a longer list of types.
             self.arms, self.fine = [], self.ok
             return
-        for kind in self.ok:
+        # A float may be an integer (5.0) or none (5.5): its kind alone does not tell the arm.
+        for kind in self.ok - {float} if "integer" in self.types else self.ok:
             takers = [arm for arm in arms if kind in arm.ok]
             if len(takers) == 1 and (kind in (dict, list) or not takers[0].listed) and not takers[0].chain:
                 self.dispatch[kind] = takers[0]

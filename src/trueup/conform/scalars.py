@@ -14,7 +14,7 @@ Reading = tuple[Any, str]
 _NUMBER = re.compile(r"\s*([+-]?[0-9]+)(?:\.([0-9]+))?([eE][+-]?[0-9]{1,4})?\s*\Z")
 _POINT_FIRST = re.compile(r"\s*[+-]?\.[0-9]+\s*\Z")
 _BOOLEANS = {"true": True, "false": False}
-_NULLS = frozenset({"null", "none"})
+NULLS = frozenset({"null", "none"})
 _ANSWERS = {"yes": True, "no": False, "on": True, "off": False}
 
 _CURRENCY = r"(?:[$€£¥₹₽₩]|US\$|A\$|C\$|USD|EUR|GBP|JPY|CHF|CAD|AUD|INR|CNY)"
@@ -68,12 +68,11 @@ def _from_float(value: float, types: frozenset[str]) -> list[Reading]:
 def _from_text(text: str, types: frozenset[str], eager: bool) -> list[Reading]:
     readings: list[Reading] = []
     if "integer" in types:
-        code = "C002" if "number" in types else "C001"
-        number = read_number(text)
+        read, code = (read_number, "C002") if "number" in types else (read_whole, "C001")
+        number = read(text)
         if number is None and eager:
-            number, code = dressed_number(text), "C014"
-        if number is not None and "number" not in types:
-            number = whole(number)
+            bare, code = undressed(text), "C014"
+            number = None if bare is None else read(bare)
         if number is not None:
             readings.append((number, code))
     if len(text) <= 16:
@@ -82,7 +81,7 @@ def _from_text(text: str, types: frozenset[str], eager: bool) -> list[Reading]:
             readings.append((_BOOLEANS[word], "C003"))
         elif "boolean" in types and eager and word in _ANSWERS:
             readings.append((_ANSWERS[word], "C013"))
-        if "null" in types and word in _NULLS:
+        if "null" in types and word in NULLS:
             readings.append((None, "C005"))
     return readings
 
@@ -96,7 +95,7 @@ def int_text(value: int) -> str | None:
 
 
 def read_number(text: str) -> int | float | None:
-    """The number that a text spells in plain decimal digits, exact when it is whole.
+    """The number that a text spells in plain decimal digits, as JSON would read it.
 
     >>> read_number("5.0"), read_number("1e400"), read_number("high")
     (5.0, None, None)
@@ -104,36 +103,35 @@ def read_number(text: str) -> int | float | None:
     match = _NUMBER.match(text)
     if match is None:
         return float(text) if _POINT_FIRST.match(text) else None
-    whole_part, fraction, exponent = match.groups()
-    if fraction is None and exponent is None:
+    if match[2] is None and match[3] is None:
         try:
-            return int(whole_part)
+            return int(text)
         except ValueError:  # more digits than Python reads
             return None
     number = float(text)
-    if not isfinite(number):
-        return None
-    if abs(number) >= _EXACT or number.is_integer():
-        # Through the float the last digits of a long number would be lost.
-        exact = Decimal(text.strip())
-        if exact != number:
-            return int(exact) if exact == exact.to_integral_value() else None
-    return number
+    return number if isfinite(number) else None
 
 
-def whole(number: int | float) -> int | None:
-    """The integer that a number is, or None when it has a fraction."""
-    if isinstance(number, int):
+def read_whole(text: str) -> int | None:
+    """The integer that a text spells, exact in every digit; None when it has a fraction.
+
+    >>> read_whole("5.0"), read_whole("123456789012345678901.0"), read_whole("5.00000000000000000001")
+    (5, 123456789012345678901, None)
+    """
+    number = read_number(text)
+    if not isinstance(number, float):
         return number
-    return int(number) if number.is_integer() else None
+    # Through the float, the last digits of a long number would be lost.
+    exact = Decimal(text.strip())
+    return int(exact) if exact == exact.to_integral_value() else None
 
 
-def dressed_number(text: str) -> int | float | None:
-    """The number inside a sign of currency, a percent sign, a unit or thousands separators.
+def undressed(text: str) -> str | None:
+    """The digits inside a sign of currency, a percent sign, a unit or thousands separators.
 
-    >>> dressed_number("$1,234.50"), dressed_number("1,036"), dressed_number("45 %")
-    (1234.5, 1036, 45)
-    >>> dressed_number("1,5"), dressed_number("1.234,56"), dressed_number("5k")
+    >>> undressed("$1,234.50"), undressed("1,036"), undressed("45 %")
+    ('1234.50', '1036', '45')
+    >>> undressed("1,5"), undressed("1.234,56"), undressed("5k")
     (None, None, None)
     """
     match = _DRESSED.match(text.strip().strip("*_`").strip()) if len(text) <= 64 else None
@@ -142,4 +140,4 @@ def dressed_number(text: str) -> int | float | None:
     if match["unit"] and match["unit"].lower() not in _UNITS:
         return None
     sign = "-" if (match["minus"] or match["inner"]) in ("-", "\u2212") else ""
-    return read_number(f"{sign}{match['digits'].replace(',', '')}{match['fraction'] or ''}")
+    return f"{sign}{match['digits'].replace(',', '')}{match['fraction'] or ''}"

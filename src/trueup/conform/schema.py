@@ -17,8 +17,10 @@ import jsonschema_rs
 import msgspec
 
 from trueup.conform import survey
+from trueup.conform.breadth import breadth
 from trueup.conform.document import Document, JsonSchema, Place
 from trueup.conform.errors import explain
+from trueup.conform.nodes import Node
 from trueup.conform.refusals import SchemaError, reason
 from trueup.conform.types import PythonType, python_type
 from trueup.verdict.facts import Finding
@@ -27,6 +29,8 @@ __all__ = ["MAX_BYTES", "MAX_DEPTH", "Schema", "SchemaError", "compile_schema"]
 
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 200
+# A look costs some 13 ns, so that the worst schema takes under 100 ms for one place of a value.
+MAX_LOOKS = 5_000_000
 CACHE_SIZE = 256
 CACHE_BYTES = 16_000_000
 _PATTERN_BYTES = 64_000_000
@@ -38,6 +42,7 @@ class Schema:
 
     __slots__ = (
         "_item",
+        "_members",
         "_python",
         "has_integer",
         "is_type",
@@ -60,9 +65,10 @@ class Schema:
         self.has_integer = survey.asks_integer(place.document.schema)
         self.is_type = python is not None
         # Coercion plans by the identity of their options; filled by `coerce`, a handful at most.
-        self.plans: dict[int, Any] = {}
+        self.plans: dict[int, tuple[object, Node]] = {}
         self._python = python
         self._item: Schema | None = None
+        self._members: dict[str, Schema | None] = {}
 
     @property
     def item(self) -> "Schema | None":
@@ -72,6 +78,15 @@ class Schema:
             if place is not None:
                 self._item = Schema(place, place.judge)
         return self._item
+
+    def member(self, key: str) -> "Schema | None":
+        """The schema of one property that the root itself names, else None."""
+        if key not in self._members:
+            properties = self.source.get("properties") if isinstance(self.source, dict) else None
+            known = isinstance(properties, dict) and key in properties
+            place = self.place.child("properties", key) if known else None
+            self._members[key] = Schema(place, place.judge) if place is not None else None
+        return self._members[key]
 
     def errors(self, value: Any, limit: int = 20) -> list[Finding]:
         """What is wrong with a value, in words a model can act on, best first.
@@ -191,7 +206,9 @@ def _compile(text: bytes, python: PythonType | None) -> Schema:
     }
     try:
         draft = _draft(schema)
+        jsonschema_rs.meta.validate(schema)
         document = Document(schema, draft, settings)
+        _refuse_fans(document)
         judge = draft(schema, base_uri=document.base_uri, **settings)
     except SchemaError:
         raise
@@ -207,6 +224,17 @@ def _draft(schema: JsonSchema) -> type[jsonschema_rs.Validator]:
     if named is not None and (not isinstance(named, str) or not _DRAFTS.match(named)):
         raise SchemaError(f"$schema {named!r:.120} is not known; use Draft 2020-12, 2019-09 or 7, or leave it out")
     return jsonschema_rs.validator_cls_for(schema)
+
+
+def _refuse_fans(document: Document) -> None:
+    span = breadth(document.root)
+    if span.looks > MAX_LOOKS:
+        raise SchemaError(
+            f"unions and references of the schema multiply to more than {MAX_LOOKS:,} looks at one value; "
+            "let fewer alternatives refer to the same definition"
+        )
+    if span.depth > MAX_DEPTH:
+        raise SchemaError(f"references and unions of the schema are nested deeper than {MAX_DEPTH} at one value")
 
 
 def _pattern_options(schema: JsonSchema) -> jsonschema_rs.RegexOptions:

@@ -74,7 +74,10 @@ def root_keys(place: Place) -> frozenset[str]:
 
 def types_at(place: Place) -> frozenset[str]:
     """The JSON types that a value at a place may have; an integer counts as a number, not the reverse."""
-    return _types(place, {}, 0)
+    known = place.document.types
+    if id(place) not in known:
+        known[id(place)] = _types(place, {}, 0)
+    return known[id(place)]
 
 
 def item_place(place: Place) -> Place | None:

@@ -28,6 +28,8 @@ class PythonType(NamedTuple):
 
 def python_type(source: Any) -> PythonType:
     """The JSON side of a Python type; `SchemaError` when nothing here can read the type."""
+    if isinstance(source, list | tuple | set | int | float | None):
+        raise SchemaError(f"{source!r:.80} is neither a JSON Schema nor a type")
     if hasattr(source, "__pydantic_core_schema__") or hasattr(source, "core_schema"):
         return _by_pydantic(source)
     try:
@@ -41,8 +43,6 @@ def python_type(source: Any) -> PythonType:
 
 
 def _by_msgspec(source: Any) -> PythonType:
-    if isinstance(source, list | tuple | set | int | float | None):
-        raise TypeError("a value, not a type")
     schema = msgspec.json.schema(source)
 
     def build(data: Any) -> Built:

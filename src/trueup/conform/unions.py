@@ -64,9 +64,7 @@ def _may_be(arm: Node, value: Any) -> bool:
         tag = value.get(key)
         if type(tag) is not str:
             continue
-        if not child.ready:
-            child.compile()
-        if child.listed and not child.arms and tag not in child.texts and not (child.table and _matches(child, tag)):
+        if child.compiled().listed and not child.arms and tag not in child.texts and not _matches(child, tag):
             return False
     return True
 

@@ -84,7 +84,7 @@ def wrong_type(path: Parts, expected: Sequence[str], value: Any) -> Finding:
 def missing(path: Parts, expected: str, similar: str | None) -> Finding:
     about = f" ({expected})" if expected else ""
     hint = f"Rename {quote(similar)} to {quote(path[-1])}." if similar else f"Add {_it(path)}{about}."
-    message = "Required field is missing" + (f'; {quote(similar)} may be meant for it' if similar else "")
+    message = "Required field is missing" + (f"; {quote(similar)} may be meant for it" if similar else "")
     return _say("V002", path, message, hint, expected=expected, similar=similar)
 
 

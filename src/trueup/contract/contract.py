@@ -12,8 +12,10 @@ from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.incoming import text_of
 from trueup.contract.judge import Judge, depth_over
+from trueup.contract.stream import Stream
 from trueup.recover.clean import WRITABLE_DEPTH, decode
 from trueup.verdict.catalogue import GRADES, Accept
+from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
 
@@ -95,3 +97,11 @@ class Contract:
         if self._plain:
             return Verdict(reply if type(reply) is Reply else text, data)
         return judge.fitting(reply, text, data)
+
+    def stream(self) -> Stream:
+        """A stream that judges a reply while it comes in."""
+        return Stream(self)
+
+    def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
+        """What is wrong with one closed member of the root, and cannot become right any more."""
+        return [] if self._judge is None else self._judge.member_errors(slot, value)

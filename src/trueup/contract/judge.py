@@ -3,7 +3,9 @@
 `Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
 """
 
+from collections.abc import Iterator, Set
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from trueup.checks.fixes import SPEAKING, remarks
@@ -17,9 +19,9 @@ from trueup.recover.find import Aims
 from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
-from trueup.verdict.catalogue import GRADE, GRADES, PRICE
-from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, Span, finding, fix
-from trueup.verdict.paths import Parts, render
+from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix
+from trueup.verdict.paths import render
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
@@ -147,19 +149,10 @@ class Judge:
         codes = choice.codes
         codes.update(record[0] for record in before)
         codes.update(note.code for note in fit.notes)
+        fixes = _Fixes(text, before, choice, self._aims.known)
         findings: list[Finding] = []
-
-        def all_fixes() -> Fixes:
-            read = to_fixes(text, before + choice.records(), reading.base)
-            start, stop = reading.candidate.spans[0][0], reading.candidate.end
-            places = Places(text, start, stop, self._aims.known) if reading.candidate.form == "json" else None
-            coerced = [_note_fix(note, reading.base, places, (start, stop)) for note in fit.notes]
-            return tuple(sorted((*read, *coerced), key=lambda f: f.span or (0, 0)))
-
-        fixes: Any = all_fixes
-        if self._allowed < _GUESS or codes & self._loud:
-            fixes = all_fixes()
-            findings += remarks(fixes, self._accept)
+        if self._allowed < _GUESS or not self._loud.isdisjoint(codes):
+            findings += islice(remarks(fixes.of(self._loud), self._accept), _MAX_FINDINGS)
         if self._strict and choice.rivals:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
         value = fit.value
@@ -184,6 +177,14 @@ class Judge:
 
     def _ask(self) -> str:
         return "Reply with one JSON value that matches the schema, and nothing else."
+
+    def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
+        """The errors of one member of the root, judged alone; nothing where the schema does not speak of it."""
+        member = self._schema.item if isinstance(slot, int) else self._schema.member(slot)
+        if member is None:
+            return []
+        fit = _fit(value, member, self._options)
+        return [] if fit.ok else member.errors(fit.value, _MAX_FINDINGS)
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -240,10 +241,36 @@ def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
     return finding("P008", "$", message, span, {"readings": shown, "count": len(values)}, "Give exactly one value.")
 
 
-def _note_fix(note: Note, base: Parts, places: Places | None, around: Span) -> Fix:
-    """A coercion as a fix; its span is that of the member in the text."""
-    span = places.span((*base, *note.path)) if places else around
-    return fix(note.code, render(note.path), span, _short(note.before), _short(note.after))
+class _Fixes:
+    """The fixes of a choice, made when somebody looks."""
+
+    __slots__ = ("_before", "_choice", "_known", "_text")
+
+    def __init__(self, text: str, before: list[Record], choice: Choice, known: frozenset[str]) -> None:
+        self._text = text
+        self._before = before
+        self._choice = choice
+        self._known = known
+
+    def __call__(self) -> Fixes:
+        return self.of(FIXES.keys())
+
+    def of(self, codes: Set[str]) -> Fixes:
+        """The fixes with these codes, in the order of the text."""
+        reading = self._choice.reading
+        records = [record for record in self._before + self._choice.records() if record[0] in codes]
+        notes = [note for note in reading.fit.notes if note.code in codes]
+        read = to_fixes(self._text, records, reading.base)
+        return tuple(sorted((*read, *self._coerced(notes)), key=lambda f: f.span or (0, 0))) if notes else read
+
+    def _coerced(self, notes: list[Note]) -> Iterator[Fix]:
+        """Coercions as fixes; the span is that of the member in the text."""
+        reading = self._choice.reading
+        start, stop = reading.candidate.spans[0][0], reading.candidate.end
+        places = Places(self._text, start, stop, self._known) if reading.candidate.form == "json" else None
+        for note in notes:
+            span = places.span((*reading.base, *note.path)) if places else (start, stop)
+            yield fix(note.code, render(note.path), span, _short(note.before), _short(note.after))
 
 
 def _short(value: Any) -> str:

@@ -74,13 +74,15 @@ class Choice:
         winner = self.reading
         used = list(winner.candidate.spans)
         records = [*winner.candidate.records, *winner.extra]
-        for other in self._passed:
-            value, span = other.candidate.value, other.candidate.spans[0]
-            if any(a < span[1] and span[0] < b for a, b in used) or not _substantial(value):
-                continue
-            same = value == winner.candidate.value
-            records.append(("W011" if same else "W014", span[0], other.candidate.end, "", None))
-            used.append((span[0], other.candidate.end))
+        at = 0
+        for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]):
+            value, start, stop = other.candidate.value, other.candidate.spans[0][0], other.candidate.end
+            apart = start >= at and all(b <= start or stop <= a for a, b in winner.candidate.spans)
+            if apart and _substantial(value):
+                same = value == winner.candidate.value
+                records.append(("W011" if same else "W014", start, stop, "", None))
+                used.append((start, stop))
+                at = stop
         return records + gap_records(self._text, used, reasoning_spans(self._text))
 
 

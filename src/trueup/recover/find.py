@@ -33,10 +33,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     visible = stretches_outside(len(text), reasoning)
     scan = _scanner(text, aims)
     yield [*_scan(scan, aims, visible, level), *_encoded(text, aims, level)]
-    shown = text if not reasoning else "".join(
-        " " * (stop - start) if (start, stop) in reasoning else text[start:stop]
-        for start, stop in sorted([*visible, *reasoning])
-    )
+    shown = _blanked(text, visible) if reasoning else text
     quoted = unquote(shown) if level < _MAX_UNFOLD else None
     if quoted is not None:
         yield [refold(c, quoted, "W016") for c in next(stages(quoted.text, aims, _MAX_UNFOLD))]
@@ -53,6 +50,16 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield hidden
     if not aims.any_value and aims.types & _SCALARS:
         yield forms.scalar(shown, aims.eager)
+
+
+def _blanked(text: str, visible: list[tuple[int, int]]) -> str:
+    """The text with everything outside the visible stretches made blank, so that offsets stay."""
+    pieces = []
+    at = 0
+    for start, stop in [*visible, (len(text), len(text))]:
+        pieces += (" " * (start - at), text[start:stop])
+        at = stop
+    return "".join(pieces)
 
 
 def _scanner(text: str, aims: Aims) -> Scan:

@@ -14,12 +14,12 @@ from trueup.recover.scalars import read_token
 _LINE = re.compile(r"[^\n]*\n?")
 _FIELD = re.compile(
     r"[ \t]*(?P<bullet>[-*+•▪]\s+|\d{1,3}[.)]\s+|#{1,6}\s+|>\s+)?(?P<mark>[*_`\"']{0,3})(?P<key>[^\W_][^:=：|*\n`\"]{0,60}?)"
-    r"[*_`\"']{0,3}\s*(?:[:：=]|\s[-–—]\s|\s?->)[ \t]*(?P<close>[*_`]{0,3})(?P<value>[^\n]*)"
+    r"[*_`\"']{0,3}[ \t]{0,4}(?:[:：=]|[-–—][ \t]|->)[ \t]*(?P<close>[*_`]{0,3})(?P<value>[^\n]*)"
 )
 _ROW = re.compile(r"[ \t]*\|\s*[*_`]{0,3}([^|\n]{1,60}?)[*_`]{0,3}\s*\|\s*([^|\n]*?)\s*\|[ \t]*\n?")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•▪]|\d{1,3}[.)])\s+([^\n]+)")
 _CALL_START = re.compile(r"(?<![\w.])[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)")
-_MEMBER_START = re.compile(r"""\s*,?\s*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
+_MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
 _DECORATION = " \t\r\n*_`~\"'“”"
 _NUMBER_IN_PROSE = re.compile(r"(?<![\w.,/:-])[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?![\w/:-]|[.,][0-9])")
 

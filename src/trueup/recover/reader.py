@@ -41,6 +41,8 @@ Record = tuple[str, int, int, str, Node]
 
 _WORDS: dict[str, Any] = {**LITERALS, **FOREIGN}
 _SEPARATORS = ":：="
+# After so many pieces that mean nothing, the rest is not a value; it is dropped in one piece.
+_MAX_STRAYS = 64
 
 
 class TooDeep(Exception):
@@ -77,7 +79,7 @@ class Outcome(NamedTuple):
 class Reader:
     """One reading of one stretch of text."""
 
-    __slots__ = ("end", "frames", "known", "max_depth", "pos", "records", "root", "text")
+    __slots__ = ("end", "frames", "known", "max_depth", "pos", "records", "root", "strays", "text")
 
     def __init__(self, text: str, start: int, end: int, known: frozenset[str], max_depth: int) -> None:
         self.text = text
@@ -88,6 +90,7 @@ class Reader:
         self.frames: list[Frame] = []
         self.records: list[Record] = []
         self.root: list[Any] = []
+        self.strays = 0
 
     # -- the loop ------------------------------------------------------------------------------
 
@@ -288,6 +291,9 @@ class Reader:
             code = "S031"
             while stop < end and text[stop] not in ",;}])\n\"":
                 stop += 1
+        self.strays += 1
+        if self.strays > _MAX_STRAYS:
+            code, stop = "S031", end
         self.note(code, pos, stop, "", frame.node)
         self.pos = stop
 

@@ -42,8 +42,8 @@ def read_token(token: str) -> tuple[Any, str | None]:
     number = read_number(token)
     if number is not None:
         return number
-    odd = ODD_NUMBER.fullmatch(token)
-    if odd is not None and len(token) <= MAX_DIGITS:
+    odd = ODD_NUMBER.fullmatch(token) if len(token) <= MAX_DIGITS else None
+    if odd is not None:
         number = _odd_number(odd)
         if number is not None:
             return number

@@ -19,6 +19,7 @@ _LIST_START = re.compile(
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 _LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
+_TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
 _TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
@@ -74,6 +75,8 @@ class Scan:
         """Whether an opener looks like the start of a value and not like a sign in prose."""
         text = self.text
         if text[at] in "{｛":
+            if _TEMPLATE.match(text, at, stop):
+                return False
             return _OBJECT_START.match(text, at, stop) is not None
         if _LINK.match(text, at, stop):
             return False

@@ -9,7 +9,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import ESCAPE, SIMPLE_ESCAPES
 from trueup.recover.reader import Record
 
-ESCAPED_START = re.compile(r"""[{\[]\s*(?:\\[nrt]|\s)*(?:[{\[]\s*)*\\+["']""")
+ESCAPED_START = re.compile(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
 
 
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]{0,3}>[ ]?")

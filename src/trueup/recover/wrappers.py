@@ -25,10 +25,10 @@ _PIECE = re.compile(
     r"|(?P<invisible>[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u180e\u0000]+)"
 )
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
-_CLOSERS_ONLY = re.compile(r"[\s}\]),;]*[}\])][\s}\]),;.]*\Z")
+_CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
 # After a value: further members or items, so the value ended too soon.
-_DEBRIS = re.compile(r"""\s*[,}\])]*\s*["'][^"'\n]{0,80}["']\s*[:,\]}]""")
+_DEBRIS = re.compile(r"""[\s,}\])]*["'][^"'\n]{0,80}["']\s*[:,\]}]""")
 
 
 def reasoning_spans(text: str) -> list[tuple[int, int]]:
@@ -52,23 +52,27 @@ def gap_records(text: str, used: list[tuple[int, int]], reasoning: list[tuple[in
     """Records for everything outside the used stretches, each under the name of what it is."""
     records: list[Record] = []
     at = 0
+    first = 0
     for start, stop in [*sorted(used), (len(text), len(text))]:
         if start > at:
-            _name_gap(text, at, start, at > 0, reasoning, records)
+            while first < len(reasoning) and reasoning[first][1] <= at:
+                first += 1
+            _name_gap(text, at, start, at > 0, reasoning, first, records)
         at = max(at, stop)
     return records
 
 
 def _name_gap(
-    text: str, start: int, stop: int, behind: bool, reasoning: list[tuple[int, int]], records: list[Record]
+    text: str, start: int, stop: int, behind: bool, reasoning: list[tuple[int, int]], first: int, records: list[Record]
 ) -> None:
     """Name one gap: reasoning first, then fences, tags and tokens, the rest as prose."""
     at = start
-    for opened, closed in reasoning:
-        if closed > at and opened < stop:
-            _name_piece(text, at, max(at, opened), behind, records)
-            records.append(("W003", max(at, opened), min(closed, stop), "", None))
-            at = min(closed, stop)
+    while first < len(reasoning) and reasoning[first][0] < stop:
+        opened, closed = reasoning[first]
+        _name_piece(text, at, max(at, opened), behind, records)
+        records.append(("W003", max(at, opened), min(closed, stop), "", None))
+        at = min(closed, stop)
+        first += 1
     _name_piece(text, at, stop, behind, records)
 
 
