@@ -12,7 +12,11 @@ _SAID_OF = {
     "S032": ("P003", "Key given twice; the last value was kept", "Give each key once."),
     "S033": ("P004", "{before} is not a JSON number", "Use a finite number, or null if the schema allows it."),
     "S034": ("P005", "Number {before} is too large to hold", "Use a smaller number, or a string."),
-    "S035": ("P006", "Text holds half of a surrogate pair", "Write the character itself, or a full \\uXXXX\\uXXXX pair."),
+    "S035": (
+        "P006",
+        "Text holds half of a surrogate pair",
+        "Write the character itself, or a full \\uXXXX\\uXXXX pair.",
+    ),
     "S039": ("P007", "Bytes {before} are not UTF-8", "Send the reply as UTF-8."),
 }
 SPEAKING = frozenset(_SAID_OF)
@@ -32,7 +36,9 @@ def remarks(fixes: tuple[Fix, ...], accept: str) -> Iterator[Finding]:
         said = _SAID_OF.get(fix.code)
         if said is not None:
             code, message, hint = said
-            yield finding(code, fix.path, message.replace("{before}", fix.before[:40]), fix.span, {"fix": fix.code}, hint)
+            yield finding(
+                code, fix.path, message.replace("{before}", fix.before[:40]), fix.span, {"fix": fix.code}, hint
+            )
         if fix.code not in SPOKEN_FOR and GRADES[fix.grade] > allowed:
             yield _refused(fix, accept)
 

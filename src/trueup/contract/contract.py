@@ -11,7 +11,7 @@ from orjson import dumps
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.incoming import text_of
-from trueup.contract.judge import Judge, depth_over
+from trueup.contract.judge import Judge, damaged, depth_over
 from trueup.contract.stream import Stream
 from trueup.recover.clean import WRITABLE_DEPTH, decode
 from trueup.verdict.catalogue import GRADES, Accept
@@ -69,8 +69,13 @@ class Contract:
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
-        text = reply if type(reply) is str else text_of(reply)[0]
         judge = self._judge
+        if type(reply) is str:
+            text = reply
+        else:
+            text, damage = text_of(reply)
+            if damage:
+                return damaged(reply, text, damage, judge)
         if judge is None:
             return Verdict(reply if type(reply) is Reply else text)
         if len(text) > self.max_size:

@@ -11,7 +11,7 @@ from typing import Any
 from trueup.checks.fixes import SPEAKING, remarks
 from trueup.conform.coerce import Note, Options, conform
 from trueup.conform.schema import Schema
-from trueup.contract.incoming import text_of, without_surrogates
+from trueup.contract.incoming import without_surrogates
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import keeps_all_keys, written
@@ -25,6 +25,7 @@ from trueup.verdict.paths import render
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
+_ASK = "Reply with one JSON value that matches the schema, and nothing else."
 _GUESS = GRADES["guess"]
 _MAX_INTEGER_KEYS = 12
 _MAX_FINDINGS = 20
@@ -34,7 +35,18 @@ _SHOWN = 80
 class Judge:
     """Judges replies under one schema and one set of options."""
 
-    __slots__ = ("_accept", "_aims", "_allowed", "_item", "_loud", "_max_size", "_options", "_schema", "_strict", "integer_keys",)
+    __slots__ = (
+        "_accept",
+        "_aims",
+        "_allowed",
+        "_item",
+        "_loud",
+        "_max_size",
+        "_options",
+        "_schema",
+        "_strict",
+        "integer_keys",
+    )
 
     def __init__(
         self, schema: Schema, options: Options, accept: str, strict: bool, max_size: int, max_depth: int
@@ -58,24 +70,24 @@ class Judge:
     def too_large(self, reply: Any, text: str) -> Verdict:
         """A reply over the size limit is not read at all."""
         message = f"The reply has {len(text):,} characters; the limit is {self._max_size:,}"
-        found = finding("L001", "$", message, None, {"size": len(text), "limit": self._max_size}, "Give a shorter reply.")
+        found = finding(
+            "L001", "$", message, None, {"size": len(text), "limit": self._max_size}, "Give a shorter reply."
+        )
         return Verdict(_shown(reply, text), None, Findings((found,)))
 
     def broken(self, reply: Any, text: str, error: Exception) -> Verdict:
         """A reply that is not JSON as it stands; `error` is what the fast parser said."""
         records: list[Record] = []
-        if type(reply) is not str:
-            records = text_of(reply)[1]
         if type(error) is UnicodeEncodeError:
             text, records = without_surrogates(text)
         candidate = self._mend(text, None if records else error)
         if candidate is None:
-            return self._recover(reply, text, records)
+            return self.recover(reply, text, records)
         if not records and self._quiet(candidate):
             return Verdict(_shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
         choice = choose_only(text, candidate, self._fit)
         if not choice.reading.fit.ok:
-            return self._recover(reply, text, records)
+            return self.recover(reply, text, records)
         return self._conclude(reply, text, choice, records)
 
     def _quiet(self, candidate: Candidate) -> bool:
@@ -95,12 +107,12 @@ class Judge:
         """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
         if keeps_all_keys(text, written(data)):
             return self.misfit(reply, text, data)
-        return self._recover(reply, text, [])
+        return self.recover(reply, text, [])
 
     def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain JSON that is not valid under the schema as it stands."""
         if isinstance(data, str):
-            return self._recover(reply, text, [])
+            return self.recover(reply, text, [])
         if depth_over(data, self._aims.max_depth):
             return self._too_deep(reply, text)
         whole = Candidate(data, [(0, len(text))], [])
@@ -130,17 +142,19 @@ class Judge:
 
     # -- the way on ----------------------------------------------------------------------------
 
-    def _recover(self, reply: Any, text: str, records: list[Record]) -> Verdict:
+    def recover(self, reply: Any, text: str, records: list[Record]) -> Verdict:
+        """Read a text the slow way; `records` are of what was replaced in it before."""
         if not text.strip():
-            found = finding("P002", "$", "The reply is empty", None, {}, self._ask())
+            found = finding("P002", "$", "The reply is empty", None, {}, _ASK)
             return self._verdict(reply, text, None, None, (), [found])
         try:
             choice = choose(text, self._aims, self._fit, self._fit_item if self._item else None)
         except TooDeep:
             return self._too_deep(reply, text)
         if choice is None:
-            found = finding("P001", "$", "The reply holds no JSON value", (0, len(text)), {}, self._ask())
-            return self._verdict(reply, text, None, None, to_fixes(text, records), [found])
+            found = finding("P001", "$", "The reply holds no JSON value", (0, len(text)), {}, _ASK)
+            fixes = to_fixes(text, records)
+            return self._verdict(reply, text, None, None, fixes, [found, *remarks(fixes, self._accept)])
         return self._conclude(reply, text, choice, records)
 
     def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record]) -> Verdict:
@@ -149,7 +163,7 @@ class Judge:
         codes = choice.codes
         codes.update(record[0] for record in before)
         codes.update(note.code for note in fit.notes)
-        fixes = _Fixes(text, before, choice, self._aims.known)
+        fixes = _Fixes(text, before, choice, self._aims)
         findings: list[Finding] = []
         if self._allowed < _GUESS or not self._loud.isdisjoint(codes):
             findings += islice(remarks(fixes.of(self._loud), self._accept), _MAX_FINDINGS)
@@ -174,9 +188,6 @@ class Judge:
         message = f"The reply nests deeper than {limit} levels"
         found = finding("L002", "$", message, None, {"limit": limit}, "Give a flatter value.")
         return Verdict(_shown(reply, text), None, Findings((found,)))
-
-    def _ask(self) -> str:
-        return "Reply with one JSON value that matches the schema, and nothing else."
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """The errors of one member of the root, judged alone; nothing where the schema does not speak of it."""
@@ -221,6 +232,14 @@ def root_integers(source: Any) -> tuple[str, ...] | None:
     return keys if repr(source).count("'integer'") == len(keys) and len(keys) <= _MAX_INTEGER_KEYS else None
 
 
+def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:
+    """The verdict of bytes that are not text: refused under any contract."""
+    if judge is not None:
+        return judge.recover(reply, text, records)
+    fixes = to_fixes(text, records)
+    return Verdict(_shown(reply, text), None, Findings(remarks(fixes, "lossy")), fixes)
+
+
 def _shown(reply: Any, text: str) -> Reply | str:
     return reply if isinstance(reply, Reply | str) else text
 
@@ -244,13 +263,13 @@ def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
 class _Fixes:
     """The fixes of a choice, made when somebody looks."""
 
-    __slots__ = ("_before", "_choice", "_known", "_text")
+    __slots__ = ("_aims", "_before", "_choice", "_text")
 
-    def __init__(self, text: str, before: list[Record], choice: Choice, known: frozenset[str]) -> None:
+    def __init__(self, text: str, before: list[Record], choice: Choice, aims: Aims) -> None:
         self._text = text
         self._before = before
         self._choice = choice
-        self._known = known
+        self._aims = aims
 
     def __call__(self) -> Fixes:
         return self.of(FIXES.keys())
@@ -267,9 +286,10 @@ class _Fixes:
         """Coercions as fixes; the span is that of the member in the text."""
         reading = self._choice.reading
         start, stop = reading.candidate.spans[0][0], reading.candidate.end
-        places = Places(self._text, start, stop, self._known) if reading.candidate.form == "json" else None
+        json = reading.candidate.form == "json"
+        places = Places(self._text, start, stop, self._aims.known, self._aims.max_depth) if json else None
         for note in notes:
-            span = places.span((*reading.base, *note.path)) if places else (start, stop)
+            span = places.span((*reading.base, *note.path), note.code) if places else (start, stop)
             yield fix(note.code, render(note.path), span, _short(note.before), _short(note.after))
 
 

@@ -65,9 +65,14 @@ class Choice:
         """The codes of all records that stand inside the value or change its meaning."""
         codes = set(self.reading.candidate.codes)
         codes.update(record[0] for record in self.reading.extra)
-        if self._passed:
-            codes.add("W014")
+        codes.update(self._name(other) for other in self._passed)
         return codes
+
+    def _name(self, other: Reading) -> str:
+        """What a reading that was passed over is called."""
+        if other.candidate.value == self.reading.candidate.value:
+            return "W011"
+        return "W010" if other.fit.ok else "W014"
 
     def records(self) -> list[Record]:
         """A record for every change, and for everything in the text that is left out."""
@@ -78,9 +83,8 @@ class Choice:
         for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]):
             value, start, stop = other.candidate.value, other.candidate.spans[0][0], other.candidate.end
             apart = start >= at and all(b <= start or stop <= a for a, b in winner.candidate.spans)
-            if apart and _substantial(value):
-                same = value == winner.candidate.value
-                records.append(("W011" if same else "W014", start, stop, "", None))
+            if apart and (_substantial(value) or other.fit.ok):
+                records.append((self._name(other), start, stop, "", None))
                 used.append((start, stop))
                 at = stop
         return records + gap_records(self._text, used, reasoning_spans(self._text))
@@ -100,7 +104,9 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
         seen += readings
     if not seen:
         return None
-    best = max(seen, key=lambda r: (r.candidate.form not in ("inner", "reasoning"), *_closeness(r, aims), r.candidate.spans[0]))
+    best = max(
+        seen, key=lambda r: (r.candidate.form not in ("inner", "reasoning"), *_closeness(r, aims), r.candidate.spans[0])
+    )
     return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
 
 
@@ -158,10 +164,6 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     equals = [r for r in fitting if _rank(r) == best_rank]
     winner = equals[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value]
-    extra = list(winner.extra)
-    if rivals:
-        extra.append(("W010", *winner.candidate.spans[0], "", None))
-    winner = winner._replace(extra=extra)
     passed = [r for r in readings if r.candidate is not winner.candidate]
     return Choice(text, winner, passed, [r.fit.value for r in rivals])
 
@@ -193,4 +195,6 @@ def _under(node: Any, index: int) -> Any:
 
 def _substantial(value: Any) -> bool:
     """Whether a value passed over is worth naming as one; `[1]` in prose is prose."""
-    return isinstance(value, dict) and bool(value) or isinstance(value, list) and any(isinstance(v, dict) for v in value)
+    return (isinstance(value, dict) and bool(value)) or (
+        isinstance(value, list) and any(isinstance(v, dict) for v in value)
+    )

@@ -29,14 +29,15 @@ class Aims(NamedTuple):
 
 def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first."""
+    quoted = unquote(text) if level < _MAX_UNFOLD else None
+    if quoted is not None:
+        yield [refold(c, quoted, "W016") for c in _scanner(quoted.text, aims).candidates([(0, len(quoted.text))])]
     reasoning = reasoning_spans(text)
     visible = stretches_outside(len(text), reasoning)
+    yield _encoded(text, aims, level)
     scan = _scanner(text, aims)
-    yield [*_scan(scan, aims, visible, level), *_encoded(text, aims, level)]
+    yield _scan(scan, aims, visible, level)
     shown = _blanked(text, visible) if reasoning else text
-    quoted = unquote(shown) if level < _MAX_UNFOLD else None
-    if quoted is not None:
-        yield [refold(c, quoted, "W016") for c in next(stages(quoted.text, aims, _MAX_UNFOLD))]
     yield markup.parameters(shown)
     yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
     yield forms.members(shown, aims.known, aims.max_depth)
@@ -91,5 +92,8 @@ def _encoded(text: str, aims: Aims, level: int) -> list[Candidate]:
 
 def _unfolded(text: str, start: int, stop: int, aims: Aims, level: int, code: str) -> list[Candidate]:
     inner = unfold(text, start, stop)
-    first = next(stages(inner.text, aims, level + 1))
-    return [refold(candidate, inner, code) for candidate in first]
+    first = next(filter(None, stages(inner.text, aims, level + 1)), [])
+    found = [refold(candidate, inner, code) for candidate in first]
+    if code == "W008" and len(found) == 1:
+        found[0].spans = [(start - 1, stop + 1)]
+    return found

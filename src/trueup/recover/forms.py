@@ -149,7 +149,7 @@ def inline(raw: str, known: frozenset[str], max_depth: int) -> Any:
         outcome = Reader(raw, 0, len(raw), known, max_depth).read()
         if outcome.end == len(raw) and not outcome.cut:
             return outcome.value
-    quoted = raw[:1] in ("\"", "'", "“", "`") and len(raw) > 1 and raw[-1] in "\"'”`"
+    quoted = raw[:1] in ('"', "'", "“", "`") and len(raw) > 1 and raw[-1] in "\"'”`"
     text = raw[1:-1] if quoted else raw.strip("*_`") if raw[:1] in "*_`" else raw
     value, code = read_token(text)
     plain = code in (None, "S018") and not quoted and (isinstance(value, bool | None) or str(value) == text)

@@ -12,10 +12,10 @@ QUOTES: dict[str, str] = {
     '"': '"',
     "'": "'",
     "`": "`´",
-    "“": "”“\"",
-    "”": "”“\"",
-    "„": "”“\"",
-    "‟": "”“\"",
+    "“": '”“"',
+    "”": '”“"',
+    "„": '”“"',
+    "‟": '”“"',
     "‘": "’‘'",
     "’": "’‘'",
     "‚": "’‘'",
@@ -30,7 +30,20 @@ QUOTE_CODE: dict[str, str] = {
 }  # fmt: skip
 
 # Full-width punctuation → the sign it stands for.
-WIDE = {"：": ":", "，": ",", "、": ",", "；": ",", "｛": "{", "｝": "}", "［": "[", "］": "]", "（": "(", "）": ")", "【": "[", "】": "]"}
+WIDE = {
+    "：": ":",
+    "，": ",",
+    "、": ",",
+    "；": ",",
+    "｛": "{",
+    "｝": "}",
+    "［": "[",
+    "］": "]",
+    "（": "(",
+    "）": ")",
+    "【": "[",
+    "】": "]",
+}
 
 OPENERS = "{[("
 CLOSERS = "}])"
@@ -41,12 +54,13 @@ FOREIGN: dict[str, object] = {
     "True": True, "False": False, "None": None, "TRUE": True, "FALSE": False, "NULL": None,
     "Null": None, "nil": None, "NONE": None,
 }  # fmt: skip
-NON_FINITE = frozenset({"NaN", "nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "+inf", "Inf", "-Inf", "NAN"})
+WORDS: dict[str, object] = {**LITERALS, **FOREIGN}
+NON_FINITE = frozenset(
+    {"NaN", "nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "+inf", "Inf", "-Inf", "NAN"}
+)
 
 # Characters that may stand between tokens although JSON does not know them as white space.
-ODD_SPACE = (
-    "\u00a0\u1680\u2000-\u200f\u2028\u2029\u202a-\u202f\u205f\u2060-\u2064\u3000\ufeff\u180e\u000b\u000c\u0085\u001c-\u001f\u0000"
-)
+ODD_SPACE = "\u00a0\u1680\u2000-\u200f\u2028\u2029\u202a-\u202f\u205f\u2060-\u2064\u3000\ufeff\u180e\u000b\u000c\u0085\u001c-\u001f\u0000"
 SKIP_PLAIN = re.compile(WS)
 SKIP_ODD = re.compile(f"[{ODD_SPACE}]+")
 COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|#[^\n]*|<!--[\s\S]*?(?:-->|\Z)")
@@ -101,3 +115,13 @@ def fold(key: str) -> str:
     True
     """
     return "".join(c for c in key.casefold() if c.isalnum())
+
+
+def json_word(word: str) -> str:
+    """How JSON writes the literal that a foreign word stands for.
+
+    >>> json_word("None")
+    'null'
+    """
+    value = WORDS[word]
+    return "null" if value is None else "true" if value else "false"

@@ -15,7 +15,7 @@ from orjson import dumps
 from trueup.recover import strings
 from trueup.recover.candidate import Candidate
 from trueup.recover.clean import WRITABLE_DEPTH, decode, keeps_all_keys
-from trueup.recover.grammar import CONTROL, FOREIGN, KEY_AHEAD
+from trueup.recover.grammar import CONTROL, KEY_AHEAD, json_word
 from trueup.recover.locate import Places
 from trueup.recover.reader import Record
 
@@ -87,9 +87,7 @@ def _back(at: int, edits: list[Edit]) -> int:
     return at - shift
 
 
-def mend(
-    text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = ""
-) -> Candidate | None:
+def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = "") -> Candidate | None:
     """Read the container that fills `text[start:stop]`, its faults spliced away one by one.
 
     `fault` is what the parser said of just this stretch, where that is known already.
@@ -120,18 +118,16 @@ def mend(
     if not keeps_all_keys(work.text, again) or max_depth < WRITABLE_DEPTH:
         return None
 
-    return Candidate(value, [(start, stop)], partial(_records, work, text, start, stop), "json", work.codes)
+    return Candidate(value, [(start, stop)], partial(_records, work, text, start, stop, max_depth), "json", work.codes)
 
 
-def _records(work: _Mending, text: str, start: int, stop: int) -> list[Record]:
-    places = Places(text, start, stop, work.known)
+def _records(work: _Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
+    places = Places(text, start, stop, work.known, max_depth)
     return [(code, start + a, start + b, after, places.of(code, start + a)) for a, b, after, code in work.edits()]
 
 
 def _single_quoted(text: str) -> list[Edit]:
-    return [
-        (*found.span(), f'"{found[1]}"', "S008") for found in _QUOTED.finditer(text) if found[1] is not None
-    ]
+    return [(*found.span(), f'"{found[1]}"', "S008") for found in _QUOTED.finditer(text) if found[1] is not None]
 
 
 def _mixed_quotes(work: _Mending) -> bool:
@@ -175,16 +171,11 @@ def _words(work: _Mending) -> bool:
         seen = start
         end = start + len(word)
         if quotes % 2 == 0 and text[start - 1] in " :,[\n\t\r" and text[end : end + 1] in _AFTER_WORD:
-            edits.append((start, end, _json_word(word), "S018"))
+            edits.append((start, end, json_word(word), "S018"))
             pieces += (text[at:start], edits[-1][2])
             at = end
     pieces.append(text[at:])
     return bool(edits) and work.sweep("".join(pieces), lambda _: edits, "S018")
-
-
-def _json_word(word: str) -> str:
-    value = FOREIGN[word]
-    return "null" if value is None else "true" if value else "false"
 
 
 def _mended(work: _Mending, message: str) -> bool:
@@ -218,7 +209,7 @@ def _character(work: _Mending, at: int) -> bool:
     text = work.text
     sign = text[at]
     if sign in "TFN" and (word := _WORD.match(text, at)):
-        return _words(work) or work.splice(at, word.end(), _json_word(word[0]), "S018")
+        return _words(work) or work.splice(at, word.end(), json_word(word[0]), "S018")
     if sign == "'":
         return _mixed_quotes(work)
     return _raw_control(work, at) if sign < " " else _comment(work, at)
@@ -295,11 +286,11 @@ def _inner_quotes(work: _Mending, closing: int, in_object: bool) -> bool:
     """A string that seemed to end before its end: escape the quotes inside."""
     text = work.text
     start = _opening_quote(text, closing)
-    if start is None or '"""' in text:
+    if start is None:
         return False
     place = strings.MEMBER_VALUE if in_object else strings.LIST_ITEM
     read = strings.read_string(text, start, len(text), place, work.known, "")
-    if read.codes != ("S012",):
+    if read.codes != ("S012",) or '""' in text[start : read.after]:
         return False
     return work.splice(start, read.after, json.dumps(read.value, ensure_ascii=False), "S012")
 
@@ -332,7 +323,7 @@ def region(text: str) -> tuple[int, int] | None:
         return None
     if start and "<" in text[:start]:
         closed = text.rfind("</think>")
-        if not (0 <= closed and text.lstrip().startswith("<think>")):
+        if not (closed >= 0 and text.lstrip().startswith("<think>")):
             return None
         brace, bracket = text.find("{", closed), text.find("[", closed)
         start = brace if bracket < 0 or 0 <= brace < bracket else bracket

@@ -24,7 +24,9 @@ KEY, MEMBER_VALUE, LIST_ITEM = "key", "member", "item"
 
 # From here to the next unescaped sign that could close a string opened by this quote.
 _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
-_VALUE_AHEAD = re.compile(r"""\s*(?:["'`“‘„{\[(\-+.…\]})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)""")
+_VALUE_AHEAD = re.compile(
+    r"""\s*(?:["'`“‘„{\[(\-+.…\]})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
+)
 _CLOSING_AHEAD = re.compile(r"""[\s,]*(?:[}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{0,80}\Z|\Z)""")
 _PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*[,}\])]""")
 _ITEM_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
@@ -159,8 +161,11 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
     tail = _TAIL.search(text, max(body, end - 2 * len(open_closers) - 64), end)
     if tail and open_closers and "".join(text[tail.start() : end].split()) == open_closers:
         return _finish(text, body, tail.start(), tail.start(), (*style, "S013"))
-    cut = _CUT_ESCAPE.search(text, max(body, end - 64), end)
-    return _finish(text, body, cut.start(1) if cut else end, end, (*style, "S028"))
+    stop = end
+    while stop > body and text[stop - 1] in "\r\n":
+        stop -= 1
+    cut = _CUT_ESCAPE.search(text, max(body, stop - 64), stop)
+    return _finish(text, body, cut.start(1) if cut else stop, end, (*style, "S028"))
 
 
 def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:

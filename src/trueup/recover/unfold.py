@@ -12,6 +12,7 @@ from trueup.recover.reader import Record
 ESCAPED_START = re.compile(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
 
 
+_QUOTED_BRACKET = re.compile(r"(?m)^[ \t]{0,3}>[ \t]*[}\]\"]")
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]{0,3}>[ ]?")
 
 
@@ -31,7 +32,7 @@ class Unfolded:
 def unfold(text: str, start: int, stop: int) -> Unfolded:
     r"""Take one level of escapes off a stretch of text.
 
-    >>> unfold(r'{\"a\": 1}', 0, 10).text
+    >>> unfold(r"{\"a\": 1}", 0, 10).text
     '{"a": 1}'
     """
     out: list[str] = []
@@ -56,9 +57,9 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
 
 
 def unquote(text: str) -> Unfolded | None:
-    """Take the `>` marks of a Markdown quotation off; None when fewer than two lines carry one."""
+    """Take the `>` marks of a Markdown quotation off; None unless brackets stand on two or more marked lines."""
     marks = list(_QUOTE_MARK.finditer(text)) if ">" in text else []
-    if len(marks) < 2:
+    if len(marks) < 2 or not _QUOTED_BRACKET.search(text):
         return None
     offsets: list[int] = []
     out: list[str] = []

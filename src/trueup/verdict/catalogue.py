@@ -43,11 +43,19 @@ _FIXES = (
     FixKind("W007", "envelope", "guess", 4, "The value stood inside an envelope key that the schema does not know."),
     FixKind("W008", "encoded-twice", "guess", 3, "The value was JSON written inside a JSON string."),
     FixKind("W009", "escaped-json", "guess", 3, "The whole value was escaped, as if copied out of a string."),
-    FixKind("W010", "one-of-several", "guess", 5, "Several different values fit; the last one was taken."),
+    FixKind(
+        "W010",
+        "one-of-several",
+        "guess",
+        5,
+        "Another value in the reply fits as well; it was left out for the better or the later one.",
+    ),
     FixKind("W011", "repeated", "lossless", 1, "The same value was given more than once."),
     FixKind("W012", "gathered", "guess", 4, "Several values were gathered into the list the schema asks for."),
     FixKind("W013", "out-of-reasoning", "lossy", 40, "The only value stood inside a reasoning block."),
-    FixKind("W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."),
+    FixKind(
+        "W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."
+    ),
     FixKind("W015", "inner-part", "lossy", 40, "The value stood inside another one that was cut off or broken."),
     FixKind("W016", "quote-block", "lossless", 1, "The marks of a Markdown quotation were taken off each line."),
     # syntax: how the value was written
@@ -66,7 +74,9 @@ _FIXES = (
     FixKind("S013", "missing-quote", "guess", 5, "A quote at the start or the end of a string was added."),
     FixKind("S014", "bare-key", "lossless", 1, "A key without quotes was read."),
     FixKind("S015", "bare-value", "guess", 3, "Words without quotes were read as a string."),
-    FixKind("S016", "raw-control", "lossless", 1, "A raw line break, tab or other control character in a string was kept."),
+    FixKind(
+        "S016", "raw-control", "lossless", 1, "A raw line break, tab or other control character in a string was kept."
+    ),
     FixKind("S017", "comment", "lossless", 1, "A comment was left out."),
     FixKind("S018", "foreign-literal", "lossless", 1, "True, False, None and the like were read as JSON literals."),
     FixKind("S019", "undefined", "guess", 3, "undefined was read as null."),
@@ -138,7 +148,9 @@ _FINDINGS = (
     FindingKind("V005", "not-in-enum", "error", "A value is not one of those allowed."),
     FindingKind("V006", "pattern", "error", "Text does not match the pattern."),
     FindingKind("V007", "wrong-size", "error", "Text, a list or an object is too short or too long."),
-    FindingKind("V008", "no-arm-fits", "error", "A value fits none of the alternatives, or more than one where only one may."),
+    FindingKind(
+        "V008", "no-arm-fits", "error", "A value fits none of the alternatives, or more than one where only one may."
+    ),
     FindingKind("V009", "not-unique", "error", "A list repeats an item."),
     FindingKind("V010", "wrong-format", "error", "Text is not in the format asked for."),
     FindingKind("V011", "not-allowed", "error", "A value breaks another rule of the schema."),

@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Finish = Literal[
-    "stop", "length", "tool", "filter", "refusal", "malformed_tool", "pause", "error", "unknown"
-]
+Finish = Literal["stop", "length", "tool", "filter", "refusal", "malformed_tool", "pause", "error", "unknown"]
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -1,0 +1,83 @@
+# Needs python3 (3.11 or newer) and make; everything else is installed into .venv from a hashed lock.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+BENCH  := .venv-bench
+PROBES := $(wildcard ../shared/data/probes.jsonl)
+PIP    := -m pip --disable-pip-version-check -qq
+
+export PYTHONUTF8 := 1
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types layers unit docs bench soak fmt snapshots lock clean
+
+help: ## show this list
+	@echo "make TARGET, where TARGET is one of:"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(STAMP) ## install everything into .venv
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	@echo "== setting up $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trueup needs Python 3.11 or newer")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python $(PIP) install --require-hashes -r requirements/dev.lock
+	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP) ## judge the sample replies in examples/ and show what became of each
+	@$(BIN)/python examples/demo.py
+
+test: lint types layers unit docs ## run every check
+	@cat .cache/skipped.txt
+
+lint: $(STAMP) ## ruff: rules and formatting
+	@echo "== ruff"
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+
+types: $(STAMP) ## mypy, strict
+	@echo "== mypy"
+	@$(BIN)/python -m mypy
+
+layers: $(STAMP) ## import-linter: no room imports a higher one
+	@echo "== import-linter"
+	@$(BIN)/lint-imports --no-logo
+
+unit: $(STAMP) ## pytest: tests, doctests, the examples of README and docs
+	@echo "== pytest"
+	@$(BIN)/python -m pytest
+
+docs: $(STAMP) ## build the documentation into site/, strictly
+	@echo "== mkdocs"
+	@$(BIN)/python -m mkdocs build --strict
+
+bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
+	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES))
+
+$(BENCH)/.installed: bench/requirements.txt pyproject.toml
+	@echo "== setting up $(BENCH)"
+	@$(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python $(PIP) install -r bench/requirements.txt -e .
+	@touch $@
+
+soak: $(STAMP) ## the property tests with thousands of examples each
+	@$(BIN)/python -m pytest --hypothesis-profile=soak --timeout=7200 tests
+
+fmt: $(STAMP) ## format the code and fix what ruff can fix
+	@$(BIN)/python -m ruff check --fix .
+	@$(BIN)/python -m ruff format .
+
+snapshots: $(STAMP) ## write rendered outputs and generated pages anew
+	@$(BIN)/python tools/pages.py
+	@$(BIN)/python -m pytest -q --update-snapshots tests
+
+lock: $(STAMP) ## choose new versions of everything and write the lock
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --group dev --universal --generate-hashes \
+	    --python-version 3.11 --no-emit-index-url --no-annotate --upgrade \
+	    --custom-compile-command "make lock" --output-file requirements/dev.lock
+
+clean: ## remove what make made
+	rm -rf $(VENV) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache

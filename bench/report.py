@@ -1,0 +1,176 @@
+"""The figures as tables: plain text for the terminal, Markdown for the docs. Both from the same rows."""
+
+from collections.abc import Callable
+from typing import Any
+
+Rows = list[list[str]]
+Table = tuple[str, str, list[str], Rows]  # title, note, head, rows
+
+
+def _us(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}×"
+
+
+def _clean(data: Any) -> Table:
+    rows = [
+        [name, row["outcome"], _us(row["us"]) if "us" in row else "", _ratio(row.get("ratio"))]
+        for name, row in data["peers"].items()
+    ]
+    rows.sort(key=lambda row: (row[0] != "trueup", float(row[2].replace(",", "") or "inf")))
+    note = f"Valid JSON of {data['characters']} characters under a schema of 20 fields. CPU µs for one call; the ratio is to orjson + jsonschema-rs."
+    return "Clean replies", note, ["reader", "value", "µs", "ratio"], rows
+
+
+def ratios(data: Any) -> dict[str, float]:
+    """trueup's CPU time over fast_json_repair's, by kind."""
+    return {
+        kind: row["trueup"]["us"] / row["fast_json_repair"]["us"]
+        for kind, row in data["kinds"].items()
+        if "trueup" in row and "fast_json_repair" in row
+    }
+
+
+def _broken(data: Any) -> Table:
+    names = list(next(iter(data["kinds"].values())))
+    mark = {"right": "", "wrong": " ✗", "error": " –"}
+    over = ratios(data)
+    rows = [
+        [kind, *(_us(row[name]["us"]) + mark[row[name]["outcome"]] for name in names), _ratio(over.get(kind))]
+        for kind, row in data["kinds"].items()
+    ]
+    right = {name: sum(row[name]["outcome"] == "right" for row in data["kinds"].values()) for name in names}
+    wrong = {name: sum(row[name]["outcome"] == "wrong" for row in data["kinds"].values()) for name in names}
+    total = len(data["kinds"])
+    rows.append(["right", *(f"{right[name]} of {total}" for name in names), ""])
+    rows.append(["wrong value", *(str(wrong[name]) for name in names), ""])
+    absent = f" Not installed: {', '.join(data['absent'])}." if data["absent"] else ""
+    note = (
+        "Twelve kinds of broken 1 KB replies. CPU µs for one call; ✗ a wrong value, – an error. The last column is "
+        "trueup, which also checks the schema and records every fix, over fast_json_repair." + absent
+    )
+    return "Broken replies", note, ["kind", *names, "trueup / fast"], rows
+
+
+def _streaming(data: Any) -> Table:
+    rows = [
+        [
+            name,
+            row["outcome"],
+            f"{row['ms']:,.1f}" if "ms" in row else "",
+            str(row.get("chunks", "")),
+            _ratio(row.get("ratio")),
+        ]
+        for name, row in data["peers"].items()
+    ]
+    note = (
+        f"{data['characters']:,} characters in {data['chunks']:,} chunks, the partial value read at every chunk. CPU ms; "
+        "the ratio is to jiter. Slow peers were given the first quarter only."
+    )
+    return "Streaming", note, ["reader", "final value", "ms", "chunks", "ratio"], rows
+
+
+def _hostile_cell(row: Any) -> str:
+    if row is None:
+        return ""
+    last: Any = row["steps"][-1] if row["steps"] else None
+    if row["status"] != "ok":
+        reached = f" after {last['size'] // 1000} KB" if last else ""
+        return f"{row['status']}{reached}"
+    time = f"{last['cpu'] * 1000:,.0f} ms" if row["seconds"] is None else f"{row['seconds'] * 1000:,.0f} ms"
+    return time if last["outcome"] == "value" else f"{time} ({last['outcome']})"
+
+
+def _hostile(data: Any) -> Table:
+    names: list[str] = []
+    for row in data["shapes"].values():
+        names += [name for name in row if name not in names]
+    rows = []
+    for shape, row in data["shapes"].items():
+        own = row.get("trueup", {}).get("ratio")
+        rows.append([shape, *(_hostile_cell(row.get(name)) for name in names), _ratio(own)])
+    size = min(1_000_000, data["sizes"][-1]) // 1000
+    note = (
+        f"CPU time for {size} KB of each shape, each peer in a process of its own with {data['limit']:.0f} s. A refusal is "
+        "a good answer here. The last column is trueup's time at twice the size over its time at the size."
+    )
+    return "Hostile texts", note, ["shape", *names, "trueup, 2n / n"], rows
+
+
+def _probes(data: Any) -> Table:
+    rows = [
+        [name, row["outcome"], "", "", "", ""]
+        if "outcome" in row
+        else [name, *(str(row[key]) for key in ("right", "refused", "silent", "silent_checked", "unsupported"))]
+        for name, row in data["peers"].items()
+    ]
+    note = (
+        f"{data['count']} hand-written messes, each with its schema. Silently wrong: a value that is not the one meant, "
+        "without a word; then how many of these still stand after a check by the schema."
+    )
+    return (
+        "Probes",
+        note,
+        ["reader", "right", "refused", "silently wrong", "of these valid", "schema not supported"],
+        rows,
+    )
+
+
+def _imports(data: Any) -> Table:
+    rows = [[name, "not installed" if ms is None else f"{ms:.1f}"] for name, ms in data.items()]
+    return "Import", "CPU ms in a fresh interpreter.", ["statement", "ms"], rows
+
+
+DRAW: dict[str, Callable[[Any], Table]] = {
+    "clean": _clean,
+    "broken": _broken,
+    "streaming": _streaming,
+    "hostile": _hostile,
+    "probes": _probes,
+    "imports": _imports,
+}
+
+
+def text(name: str, data: Any) -> str:
+    title, note, head, rows = DRAW[name](data)
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [head, *rows]
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return f"\n{title}\n{note}\n\n" + "\n".join(line.rstrip() for line in lines)
+
+
+_MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "|`*_<>[]{}\\#&"})
+
+
+def _safe(cell: str) -> str:
+    """A cell that Markdown shows as it is."""
+    return cell.translate(_MARKS)
+
+
+def markdown(result: dict[str, Any], plot: str | None) -> str:
+    parts = [
+        "# Benchmarks\n",
+        "Written by `make bench`: all figures of one run, on one machine, in CPU time, best of several, in turns.\n",
+        f"{result['machine']}\n",
+    ]
+    if plot:
+        parts.append(f"![CPU time by kind of broken reply]({plot})\n")
+    for name in DRAW:
+        if name not in result:
+            continue
+        title, note, head, rows = DRAW[name](result[name])
+        cells = [[_safe(cell) for cell in row] for row in rows]
+        table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in cells)]
+        parts.append(f"## {title}\n\n{note}\n\n" + "\n".join(table) + "\n")
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    parts.append(f"## Versions\n\n{versions}.\n")
+    return "\n".join(parts)

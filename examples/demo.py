@@ -1,0 +1,73 @@
+"""Judges every reply in examples/replies and shows what became of it, then one verdict in full.
+
+Replies named `invoice-…` are judged by examples/schemas/invoice.json, all others by person.json.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from trueup import Contract, Verdict
+from trueup.cli.layout import short
+from trueup.cli.main import main as trueup
+from trueup.cli.pretty import document
+from trueup.cli.terminal import open_console, safe_line
+
+HERE = Path(__file__).resolve().parent
+SHOWN = HERE / "replies" / "03-python-dict.txt"
+STYLES = {"as it was": "green", "mended": "yellow", "refused": "red"}
+WIDTH, NAME, OUTCOME = 80, 22, 11
+
+
+def schema_of(reply: Path) -> Path:
+    return HERE / "schemas" / ("invoice.json" if reply.name.startswith("invoice") else "person.json")
+
+
+def outcome(verdict: Verdict) -> str:
+    if not verdict.ok:
+        return "refused"
+    return "mended" if verdict.fixes else "as it was"
+
+
+def account(verdict: Verdict) -> list[tuple[str, str]]:
+    """The value and what was done to it, or what is wrong, as lines with their styles."""
+    if not verdict.ok:
+        return [(f"{finding.code} {finding.message}", "") for finding in verdict.errors]
+    lines = [(document(verdict.data, indented=False), "")]
+    if verdict.fixes:
+        counted = Counter(fix.name for fix in verdict.fixes)
+        lines.append((", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counted.items()), "dim"))
+    return lines
+
+
+def row(console: Console, name: str, word: str, verdict: Verdict) -> None:
+    """One reply: what a model wrote is made safe and cut to the width before it is printed."""
+    head = Text.assemble((f"{name:<{NAME}} ", ""), (f"{word:<{OUTCOME}}", STYLES[word]))
+    room = WIDTH - len(head)
+    for text, style in account(verdict):
+        console.print(Text.assemble(head, (short(safe_line(text), room), style)), soft_wrap=True)
+        head = Text(" " * len(head))
+
+
+def main() -> None:
+    contracts = {path: Contract(schema=path) for path in (HERE / "schemas").glob("*.json")}
+    console = open_console()
+    outcomes: Counter[str] = Counter()
+    console.print(Text("What became of each reply in examples/replies\n", "bold"))
+    for path in sorted((HERE / "replies").glob("*.txt")):
+        verdict = contracts[schema_of(path)].check(path.read_bytes())
+        word = outcome(verdict)
+        outcomes[word] += 1
+        row(console, path.stem, word, verdict)
+    console.print(Text("\n" + ", ".join(f"{n} {word}" for word, n in outcomes.items()) + "\n", "bold"))
+
+    here = Path.cwd()
+    files = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in (SHOWN, schema_of(SHOWN))]
+    console.print(Text(f"$ trueup check {files[0]} --schema {files[1]}\n", "bold"), soft_wrap=True)
+    trueup.main(["check", files[0], "--schema", files[1]])
+
+
+if __name__ == "__main__":
+    main()

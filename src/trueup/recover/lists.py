@@ -1,0 +1,115 @@
+"""Lists: items one after the other, the clean ones by one pattern each, the rest step by step."""
+
+from trueup.recover.frames import Frame
+from trueup.recover.grammar import CLOSERS, ELLIPSIS, FOREIGN, ITEM, QUOTES, WIDE, WORDS, json_word
+from trueup.recover.objects import Objects
+
+
+class Lists(Objects):
+    """The part of the reader that reads items."""
+
+    __slots__ = ()
+
+    def items(self, frame: Frame) -> None:
+        """Take as many clean items as there are, then one step of the slow way."""
+        if frame.comma and frame.kind == "[":
+            text, end, into = self.text, self.end, frame.value
+            match = ITEM.match
+            while found := match(text, self.pos, end):
+                string, quoted, number, word, opener = found.groups()
+                if string is not None:
+                    frame.last_string = (len(into), found.start(1) - 1)
+                    into.append(string)
+                elif number is not None:
+                    into.append(self.number(number, found.start(3), (frame.node, len(into))))
+                elif word is not None:
+                    if word in FOREIGN:
+                        node = (frame.node, len(into))
+                        self.note("S018", found.start(4), found.end(4), json_word(word), node)
+                    into.append(WORDS[word])
+                elif quoted is not None:
+                    node = (frame.node, len(into))
+                    self.note("S008", found.start(2) - 1, found.end(2) + 1, f'"{quoted}"', node)
+                    frame.last_string = (len(into), found.start(2) - 1)
+                    into.append(quoted)
+                else:
+                    self.pos = found.start(5)
+                    frame.comma = False
+                    self.value(into, len(into), (frame.node, len(into)))
+                    return
+                self.pos = found.end()
+                if text[self.pos - 1] != ",":
+                    frame.comma = False
+                    break
+        self.item_step(frame)
+
+    def item_step(self, frame: Frame) -> None:
+        """One separator, closer or item of a list that is not plainly written."""
+        pos = self.skip(frame.node)
+        if pos >= self.end:
+            return
+        sign = self.text[pos]
+        plain = WIDE.get(sign, sign)
+        if plain in CLOSERS:
+            self.closer(frame, plain)
+        elif plain in ",;":
+            self.separator(frame, sign)
+        elif ellipsis := ELLIPSIS.match(self.text, pos, self.end):
+            self.elide(frame, ellipsis.end())
+        elif not frame.comma and sign in ":：":
+            self.member_in_list(frame)
+        elif not frame.comma and sign == "+" and frame.last_string is not None:
+            self.rejoin(frame, sign)
+        elif not frame.comma and frame.kind == "(" and sign in QUOTES and frame.last_string is not None:
+            self.piece(frame, frame.last_string, pos)
+        else:
+            if not frame.comma:
+                self.note("S002", pos, pos, ",", frame.node)
+            frame.comma = False
+            frame.last_string = (len(frame.value), pos) if sign in QUOTES else None
+            self.value(frame.value, len(frame.value), (frame.node, len(frame.value)))
+
+    def member_in_list(self, frame: Frame) -> None:
+        """`[…, "key": 1]`: whose member it is depends on what the list holds and hangs in."""
+        last = frame.last_string
+        if last is None or not frame.value or not isinstance(frame.value[-1], str):
+            self.stray(frame)
+            return
+        key, start = frame.value.pop(), last[1]
+        frame.last_string = None
+        owner = self.owner(frame, key, start)
+        node = (owner.node, key)
+        self.pos += 1
+        pos = self.skip(node)
+        owner.comma = False
+        if key in owner.value:
+            self.duplicate(owner, key)
+        if pos >= self.end or self.text[pos] in ",}])":
+            owner.value[key] = None
+            self.note("S036", start, pos, "null", node)
+        else:
+            self.value(owner.value, key, node)
+        owner.members[key] = (start, self.pos)
+
+    def owner(self, frame: Frame, key: str, start: int) -> Frame:
+        """The object a member found in a list belongs to: the list's own holder, its last item, or a new one."""
+        above = self.frames[-2] if len(self.frames) > 1 else None
+        objects = [item for item in frame.value[-3:] if isinstance(item, dict)]
+        expected = objects and key not in objects[-1] and any(key in item for item in objects)
+        if above is not None and above.kind in "{=" and (frame.value or self.saw("S003", frame)) and not expected:
+            self.note("S005", start, start, frame.closer, frame.node)
+            self.pop(frame, start)
+            return above
+        if objects and objects[-1] is frame.value[-1]:
+            into = objects[-1]
+            self.note("S007", start, start, "", frame.node)
+        else:
+            into = {}
+            frame.value.append(into)
+            self.note("S005", start, start, "{", frame.node)
+        child = Frame("{", into, (frame.node, len(frame.value) - 1), start, frame.value, None)
+        self.frames.append(child)
+        return child
+
+    def saw(self, code: str, frame: Frame) -> bool:
+        return bool(self.records) and self.records[-1][0] == code and self.records[-1][4] == frame.node

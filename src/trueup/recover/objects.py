@@ -1,0 +1,212 @@
+"""Objects: members one after the other, the clean ones by one pattern each, the rest step by step."""
+
+from trueup.recover import strings
+from trueup.recover.between import Between
+from trueup.recover.frames import Frame
+from trueup.recover.grammar import (
+    BARE_KEY,
+    CLOSERS,
+    ELLIPSIS,
+    FOREIGN,
+    MEMBER,
+    OPENERS,
+    QUOTES,
+    SKIP_PLAIN,
+    SPACED_KEY,
+    WIDE,
+    WORDS,
+    json_word,
+)
+
+_SEPARATORS = ":：="
+
+
+class Objects(Between):
+    """The part of the reader that reads members."""
+
+    __slots__ = ()
+
+    def members(self, frame: Frame) -> None:
+        """Take as many clean members as there are, then one step of the slow way."""
+        if frame.comma and frame.kind == "{":
+            text, end, into, members = self.text, self.end, frame.value, frame.members
+            match = MEMBER.match
+            while found := match(text, self.pos, end):
+                double, single, bare, string, quoted, number, word, opener = found.groups()
+                if double is not None:
+                    key = double
+                elif single is not None:
+                    key = single
+                    self.note("S008", found.start(2) - 1, found.end(2) + 1, f'"{key}"', (frame.node, key))
+                else:
+                    key = bare
+                    self.note("S014", found.start(3), found.end(3), f'"{key}"', (frame.node, key))
+                if key in into:
+                    self.duplicate(frame, key)
+                members[key] = found.span()
+                if string is not None:
+                    into[key] = string
+                    frame.last_string = (key, found.start(4) - 1)
+                elif number is not None:
+                    into[key] = self.number(number, found.start(6), (frame.node, key))
+                elif word is not None:
+                    into[key] = WORDS[word]
+                    if word in FOREIGN:
+                        self.note("S018", found.start(7), found.end(7), json_word(word), (frame.node, key))
+                elif quoted is not None:
+                    into[key] = quoted
+                    frame.last_string = (key, found.start(5) - 1)
+                    self.note("S008", found.start(5) - 1, found.end(5) + 1, f'"{quoted}"', (frame.node, key))
+                else:
+                    self.pos = found.start(8)
+                    frame.comma = False
+                    self.value(into, key, (frame.node, key))
+                    return
+                self.pos = found.end()
+                if text[self.pos - 1] != ",":
+                    frame.comma = False
+                    break
+        self.member_step(frame)
+
+    def duplicate(self, frame: Frame, key: str) -> None:
+        """A key given again: the member that it replaces is left out."""
+        start, stop = frame.members.get(key, (self.pos, self.pos))
+        self.note("S032", start, stop, "", (frame.node, key))
+
+    def member_step(self, frame: Frame) -> None:
+        """One separator, closer or member of an object that is not plainly written."""
+        pos = self.skip(frame.node)
+        if pos >= self.end:
+            return
+        sign = self.text[pos]
+        plain = WIDE.get(sign, sign)
+        if plain in CLOSERS:
+            self.closer(frame, plain)
+        elif plain in ",;":
+            self.separator(frame, sign)
+        elif ellipsis := ELLIPSIS.match(self.text, pos, self.end):
+            self.elide(frame, ellipsis.end())
+        elif not frame.comma and not self.comma_missing(frame, sign):
+            return
+        else:
+            self.key_and_value(frame)
+
+    def key_and_value(self, frame: Frame) -> None:
+        """A key, its colon and its value, each possibly faulty."""
+        start = self.pos
+        key = self.key(frame)
+        if key is None:
+            return
+        node = (frame.node, key)
+        pos = self.skip(node)
+        sign = self.text[pos] if pos < self.end else ""
+        if sign and sign in _SEPARATORS:
+            stop = pos + 1
+            if sign == "=" and self.text[stop : stop + 1] == ">":
+                stop += 1
+            if sign != ":" and not (sign == "=" and frame.kind == "="):
+                self.note("S024" if sign in WIDE else "S038", pos, stop, ":", node)
+            self.pos = stop
+            pos = self.skip(node)
+            sign = self.text[pos] if pos < self.end else ""
+        elif sign and sign not in ",;}])":
+            self.note("S004", pos, pos, ":", node)
+        else:
+            self.lone_key(frame, key, start, bool(sign))
+            return
+        frame.comma = False
+        if not sign:
+            self.note("S029", start, self.end, "", node)
+            return
+        if key in frame.value:
+            self.duplicate(frame, key)
+        if WIDE.get(sign, sign) in ",;}])":
+            frame.value[key] = None
+            self.note("S036", start, pos, "null", node)
+        else:
+            self.value(frame.value, key, node)
+        frame.members[key] = (start, self.pos)
+
+    def lone_key(self, frame: Frame, key: str, start: int, more: bool) -> None:
+        """A string or word with no value: an element of a set, or a key that was left alone or cut off."""
+        frame.comma = False
+        if not more:
+            self.note("S029", start, self.end, "", frame.node)
+        elif frame.kind == "{" and not frame.value:
+            bare = self.records[-1:] != [] and self.records[-1][:2] == ("S014", start)
+            if bare:
+                self.records.pop()
+                self.pos = start
+            self.become_list(frame)
+            if bare:
+                frame.comma = True
+            else:
+                frame.value.append(key)
+        else:
+            self.note("S037", start, self.pos, "", frame.node)
+
+    def key(self, frame: Frame) -> str | None:
+        """The key at the reader's place; None when nothing there can be one (and it was dropped)."""
+        text, pos, end = self.text, self.pos, self.end
+        sign = text[pos]
+        if sign in QUOTES:
+            return self.quoted_key(frame)
+        if sign == "\\" and text[pos + 1 : pos + 2] in QUOTES:
+            self.note("S025", pos, pos + 1, "", frame.node)
+            self.pos = pos + 1
+            return self.quoted_key(frame)
+        word = SPACED_KEY.match(text, pos, end) or BARE_KEY.match(text, pos, end)
+        if word is None:
+            if sign in OPENERS and frame.kind == "{" and not frame.value:
+                self.become_list(frame)
+            else:
+                self.stray(frame)
+            return None
+        key, stop = word[0], word.end()
+        node = (frame.node, key)
+        if stop < end and text[stop] in "\"'”":
+            stop += 1
+            self.note("S013", pos, stop, f'"{key}"', node)
+        elif frame.last_string is not None and self.reopen(frame, stop):
+            return None
+        elif frame.kind != "=":
+            self.note("S014", pos, stop, f'"{key}"', node)
+        self.pos = stop
+        return key
+
+    def become_list(self, frame: Frame) -> None:
+        """`{1, 2}`, `{{…}, {…}}`: a set, read as a list."""
+        self.note("S023", frame.start, frame.start + 1, "[", frame.node)
+        frame.kind = "["
+        frame.value = []
+        self.replace(frame, frame.value)
+
+    def quoted_key(self, frame: Frame) -> str:
+        pos = self.pos
+        found = strings.doubled(self.text, pos, self.end) or strings.read_key(self.text, pos, self.end)
+        self.note_codes(found, pos, (frame.node, found.value))
+        self.pos = found.after
+        return found.value
+
+    def reopen(self, frame: Frame, word_end: int) -> bool:
+        """Words where a key should be, after a string: the string went on past its inner quote."""
+        after = SKIP_PLAIN.match(self.text, word_end, self.end).end()  # type: ignore[union-attr]
+        if after < self.end and self.text[after] in ":：=,}])":
+            return False
+        last = frame.last_string
+        if last is None or frame.value.get(last[0]) is None:
+            return False
+        found = strings.read_string(
+            self.text, self.pos - 1, self.end, strings.MEMBER_VALUE, self.known, self.open_closers(), self.text[last[1]]
+        )
+        if "S028" in found.codes:
+            return False
+        start = last[1]
+        value, codes = strings.unescape(self.text[start + 1 : found.stop])
+        frame.value[last[0]] = value
+        self.note("S012", start, found.after, "", (frame.node, last[0]))
+        for code in codes:
+            self.note(code, start, found.after, "", (frame.node, last[0]))
+        frame.comma = False
+        self.pos = found.after
+        return True

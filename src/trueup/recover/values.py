@@ -1,0 +1,109 @@
+"""Values: strings, bare words and numbers, calls, and the openers of containers.
+
+The cursor stands at the first sign of a value; afterwards it stands behind it, or inside what it opened.
+"""
+
+from typing import Any
+
+from trueup.recover import strings
+from trueup.recover.frames import Cursor, Frame, Node, TooDeep
+from trueup.recover.grammar import CALL, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE
+from trueup.recover.scalars import read_token
+
+
+class Values(Cursor):
+    """The part of the reader that reads one value."""
+
+    __slots__ = ()
+
+    def value(self, into: Any, slot: Any, node: Node) -> None:
+        """Read the value at the reader's place, or open the container that starts there."""
+        text, pos = self.text, self.pos
+        sign = text[pos]
+        if sign in "{[(｛［（【":
+            self.open(WIDE.get(sign, sign), into, slot, node)
+        elif sign in QUOTES:
+            self.string(into, slot, node)
+        elif sign == "\\" and text[pos + 1 : pos + 2] in QUOTES:
+            self.note("S025", pos, pos + 1, "", node)
+            self.pos = pos + 1
+            self.string(into, slot, node)
+        elif sign in "rbuf" and text[pos + 1 : pos + 2] in ("'", '"') and pos + 1 < self.end:
+            self.note("S008", pos, pos + 1, "", node)
+            self.pos = pos + 1
+            self.string(into, slot, node)
+        elif (call := CALL.match(text, pos, self.end)) is not None:
+            self.call(call.end(), into, slot, node)
+        else:
+            self.bare(into, slot, node)
+
+    def open(self, kind: str, into: Any, slot: Any, node: Node) -> None:
+        if len(self.frames) >= self.max_depth:
+            raise TooDeep(self.pos)
+        if self.text[self.pos] != kind:
+            self.note("S024", self.pos, self.pos + 1, kind, node)
+        value: Any = {} if kind == "{" else []
+        self.put(into, slot, value)
+        self.frames.append(Frame(kind, value, node, self.pos, into, slot))
+        self.pos += 1
+
+    def call(self, inside: int, into: Any, slot: Any, node: Node) -> None:
+        """`Name(a=1)` opens an object; `Name(x)` stands for its argument."""
+        if len(self.frames) >= self.max_depth:
+            raise TooDeep(self.pos)
+        keyword = KEYWORD_ARG.match(self.text, inside, self.end) is not None
+        value: Any = {} if keyword else []
+        self.put(into, slot, value)
+        self.note("F003", self.pos, inside, "{" if keyword else "", node)
+        self.frames.append(Frame("=" if keyword else "(", value, node, self.pos, into, slot))
+        self.pos = inside
+
+    def string(self, into: Any, slot: Any, node: Node) -> None:
+        start = self.pos
+        place = strings.LIST_ITEM if isinstance(into, list) else strings.MEMBER_VALUE
+        found = (
+            strings.triple(self.text, start, self.end)
+            or strings.doubled(self.text, start, self.end)
+            or strings.read_string(self.text, start, self.end, place, self.known, self.open_closers())
+        )
+        self.put(into, slot, found.value)
+        if self.frames:
+            self.frames[-1].last_string = (len(into) - 1 if isinstance(into, list) else slot, start)
+        self.note_codes(found, start, node)
+        self.pos = found.after
+
+    def bare(self, into: Any, slot: Any, node: Node) -> None:
+        """Words or a number without quotes, up to where they must end."""
+        start = self.pos
+        in_list = isinstance(into, list)
+        blank = NUMBERS_IN_A_ROW.match(self.text, start, self.end) if in_list else None
+        stop = blank.end() if blank else strings.bare_end(self.text, start, self.end, in_list, self.known)
+        token = self.text[start:stop].rstrip()
+        if len(token) > 3 and token.endswith(("...", "…")):
+            token = token.rstrip(".…").rstrip()
+        stop = start + len(token)
+        self.pos = stop
+        if not token:
+            self.stray(self.frames[-1])
+            return
+        if token[-1] in "\"'”" and len(token) > 1:
+            self.put(into, slot, token[:-1])
+            self.note("S013", start, stop, f'"{token[:-1]}"', node)
+            return
+        value, code = read_token(token)
+        if stop >= self.end and (cut := strings.cut_word(token)) is not None:
+            value, code = cut
+        if code == "S030" and value is strings.NOTHING:
+            self.note("S030", start, stop, "", node)
+            if not in_list:
+                self.note("S029", start, stop, "", node)
+            return
+        self.put(into, slot, value)
+        if code is not None:
+            self.note(code, start, stop, _shown(value), node)
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,62 @@
+"""The command itself: help, version, mistakes, and the time it takes to say so."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+import trueup
+from tests.cli.running import COMMAND, Run, clean_environment
+from trueup.cli.main import COMMANDS, main
+
+
+def test_help_names_every_command(run: Run) -> None:
+    done = run("--help")
+    assert done.code == 0
+    for name, sentence in COMMANDS.items():
+        assert f"  {name}" in done.out
+        assert sentence in done.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_there_and_has_help(name: str, run: Run) -> None:
+    with click.Context(main) as context:
+        command = main.get_command(context, name)
+    assert command is not None
+    assert command.name == name
+    assert run(name, "--help").out.startswith(f"Usage: trueup {name}")
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"trueup {trueup.__version__}\n"
+
+
+def test_a_mistyped_command_gets_a_suggestion(run: Run) -> None:
+    done = run("chek")
+    assert done.code == 2
+    assert "did you mean 'check'" in done.err.lower()
+
+
+def test_without_a_command_it_shows_help(run: Run) -> None:
+    done = run()
+    assert done.code == 2
+    assert "Commands:" in done.err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys\nfrom trueup.cli.main import main\ntry:\n main(['--help'])\nfinally:\n print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"rich", "msgspec", "orjson", "jsonschema_rs", "rapidfuzz", "pydantic"} & set(out.split())
+
+
+@pytest.mark.perf
+def test_help_takes_less_than_a_tenth_of_a_second() -> None:
+    def seconds(*command: str) -> float:
+        before = os.times()
+        subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True, env=clean_environment())
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    assert min(seconds(*COMMAND[1:], "--help") for _ in range(5)) < 0.100

@@ -1,0 +1,72 @@
+"""What every test may use: Hypothesis profiles, snapshots, needs that may be missing on this machine.
+
+Profiles: `dev` (quick, the default), `ci` (TRUEUP_PROFILE=ci) and `soak` (`make soak`).
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("dev", max_examples=60, deadline=None, suppress_health_check=_quiet)
+settings.register_profile("ci", max_examples=300, deadline=None, suppress_health_check=_quiet, print_blob=True)
+settings.register_profile("soak", max_examples=10_000, deadline=None, suppress_health_check=_quiet, print_blob=True)
+settings.load_profile(os.environ.get("TRUEUP_PROFILE", "dev"))
+
+# What a test may need beyond the Python packages, and how to tell that it is here: @pytest.mark.needs("browser").
+NEEDS: dict[str, Callable[[], bool]] = {
+    "browser": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    "database": lambda: shutil.which("pg_ctl") is not None or "TRUEUP_TEST_POSTGRES" in os.environ,
+}
+
+_left_out: list[tuple[str, str]] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-snapshots", action="store_true", help="write the rendered outputs anew")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        for need in mark.args:
+            if not NEEDS[need]():
+                _left_out.append((need, item.nodeid))
+                pytest.skip(f"no {need} here")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Leave a note for the end of `make test`: what was skipped, and for want of what."""
+    if session.config.getoption("collectonly", default=False):
+        return
+    lines = [f"skipped for want of a {need}: {test}" for need, test in sorted(_left_out)]
+    note = ROOT / ".cache" / "skipped.txt"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("\n".join(lines or ["nothing was skipped for want of a browser or a database"]) + "\n", "utf-8")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`snapshot("name.txt", text)` compares with tests/…/snapshots/name.txt; `make snapshots` writes it."""
+    folder = Path(request.path).parent / "snapshots"
+
+    def compare(name: str, text: str) -> None:
+        file = folder / name
+        if request.config.getoption("--update-snapshots"):
+            folder.mkdir(exist_ok=True)
+            file.write_text(text, "utf-8")
+        assert file.exists(), f"{file.relative_to(ROOT)} is missing: run `make snapshots` and look at the result"
+        assert text == file.read_text("utf-8"), "rendered output changed: run `make snapshots` and look at the diff"
+
+    return compare

@@ -1,0 +1,69 @@
+"""Every page is documentation and test at once: what its examples say is what the engine gives."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+from trueup.conform.coerce import Options
+from trueup.verdict.catalogue import FINDINGS, FIXES
+from trueup.verdict.pages import SECTIONS, Example, Page, read_page
+
+FOLDER = Path(__file__).resolve().parents[2] / "src" / "trueup" / "findings"
+PAGES = {file.stem: read_page(file.read_text("utf-8")) for file in sorted(FOLDER.glob("*.md"))}
+TRIGGERS = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerate(p.triggers, 1)]
+QUIET = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerate(p.quiet, 1)]
+
+
+def judge(example: Example) -> set[tuple[str, str]]:
+    """What the engine gives for an example: the code and path of each fix and finding."""
+    options: dict[str, Any] = {"schema": True, **example.options}
+    if isinstance(options.get("coerce"), dict):
+        options["coerce"] = Options(**options["coerce"])
+    if example.python:
+        module = ModuleType("page_example")  # dataclasses look their own module up
+        sys.modules[module.__name__] = module
+        exec(example.python, module.__dict__)
+        options["schema"] = getattr(module, options["schema"])
+    verdict = Contract(**options).check(example.reply)
+    return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
+
+
+def test_there_is_a_page_for_every_code_and_no_other() -> None:
+    kinds = [*FIXES.values(), *FINDINGS.values()]
+    assert sorted(PAGES) == sorted(f"{kind.code}-{kind.name}" for kind in kinds)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_agrees_with_the_catalogue(page: Page) -> None:
+    fix = FIXES.get(page.code)
+    if fix is not None:
+        assert (page.name, page.head) == (fix.name, f"fix · {fix.grade} · price {fix.price}")
+    else:
+        finding = FINDINGS[page.code]
+        assert (page.name, page.head) == (finding.name, f"finding · {finding.level}")
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_has_every_section_and_both_kinds_of_example(page: Page) -> None:
+    assert tuple(page.sections) == SECTIONS
+    assert all(page.sections.values())
+    assert page.triggers
+    assert page.quiet
+    for example in page.triggers:
+        assert page.code in {code for code, _ in example.gives}
+    for example in page.quiet:
+        assert not example.gives
+
+
+@pytest.mark.parametrize(("page", "example"), [row[1:] for row in TRIGGERS], ids=[row[0] for row in TRIGGERS])
+def test_triggers_give_exactly_what_they_say(page: Page, example: Example) -> None:
+    assert judge(example) == example.gives
+
+
+@pytest.mark.parametrize(("page", "example"), [row[1:] for row in QUIET], ids=[row[0] for row in QUIET])
+def test_stays_quiet(page: Page, example: Example) -> None:
+    assert judge(example) == set()

@@ -1,0 +1,161 @@
+"""The documentation tells the truth: its examples run, its generated pages are fresh, its pages fetch nothing.
+
+In README.md and docs/: a `python` block is run (it asserts what it claims), a `pycon` block is a doctest, and the blocks
+of one page share their names; a `console` block runs its `$` lines among the files of examples/ and compares what they print.
+"""
+
+import doctest
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tools import pages
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    kind: str
+    text: str
+    line: int
+    span: tuple[int, int]
+
+
+def blocks_of(text: str) -> list[Block]:
+    return [Block(m[1], m[2], text.count("\n", 0, m.start(2)), m.span(2)) for m in _BLOCK.finditer(text)]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def with_blocks(*kinds: str) -> list[Path]:
+    return [p for p in PAGES if any(b.kind in kinds for b in blocks_of(p.read_text("utf-8")))]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with the files of examples/ in it, as the current one."""
+    shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", with_blocks("python", "pycon"), ids=name_of)
+def test_python_examples_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = type(sys)("example")  # dataclasses and pydantic look up the module of a class
+    monkeypatch.setitem(sys.modules, "example", module)
+    names: dict[str, Any] = module.__dict__
+    for block in blocks_of(page.read_text("utf-8")):
+        if block.kind == "python":
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+        elif block.kind == "pycon":
+            test = doctest.DocTestParser().get_doctest(block.text, names, name_of(page), str(page), block.line)
+            report = io.StringIO()
+            runner = doctest.DocTestRunner(optionflags=_FLAGS)
+            runner.run(test, out=report.write, clear_globs=False)
+            names.update(test.globs)
+            assert runner.failures == 0, report.getvalue()
+
+
+def shown(block: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that the page shows."""
+    pieces = re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert not pieces[0].strip(), "a console block starts with `$ `"
+    return [(first, rest) for first, _, rest in (piece.partition("\n") for piece in pieces[1:])]
+
+
+def run_shown(command: str, desk: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
+    env.pop("FORCE_COLOR", None)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=desk, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.decode().splitlines())
+
+
+@pytest.mark.parametrize("page", with_blocks("console"), ids=name_of)
+def test_console_examples_print_what_they_show(page: Path, desk: Path, request: pytest.FixtureRequest) -> None:
+    text = page.read_text("utf-8")
+    fresh, at = [], 0
+    for block in blocks_of(text):
+        if block.kind != "console":
+            continue
+        real = [(command, run_shown(command, desk)) for command, _ in shown(block.text)]
+        fresh += [
+            text[at : block.span[0]],
+            *(f"$ {command}\n{out}\n" if out else f"$ {command}\n" for command, out in real),
+        ]
+        at = block.span[1]
+    fresh.append(text[at:])
+    if request.config.getoption("--update-snapshots"):
+        page.write_text("".join(fresh), "utf-8")
+    assert "".join(fresh) == page.read_text("utf-8"), "output changed: run `make snapshots` and look at the diff"
+
+
+def test_the_command_line_reference_is_fresh() -> None:
+    assert pages.CLI_PAGE.read_text("utf-8") == pages.cli_page(), "run `make snapshots`"
+
+
+def test_every_command_is_described_in_a_how_to() -> None:
+    commands = re.findall(r"^## `(trueup \w+)`", pages.cli_page(), re.MULTILINE)
+    text = "".join(page.read_text("utf-8") for page in (ROOT / "docs" / "howto").glob("*.md"))
+    assert commands
+    assert not [command for command in commands if command not in text]
+
+
+class Resources(HTMLParser):
+    """Collects what a browser would fetch by itself to show a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {key: value or "" for key, value in attrs}
+        fetched = {"src", "srcset", "poster", "data"} | ({"href"} if tag in {"link", "use", "image"} else set())
+        self.urls += [value for key, value in values.items() if key in fetched and tag != "a"]
+        if "style" in values:
+            self.urls += re.findall(r"url\(\s*['\"]?([^'\")]+)", values["style"])
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built strictly."""
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def test_the_built_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
+    away = re.compile(r"(?:https?:)?//")
+    for page in site.rglob("*.html"):
+        seen = Resources()
+        seen.feed(page.read_text("utf-8"))
+        assert not [url for url in seen.urls if away.match(url)], page.relative_to(site)
+    for sheet in site.rglob("*.css"):
+        urls = re.findall(r"(?:url\(|@import)\s*['\"]?([^'\")]+)", sheet.read_text("utf-8"))
+        assert not [url for url in urls if away.match(url)], sheet.relative_to(site)
+
+
+def test_every_finding_page_is_reachable_from_the_catalogue(site: Path) -> None:
+    index = (site / "reference" / "codes.html").read_text("utf-8")
+    for name in pages.finding_pages():
+        page = f"findings/{Path(name).stem}.html"
+        assert page in index
+        assert (site / "reference" / page).exists()

@@ -1,0 +1,16 @@
+"""A griffe extension: examples in docstrings (`>>> …`) are shown as code in the reference."""
+
+import re
+from typing import Any
+
+import griffe
+
+_EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
+
+
+class Doctests(griffe.Extension):
+    """Puts each example into a `pycon` fence, long enough for what it holds."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = _EXAMPLE.sub(lambda m: f"````pycon\n{m[0]}\n````", obj.docstring.value)

@@ -1,0 +1,161 @@
+"""Pages of the documentation that are made from code, and the index of which test shows which requirement.
+
+`python tools/pages.py` writes what is committed (the command-line reference, the list of requirements without a test);
+the rest is made while the documentation is built, by `tools/hooks.py`. Nothing here needs more than the repository.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import click
+
+from trueup.verdict.catalogue import FINDINGS, FIXES
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+FINDING_PAGES = ROOT / "src" / "trueup" / "findings"
+CLI_PAGE = DOCS / "reference" / "cli.md"
+OPEN = ROOT / "tests" / "spec_open.txt"
+
+_ROW = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
+_FAMILIES = {
+    "W": "What stood around the value",
+    "S": "How the value was written",
+    "F": "Shapes that are not JSON",
+    "C": "Coercions to the type asked for",
+    "P": "Nothing readable, or not to be trusted",
+    "L": "Limits",
+    "G": "Grades",
+    "V": "Against the schema",
+}
+
+
+def cli_page() -> str:
+    """The help of every command, as the terminal shows it at 80 columns."""
+    from trueup.cli.main import main
+
+    parts = [
+        "# The command line",
+        "",
+        "<!-- Written by `make snapshots` from the commands themselves; a test compares. -->",
+        "",
+    ]
+    stack: list[tuple[str, click.Command, click.Context | None]] = [("trueup", main, None)]
+    while stack:
+        name, command, parent = stack.pop(0)
+        context = command.make_context(
+            name.split()[-1], [], parent, resilient_parsing=True, terminal_width=80, max_content_width=80
+        )
+        help_text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        parts += [f"## `{name}`", "", "```text", help_text, "```", ""]
+        if isinstance(command, click.Group):
+            for sub in command.list_commands(context):
+                found = command.get_command(context, sub)
+                if found is not None and not found.hidden:
+                    stack.append((f"{name} {sub}", found, context))
+    return "\n".join(parts)
+
+
+def codes_page() -> str:
+    """The catalogue: one table for each family of codes, each code linked to its page."""
+    parts = [
+        "# Codes",
+        "",
+        "Every change made to a reply is a **fix** with a code and a grade; everything wrong with it is a **finding** with",
+        "a code and a level. A code never changes its meaning. `trueup explain CODE` shows the same pages in a terminal.",
+        "",
+    ]
+    for kinds, word in ((FIXES, "Fixes"), (FINDINGS, "Findings")):
+        parts += [f"## {word}", ""]
+        families = dict.fromkeys(code[0] for code in kinds)
+        for family in families:
+            parts += [f"### {_FAMILIES.get(family, family)}", ""]
+            columns = "grade | price" if word == "Fixes" else "level"
+            parts += [f"| code | name | {columns} | what it says |", "|---" * (columns.count("|") + 4) + "|"]
+            for kind in kinds.values():
+                if kind.code[0] == family:
+                    middle = " | ".join(str(part) for part in kind[2:-1])
+                    link = f"[{kind.code}](findings/{kind.code}-{kind.name}.md)"
+                    parts.append(f"| {link} | {kind.name} | {middle} | {kind.title} |")
+            parts.append("")
+    return "\n".join(parts)
+
+
+def finding_pages() -> dict[str, str]:
+    """The page of each code, by its file name."""
+    return {page.name: page.read_text("utf-8") for page in sorted(FINDING_PAGES.glob("*.md"))}
+
+
+def requirement_ids() -> list[str]:
+    """The ids listed in docs/requirements.md, in order."""
+    return _ROW.findall((DOCS / "requirements.md").read_text("utf-8"))
+
+
+def citations(folder: Path | None = None) -> dict[str, list[str]]:
+    """Which tests carry `@pytest.mark.spec(ID)`, by id; read from the source, nothing is run."""
+    cited: dict[str, list[str]] = {}
+    for path in sorted((folder or ROOT / "tests").rglob("test_*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        where = path.relative_to(folder.parent if folder else ROOT).as_posix()
+        for owner, call in _marks(tree):
+            for arg in call.args:
+                if isinstance(arg, ast.Constant) and isinstance(arg.value, str):
+                    cited.setdefault(arg.value, []).append(f"{where}::{owner}" if owner else where)
+    return {key: sorted(set(tests)) for key, tests in cited.items()}
+
+
+def _marks(tree: ast.Module) -> list[tuple[str, ast.Call]]:
+    """Every `….mark.spec(…)` with the name of the test or class it belongs to; no name: the whole module."""
+    found: list[tuple[str, ast.Call]] = []
+    stack: list[tuple[str, ast.AST]] = [("", tree)]
+    while stack:
+        owner, node = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            owner = f"{owner}::{node.name}" if owner else node.name
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "spec":
+            mark = node.func.value
+            if "mark" in (getattr(mark, "attr", ""), getattr(mark, "id", "")):
+                found.append((owner, node))
+        stack += [(owner, child) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def with_tests(markdown: str) -> str:
+    """The page of requirements with a third column: the tests that show each."""
+    cited = citations()
+    out = []
+    for line in markdown.splitlines():
+        row = _ROW.match(line)
+        if line.startswith("| id |"):
+            line += " shown by |"
+        elif line.startswith("|---|---|"):
+            line += "---|"
+        elif row:
+            tests = cited.get(row[1], [])
+            shown = "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests[:4])
+            more = f"<br>and {len(tests) - 4} more" if len(tests) > 4 else ""
+            line += f" {shown or '*still open*'}{more} |"
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def open_ids() -> list[str]:
+    """The ids that may still be without a test."""
+    return [line for line in OPEN.read_text("utf-8").split("\n") if line and not line.startswith("#")]
+
+
+def shrink_open() -> str:
+    """The list of open ids without those that now have a test; it never grows by itself."""
+    cited = citations()
+    lines = OPEN.read_text("utf-8").splitlines()
+    return "\n".join(line for line in lines if line.startswith("#") or line not in cited) + "\n"
+
+
+def write() -> None:
+    CLI_PAGE.write_text(cli_page(), "utf-8")
+    OPEN.write_text(shrink_open(), "utf-8")
+
+
+if __name__ == "__main__":
+    write()
