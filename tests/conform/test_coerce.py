@@ -320,9 +320,9 @@ def test_tuples_of_draft_7() -> None:
 
 def test_threads_that_meet_at_a_new_schema_agree() -> None:
     props: dict[str, Any] = {f"k{i}": {"anyOf": [INTEGER, {"type": "null"}, PERSON]} for i in range(200)}
-    value = {key: "5" for key in props}
+    value = dict.fromkeys(props, "5")
     for round_ in range(5):
         schema = compile_schema({"title": f"round {round_}", "properties": props})
         with ThreadPoolExecutor(8) as pool:
             results = list(pool.map(lambda _, schema=schema: conform(value, schema, Options()), range(8)))
-        assert all(result == {key: 5 for key in props} for result, _ in results)
+        assert all(result == dict.fromkeys(props, 5) for result, _ in results)

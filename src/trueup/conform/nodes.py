@@ -139,8 +139,7 @@ class Node:
         """This node, filled in if it was not yet."""
         if not self.ready:
             with self.plan.lock:
-                if not self.ready and not self.compiling:
-                    self._compile()
+                self._compile()
         return self
 
     def _compile(self) -> None:
@@ -148,6 +147,8 @@ class Node:
 
         `fine` and `ready` come last: another thread may be looking.
         """
+        if self.ready or self.compiling:
+            return
         self.compiling = True
         own = facets(self.places)
         groups = [group for place in own for group in unions(place)]

@@ -63,8 +63,8 @@ class Contract:
             self._judge = Judge(self.schema, self.options, accept, strict, max_size, max_depth)
             self._integer_keys = self._judge.integer_keys
 
-    def check(self, reply: str | bytes | Reply, context: dict[str, Any] | None = None) -> Verdict:
-        """Judge one reply.
+    def check(self, reply: str | bytes | Reply, context: dict[str, Any] | None = None) -> Verdict:  # noqa: ARG002 - part of the stable signature; no check reads it yet
+        """Judge one reply; `context` is what the conversation knows beside it.
 
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'

@@ -3,7 +3,8 @@
 `Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -274,7 +275,7 @@ class _Fixes:
     def __call__(self) -> Fixes:
         return self.of(FIXES.keys())
 
-    def of(self, codes: Set[str]) -> Fixes:
+    def of(self, codes: AbstractSet[str]) -> Fixes:
         """The fixes with these codes, in the order of the text."""
         reading = self._choice.reading
         records = [record for record in self._before + self._choice.records() if record[0] in codes]

@@ -3,7 +3,8 @@
 Records are turned into Fix values only when somebody looks at them.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from trueup.recover.reader import Record, parts_of
@@ -25,7 +26,7 @@ class Candidate:
         spans: list[tuple[int, int]],
         records: list[Record] | Callable[[], list[Record]],
         form: str = "json",
-        codes: Set[str] | None = None,
+        codes: AbstractSet[str] | None = None,
     ) -> None:
         self.value = value
         self.spans = spans
@@ -41,7 +42,7 @@ class Candidate:
         return records
 
     @property
-    def codes(self) -> Set[str]:
+    def codes(self) -> AbstractSet[str]:
         """The codes of the records, without making the records."""
         return {record[0] for record in self.records} if self._codes is None else self._codes
 

@@ -148,7 +148,7 @@ def _opened(value: Any) -> Iterator[tuple[Parts, Any]]:
 def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     value = reading.fit.value
     keys = len(aims.root_keys & value.keys()) if isinstance(value, dict) else 0
-    container = {dict: "object", list: "array"}.get(type(value), "scalar")
+    container = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else "scalar"
     return keys, int(container in aims.types), -reading.candidate.cost
 
 

@@ -55,7 +55,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
 
 def _blanked(text: str, visible: list[tuple[int, int]]) -> str:
     """The text with everything outside the visible stretches made blank, so that offsets stay."""
-    pieces = []
+    pieces: list[str] = []
     at = 0
     for start, stop in [*visible, (len(text), len(text))]:
         pieces += (" " * (start - at), text[start:stop])

@@ -80,8 +80,7 @@ ITEM = re.compile(
 # What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
 _KEY_WORD = r"[\w$@.\-]{1,80}"
 KEY_AHEAD = re.compile(
-    r"""[\s,]*(?:""([^"\n]{1,120})""|"([^"\n]{0,120}?)["”]|'([^'\n]{0,120}?)'|[“”„]([^“”\n]{0,120}?)[“”"]|[‘’]([^‘’\n]{0,120})[’']|`([^`\n]{0,120})`|(%s)["'”]?)\s*(?::|：|=>?)"""
-    % _KEY_WORD
+    rf"""[\s,]*(?:""([^"\n]{{1,120}})""|"([^"\n]{{0,120}}?)["”]|'([^'\n]{{0,120}}?)'|[“”„]([^“”\n]{{0,120}}?)[“”"]|[‘’]([^‘’\n]{{0,120}})[’']|`([^`\n]{{0,120}})`|({_KEY_WORD})["'”]?)\s*(?::|：|=>?)"""
 )
 # A quoted key whose colon is missing: only believed when the schema knows the key.
 KEY_NO_COLON = re.compile(r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=["'“\[{\d\-]|true|false|null|True|False|None)""")

@@ -54,15 +54,16 @@ class Growing:
 
     def feed(self, chunk: str) -> None:
         """Take the next characters."""
-        if self.lost or self._expect == "done":
-            return
         text = self._tail + chunk
         at = 0
-        while not self.lost and self._expect != "done":
+        while not (self.lost or self._expect == "done"):
             after = self._STEPS[self._expect](self, text, at)
             if after < 0:
                 break
             at = after
+        if self.lost or self._expect == "done":
+            self._tail = ""
+            return
         self._tail = text[at:] if at else text
         if len(self._tail) > _MAX_TAIL:
             self.lost = True
@@ -265,7 +266,7 @@ class Growing:
         if len(low) < 6 and "\\u".startswith(low[:2]):
             return self._wait(at)
         try:
-            second = int(low[2:], 16) if low.startswith("\\u") else 0
+            second = int(low, 0) if low.startswith("\\u") else 0
         except ValueError:
             second = 0
         if not 0xDC00 <= second < 0xE000:
@@ -341,7 +342,7 @@ class Growing:
         if len(self._stack) == 1:
             into = self._stack[0]
             slot: str | int = self._key if isinstance(into, dict) else len(into) - 1
-            self.closed.append((slot, into[slot]))  # type: ignore[index]
+            self.closed.append((slot, into[slot]))
         return at
 
     def _after(self, text: str, at: int) -> int:

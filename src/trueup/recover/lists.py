@@ -16,7 +16,7 @@ class Lists(Objects):
             text, end, into = self.text, self.end, frame.value
             match = ITEM.match
             while found := match(text, self.pos, end):
-                string, quoted, number, word, opener = found.groups()
+                string, quoted, number, word, _opener = found.groups()
                 if string is not None:
                     frame.last_string = (len(into), found.start(1) - 1)
                     into.append(string)

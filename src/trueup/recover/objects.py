@@ -32,7 +32,7 @@ class Objects(Between):
             text, end, into, members = self.text, self.end, frame.value, frame.members
             match = MEMBER.match
             while found := match(text, self.pos, end):
-                double, single, bare, string, quoted, number, word, opener = found.groups()
+                double, single, bare, string, quoted, number, word, _opener = found.groups()
                 if double is not None:
                     key = double
                 elif single is not None:
