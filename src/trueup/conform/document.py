@@ -66,6 +66,10 @@ class Place:
         """The place a `$ref` names, or None when it is outside this document."""
         return self.document.resolve(self.base, reference)
 
+    def judged_by(self, judge: Callable[[Any], bool]) -> None:
+        """Take a check that was compiled already instead of making one."""
+        self._judge = judge
+
     @property
     def judge(self) -> Callable[[Any], bool]:
         """The compiled check of this place alone; made at the first use."""

@@ -214,9 +214,9 @@ def _compile(text: bytes, python: PythonType | None) -> Schema:
         raise
     except ValueError as error:
         raise SchemaError(reason(error)) from None
-    if schema is True or schema == {}:
-        return Schema(document.root, lambda _: True, python)
-    return Schema(document.root, judge.is_valid, python)
+    if schema is not True and schema != {}:
+        document.root.judged_by(judge.is_valid)
+    return Schema(document.root, document.root.judge, python)
 
 
 def _draft(schema: JsonSchema) -> type[jsonschema_rs.Validator]:

@@ -126,7 +126,7 @@ class Cursor:
             if code == "S013" or code == "S028":
                 self.note(code, found.stop, found.after, '"' if code == "S013" else "", node)
             else:
-                self.note(code, start, found.after, encode(found.value[:_SHOWN]).decode(), node)
+                self.note(code, start, found.after, shown(found.value), node)
 
     def stray(self, frame: Frame) -> None:
         """Drop what means nothing here, up to the next sign that does."""
@@ -156,3 +156,8 @@ def parts_of(node: Node) -> Parts:
         node, part = node
         parts.append(part)
     return tuple(reversed(parts))
+
+
+def shown(value: Any) -> str:
+    """A scalar as a record shows it: as JSON, a long string cut."""
+    return encode(value[:_SHOWN] if isinstance(value, str) else value).decode()

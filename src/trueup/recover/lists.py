@@ -1,6 +1,6 @@
 """Lists: items one after the other, the clean ones by one pattern each, the rest step by step."""
 
-from trueup.recover.frames import Frame
+from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import CLOSERS, ELLIPSIS, FOREIGN, ITEM, QUOTES, WIDE, WORDS, json_word
 from trueup.recover.objects import Objects
 
@@ -29,7 +29,7 @@ class Lists(Objects):
                     into.append(WORDS[word])
                 elif quoted is not None:
                     node = (frame.node, len(into))
-                    self.note("S008", found.start(2) - 1, found.end(2) + 1, f'"{quoted}"', node)
+                    self.note("S008", found.start(2) - 1, found.end(2) + 1, shown(quoted), node)
                     frame.last_string = (len(into), found.start(2) - 1)
                     into.append(quoted)
                 else:

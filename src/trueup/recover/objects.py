@@ -2,7 +2,7 @@
 
 from trueup.recover import strings
 from trueup.recover.between import Between
-from trueup.recover.frames import Frame
+from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import (
     BARE_KEY,
     CLOSERS,
@@ -37,10 +37,10 @@ class Objects(Between):
                     key = double
                 elif single is not None:
                     key = single
-                    self.note("S008", found.start(2) - 1, found.end(2) + 1, f'"{key}"', (frame.node, key))
+                    self.note("S008", found.start(2) - 1, found.end(2) + 1, shown(key), (frame.node, key))
                 else:
                     key = bare
-                    self.note("S014", found.start(3), found.end(3), f'"{key}"', (frame.node, key))
+                    self.note("S014", found.start(3), found.end(3), shown(key), (frame.node, key))
                 if key in into:
                     self.duplicate(frame, key)
                 members[key] = found.span()
@@ -56,7 +56,7 @@ class Objects(Between):
                 elif quoted is not None:
                     into[key] = quoted
                     frame.last_string = (key, found.start(5) - 1)
-                    self.note("S008", found.start(5) - 1, found.end(5) + 1, f'"{quoted}"', (frame.node, key))
+                    self.note("S008", found.start(5) - 1, found.end(5) + 1, shown(quoted), (frame.node, key))
                 else:
                     self.pos = found.start(8)
                     frame.comma = False

@@ -6,7 +6,7 @@ The cursor stands at the first sign of a value; afterwards it stands behind it, 
 from typing import Any
 
 from trueup.recover import strings
-from trueup.recover.frames import Cursor, Frame, Node, TooDeep
+from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
 from trueup.recover.grammar import CALL, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE
 from trueup.recover.scalars import read_token
 
@@ -100,10 +100,4 @@ class Values(Cursor):
             return
         self.put(into, slot, value)
         if code is not None:
-            self.note(code, start, stop, _shown(value), node)
-
-
-def _shown(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return f'"{value}"' if isinstance(value, str) else str(value)
+            self.note(code, start, stop, shown(value), node)
