@@ -86,7 +86,7 @@ class Judge:
             return self.recover(reply, text, records)
         if not records and self._quiet(candidate):
             return Verdict(_shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
-        choice = choose_only(text, candidate, self._fit)
+        choice = choose_only(text, candidate, self._fit, self._aims.root_keys)
         if not choice.reading.fit.ok:
             return self.recover(reply, text, records)
         return self._conclude(reply, text, choice, records)
@@ -102,7 +102,7 @@ class Judge:
         )
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
-        return to_fixes(text, choose_only(text, candidate, self._fit).records())
+        return to_fixes(text, choose_only(text, candidate, self._fit, self._aims.root_keys).records())
 
     def odd(self, reply: Any, text: str, data: Any) -> Verdict:
         """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
@@ -117,7 +117,7 @@ class Judge:
         if depth_over(data, self._aims.max_depth):
             return self._too_deep(reply, text)
         whole = Candidate(data, [(0, len(text))], [])
-        return self._conclude(reply, text, choose_only(text, whole, self._fit), [])
+        return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims.root_keys), [])
 
     def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain, valid JSON that is to become a Python value."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from trueup.recover.candidate import Candidate
 from trueup.recover.find import Aims, stages
 from trueup.recover.grammar import fold
-from trueup.recover.reader import Record
+from trueup.recover.reader import Record, under
 from trueup.recover.wrappers import gap_records, reasoning_spans
 from trueup.verdict.paths import Parts
 
@@ -49,24 +49,22 @@ class Reading(NamedTuple):
 class Choice:
     """The reading that won, and the other values that would have fitted as well.
 
-    What stands around the value is named only when `records()` is asked for.
+    What stands around the value is named when `records()` is first asked for.
     """
 
-    __slots__ = ("_passed", "_text", "reading", "rivals")
+    __slots__ = ("_passed", "_records", "_text", "reading", "rivals")
 
     def __init__(self, text: str, reading: Reading, passed: list[Reading], rivals: list[Any]) -> None:
         self._text = text
         self.reading = reading
         self._passed = passed
+        self._records: list[Record] | None = None
         self.rivals = rivals
 
     @property
     def codes(self) -> set[str]:
-        """The codes of all records that stand inside the value or change its meaning."""
-        codes = set(self.reading.candidate.codes)
-        codes.update(record[0] for record in self.reading.extra)
-        codes.update(self._name(other) for other in self._passed)
-        return codes
+        """The codes of all records."""
+        return {record[0] for record in self.records()}
 
     def _name(self, other: Reading) -> str:
         """What a reading that was passed over is called."""
@@ -76,6 +74,11 @@ class Choice:
 
     def records(self) -> list[Record]:
         """A record for every change, and for everything in the text that is left out."""
+        if self._records is None:
+            self._records = self._all_records()
+        return self._records
+
+    def _all_records(self) -> list[Record]:
         winner = self.reading
         used = list(winner.candidate.spans)
         records = [*winner.candidate.records, *winner.extra]
@@ -94,7 +97,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
     """The best reading of a text; None when there is nothing to read."""
     seen: list[Reading] = []
     for found in stages(text, aims):
-        readings = _judged(found, judge)
+        readings = _judged(found, judge, aims.root_keys)
         gathered = _gather(readings, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
@@ -110,21 +113,21 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
     return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
 
 
-def choose_only(text: str, candidate: Candidate, judge: Judge) -> Choice:
+def choose_only(text: str, candidate: Candidate, judge: Judge, own: frozenset[str]) -> Choice:
     """The choice when the text plainly holds one value."""
-    return Choice(text, _best_part(candidate, judge), [], [])
+    return Choice(text, _best_part(candidate, judge, own), [], [])
 
 
-def _judged(found: list[Candidate], judge: Judge) -> list[Reading]:
+def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[Reading]:
     ordered = sorted(found, key=lambda c: (c.spans[0][0], -c.end))
-    return [_best_part(candidate, judge) for candidate in ordered]
+    return [_best_part(candidate, judge, own) for candidate in ordered]
 
 
-def _best_part(candidate: Candidate, judge: Judge) -> Reading:
-    """The candidate itself, or what stands inside its envelope when only that fits."""
+def _best_part(candidate: Candidate, judge: Judge, own: frozenset[str]) -> Reading:
+    """The candidate itself, or what stands inside its envelope when only that fits; `own` are the root's keys."""
     whole = judge(candidate.value)
     if not whole.ok:
-        for base, inner in _opened(candidate.value):
+        for base, inner in _opened(candidate.value, own):
             fit = judge(inner)
             if fit.ok:
                 record: Record = ("W007", candidate.spans[0][0], candidate.end, "", None)
@@ -132,16 +135,22 @@ def _best_part(candidate: Candidate, judge: Judge) -> Reading:
     return Reading(candidate, whole, (), [])
 
 
-def _opened(value: Any) -> Iterator[tuple[Parts, Any]]:
-    """What stands inside envelope keys, outermost first."""
+def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
+    """What stands inside envelope keys, outermost first.
+
+    A key that the schema knows is no envelope, and an object that shares no key with the root is not inside one.
+    """
+    folded = {fold(key) for key in own}
     level: list[tuple[Parts, Any]] = [((), value)]
     for _ in range(_MAX_OPENED):
         inside: list[tuple[Parts, Any]] = []
         for base, outer in level:
             if isinstance(outer, dict):
-                keys = [k for k in outer if len(outer) == 1 or fold(k) in _ENVELOPES]
+                keys = [k for k in outer if (len(outer) == 1 or fold(k) in _ENVELOPES) and fold(k) not in folded]
                 inside += [((*base, k), outer[k]) for k in keys[:8]]
-        yield from inside
+        for base, inner in inside:
+            if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):
+                yield base, inner
         level = inside
 
 
@@ -152,11 +161,12 @@ def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     return keys, int(container in aims.types), -reading.candidate.cost
 
 
-def _rank(reading: Reading) -> tuple[bool, bool, int]:
+def _rank(reading: Reading) -> tuple[bool, bool, bool, int]:
     value = reading.fit.value
     empty = value in ({}, [], "")
     weak = isinstance(value, list) and not _substantial(value)
-    return reading.candidate.lossy, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
+    part = reading.candidate.form == "part"
+    return reading.candidate.lossy, part, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
@@ -170,7 +180,7 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
 
 def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
     """Several objects where a list of them is asked for: all of them, in order."""
-    items = [r for r in readings if isinstance(r.candidate.value, dict)]
+    items = [r for r in readings if isinstance(r.candidate.value, dict) and r.candidate.form != "row"]
     if judge_item is None or len(items) < 2:
         return None
     if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
@@ -183,14 +193,9 @@ def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> 
     spans = [r.candidate.spans[0] for r in items]
     records: list[Record] = []
     for index, reading in enumerate(items):
-        records += [(c, a, b, after, _under(node, index)) for c, a, b, after, node in reading.candidate.records]
+        records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in reading.candidate.records]
     records.append(("W012", spans[0][0], spans[-1][1], "", None))
     return Reading(Candidate(fit.value, spans, records), fit, (), [])
-
-
-def _under(node: Any, index: int) -> Any:
-    """A node of an item as a node of the list that holds it."""
-    return (None, index) if node is None else (_under(node[0], index), node[1])
 
 
 def _substantial(value: Any) -> bool:

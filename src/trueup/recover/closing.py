@@ -46,7 +46,7 @@ class Closing(Cursor):
         at = SKIP_PLAIN.match(text, pos, self.end).end()  # type: ignore[union-attr]
         if at >= self.end or text[at] != ",":
             return False
-        return KEY_AHEAD.match(text, at + 1, self.end) is not None and "}" in text[at : self.end]
+        return KEY_AHEAD.match(text, at + 1, self.end) is not None and text.find("}", at, self.end) >= 0
 
     def pop(self, frame: Frame, at: int) -> None:
         self.frames.pop()
@@ -76,7 +76,7 @@ class Closing(Cursor):
         at = self.end
         closers = self.open_closers()
         codes = {r[0] for r in self.records[-3:]}
-        if top.comma and top.value and not codes & {"S029", "S030"}:
+        if (top.comma or not top.value) and not codes & {"S029", "S030", "S031"}:
             self.note("S029", at, at, "", top.node)
         self.note("S005", at, at, closers, top.node)
         while self.frames:

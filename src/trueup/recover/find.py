@@ -43,6 +43,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield forms.members(shown, aims.known, aims.max_depth)
     yield markup.elements(shown, aims.known)
     yield forms.lines(shown, aims.root_keys, aims.known, aims.max_depth)
+    yield forms.fenced_scalar(shown)
     yield scan.inner()
     hidden = _scanner(text, aims).candidates(reasoning) if reasoning else []
     for candidate in hidden:

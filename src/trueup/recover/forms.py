@@ -20,6 +20,9 @@ _ROW = re.compile(r"[ \t]*\|\s*[*_`]{0,3}([^|\n]{1,60}?)[*_`]{0,3}\s*\|\s*([^|\n
 _BULLET = re.compile(r"[ \t]*(?:[-*+•▪]|\d{1,3}[.)])\s+([^\n]+)")
 _CALL_START = re.compile(r"(?<![\w.])[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)")
 _MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
+_FENCED_SCALAR = re.compile(
+    r"```(?:json|JSON)?[ \t]*\n?[ \t]*(-?[0-9.eE+-]{1,40}|true|false|null|\"[^\"\\\n]*\")[ \t]*\n?```"
+)
 _DECORATION = " \t\r\n*_`~\"'“”"
 _NUMBER_IN_PROSE = re.compile(r"(?<![\w.,/:-])[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?![\w/:-]|[.,][0-9])")
 
@@ -154,6 +157,17 @@ def inline(raw: str, known: frozenset[str], max_depth: int) -> Any:
     value, code = read_token(text)
     plain = code in (None, "S018") and not quoted and (isinstance(value, bool | None) or str(value) == text)
     return value if plain else text
+
+
+def fenced_scalar(text: str) -> list[Candidate]:
+    """A JSON scalar alone in a code fence that says json, or alone in the reply's only fence."""
+    fences = list(_FENCED_SCALAR.finditer(text)) if "```" in text else []
+    if len(fences) != 1:
+        return []
+    value, code = read_token(fences[0][1])
+    if fences[0][1][:1] == '"':
+        value, code = inline(fences[0][1], frozenset(), 0), None
+    return [Candidate(value, [fences[0].span(1)], [], "scalar")] if code is None else []
 
 
 def scalar(text: str, eager: bool) -> list[Candidate]:

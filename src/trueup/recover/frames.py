@@ -119,7 +119,7 @@ class Cursor:
         return "".join(frame.closer for frame in reversed(self.frames[-64:]))
 
     def place(self, frame: Frame) -> str:
-        return strings.MEMBER_VALUE if frame.kind in "{=" else strings.LIST_ITEM
+        return {"{": strings.MEMBER_VALUE, "=": strings.ARGUMENT}.get(frame.kind, strings.LIST_ITEM)
 
     def note_codes(self, found: strings.Read, start: int, node: Node) -> None:
         for code in found.codes:
@@ -156,6 +156,14 @@ def parts_of(node: Node) -> Parts:
         node, part = node
         parts.append(part)
     return tuple(reversed(parts))
+
+
+def under(node: Node, index: int) -> Node:
+    """A node of an item as a node of the list that holds it."""
+    out: Node = (None, index)
+    for part in parts_of(node):
+        out = (out, part)
+    return out
 
 
 def shown(value: Any) -> str:

@@ -35,6 +35,8 @@ WIDE = {
     "，": ",",
     "、": ",",
     "；": ",",
+    "،": ",",
+    "؛": ",",
     "｛": "{",
     "｝": "}",
     "［": "[",
@@ -45,6 +47,7 @@ WIDE = {
     "】": "]",
 }
 
+COMMAS = ",，、،;；؛"
 OPENERS = "{[("
 CLOSERS = "}])"
 CLOSER_OF = {"{": "}", "[": "]", "(": ")"}
@@ -80,13 +83,24 @@ ITEM = re.compile(
 # What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
 _KEY_WORD = r"[\w$@.\-]{1,80}"
 KEY_AHEAD = re.compile(
-    rf"""[\s,]*(?:""([^"\n]{{1,120}})""|"([^"\n]{{0,120}}?)["”]|'([^'\n]{{0,120}}?)'|[“”„]([^“”\n]{{0,120}}?)[“”"]|[‘’]([^‘’\n]{{0,120}})[’']|`([^`\n]{{0,120}})`|({_KEY_WORD})["'”]?)\s*(?::|：|=>?)"""
+    rf"""[\s,]*(?:(?:""[^"\n]{{1,120}}""|"[^"\n]{{0,120}}?["”]|'[^'\n]{{0,120}}?'|[“”„‟][^“”\n]{{0,120}}?[“”"]"""
+    rf"""|[‘’‚][^‘’\n]{{0,120}}[’‘']|`[^`\n]{{0,120}}`|«[^»\n]{{0,120}}»|「[^」\n]{{0,120}}」)"""
+    rf"""\s*(?::|：|=>?)|{_KEY_WORD}["'”]?\s*(?:[:：](?!//)|=>))"""
 )
-# A quoted key whose colon is missing: only believed when the schema knows the key.
-KEY_NO_COLON = re.compile(r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=["'“\[{\d\-]|true|false|null|True|False|None)""")
+# The same among the arguments of a call.
+ARGUMENT_AHEAD = re.compile(r"[\s,]*[^\W\d]\w*\s*=(?!=)")
+# A quoted key whose colon is missing: believed when a bracket follows, or when the schema knows the key.
+KEY_NO_COLON = re.compile(
+    r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=(["'“\d\-]|true|false|null|True|False|None)|[\[{])"""
+)
 # The same for a key that stands directly at a quote inside a string that was perhaps never closed.
 KEY_AT_QUOTE = re.compile(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
-BARE_KEY = re.compile(r"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|\d[\w\-]*")
+BARE_KEY = re.compile(r"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|\d[\w\-]*(?=\s*[:：])|:(?=[^\W\d]\w*\s*=>)")
+# A value that is itself a key with its colon: the brace of an inner object is missing.
+KEY_AS_VALUE = re.compile(r"""["']([^"'\n\\]{1,60})["']\s*:\s*(?=["'\[{\d\-]|true|false|null)""")
+_SCALAR = r"""(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|-?[0-9][0-9.eE+-]*|true|false|null|True|False|None)"""
+# Scalars up to a closing bracket, where members should be: a list whose opening bracket is missing.
+REST_OF_LIST = re.compile(rf"{_SCALAR}(?:\s*,\s*{_SCALAR}){{0,500}}\s*,?\s*\]")
 SPACED_KEY = re.compile(r"[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}(?=[ ]?:)")
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -94,8 +108,6 @@ ODD_NUMBER = re.compile(
     r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)"
     r"|([0-9][0-9_]*)[ ]?/[ ]?([0-9]+)|((?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][+-]?[0-9]+)?)[nLlfFdD]?)"
 )
-# Where a bare word or number must end to be one.
-TOKEN_END = re.compile(r"""(?=[\s,:}\])#"'“”;：，；｝］]|//|/\*|\Z)""")
 ELLIPSIS = re.compile(r"(?:\.\.\.+|…+)")
 CALL = re.compile(r"(?:new\s+)?([^\W\d][\w.]*)\(")
 KEYWORD_ARG = re.compile(r"\s*[^\W\d]\w*\s*=(?!=)")

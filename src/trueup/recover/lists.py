@@ -56,7 +56,7 @@ class Lists(Objects):
             self.separator(frame, sign)
         elif ellipsis := ELLIPSIS.match(self.text, pos, self.end):
             self.elide(frame, ellipsis.end())
-        elif not frame.comma and sign in ":：":
+        elif not frame.comma and (sign in ":：" or self.text.startswith("=>", pos)):
             self.member_in_list(frame)
         elif not frame.comma and sign == "+" and frame.last_string is not None:
             self.rejoin(frame, sign)
@@ -77,9 +77,12 @@ class Lists(Objects):
             return
         key, start = frame.value.pop(), last[1]
         frame.last_string = None
-        owner = self.owner(frame, key, start)
+        arrow = self.text[self.pos] == "="
+        owner = self.become_object(frame) if arrow and not frame.value else self.owner(frame, key, start)
         node = (owner.node, key)
-        self.pos += 1
+        if arrow:
+            self.note("S038", self.pos, self.pos + 2, ":", node)
+        self.pos += 1 + arrow
         pos = self.skip(node)
         owner.comma = False
         if key in owner.value:
@@ -91,6 +94,14 @@ class Lists(Objects):
             self.value(owner.value, key, node)
         owner.members[key] = (start, self.pos)
 
+    def become_object(self, frame: Frame) -> Frame:
+        """`['a' => 1]`: an object in square brackets."""
+        self.note("S006", frame.start, frame.start + 1, "{", frame.node)
+        frame.kind = "{"
+        frame.value = {}
+        self.replace(frame, frame.value)
+        return frame
+
     def owner(self, frame: Frame, key: str, start: int) -> Frame:
         """The object a member found in a list belongs to: the list's own holder, its last item, or a new one."""
         above = self.frames[-2] if len(self.frames) > 1 else None
@@ -100,7 +111,7 @@ class Lists(Objects):
             self.note("S005", start, start, frame.closer, frame.node)
             self.pop(frame, start)
             return above
-        if objects and objects[-1] is frame.value[-1]:
+        if objects and objects[-1] is frame.value[-1] and key not in objects[-1]:
             into = objects[-1]
             self.note("S007", start, start, "", frame.node)
         else:

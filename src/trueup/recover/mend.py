@@ -18,6 +18,7 @@ from trueup.recover.clean import WRITABLE_DEPTH, decode, keeps_all_keys
 from trueup.recover.grammar import CONTROL, KEY_AHEAD, json_word
 from trueup.recover.locate import Places
 from trueup.recover.reader import Record
+from trueup.recover.wrappers import is_debris
 
 _MAX_SPLICES = 10
 _WORD = re.compile(r"(?:True|False|None)(?![\w(])")
@@ -31,6 +32,8 @@ _ESCAPES = {chr(i): json.dumps(chr(i))[1:-1] for i in range(32)}
 _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
     "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
 )  # fmt: skip
+
+_QUOTE_SIGNS = ('"', "'", "”")
 
 # an edit of a text: start, end, what stands there instead, code
 Edit = tuple[int, int, str, str]
@@ -301,7 +304,7 @@ def _close(work: _Mending) -> bool:
     braces = text.count("{") - text.count("}")
     brackets = text.count("[") - text.count("]")
     end = len(text.rstrip())
-    if text[end - 1] in ",:" or not 1 <= braces + brackets <= 2 or braces < 0 or brackets < 0:
+    if text[end - 1] in ",:[{" or not 1 <= braces + brackets <= 2 or braces < 0 or brackets < 0:
         return False
     if braces + brackets == 1:
         return work.splice(end, len(text), "}" if braces else "]", "S005")
@@ -321,6 +324,8 @@ def region(text: str) -> tuple[int, int] | None:
     start = brace if bracket < 0 or 0 <= brace < bracket else bracket
     if start < 0:
         return None
+    if start and text[:start].rstrip()[-1:] == ":" and text[:start].rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS:
+        return None
     if start and "<" in text[:start]:
         closed = text.rfind("</think>")
         if not (closed >= 0 and text.lstrip().startswith("<think>")):
@@ -332,6 +337,8 @@ def region(text: str) -> tuple[int, int] | None:
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
     if stop <= start or text.find("{", stop) >= 0 or text.find("[", stop) >= 0:
         return start, -1
+    if stop < len(text) and is_debris(text, stop, len(text)):
+        return None
     return start, stop
 
 

@@ -33,6 +33,9 @@ def settle(text: str, at: int, end: int, closers: list[str], sign: str) -> Misma
     if _fits(text, at + 1, end, parent) and not _fits(text, at + 1, end, beyond):
         return Mismatch.WRONG
     run = "".join(_RUN.match(text, at, end)[0].split())  # type: ignore[index]
+    expected = "".join(closers[::-1][: len(run)])
+    if len(run) > 1 and run != expected and sorted(run) == sorted(expected):
+        return Mismatch.WRONG
     if len(run) == len(closers) and run[1:] == "".join(reversed(closers[:-1])):
         return Mismatch.WRONG
     return Mismatch.MISSING

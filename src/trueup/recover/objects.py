@@ -1,5 +1,7 @@
 """Objects: members one after the other, the clean ones by one pattern each, the rest step by step."""
 
+import re
+
 from trueup.recover import strings
 from trueup.recover.between import Between
 from trueup.recover.frames import Frame, shown
@@ -8,9 +10,11 @@ from trueup.recover.grammar import (
     CLOSERS,
     ELLIPSIS,
     FOREIGN,
+    KEY_AHEAD,
     MEMBER,
     OPENERS,
     QUOTES,
+    REST_OF_LIST,
     SKIP_PLAIN,
     SPACED_KEY,
     WIDE,
@@ -19,6 +23,8 @@ from trueup.recover.grammar import (
 )
 
 _SEPARATORS = ":：="
+_QUOTED_TWICE = re.compile(r'""(?=[^"\n:]{1,80}"\s*:)')
+_STRAY_QUOTE = re.compile(r'"\s*:')
 
 
 class Objects(Between):
@@ -108,9 +114,16 @@ class Objects(Between):
                 self.note("S024" if sign in WIDE else "S038", pos, stop, ":", node)
             self.pos = stop
             pos = self.skip(node)
+            while pos < self.end and self.text[pos] == ":":
+                self.note("S038", pos, pos + 1, "", node)
+                self.pos = pos + 1
+                pos = self.skip(node)
             sign = self.text[pos] if pos < self.end else ""
         elif sign and sign not in ",;}])":
             self.note("S004", pos, pos, ":", node)
+            if key.endswith(":"):
+                key = key[:-1].rstrip()
+                node = (frame.node, key)
         else:
             self.lone_key(frame, key, start, bool(sign))
             return
@@ -132,6 +145,8 @@ class Objects(Between):
         frame.comma = False
         if not more:
             self.note("S029", start, self.end, "", frame.node)
+        elif frame.kind == "{" and self.rest_of_list(frame, start):
+            return
         elif frame.kind == "{" and not frame.value:
             bare = self.records[-1:] != [] and self.records[-1][:2] == ("S014", start)
             if bare:
@@ -145,6 +160,26 @@ class Objects(Between):
         else:
             self.note("S037", start, self.pos, "", frame.node)
 
+    def rest_of_list(self, frame: Frame, start: int) -> bool:
+        """`"tags": "a", "b"]`: the scalars belong to a list whose opening bracket is missing."""
+        if not frame.value or not REST_OF_LIST.match(self.text, start, self.end):
+            return False
+        key = next(reversed(frame.value))
+        first = frame.value[key]
+        if isinstance(first, dict | list) or len(self.frames) >= self.max_depth:
+            return False
+        while self.records and self.records[-1][1] >= start:
+            self.records.pop()
+        items = [first]
+        frame.value[key] = items
+        node = (frame.node, key)
+        at = frame.members[key][0] if key in frame.members else start
+        self.note("S005", at, at, "[", node)
+        child = Frame("[", items, node, start, frame.value, key)
+        self.frames.append(child)
+        self.pos = start
+        return True
+
     def key(self, frame: Frame) -> str | None:
         """The key at the reader's place; None when nothing there can be one (and it was dropped)."""
         text, pos, end = self.text, self.pos, self.end
@@ -155,12 +190,12 @@ class Objects(Between):
             self.note("S025", pos, pos + 1, "", frame.node)
             self.pos = pos + 1
             return self.quoted_key(frame)
+        if sign == ":" and (symbol := BARE_KEY.match(text, pos, end)):
+            self.note("S014", pos, symbol.end(), "", frame.node)
+            self.pos = pos = symbol.end()
         word = SPACED_KEY.match(text, pos, end) or BARE_KEY.match(text, pos, end)
         if word is None:
-            if sign in OPENERS and frame.kind == "{" and not frame.value:
-                self.become_list(frame)
-            else:
-                self.stray(frame)
+            self.no_key(frame, sign)
             return None
         key, stop = word[0], word.end()
         node = (frame.node, key)
@@ -174,6 +209,19 @@ class Objects(Between):
         self.pos = stop
         return key
 
+    def no_key(self, frame: Frame, sign: str) -> None:
+        """What stands where a key should be and can't be one: a doubled brace, the first of a set, or a stray."""
+        doubled = sign == "{" and self.pos == frame.start + 1
+        if frame.kind == "{" and not frame.value and doubled and KEY_AHEAD.match(self.text, self.pos + 1, self.end):
+            self.note("S007", self.pos, self.pos + 1, "", frame.node)
+            self.pos += 1
+        elif frame.kind == "{" and not frame.value and sign in OPENERS:
+            self.become_list(frame)
+        elif frame.kind == "{" and self.rest_of_list(frame, self.pos):
+            frame.comma = False
+        else:
+            self.stray(frame)
+
     def become_list(self, frame: Frame) -> None:
         """`{1, 2}`, `{{…}, {…}}`: a set, read as a list."""
         self.note("S023", frame.start, frame.start + 1, "[", frame.node)
@@ -183,9 +231,16 @@ class Objects(Between):
 
     def quoted_key(self, frame: Frame) -> str:
         pos = self.pos
+        if _QUOTED_TWICE.match(self.text, pos, self.end):
+            self.note("S040", pos, pos + 1, "", frame.node)
+            pos += 1
         found = strings.doubled(self.text, pos, self.end) or strings.read_key(self.text, pos, self.end)
-        self.note_codes(found, pos, (frame.node, found.value))
+        node = (frame.node, found.value)
+        self.note_codes(found, pos, node)
         self.pos = found.after
+        if _STRAY_QUOTE.match(self.text, self.pos, self.end):
+            self.note("S040", self.pos, self.pos + 1, "", node)
+            self.pos += 1
         return found.value
 
     def reopen(self, frame: Frame, word_end: int) -> bool:

@@ -5,10 +5,10 @@ It never recurses and never goes back further than the string it is in: time gro
 Clean stretches are taken by one compiled pattern per member; only what that can't take goes the slow way.
 """
 
-from trueup.recover.frames import Frame, Node, Outcome, Record, TooDeep, parts_of
+from trueup.recover.frames import Frame, Node, Outcome, Record, TooDeep, parts_of, under
 from trueup.recover.lists import Lists
 
-__all__ = ["Frame", "Node", "Outcome", "Reader", "Record", "TooDeep", "parts_of"]
+__all__ = ["Frame", "Node", "Outcome", "Reader", "Record", "TooDeep", "parts_of", "under"]
 
 
 class Reader(Lists):

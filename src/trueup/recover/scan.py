@@ -7,18 +7,22 @@ text's length, however many openers it has.
 import re
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.reader import Outcome, Reader
+from trueup.recover.reader import Outcome, Reader, Record, under
 from trueup.verdict.catalogue import GRADE, PRICE
 
 _OPENER = re.compile(r"[{\[｛［]")
 _OBJECT_START = re.compile(
-    r"""[{｛]\s*(?:["'“”‘`}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|\Z)"""
+    r"""[{｛]\s*(?:["'“”„‟‘’‚«「＂`}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z)"""
 )
 _LIST_START = re.compile(
-    r"""[\[［]\s*(?:["'“‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+    r"""[\[［]\s*(?:["'“„«「‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 _LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
+# A key and its colon right before a value: it is a member of something whose brace is missing.
+_AFTER_KEY = re.compile(r"""["'”]\s*:\s*\Z""")
+_BETWEEN_ITEMS = re.compile(r"\s*,\s*\Z")
+_CLOSES_LIST = re.compile(r"\s*\]")
 _TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
@@ -44,7 +48,33 @@ class Scan:
         found: list[Candidate] = []
         for start, stop in stretches:
             self.stretch(start, stop, found)
-        return found
+        return self.rows(found)
+
+    def rows(self, found: list[Candidate]) -> list[Candidate]:
+        """Values with nothing but commas between them, as one list whose brackets are missing, beside themselves."""
+        out: list[Candidate] = []
+        run: list[Candidate] = []
+        for candidate in [*found, None]:
+            joined = run and candidate and _BETWEEN_ITEMS.match(self.text, run[-1].end, candidate.spans[0][0])
+            if candidate is not None and (joined or not run):
+                run.append(candidate)
+                continue
+            if len(run) > 1:
+                out.append(self.row(run))
+            out += run
+            run = [candidate] if candidate is not None else []
+        return out
+
+    def row(self, run: list[Candidate]) -> Candidate:
+        records: list[Record] = []
+        for index, candidate in enumerate(run):
+            candidate.form = "part"
+            records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in candidate.records]
+        start, stop = run[0].spans[0][0], run[-1].end
+        closing = _CLOSES_LIST.match(self.text, stop)
+        stop = closing.end() if closing else stop
+        records.append(("S005", start, start, "[" if closing else "[…]", None))
+        return Candidate([candidate.value for candidate in run], [(start, stop)], records)
 
     def stretch(self, start: int, stop: int, found: list[Candidate]) -> None:
         at = start
@@ -57,8 +87,11 @@ class Scan:
             if outcome is None:
                 at = begin + 1
                 continue
-            found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records))
             at = max(outcome.end, begin + 1)
+            if _AFTER_KEY.search(self.text, max(start, begin - 100), begin):
+                self.doubtful.append((begin, at))
+                continue
+            found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records))
             if outcome.cut or any(r[0] == "S031" for r in outcome.records):
                 self.doubtful.append((begin + 1, at))
 

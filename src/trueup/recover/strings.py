@@ -8,6 +8,8 @@ import re
 from typing import NamedTuple
 
 from trueup.recover.grammar import (
+    ARGUMENT_AHEAD,
+    COMMAS,
     CONTROL,
     ESCAPE,
     KEY_AHEAD,
@@ -15,32 +17,40 @@ from trueup.recover.grammar import (
     KEY_NO_COLON,
     QUOTE_CODE,
     QUOTES,
+    REST_OF_LIST,
     SIMPLE_ESCAPES,
     SKIP_PLAIN,
     SURROGATE,
+    WIDE,
 )
 
-KEY, MEMBER_VALUE, LIST_ITEM = "key", "member", "item"
+KEY, MEMBER_VALUE, LIST_ITEM, ARGUMENT = "key", "member", "item", "argument"
 
 # From here to the next unescaped sign that could close a string opened by this quote.
 _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
+# In a path such as C:\\x\\ the backslash before a quote escapes nothing.
+_RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
+_DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
 _VALUE_AHEAD = re.compile(
     r"""\s*(?:["'`“‘„{\[(\-+.…\]})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
 )
-_CLOSING_AHEAD = re.compile(r"""[\s,]*(?:[}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{0,80}\Z|\Z)""")
+_CLOSING_AHEAD = re.compile(r"""[\s,]*(?:[}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{0,80}["']?\s*\Z|\Z)""")
 _PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*[,}\])]""")
 _ITEM_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
 _BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
 _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _TAIL = re.compile(r"[\s}\])]*\Z")
+_COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
-_BARE_STOP = re.compile(r"""[,，;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_BARE_STOP = re.compile(r"""[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
 _CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
 _DOUBLED = re.compile(r'""[^",:}\]\s]')
 _AFTER_DOUBLED = re.compile(r"\s*(?:[,:}\]]|\Z)")
+# A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
+_BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
 NOTHING = object()
 _NONE: frozenset[str] = frozenset()
 _COMMENT_AHEAD = re.compile(r"//|/\*|#")
@@ -56,36 +66,73 @@ class Read(NamedTuple):
 
 
 def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
-    """Whether a new member of an object starts here: a key and its colon, or a known key without one."""
+    """Whether a new member of an object starts here: a key and its colon, or a key one can believe without."""
     if KEY_AHEAD.match(text, at, end):
         return True
-    lone = KEY_NO_COLON.match(text, at, end) if known else None
-    return lone is not None and lone[1] in known
+    lone = KEY_NO_COLON.match(text, at, end)
+    return lone is not None and (lone[2] is None or lone[1] in known)
 
 
-def closes(text: str, at: int, end: int, place: str, known: frozenset[str]) -> bool:
-    """Whether a quote whose next character is at `at` can be the end of a string in this place."""
+def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stack: str, first: bool) -> bool:
+    """Whether a quote whose next character is at `at` can be the end of a string in this place.
+
+    `stack` are the brackets that are open, innermost first. After a first quote inside the string that did not
+    close it, more is asked of the next one: the brackets behind it have to be the right ones.
+    """
     here = SKIP_PLAIN.match(text, at).end()  # type: ignore[union-attr]
     if here >= end:
         return True
     sign = text[here]
     if place is KEY:
         return sign in ":：="
-    if sign in ",，;":
-        if place is MEMBER_VALUE:
-            return bool(starts_member(text, here + 1, end, known) or _CLOSING_AHEAD.match(text, here + 1, end))
-        return bool(_VALUE_AHEAD.match(text, here + 1, end))
-    if sign in "}])｝］":
-        return not _BRACKET_INSIDE.match(text, here, end)
+    if sign in COMMAS:
+        return _comma_closes(text, here, end, place, known, first)
+    if sign in "}])｝］】）":
+        return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
     if _COMMENT_AHEAD.match(text, here, end):
         return here > at or sign == "/"
-    if sign == ":":
+    if sign == ":" or text.startswith("=>", here):
         return place is LIST_ITEM
     if _PLUS_AHEAD.match(text, here, end):
         return True
     if here == at:
         return False
     return _starts_next(text, at, here, end, place, known)
+
+
+def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
+    """Whether what stands behind a comma lets the string before it end."""
+    behind = comma + 1
+    if place is LIST_ITEM:
+        return bool(_VALUE_AHEAD.match(text, behind, end))
+    if place is ARGUMENT:
+        return bool(ARGUMENT_AHEAD.match(text, behind, end) or _CLOSING_AHEAD.match(text, behind, end))
+    if starts_member(text, behind, end, known):
+        return True
+    if not first and text[comma] in ";；؛":
+        return False
+    if _CLOSING_AHEAD.match(text, behind, end):
+        return True
+    return first and REST_OF_LIST.match(text, _past(text, behind), end) is not None
+
+
+def _past(text: str, at: int) -> int:
+    return SKIP_PLAIN.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
+    """Whether the closing brackets from here on are those that are open, and the text goes on well behind them."""
+    depth = 0
+    while at < end:
+        sign = WIDE.get(text[at], text[at])
+        if sign in "}])":
+            if depth >= len(stack) or stack[depth] != sign:
+                return depth >= len(stack)
+            depth += 1
+        elif sign not in " \t\r\n":
+            return depth >= len(stack) or sign == ","
+        at += 1
+    return True
 
 
 def _starts_next(text: str, at: int, here: int, end: int, place: str, known: frozenset[str]) -> bool:
@@ -95,6 +142,8 @@ def _starts_next(text: str, at: int, here: int, end: int, place: str, known: fro
         if text[here] in QUOTES:
             return starts_member(text, here, end, known) or bool(_PIECE_AHEAD.match(text, here, end))
         return newline and bool(KEY_AHEAD.match(text, here, end))
+    if place is ARGUMENT:
+        return bool(ARGUMENT_AHEAD.match(text, here, end))
     return text[here] in QUOTES or (newline and text[here] in "{[-0123456789")
 
 
@@ -109,19 +158,17 @@ def read_string(
     quote = quote or text[start]
     style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     body = start + 1
-    up_to = _UP_TO[quote]
+    up_to = _RAW_UP_TO[quote] if _DRIVE.match(text, body, end) else _UP_TO[quote]
     at = body
     first = True
     while True:
         at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
-        if at >= end:
+        if at >= end or text[at] == "\\":
             return _unclosed(text, body, end, style, open_closers)
-        if closes(text, at + 1, end, place, known):
+        if closes(text, at + 1, end, place, known, open_closers, first):
             inner = () if first else ("S012",)
             return _finish(text, body, at, at + 1, (*style, *inner))
-        cut = None
-        if place is not KEY:
-            cut = _next_member(text, body, at, first, known)
+        cut = _next_member(text, body, at, first, known, open_closers)
         if cut is None and place is LIST_ITEM and first:
             cut = _next_item(text, body, at, end)
         if cut is not None:
@@ -130,20 +177,29 @@ def read_string(
         at += 1
 
 
-def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[str]) -> int | None:
+def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[str], stack: str) -> int | None:
     """Where the string really ended, if the quote at `at` opens the next member's key."""
     key = KEY_AT_QUOTE.match(text, at)
     if key is None or at == body:
         return None
     stop = at
-    while stop > body and text[stop - 1] in " \t\r\n":
+    while stop > body and text[stop - 1] in " \t\r\n{[":
         stop -= 1
-    separated = text[stop - 1] == "," or "\n" in text[stop:at]
-    if not (key[2].strip() in known or (first and separated)):
+    opened = any(sign in "{[" for sign in text[stop:at])
+    comma = stop > body and text[stop - 1] == ","
+    separated = comma or "\n" in text[stop:at]
+    sure = key[2].strip() in known
+    if not (sure or (first and separated)):
         return None
-    if text[stop - 1] == ",":
-        stop -= 1
-    return stop if stop > body or key[2].strip() in known else None
+    stop -= comma
+    closed = stop
+    while closed > body and text[closed - 1] in " \t\r\n}])":
+        closed -= 1
+    if comma and closed < stop and stack.startswith("".join(text[closed:stop].split())):
+        return closed
+    if opened:
+        return None
+    return stop if stop > body or sure else None
 
 
 def _next_item(text: str, body: int, at: int, end: int) -> int | None:
@@ -170,6 +226,8 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
 
 def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
     raw = text[body:stop]
+    if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
+        raw, codes = raw[:-1], (*codes[:-1], "S009")
     value, more = unescape(raw)
     return Read(value, after, stop, (*codes, *more))
 
@@ -186,12 +244,15 @@ def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
         codes.append("S016")
     if "\\" in raw:
         odd = False
+        words = _BACKSLASH_WORD.search(raw) is not None
 
         def meaning(m: re.Match[str]) -> str:
             nonlocal odd
             escape = m[1]
             plain = SIMPLE_ESCAPES.get(escape)
             if plain is not None:
+                if words and plain < " " and raw[m.end() : m.end() + 1].isalpha():
+                    return m[0]
                 return plain
             if escape[0] == "u" and len(escape) == 5:
                 return chr(int(escape[1:], 16))
@@ -205,7 +266,7 @@ def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
 
         value = ESCAPE.sub(meaning, raw)
         if odd:
-            codes.append("S025")
+            codes.append("S041" if words else "S025")
         if SURROGATE.search(value):
             value = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
             if SURROGATE.search(value):
@@ -219,15 +280,18 @@ def read_key(text: str, start: int, end: int) -> Read:
     quote = text[start]
     style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     up_to = _UP_TO[quote]
-    first = at = up_to.match(text, start + 1, end).end()  # type: ignore[union-attr]
-    if at >= end:
-        return _finish(text, start + 1, end, end, style)
+    first = at = min(up_to.match(text, start + 1, end).end(), end)  # type: ignore[union-attr]
     colon = _COLON_INSIDE.match(text, start + 1, first)
-    if colon and not closes(text, at + 1, end, KEY, _NONE):
+    if colon and colon.end() == first and _COLON_IN_QUOTES.match(text, first, end):
+        return _finish(text, start + 1, at, at + 1, style)
+    if at >= end:
+        cut = colon.end(1) if colon else end
+        return _finish(text, start + 1, cut, cut, (*style, "S013") if colon else style)
+    if colon and not closes(text, at + 1, end, KEY, _NONE, "", first=True):
         return _finish(text, start + 1, colon.end(1), colon.end(1), (*style, "S013"))
     limit = min(end, start + 120)
     inner: tuple[str, ...] = ()
-    while not closes(text, at + 1, end, KEY, _NONE):
+    while not closes(text, at + 1, end, KEY, _NONE, "", first=True):
         at = up_to.match(text, at + 1, end).end()  # type: ignore[union-attr]
         between = text[first + 1 : at]
         if at >= limit or not between or between[0] in " \t\n,:{}[]" or "\n" in between:
@@ -262,16 +326,17 @@ def doubled(text: str, start: int, end: int) -> Read | None:
     return Read(value, stop + 2, stop, ("S040", *codes))
 
 
-def bare_end(text: str, start: int, end: int, in_list: bool, known: frozenset[str]) -> int:
+def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str]) -> int:
     """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
+    in_list = place is LIST_ITEM
     at = start
     while True:
         at = _BARE_STOP.search(text, at, end).start()  # type: ignore[union-attr]
         if at >= end:
             return end
         sign = text[at]
-        if sign in ",，":
-            if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
+        if sign in ",，、،":
+            if in_list or _comma_closes(text, at, end, place, known, first=True):
                 return at
         elif sign == ";":
             if starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
@@ -280,11 +345,11 @@ def bare_end(text: str, start: int, end: int, in_list: bool, known: frozenset[st
             if at > start and text[at - 1] in " \t":
                 return at
             at += 1
-        elif sign in "\"'”" and not (in_list or _QUOTE_THEN_END.match(text, at, end)):
-            if at > start and starts_member(text, at, end, known):
-                return at
         elif sign in "\"'”":
-            return at + 1 if _QUOTE_THEN_END.match(text, at, end) else at
+            if _QUOTE_THEN_END.match(text, at, end):
+                return at + 1
+            if in_list or (at > start and starts_member(text, at, end, known)):
+                return at
         else:
             return at
         at += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.recover import strings
 from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
-from trueup.recover.grammar import CALL, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE
+from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE
 from trueup.recover.scalars import read_token
 
 
@@ -23,7 +23,10 @@ class Values(Cursor):
         if sign in "{[(｛［（【":
             self.open(WIDE.get(sign, sign), into, slot, node)
         elif sign in QUOTES:
-            self.string(into, slot, node)
+            if isinstance(into, dict) and KEY_AS_VALUE.match(text, pos, self.end):
+                self.implicit_object(into, slot, node)
+            else:
+                self.string(into, slot, node)
         elif sign == "\\" and text[pos + 1 : pos + 2] in QUOTES:
             self.note("S025", pos, pos + 1, "", node)
             self.pos = pos + 1
@@ -47,6 +50,15 @@ class Values(Cursor):
         self.frames.append(Frame(kind, value, node, self.pos, into, slot))
         self.pos += 1
 
+    def implicit_object(self, into: Any, slot: Any, node: Node) -> None:
+        """`"a": "b": 1`: a key where a value should be, so the brace of an inner object is missing."""
+        if len(self.frames) >= self.max_depth:
+            raise TooDeep(self.pos)
+        value: dict[str, Any] = {}
+        self.put(into, slot, value)
+        self.note("S005", self.pos, self.pos, "{", node)
+        self.frames.append(Frame("{", value, node, self.pos, into, slot))
+
     def call(self, inside: int, into: Any, slot: Any, node: Node) -> None:
         """`Name(a=1)` opens an object; `Name(x)` stands for its argument."""
         if len(self.frames) >= self.max_depth:
@@ -60,7 +72,7 @@ class Values(Cursor):
 
     def string(self, into: Any, slot: Any, node: Node) -> None:
         start = self.pos
-        place = strings.LIST_ITEM if isinstance(into, list) else strings.MEMBER_VALUE
+        place = self.place(self.frames[-1]) if self.frames else strings.LIST_ITEM
         found = (
             strings.triple(self.text, start, self.end)
             or strings.doubled(self.text, start, self.end)
@@ -77,7 +89,11 @@ class Values(Cursor):
         start = self.pos
         in_list = isinstance(into, list)
         blank = NUMBERS_IN_A_ROW.match(self.text, start, self.end) if in_list else None
-        stop = blank.end() if blank else strings.bare_end(self.text, start, self.end, in_list, self.known)
+        stop = (
+            blank.end()
+            if blank
+            else strings.bare_end(self.text, start, self.end, self.place(self.frames[-1]), self.known)
+        )
         token = self.text[start:stop].rstrip()
         if len(token) > 3 and token.endswith(("...", "…")):
             token = token.rstrip(".…").rstrip()
@@ -87,8 +103,10 @@ class Values(Cursor):
             self.stray(self.frames[-1])
             return
         if token[-1] in "\"'”" and len(token) > 1:
-            self.put(into, slot, token[:-1])
-            self.note("S013", start, stop, f'"{token[:-1]}"', node)
+            text, codes = strings.unescape(token[:-1])
+            self.put(into, slot, text)
+            for code in ("S013", *codes):
+                self.note(code, start, stop, shown(text), node)
             return
         value, code = read_token(token)
         if stop >= self.end and (cut := strings.cut_word(token)) is not None:

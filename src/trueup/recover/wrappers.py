@@ -27,8 +27,28 @@ _PIECE = re.compile(
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
+_EDGE = re.compile(r"\n[ \t]*\n|```|~~~|</|<\|")
+_LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
+_STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
 _DEBRIS = re.compile(r"""[\s,}\])]*["'][^"'\n]{0,80}["']\s*[:,\]}]""")
+
+
+def is_debris(text: str, start: int, stop: int) -> bool:
+    """Whether what stands behind a value is the rest of it: members go on, or quotes and closing brackets do."""
+    if _DEBRIS.match(text, start, stop):
+        return True
+    edge = _EDGE.search(text, start, stop)
+    stop = edge.start() if edge else stop
+    depth = 0
+    quotes = False
+    for sign in _STRUCTURE.finditer(text, _LEADING_CLOSERS.match(text, start, stop).end(), stop):  # type: ignore[union-attr]
+        quotes = quotes or sign[0] == '"'
+        depth += sign[0] in "{["
+        depth -= sign[0] in "}]"
+        if depth < 0 and quotes:
+            return True
+    return False
 
 
 def reasoning_spans(text: str) -> list[tuple[int, int]]:
@@ -79,10 +99,10 @@ def _name_gap(
 def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Record]) -> None:
     if not text[start:stop].strip():
         return
-    if behind and _CLOSERS_ONLY.match(text[start:stop]):
+    if behind and _CLOSERS_ONLY.match(text, start, stop):
         records.append(("S007", start, stop, "", None))
         return
-    if behind and _DEBRIS.match(text, start, stop):
+    if behind and is_debris(text, start, stop):
         records.append(("S031", start, stop, "", None))
         return
     at = start

@@ -101,6 +101,7 @@ _FIXES = (
     FixKind("S038", "odd-separator", "lossless", 1, "Another sign stood for a colon or a comma."),
     FixKind("S039", "bad-utf8", "lossy", 20, "Bytes that are not UTF-8 became U+FFFD."),
     FixKind("S040", "extra-quote", "guess", 3, "A stray quote between tokens was dropped."),
+    FixKind("S041", "kept-backslash", "guess", 3, "Backslashes of a formula or a path were kept as they stand."),
     # forms: shapes that are not JSON but carry the fields
     FixKind("F001", "yaml-lines", "guess", 6, "Lines of `key: value` were read as an object."),
     FixKind("F002", "markdown-fields", "guess", 6, "A Markdown list or table of fields was read as an object."),
