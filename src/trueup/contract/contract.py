@@ -3,6 +3,7 @@
 A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of the contract is.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -10,13 +11,16 @@ from orjson import dumps
 
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
-from trueup.contract.incoming import text_of
+from trueup.contract.calls import NO_CALLS, CallOptions, make_call_judge
+from trueup.contract.incoming import called_before, incoming
 from trueup.contract.judge import Judge, damaged, depth_over
+from trueup.contract.merge import merge
 from trueup.contract.stream import Stream
-from trueup.recover.clean import WRITABLE_DEPTH, decode
+from trueup.recover.clean import WRITABLE_DEPTH, decode, written
 from trueup.verdict.catalogue import GRADES, Accept
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
+from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 Profile = Literal["off", "standard", "eager"]
@@ -32,13 +36,17 @@ class Contract:
     """
 
     __slots__ = (
-        "_integer_keys", "_is_valid", "_judge", "_plain", "_shallow", "accept", "max_depth", "max_size", "options", "schema", "strict",
+        "_calls", "_integer_keys", "_is_valid", "_judge", "_plain", "_shallow",
+        "accept", "max_depth", "max_size", "options", "schema", "strict",
     )  # fmt: skip
 
     def __init__(
         self,
         schema: Any = None,
         *,
+        tools: Any = None,
+        order: Any = None,
+        calls: CallOptions | dict[str, Any] | None = None,
         accept: Accept = "guess",
         coerce: Profile | Options = "standard",
         strict: bool = False,
@@ -56,6 +64,7 @@ class Contract:
         self.max_size = max_size
         self.max_depth = max_depth
         self._judge: Judge | None = None
+        self._calls = None if tools is None else make_call_judge(tools, order, calls, self._arguments_check)
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
@@ -63,21 +72,45 @@ class Contract:
             self._judge = Judge(self.schema, self.options, accept, strict, max_size, max_depth)
             self._integer_keys = self._judge.integer_keys
 
-    def check(self, reply: str | bytes | Reply, context: dict[str, Any] | None = None) -> Verdict:  # noqa: ARG002 - part of the stable signature; no check reads it yet
-        """Judge one reply; `context` is what the conversation knows beside it.
+    def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
+        """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, or a `Reply`.
+
+        `context` is what the conversation knows beside it: `history` holds the messages before this reply.
 
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
+        if type(reply) is str and self._calls is None:
+            return self._check_text(reply, reply)
+        return self._check_reply(reply, context or {})
+
+    def check_value(self, value: Any) -> Verdict:
+        """Judge a value that is already JSON data, such as the arguments of a native tool call."""
+        text = written(value).decode()
+        if self._judge is None:
+            return Verdict(text, value)
+        if self._is_valid(value) and self._plain and not self._judge.integral(value):
+            return Verdict(text, value)
+        return self._judge.misfit(text, text, value)
+
+    def _check_reply(self, source: Any, context: dict[str, Any]) -> Verdict:
+        """The way of everything that is more than a text: read it, judge its calls, then its text."""
+        reply, read_findings, damage = incoming(source)
+        if damage:
+            return damaged(reply, reply.text, damage, self._judge)
+        judged = NO_CALLS
+        if not read_findings and self._calls is not None:
+            judged = self._calls.judge(reply, called_before(context.get("history")))
+        text_verdict = None
+        if self._judge is not None and not read_findings and not (judged.calls or judged.refused or reply.calls):
+            text_verdict = self._check_text(reply, reply.text)
+        return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
+
+    def _check_text(self, reply: str | Reply, text: str) -> Verdict:
+        """Judge a text: the clean path is all here, the rest goes to the judge."""
         judge = self._judge
-        if type(reply) is str:
-            text = reply
-        else:
-            text, damage = text_of(reply)
-            if damage:
-                return damaged(reply, text, damage, judge)
         if judge is None:
-            return Verdict(reply if type(reply) is Reply else text)
+            return Verdict(reply)
         if len(text) > self.max_size:
             return judge.too_large(reply, text)
         try:
@@ -100,8 +133,16 @@ class Contract:
                 if type(data.get(key)) is float:
                     return judge.misfit(reply, text, data)
         if self._plain:
-            return Verdict(reply if type(reply) is Reply else text, data)
+            return Verdict(reply, data)
         return judge.fitting(reply, text, data)
+
+    def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
+        """A check for the arguments of one tool, made when it is first called."""
+        contract = Contract(
+            {"type": "object"} if tool.parameters is True else tool.parameters,
+            accept=self.accept, coerce=self.options, max_size=self.max_size, max_depth=self.max_depth,
+        )  # fmt: skip
+        return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
     def stream(self) -> Stream:
         """A stream that judges a reply while it comes in."""

@@ -1,4 +1,4 @@
-"""What a caller may hand to a check, as text: str, bytes or a Reply.
+"""What a caller may hand to a check, as one Reply: text, bytes, a provider's shape, messages.
 
 Bytes that are not UTF-8 and halves of surrogate pairs are replaced by U+FFFD, each with a record, so that
 everything behind this point reads text that can be encoded.
@@ -6,20 +6,31 @@ everything behind this point reads text that can be encoded.
 
 from typing import Any
 
+from trueup.read.reader import read
 from trueup.recover.grammar import SURROGATE
 from trueup.recover.reader import Record
+from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
 
-def text_of(reply: Any) -> tuple[str, list[Record]]:
-    """The text of a reply and the records of what had to be replaced in it."""
-    if isinstance(reply, str):
-        return reply, []
-    if isinstance(reply, Reply):
-        return reply.text, []
-    if isinstance(reply, bytes | bytearray | memoryview):
-        return _decoded(bytes(reply))
-    raise TypeError(f"check() takes str, bytes or a Reply, got {type(reply).__name__}; pass the reply's text")
+def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
+    """What was handed in as one Reply, what is wrong with its shape, and records of what had to be replaced in it."""
+    if isinstance(source, str):
+        return Reply(text=source), (), []
+    if isinstance(source, Reply):
+        return source, (), []
+    if isinstance(source, bytes | bytearray | memoryview):
+        text, damage = _decoded(bytes(source))
+        return Reply(text=text), (), damage
+    reading = read(source)
+    return reading.reply, reading.findings, []
+
+
+def called_before(history: Any) -> list[str]:
+    """The names of all tools called in the messages before this reply, in order."""
+    if not isinstance(history, list | tuple):
+        return []
+    return [call.name for message in history for call in read([message]).reply.calls]
 
 
 def _decoded(raw: bytes) -> tuple[str, list[Record]]:

@@ -15,14 +15,15 @@ from trueup.conform.schema import Schema
 from trueup.contract.incoming import without_surrogates
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
-from trueup.recover.clean import keeps_all_keys, written
+from trueup.recover.clean import repeats_a_key, written
 from trueup.recover.find import Aims
+from trueup.recover.grammar import WRITTEN_NUMBER
 from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
-from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix
-from trueup.verdict.paths import render
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
+from trueup.verdict.paths import Parts, render
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
@@ -98,7 +99,7 @@ class Judge:
             and not self._schema.is_type
             and self._loud.isdisjoint(candidate.codes)
             and self._schema.is_valid(candidate.value)
-            and not self._integral(candidate.value)
+            and not self.integral(candidate.value)
         )
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
@@ -106,17 +107,18 @@ class Judge:
 
     def odd(self, reply: Any, text: str, data: Any) -> Verdict:
         """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
-        if keeps_all_keys(text, written(data)):
+        if not repeats_a_key(text):
             return self.misfit(reply, text, data)
         return self.recover(reply, text, [])
 
     def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain JSON that is not valid under the schema as it stands."""
-        if isinstance(data, str):
+        if isinstance(data, str) and not self._schema.is_valid(data):
             return self.recover(reply, text, [])
         if depth_over(data, self._aims.max_depth):
             return self._too_deep(reply, text)
-        whole = Candidate(data, [(0, len(text))], [])
+        start = len(text) - len(text.lstrip(" \t\r\n"))
+        whole = Candidate(data, [(start, len(text))], [])
         return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims.root_keys), [])
 
     def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
@@ -160,6 +162,8 @@ class Judge:
 
     def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record]) -> Verdict:
         """Turn the chosen reading into a verdict."""
+        if any(note.code == "C008" for note in choice.reading.fit.notes):
+            self._as_written(text, choice)
         reading, fit = choice.reading, choice.reading.fit
         codes = choice.codes
         codes.update(record[0] for record in before)
@@ -178,9 +182,28 @@ class Judge:
             findings += refused
         return self._verdict(reply, text, fit.value, value, fixes, findings)
 
+    def _as_written(self, text: str, choice: Choice) -> None:
+        """Where a number became a string, take it as the text wrote it: `1.50` is "1.50"."""
+        reading = choice.reading
+        if reading.candidate.form != "json":
+            return
+        places = Places(
+            text, reading.candidate.spans[0][0], reading.candidate.end, self._aims.known, self._aims.max_depth
+        )
+        notes = list(reading.fit.notes)
+        value = reading.fit.value
+        for index, note in enumerate(notes):
+            span = places.span((*reading.base, *note.path), "C008") if note.code == "C008" else None
+            written_as = text[slice(*span)] if span else ""
+            if written_as and written_as != note.after and WRITTEN_NUMBER.fullmatch(written_as):
+                notes[index] = note._replace(before=written_as, after=written_as)
+                value = _with(value, note.path, written_as)
+        if self._schema.is_valid(value):
+            choice.reading = reading._replace(fit=reading.fit._replace(value=value, notes=notes))
+
     def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:
         if self._strict:
-            findings = [_promoted(f) for f in findings]
+            findings = [promoted(f) for f in findings]
         ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
         return Verdict(_shown(reply, text), data, ordered, fixes, None if value is data else value)
 
@@ -201,11 +224,11 @@ class Judge:
     # -- fitting -------------------------------------------------------------------------------
 
     def _fit(self, value: Any) -> Fit:
-        if self._schema.is_valid(value) and not self._integral(value):
+        if self._schema.is_valid(value) and not self.integral(value):
             return Fit(value, [], 0, True)
         return _fit(value, self._schema, self._options)
 
-    def _integral(self, value: Any) -> bool:
+    def integral(self, value: Any) -> bool:
         """Whether `5.0` may stand where the schema asks for an integer."""
         if self.integer_keys is None:
             return b".0" in written(value)
@@ -245,10 +268,13 @@ def _shown(reply: Any, text: str) -> Reply | str:
     return reply if isinstance(reply, Reply | str) else text
 
 
-def _promoted(found: Finding) -> Finding:
-    if found.level == "error":
-        return found
-    return Finding(found.code, found.path, found.message, found.span, found.data, found.hint, "error")
+def _with(value: Any, path: Parts, part: Any) -> Any:
+    """A copy of a value with another part at a path."""
+    if not path:
+        return part
+    copy: Any = list(value) if isinstance(value, list) else dict(value)
+    copy[path[0]] = _with(copy[path[0]], path[1:], part)
+    return copy
 
 
 def _unsaid() -> Finding:
@@ -291,7 +317,9 @@ class _Fixes:
         places = Places(self._text, start, stop, self._aims.known, self._aims.max_depth) if json else None
         for note in notes:
             span = places.span((*reading.base, *note.path), note.code) if places else (start, stop)
-            yield fix(note.code, render(note.path), span, _short(note.before), _short(note.after))
+            as_written = note.code == "C008" and isinstance(note.before, str)
+            before = note.before if as_written else _short(note.before)
+            yield fix(note.code, render(note.path), span, before, _short(note.after))
 
 
 def _short(value: Any) -> str:

@@ -7,6 +7,7 @@ verdict of the whole text: the same, however the text was cut into chunks.
 import codecs
 from typing import TYPE_CHECKING, Any
 
+from trueup.recover.grammar import SURROGATE
 from trueup.recover.growing import Growing
 from trueup.verdict.facts import Finding, Findings, finding
 from trueup.verdict.paths import render
@@ -49,6 +50,8 @@ class Stream:
         if before <= limit < self._size:
             message = f"The reply is longer than {limit:,} characters"
             self._findings.append(finding("L001", "$", message, None, {"limit": limit}, "Give a shorter reply."))
+            growing.lost = True
+        if not text.isascii() and SURROGATE.search(text):
             growing.lost = True
         growing.feed(text)
         if growing.closed:

@@ -75,10 +75,10 @@ def _schema(source: dict[str, Any], where: str) -> dict[str, Any] | bool:
         schema = source.get(key)
         if isinstance(schema, dict):
             inner = schema.get("json")
-            return _plain(inner if isinstance(inner, dict) and len(schema) == 1 else schema)
+            return _plain_object(inner if isinstance(inner, dict) and len(schema) == 1 else schema)
         if isinstance(schema, list):
             return _simple(schema, f"{where}.{key}")
-        if hasattr(schema, "model_json_schema"):
+        if schema is not None and hasattr(schema, "model_json_schema"):
             return dict(schema.model_json_schema())
     return True
 
@@ -94,7 +94,12 @@ def _simple(parameters: Iterable[Any], where: str) -> dict[str, Any]:
         properties[name] = {k: v for k, v in parameter.items() if k not in ("name", "required")}
         if parameter.get("required"):
             required.append(name)
-    return _plain({"type": "object", "properties": properties, "required": required})
+    return _plain_object({"type": "object", "properties": properties, "required": required})
+
+
+def _plain_object(schema: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = _plain(schema)
+    return plain
 
 
 def _plain(schema: Any) -> Any:

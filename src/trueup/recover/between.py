@@ -5,7 +5,7 @@ from typing import Any
 from trueup.recover import strings
 from trueup.recover.closing import Closing
 from trueup.recover.frames import Frame
-from trueup.recover.grammar import BARE_KEY, QUOTES, SKIP_PLAIN, SPACED_KEY, WIDE
+from trueup.recover.grammar import ARGUMENT_AHEAD, BARE_KEY, QUOTES, SKIP_PLAIN, SPACED_KEY, WIDE
 from trueup.recover.values import Values
 
 
@@ -35,7 +35,7 @@ class Between(Values, Closing):
 
     def comma_missing(self, frame: Frame, sign: str) -> bool:
         """A member or item starts where a comma should be: note it, unless a string must be joined or reopened."""
-        if frame.kind in "{=" and not strings.starts_member(self.text, self.pos, self.end, self.known):
+        if frame.kind in "{=" and not self.member_starts(frame):
             return self.rejoin(frame, sign)
         if self.is_remark(frame, sign):
             self.note("S005", self.pos, self.pos, frame.closer, frame.node)
@@ -44,6 +44,11 @@ class Between(Values, Closing):
         self.note("S002", self.pos, self.pos, ",", frame.node)
         frame.comma = True
         return True
+
+    def member_starts(self, frame: Frame) -> bool:
+        if frame.equals and ARGUMENT_AHEAD.match(self.text, self.pos, self.end):
+            return True
+        return strings.starts_member(self.text, self.pos, self.end, self.known)
 
     def is_remark(self, frame: Frame, sign: str) -> bool:
         """`Note: …` on a line of its own behind the root's last member: prose, and the root was never closed."""

@@ -7,7 +7,10 @@ one choice leaves, with records for everything that was passed over. The order o
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from trueup.recover.candidate import Candidate
+from trueup.recover.clean import decode
 from trueup.recover.find import Aims, stages
 from trueup.recover.grammar import fold
 from trueup.recover.reader import Record, under
@@ -19,10 +22,10 @@ _ENVELOPES = frozenset(
     for word in (
         "response result results answer output data json value values content object item items final finalAnswer "
         "arguments args parameters params input properties payload body return returns structured_output tool_input "
-        "function functionCall message root schema instance entity extraction extracted parsed"
+        "function functionCall message root schema instance entity extraction extracted parsed text tool_calls calls"
     ).split()
 )
-_MAX_OPENED = 3
+_MAX_OPENED = 6
 
 
 class Fit(NamedTuple):
@@ -90,7 +93,9 @@ class Choice:
                 records.append((self._name(other), start, stop, "", None))
                 used.append((start, stop))
                 at = stop
-        return records + gap_records(self._text, used, reasoning_spans(self._text))
+        reasoning = reasoning_spans(self._text)
+        records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
+        return records + gap_records(self._text, used, reasoning)
 
 
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
@@ -119,7 +124,7 @@ def choose_only(text: str, candidate: Candidate, judge: Judge, own: frozenset[st
 
 
 def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[Reading]:
-    ordered = sorted(found, key=lambda c: (c.spans[0][0], -c.end))
+    ordered = sorted(found, key=lambda c: (c.spans[0][0], -c.end, isinstance(c.value, str), repr(c.value)[:80]))
     return [_best_part(candidate, judge, own) for candidate in ordered]
 
 
@@ -145,13 +150,26 @@ def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
     for _ in range(_MAX_OPENED):
         inside: list[tuple[Parts, Any]] = []
         for base, outer in level:
-            if isinstance(outer, dict):
-                keys = [k for k in outer if (len(outer) == 1 or fold(k) in _ENVELOPES) and fold(k) not in folded]
-                inside += [((*base, k), outer[k]) for k in keys[:8]]
+            inside += _step_in(base, outer, folded)
         for base, inner in inside:
             if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):
                 yield base, inner
         level = inside
+
+
+def _step_in(base: Parts, outer: Any, folded: set[str]) -> list[tuple[Parts, Any]]:
+    """What stands one step inside a value: under an envelope key, alone in a list, or as JSON in a string."""
+    if isinstance(outer, dict):
+        keys = [key for key in outer if (len(outer) == 1 or fold(key) in _ENVELOPES) and fold(key) not in folded]
+        return [((*base, key), outer[key]) for key in keys[:8]]
+    if isinstance(outer, list) and len(outer) == 1:
+        return [((*base, 0), outer[0])]
+    if isinstance(outer, str) and outer[:1] in ("{", "["):
+        try:
+            return [(base, decode(outer))]
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+            return []
+    return []
 
 
 def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
@@ -180,7 +198,10 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
 
 def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
     """Several objects where a list of them is asked for: all of them, in order."""
-    items = [r for r in readings if isinstance(r.candidate.value, dict) and r.candidate.form != "row"]
+    lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
+    if judge_item is not None and len(lists) > 1 and len(lists) == len(readings):
+        return _joined(lists, judge)
+    items = [r for r in readings if isinstance(r.candidate.value, dict)]
     if judge_item is None or len(items) < 2:
         return None
     if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
@@ -196,6 +217,21 @@ def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> 
         records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in reading.candidate.records]
     records.append(("W012", spans[0][0], spans[-1][1], "", None))
     return Reading(Candidate(fit.value, spans, records), fit, (), [])
+
+
+def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
+    """Several lists of objects where one is asked for, none of them given twice: all of their items, in order."""
+    values = [r.candidate.value for r in lists]
+    if not all(r.fit.ok and _substantial(r.candidate.value) for r in lists) or any(
+        v in values[:i] for i, v in enumerate(values)
+    ):
+        return None
+    fit = judge([item for value in values for item in value])
+    records: list[Record] = [("W012", lists[0].candidate.spans[0][0], lists[-1].candidate.end, "", None)]
+    for reading in lists:
+        records += reading.candidate.records
+    spans = [r.candidate.spans[0] for r in lists]
+    return Reading(Candidate(fit.value, spans, records), fit, (), []) if fit.ok else None
 
 
 def _substantial(value: Any) -> bool:

@@ -4,6 +4,7 @@ msgspec refuses NaN, overflow and lone surrogates and keeps integers exact; what
 key. The value is written again and the quotes counted: a key that vanished took its quotes along.
 """
 
+import json
 from typing import Any
 
 import msgspec
@@ -23,6 +24,27 @@ def written(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return encode(value)
+
+
+def repeats_a_key(text: str) -> bool:
+    """Whether valid JSON gives a key twice in one object; slow and sure.
+
+    >>> repeats_a_key('{"a": 1, "a": 2}'), repeats_a_key('{"a": "\\u0022"}')
+    (True, False)
+    """
+    found = False
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        value = dict(members)
+        found = found or len(value) != len(members)
+        return value
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return False
+    return found
 
 
 def keeps_all_keys(text: str, again: bytes) -> bool:

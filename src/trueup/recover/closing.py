@@ -55,20 +55,23 @@ class Closing(Cursor):
             if comma >= 0:
                 self.note("S001", comma, comma + 1, "", frame.node)
         if frame.kind == "(":
-            self.pop_tuple(frame)
+            self.pop_tuple(frame, at)
         if self.frames:
             above = self.frames[-1]
             above.last_string = None
+            above.last_child = frame
             if frame.slot in above.members:
                 above.members[frame.slot] = (above.members[frame.slot][0], self.pos)
 
-    def pop_tuple(self, frame: Frame) -> None:
+    def pop_tuple(self, frame: Frame, at: int) -> None:
         """A tuple is a list; parentheses around one value alone are only parentheses."""
         called = self.text[frame.start] != "("
         if len(frame.value) == 1 and not frame.comma:
             self.replace(frame, frame.value[0])
         if not called:
             self.note("S023", frame.start, frame.start + 1, "[", frame.node)
+            if self.text.startswith(")", at):
+                self.note("S023", at, at + 1, "]", frame.node)
 
     def close_all(self) -> None:
         """The text ended: close what is open."""
@@ -82,5 +85,5 @@ class Closing(Cursor):
         while self.frames:
             frame = self.frames.pop()
             if frame.kind == "(":
-                self.pop_tuple(frame)
+                self.pop_tuple(frame, at)
         self.pos = self.end

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from trueup.recover import forms, markup
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
-from trueup.recover.unfold import ESCAPED_START, refold, unfold, unquote
+from trueup.recover.unfold import ESCAPED_START, refold, unentity, unfold, unmark, unquote
 from trueup.recover.wrappers import reasoning_spans
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
@@ -35,6 +35,10 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     reasoning = reasoning_spans(text)
     visible = stretches_outside(len(text), reasoning)
     yield _encoded(text, aims, level)
+    for unescaped, code in ((unentity, "W009"), (unmark, "S025")):
+        plain = unescaped(text) if level < _MAX_UNFOLD else None
+        if plain is not None:
+            yield [refold(c, plain, code) for c in _scanner(plain.text, aims).candidates([(0, len(plain.text))])]
     scan = _scanner(text, aims)
     yield _scan(scan, aims, visible, level)
     shown = _blanked(text, visible) if reasoning else text
@@ -74,7 +78,7 @@ def _scan(scan: Scan, aims: Aims, where: list[tuple[int, int]], level: int) -> l
     if level < _MAX_UNFOLD and "\\" in text:
         for start, stop in where:
             opened = ESCAPED_START.search(text, start, stop)
-            if opened:
+            if opened and not any(a < opened.start() < b for c in found for a, b in c.spans):
                 found = [c for c in found if c.spans[0][0] < opened.start()]
                 found += _unfolded(text, opened.start(), stop, aims, level, "W009")
     return found

@@ -30,7 +30,21 @@ class TooDeep(Exception):
 class Frame:
     """An open container: what it is, where it hangs, and whether a separator was just read."""
 
-    __slots__ = ("closer", "comma", "holder", "kind", "last_string", "members", "node", "slot", "start", "value")
+    __slots__ = (
+        "closer",
+        "comma",
+        "equals",
+        "holder",
+        "key_start",
+        "kind",
+        "last_child",
+        "last_string",
+        "members",
+        "node",
+        "slot",
+        "start",
+        "value",
+    )
 
     def __init__(self, kind: str, value: Any, node: Node, start: int, holder: Any, slot: Any) -> None:
         self.kind = kind  # one of { [ ( and = for the arguments of a call
@@ -42,6 +56,9 @@ class Frame:
         self.slot = slot
         self.comma = True  # true at the start and after a separator: a member may follow
         self.last_string: tuple[Any, int] | None = None  # slot and start of a string just read
+        self.equals = False  # keys and values are joined by = or =>
+        self.key_start = start  # where the member that is being read starts
+        self.last_child: Frame | None = None  # the container that was closed last
         self.members: dict[str, tuple[int, int]] = {}  # where each member of an object stands
 
 
@@ -118,8 +135,16 @@ class Cursor:
     def open_closers(self) -> str:
         return "".join(frame.closer for frame in reversed(self.frames[-64:]))
 
-    def place(self, frame: Frame) -> str:
-        return {"{": strings.MEMBER_VALUE, "=": strings.ARGUMENT}.get(frame.kind, strings.LIST_ITEM)
+    def top(self) -> Frame | None:
+        return self.frames[-1] if self.frames else None
+
+    def place(self, frame: Frame | None) -> str:
+        """What kind of place a string stands in here."""
+        if frame is None:
+            return strings.LIST_ITEM
+        if frame.equals or frame.kind == "=":
+            return strings.ARGUMENT
+        return strings.MEMBER_VALUE if frame.kind == "{" else strings.LIST_ITEM
 
     def note_codes(self, found: strings.Read, start: int, node: Node) -> None:
         for code in found.codes:

@@ -65,6 +65,9 @@ NON_FINITE = frozenset(
 # Characters that may stand between tokens although JSON does not know them as white space.
 ODD_SPACE = "\u00a0\u1680\u2000-\u200f\u2028\u2029\u202a-\u202f\u205f\u2060-\u2064\u3000\ufeff\u180e\u000b\u000c\u0085\u001c-\u001f\u0000"
 SKIP_PLAIN = re.compile(WS)
+# Everything that may stand between tokens, for looking ahead.
+BLANK = r"\s\u200b-\u200f\u2060-\u2064\ufeff\u180e\u0000"
+SKIP_BLANK = re.compile(f"[{BLANK}]*")
 SKIP_ODD = re.compile(f"[{ODD_SPACE}]+")
 COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|#[^\n]*|<!--[\s\S]*?(?:-->|\Z)")
 
@@ -83,12 +86,12 @@ ITEM = re.compile(
 # What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
 _KEY_WORD = r"[\w$@.\-]{1,80}"
 KEY_AHEAD = re.compile(
-    rf"""[\s,]*(?:(?:""[^"\n]{{1,120}}""|"[^"\n]{{0,120}}?["”]|'[^'\n]{{0,120}}?'|[“”„‟][^“”\n]{{0,120}}?[“”"]"""
+    rf"""[{BLANK},]*(?:(?:""[^"\n]{{1,120}}""|"[^"\n]{{0,120}}?["”]|'[^'\n]{{0,120}}?'|[“”„‟][^“”\n]{{0,120}}?[“”"]"""
     rf"""|[‘’‚][^‘’\n]{{0,120}}[’‘']|`[^`\n]{{0,120}}`|«[^»\n]{{0,120}}»|「[^」\n]{{0,120}}」)"""
-    rf"""\s*(?::|：|=>?)|{_KEY_WORD}["'”]?\s*(?:[:：](?!//)|=>))"""
+    rf"""[{BLANK}]*(?::|：|=>?)|{_KEY_WORD}["'”]?[{BLANK}]*(?:[:：](?!//)|=>))"""
 )
 # The same among the arguments of a call.
-ARGUMENT_AHEAD = re.compile(r"[\s,]*[^\W\d]\w*\s*=(?!=)")
+ARGUMENT_AHEAD = re.compile(rf"[{BLANK},]*:?[^\W\d]\w*[{BLANK}]*=>?(?!=)")
 # A quoted key whose colon is missing: believed when a bracket follows, or when the schema knows the key.
 KEY_NO_COLON = re.compile(
     r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=(["'“\d\-]|true|false|null|True|False|None)|[\[{])"""
@@ -108,6 +111,7 @@ ODD_NUMBER = re.compile(
     r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)"
     r"|([0-9][0-9_]*)[ ]?/[ ]?([0-9]+)|((?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][+-]?[0-9]+)?)[nLlfFdD]?)"
 )
+WRITTEN_NUMBER = re.compile(r"[+-]?[0-9.][0-9a-zA-Z._/+-]{0,4300}")
 ELLIPSIS = re.compile(r"(?:\.\.\.+|…+)")
 CALL = re.compile(r"(?:new\s+)?([^\W\d][\w.]*)\(")
 KEYWORD_ARG = re.compile(r"\s*[^\W\d]\w*\s*=(?!=)")

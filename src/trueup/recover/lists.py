@@ -1,8 +1,12 @@
 """Lists: items one after the other, the clean ones by one pattern each, the rest step by step."""
 
+from typing import Any
+
 from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import CLOSERS, ELLIPSIS, FOREIGN, ITEM, QUOTES, WIDE, WORDS, json_word
 from trueup.recover.objects import Objects
+
+_ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
 
 
 class Lists(Objects):
@@ -60,14 +64,21 @@ class Lists(Objects):
             self.member_in_list(frame)
         elif not frame.comma and sign == "+" and frame.last_string is not None:
             self.rejoin(frame, sign)
-        elif not frame.comma and frame.kind == "(" and sign in QUOTES and frame.last_string is not None:
+        elif not frame.comma and sign in QUOTES and frame.last_string is not None and self.goes_on(frame, sign):
             self.piece(frame, frame.last_string, pos)
+        elif not frame.comma and frame.value and isinstance(frame.value[-1], dict | list) and sign not in _ITEM_SIGNS:
+            self.stray(frame)
         else:
             if not frame.comma:
                 self.note("S002", pos, pos, ",", frame.node)
             frame.comma = False
             frame.last_string = (len(frame.value), pos) if sign in QUOTES else None
             self.value(frame.value, len(frame.value), (frame.node, len(frame.value)))
+
+    def goes_on(self, frame: Frame, sign: str) -> bool:
+        """Whether a string behind a string is its next piece: in parentheses, or as Python breaks long strings."""
+        last = frame.value[-1] if frame.value else ""
+        return frame.kind == "(" or (sign == "'" and isinstance(last, str) and last[-1:].isspace())
 
     def member_in_list(self, frame: Frame) -> None:
         """`[…, "key": 1]`: whose member it is depends on what the list holds and hangs in."""
@@ -107,15 +118,23 @@ class Lists(Objects):
         above = self.frames[-2] if len(self.frames) > 1 else None
         objects = [item for item in frame.value[-3:] if isinstance(item, dict)]
         expected = objects and key not in objects[-1] and any(key in item for item in objects)
-        if above is not None and above.kind in "{=" and (frame.value or self.saw("S003", frame)) and not expected:
+        if (
+            above is not None
+            and above.kind in "{="
+            and key not in above.value
+            and (frame.value or self.saw("S003", frame))
+            and not expected
+        ):
             self.note("S005", start, start, frame.closer, frame.node)
             self.pop(frame, start)
             return above
-        if objects and objects[-1] is frame.value[-1] and key not in objects[-1]:
-            into = objects[-1]
+        last = frame.last_child
+        if objects and objects[-1] is frame.value[-1] and key not in objects[-1] and last and last.value is objects[-1]:
             self.note("S007", start, start, "", frame.node)
+            self.frames.append(last)
+            return last
         else:
-            into = {}
+            into: dict[str, Any] = {}
             frame.value.append(into)
             self.note("S005", start, start, "{", frame.node)
         child = Frame("{", into, (frame.node, len(frame.value) - 1), start, frame.value, None)

@@ -4,10 +4,11 @@ Slow and only run when somebody looks at a fix: the text is read once more, ever
 """
 
 from bisect import bisect_right
+from contextlib import suppress
 from typing import Any
 
 from trueup.recover.grammar import fold
-from trueup.recover.reader import Frame, Node, Reader, parts_of
+from trueup.recover.reader import Frame, Node, Reader, TooDeep, parts_of
 from trueup.verdict.paths import Parts
 
 _OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026", "S027", "S038"})
@@ -92,12 +93,14 @@ class Places:
 
     def _trace(self) -> None:
         tracer = _Tracer(*self._what)
-        tracer.read()
+        # read in another way than the winner was, it may nest deeper: what was seen until then is used
+        with suppress(TooDeep):
+            tracer.read()
         self._all = _Nest([*tracer.values, *tracer.keys, *tracer.containers])
         self._containers = _Nest(tracer.containers)
         for kind, places in (("key", tracer.keys), ("value", [*tracer.values, *tracer.containers])):
             for start, stop, node in places:
-                self._spans[kind, _folded(parts_of(node))] = (start, min(stop, tracer.end))
+                self._spans[kind, _folded(parts_of(node))] = (start, max(start, min(stop, tracer.end)))
 
     def of(self, code: str, at: int) -> Node:
         """The path of what a record with this code at this offset is about."""
@@ -114,8 +117,8 @@ class Places:
         key, value = self._spans.get(("key", where)), self._spans.get(("value", where))
         if code == "C010" and key:
             return key
-        if code == "C009" and key and value:
-            return key[0], value[1]
+        if code == "C009" and key:
+            return key[0], max(key[1], value[1] if value else 0)
         while value is None and where:
             where = where[:-1]
             value = self._spans.get(("value", where))

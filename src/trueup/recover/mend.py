@@ -248,7 +248,7 @@ def _opening_quote(text: str, before: int) -> int | None:
 
 def _comment(work: _Mending, at: int) -> bool:
     found = _COMMENT.match(work.text, at) if work.text[at] in "/#" else None
-    return found is not None and work.splice(at, found.end(), "", "S017")
+    return found is not None and work.splice(at, found.end(), " ", "S017")
 
 
 def _key(work: _Mending, at: int) -> bool:
@@ -276,7 +276,7 @@ def _separator(work: _Mending, at: int, expected: str) -> bool:
     while text[before] in " \t\n\r":
         before -= 1
     if sign == '"' and before < at - 1:
-        follows = not in_object or KEY_AHEAD.match(text, at) is not None
+        follows = KEY_AHEAD.match(text, at) is not None if in_object else not text[before - 1].isspace()
         return follows and work.splice(before + 1, before + 1, ",", "S002")
     if text[before] == '"' and sign not in "}]+:":
         return "S008" not in work.codes and _inner_quotes(work, before, in_object)
@@ -324,6 +324,8 @@ def region(text: str) -> tuple[int, int] | None:
     start = brace if bracket < 0 or 0 <= brace < bracket else bracket
     if start < 0:
         return None
+    if start and text[:start].strip() in _QUOTE_SIGNS:
+        return None
     if start and text[:start].rstrip()[-1:] == ":" and text[:start].rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS:
         return None
     if start and "<" in text[:start]:
@@ -337,7 +339,9 @@ def region(text: str) -> tuple[int, int] | None:
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
     if stop <= start or text.find("{", stop) >= 0 or text.find("[", stop) >= 0:
         return start, -1
-    if stop < len(text) and is_debris(text, stop, len(text)):
+    if stop < len(text) and (text.find("<", stop) >= 0 or is_debris(text, stop, len(text))):
+        return None
+    if not text.isascii() and ("｛" in text or "［" in text):
         return None
     return start, stop
 

@@ -15,7 +15,7 @@ from trueup.recover.grammar import (
     OPENERS,
     QUOTES,
     REST_OF_LIST,
-    SKIP_PLAIN,
+    SKIP_BLANK,
     SPACED_KEY,
     WIDE,
     WORDS,
@@ -110,6 +110,7 @@ class Objects(Between):
             stop = pos + 1
             if sign == "=" and self.text[stop : stop + 1] == ">":
                 stop += 1
+            frame.equals = frame.equals or sign == "="
             if sign != ":" and not (sign == "=" and frame.kind == "="):
                 self.note("S024" if sign in WIDE else "S038", pos, stop, ":", node)
             self.pos = stop
@@ -120,14 +121,17 @@ class Objects(Between):
                 pos = self.skip(node)
             sign = self.text[pos] if pos < self.end else ""
         elif sign and sign not in ",;}])":
-            self.note("S004", pos, pos, ":", node)
             if key.endswith(":"):
                 key = key[:-1].rstrip()
                 node = (frame.node, key)
+                self.note("S004", start, pos, shown(key) + ":", node)
+            else:
+                self.note("S004", pos, pos, ":", node)
         else:
             self.lone_key(frame, key, start, bool(sign))
             return
         frame.comma = False
+        frame.key_start = start
         if not sign:
             self.note("S029", start, self.end, "", node)
             return
@@ -173,8 +177,7 @@ class Objects(Between):
         items = [first]
         frame.value[key] = items
         node = (frame.node, key)
-        at = frame.members[key][0] if key in frame.members else start
-        self.note("S005", at, at, "[", node)
+        self.note("S005", start, start, "[", node)
         child = Frame("[", items, node, start, frame.value, key)
         self.frames.append(child)
         self.pos = start
@@ -245,7 +248,7 @@ class Objects(Between):
 
     def reopen(self, frame: Frame, word_end: int) -> bool:
         """Words where a key should be, after a string: the string went on past its inner quote."""
-        after = SKIP_PLAIN.match(self.text, word_end, self.end).end()  # type: ignore[union-attr]
+        after = SKIP_BLANK.match(self.text, word_end, self.end).end()  # type: ignore[union-attr]
         if after < self.end and self.text[after] in ":：=,}])":
             return False
         last = frame.last_string

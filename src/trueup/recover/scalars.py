@@ -33,6 +33,8 @@ def read_token(token: str) -> tuple[Any, str | None]:
     """
     if token in LITERALS:
         return LITERALS[token], None
+    if not token:
+        return token, "S015"
     if token in FOREIGN:
         return FOREIGN[token], "S018"
     if token == "undefined":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from trueup.recover.grammar import (
     ARGUMENT_AHEAD,
+    BLANK,
     COMMAS,
     CONTROL,
     ESCAPE,
@@ -19,7 +20,7 @@ from trueup.recover.grammar import (
     QUOTES,
     REST_OF_LIST,
     SIMPLE_ESCAPES,
-    SKIP_PLAIN,
+    SKIP_BLANK,
     SURROGATE,
     WIDE,
 )
@@ -32,17 +33,19 @@ _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*
 _RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
 _DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
 _VALUE_AHEAD = re.compile(
-    r"""\s*(?:["'`“‘„{\[(\-+.…\]})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
+    rf"""[{BLANK}]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
 )
-_CLOSING_AHEAD = re.compile(r"""[\s,]*(?:[}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{0,80}["']?\s*\Z|\Z)""")
-_PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*[,}\])]""")
+_CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
+_PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1(?:\s+\1[^"'\n]{0,400}\1){0,60}\s*[,}\])]""")
 _ITEM_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
+_ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
 _BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
 _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _TAIL = re.compile(r"[\s}\])]*\Z")
 _COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
+_WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
 _BARE_STOP = re.compile(r"""[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
@@ -53,6 +56,7 @@ _AFTER_DOUBLED = re.compile(r"\s*(?:[,:}\]]|\Z)")
 _BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
 NOTHING = object()
 _NONE: frozenset[str] = frozenset()
+_HASH_LINE = re.compile(r"""#[^\n]*\n\s*[,}\]"']""")
 _COMMENT_AHEAD = re.compile(r"//|/\*|#")
 
 
@@ -79,7 +83,7 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     `stack` are the brackets that are open, innermost first. After a first quote inside the string that did not
     close it, more is asked of the next one: the brackets behind it have to be the right ones.
     """
-    here = SKIP_PLAIN.match(text, at).end()  # type: ignore[union-attr]
+    here = SKIP_BLANK.match(text, at).end()  # type: ignore[union-attr]
     if here >= end:
         return True
     sign = text[here]
@@ -90,9 +94,11 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     if sign in "}])｝］】）":
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
     if _COMMENT_AHEAD.match(text, here, end):
-        return here > at or sign == "/"
+        return here > at or sign == "/" or _HASH_LINE.match(text, here, end) is not None
+    if text.startswith("```", here):
+        return True
     if sign == ":" or text.startswith("=>", here):
-        return place is LIST_ITEM
+        return place is LIST_ITEM and first
     if _PLUS_AHEAD.match(text, here, end):
         return True
     if here == at:
@@ -105,8 +111,8 @@ def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[
     behind = comma + 1
     if place is LIST_ITEM:
         return bool(_VALUE_AHEAD.match(text, behind, end))
-    if place is ARGUMENT:
-        return bool(ARGUMENT_AHEAD.match(text, behind, end) or _CLOSING_AHEAD.match(text, behind, end))
+    if place is ARGUMENT and ARGUMENT_AHEAD.match(text, behind, end):
+        return True
     if starts_member(text, behind, end, known):
         return True
     if not first and text[comma] in ";；؛":
@@ -117,7 +123,7 @@ def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[
 
 
 def _past(text: str, at: int) -> int:
-    return SKIP_PLAIN.match(text, at).end()  # type: ignore[union-attr]
+    return SKIP_BLANK.match(text, at).end()  # type: ignore[union-attr]
 
 
 def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
@@ -138,13 +144,13 @@ def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
 def _starts_next(text: str, at: int, here: int, end: int, place: str, known: frozenset[str]) -> bool:
     """Whether the next member or item starts here although no comma was given."""
     newline = "\n" in text[at:here]
-    if place is MEMBER_VALUE:
+    if place is ARGUMENT and ARGUMENT_AHEAD.match(text, here, end):
+        return True
+    if place is not LIST_ITEM:
         if text[here] in QUOTES:
             return starts_member(text, here, end, known) or bool(_PIECE_AHEAD.match(text, here, end))
         return newline and bool(KEY_AHEAD.match(text, here, end))
-    if place is ARGUMENT:
-        return bool(ARGUMENT_AHEAD.match(text, here, end))
-    return text[here] in QUOTES or (newline and text[here] in "{[-0123456789")
+    return text[here] in QUOTES or (newline and _ITEM_START.match(text, here, end) is not None)
 
 
 def read_string(
@@ -168,7 +174,7 @@ def read_string(
         if closes(text, at + 1, end, place, known, open_closers, first):
             inner = () if first else ("S012",)
             return _finish(text, body, at, at + 1, (*style, *inner))
-        cut = _next_member(text, body, at, first, known, open_closers)
+        cut = _next_member(text, body, at, first, known if place is not LIST_ITEM else _NONE, open_closers)
         if cut is None and place is LIST_ITEM and first:
             cut = _next_item(text, body, at, end)
         if cut is not None:
@@ -339,10 +345,10 @@ def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str])
             if in_list or _comma_closes(text, at, end, place, known, first=True):
                 return at
         elif sign == ";":
-            if starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
+            if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
                 return at
         elif sign == "/":
-            if at > start and text[at - 1] in " \t":
+            if at > start and (text[at - 1].isspace() or _WHOLE_TOKEN.fullmatch(text, start, at)):
                 return at
             at += 1
         elif sign in "\"'”":

@@ -3,7 +3,9 @@
 Serves JSON that was encoded twice and JSON copied out of a string with its backslashes (`{\\"a\\": 1}`).
 """
 
+import html
 import re
+from collections.abc import Callable
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import ESCAPE, SIMPLE_ESCAPES
@@ -12,7 +14,7 @@ from trueup.recover.reader import Record
 ESCAPED_START = re.compile(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
 
 
-_QUOTED_BRACKET = re.compile(r"(?m)^[ \t]{0,3}>[ \t]*[}\]\"]")
+_QUOTED_BRACKET = re.compile(r"(?m)^[ \t]{0,3}>[ \t]*[{}\[\]\"']")
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]{0,3}>[ ]?")
 
 
@@ -56,21 +58,47 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
     return Unfolded("".join(out), offsets)
 
 
+_ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);")
+_ENTITY_START = re.compile(r"[{\[]\s*&(?:quot|#34|#x22);")
+_MARKED = re.compile(r"\\(\\|[_\[\]{}])")
+_MARKED_START = re.compile(r"\\[\[\]{}]|[{,]\s*\w*\\_")
+
+
+def unentity(text: str) -> Unfolded | None:
+    """Take HTML entities off JSON that was escaped for a page; None when no bracket opens onto one."""
+    if "&" not in text or not _ENTITY_START.search(text):
+        return None
+    return _replaced(text, _ENTITY, lambda found: html.unescape(found[0]))
+
+
+def unmark(text: str) -> Unfolded | None:
+    """Take Markdown's backslashes off brackets and underscores that stand outside strings; None when there are none."""
+    if "\\" not in text or not _MARKED_START.search(text):
+        return None
+    return _replaced(text, _MARKED, lambda found: found[0] if found[1] == "\\" else found[1])
+
+
+def _replaced(text: str, pattern: re.Pattern[str], meaning: Callable[[re.Match[str]], str]) -> Unfolded:
+    out: list[str] = []
+    offsets: list[int] = []
+    at = 0
+    for found in pattern.finditer(text):
+        plain = meaning(found)
+        out += (text[at : found.start()], plain)
+        offsets.extend(range(at, found.start()))
+        offsets.extend([found.start()] * len(plain))
+        at = found.end()
+    out.append(text[at:])
+    offsets.extend(range(at, len(text) + 1))
+    return Unfolded("".join(out), offsets)
+
+
 def unquote(text: str) -> Unfolded | None:
     """Take the `>` marks of a Markdown quotation off; None unless brackets stand on two or more marked lines."""
     marks = list(_QUOTE_MARK.finditer(text)) if ">" in text else []
     if len(marks) < 2 or not _QUOTED_BRACKET.search(text):
         return None
-    offsets: list[int] = []
-    out: list[str] = []
-    at = 0
-    for mark in marks:
-        out.append(text[at : mark.start()])
-        offsets.extend(range(at, mark.start()))
-        at = mark.end()
-    out.append(text[at:])
-    offsets.extend(range(at, len(text) + 1))
-    return Unfolded("".join(out), offsets)
+    return _replaced(text, _QUOTE_MARK, lambda _: "")
 
 
 def refold(inner: Candidate, unfolded: Unfolded, code: str) -> Candidate:

@@ -3,12 +3,15 @@
 The cursor stands at the first sign of a value; afterwards it stands behind it, or inside what it opened.
 """
 
+import re
 from typing import Any
 
 from trueup.recover import strings
 from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
 from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE
 from trueup.recover.scalars import read_token
+
+_LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
 
 
 class Values(Cursor):
@@ -72,7 +75,7 @@ class Values(Cursor):
 
     def string(self, into: Any, slot: Any, node: Node) -> None:
         start = self.pos
-        place = self.place(self.frames[-1]) if self.frames else strings.LIST_ITEM
+        place = self.place(self.top())
         found = (
             strings.triple(self.text, start, self.end)
             or strings.doubled(self.text, start, self.end)
@@ -90,23 +93,26 @@ class Values(Cursor):
         in_list = isinstance(into, list)
         blank = NUMBERS_IN_A_ROW.match(self.text, start, self.end) if in_list else None
         stop = (
-            blank.end()
-            if blank
-            else strings.bare_end(self.text, start, self.end, self.place(self.frames[-1]), self.known)
+            blank.end() if blank else strings.bare_end(self.text, start, self.end, self.place(self.top()), self.known)
         )
         token = self.text[start:stop].rstrip()
         if len(token) > 3 and token.endswith(("...", "…")):
             token = token.rstrip(".…").rstrip()
+        if token[-1:] == "`" and _LITERAL.fullmatch(token[:-1]):
+            token = token[:-1]
         stop = start + len(token)
         self.pos = stop
         if not token:
-            self.stray(self.frames[-1])
+            if self.frames:
+                self.stray(self.frames[-1])
+            else:
+                self.pos = self.end
             return
         if token[-1] in "\"'”" and len(token) > 1:
             text, codes = strings.unescape(token[:-1])
             self.put(into, slot, text)
-            for code in ("S013", *codes):
-                self.note(code, start, stop, shown(text), node)
+            for each in ("S013", *codes):
+                self.note(each, start, stop, shown(text), node)
             return
         value, code = read_token(token)
         if stop >= self.end and (cut := strings.cut_word(token)) is not None:
@@ -114,7 +120,7 @@ class Values(Cursor):
         if code == "S030" and value is strings.NOTHING:
             self.note("S030", start, stop, "", node)
             if not in_list:
-                self.note("S029", start, stop, "", node)
+                self.note("S029", self.frames[-1].key_start, stop, "", node)
             return
         self.put(into, slot, value)
         if code is not None:

@@ -24,6 +24,9 @@ _PIECE = re.compile(
     r"|(?P<tag></?[A-Za-z_][\w:.-]{0,60}(?:[ =][^<>\n]{0,200})?/?>)"
     r"|(?P<invisible>[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u180e\u0000]+)"
 )
+_BRACKET = re.compile(r"[{\[]")
+_LINE_START = re.compile(r"(?:\A|[\n}\])])[ \t]*\Z")
+_JSON_BLANK = " \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
@@ -57,11 +60,15 @@ def reasoning_spans(text: str) -> list[tuple[int, int]]:
     if "<" not in text and "◁" not in text:
         return spans
     at = 0
-    while opened := REASONING_OPEN.search(text, at):
+    search = 0
+    while opened := REASONING_OPEN.search(text, search):
+        search = opened.end()
+        if _BRACKET.search(text, at, opened.start()) and not _LINE_START.search(text, at, opened.start()):
+            continue  # a tag inside a string of the value
         closed = REASONING_CLOSE.search(text, opened.end())
         stop = closed.end() if closed else len(text)
         spans.append((opened.start(), stop))
-        at = stop
+        at = search = stop
     first = REASONING_CLOSE.search(text)
     if first and (not spans or first.start() < spans[0][0]) and text.lstrip()[:1] not in ("{", "["):
         spans.insert(0, (0, first.end()))
@@ -97,7 +104,10 @@ def _name_gap(
 
 
 def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Record]) -> None:
+    if not text[start:stop].strip(_JSON_BLANK):
+        return
     if not text[start:stop].strip():
+        records.append(("W006", start, stop, "", None))
         return
     if behind and _CLOSERS_ONLY.match(text, start, stop):
         records.append(("S007", start, stop, "", None))
@@ -115,7 +125,7 @@ def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Re
 
 def _name_prose(text: str, start: int, stop: int, records: list[Record]) -> None:
     words = text[start:stop]
-    if not words.strip():
+    if not words.strip(_JSON_BLANK):
         return
     if _COMMENT_ONLY.match(words):
         records.append(("S017", start, stop, "", None))

@@ -111,6 +111,11 @@ _FIXES = (
     FixKind("F006", "scalar-in-prose", "guess", 12, "One scalar was taken out of a sentence."),
     FixKind("F007", "bare-members", "guess", 4, "Members without their braces were read as an object."),
     FixKind("F008", "bare-scalar", "guess", 3, "The whole text was read as one scalar."),
+    # calls: how a tool call was given
+    FixKind("K001", "leaked-call", "guess", 5, "A tool call written into the text was read as one."),
+    FixKind("K002", "tool-name-matched", "guess", 2, "A tool's name was matched by prefix, namespace or spelling."),
+    FixKind("K003", "arguments-unwrapped", "guess", 3, "Arguments wrapped once too often were unwrapped."),
+    FixKind("K004", "default-filled", "guess", 1, "A missing argument was filled with the schema's default."),
     # coercions: a value brought to the type the schema asks for
     FixKind("C001", "to-integer", "guess", 2, "A string that spells an integer became one."),
     FixKind("C002", "to-number", "guess", 2, "A string that spells a number became one."),
@@ -131,6 +136,10 @@ _FIXES = (
 )
 
 _FINDINGS = (
+    FindingKind("R001", "unknown-shape", "error", "What was passed has the shape of no provider's reply."),
+    FindingKind("R002", "transport-failure", "error", "The provider sent an error instead of a reply, or inside one."),
+    FindingKind("R003", "cut-stream", "error", "The reply ends before the provider said that it was complete."),
+    FindingKind("R004", "no-answer", "error", "The messages hold no answer of the model."),
     FindingKind("P001", "no-value", "error", "The reply holds nothing that can be read as the value asked for."),
     FindingKind("P002", "empty", "error", "The reply is empty."),
     FindingKind("P003", "duplicate-key", "warning", "An object gives the same key twice."),
@@ -139,6 +148,8 @@ _FINDINGS = (
     FindingKind("P006", "lone-surrogate", "error", "Text holds half of a surrogate pair."),
     FindingKind("P007", "bad-utf8", "error", "The reply's bytes are not UTF-8."),
     FindingKind("P008", "ambiguous", "error", "The reply can be read in two ways that differ."),
+    FindingKind("P009", "cut-reply", "error", "The provider cut the reply before its value was complete."),
+    FindingKind("P010", "model-refused", "error", "The model refused to answer."),
     FindingKind("L001", "too-large", "error", "The reply is longer than the contract allows."),
     FindingKind("L002", "too-deep", "error", "The reply is nested deeper than the contract allows."),
     FindingKind("G001", "grade-refused", "error", "A fix is of a grade that the contract does not accept."),
@@ -156,6 +167,22 @@ _FINDINGS = (
     FindingKind("V010", "wrong-format", "error", "Text is not in the format asked for."),
     FindingKind("V011", "not-allowed", "error", "A value breaks another rule of the schema."),
     FindingKind("V012", "type-refused", "error", "The Python type refused the value."),
+    FindingKind("T001", "unknown-tool", "error", "A call names a tool that was not offered."),
+    FindingKind("T002", "look-alike-name", "error", "A tool's name is written with letters that only look right."),
+    FindingKind("T003", "bad-arguments", "error", "A call's arguments cannot be read."),
+    FindingKind("T004", "arguments-no-object", "error", "A call's arguments are not an object."),
+    FindingKind("T005", "unknown-argument", "warning", "A call gives an argument the tool does not have."),
+    FindingKind("T006", "cut-arguments", "error", "A call's arguments were cut off."),
+    FindingKind("T007", "out-of-order", "warning", "A step of the sequence is called after a later one."),
+    FindingKind("T008", "prerequisite", "error", "A tool is called before what it needs."),
+    FindingKind("T009", "too-often", "error", "A tool is called more often than allowed."),
+    FindingKind("T010", "not-together", "error", "Two tools are called that exclude each other."),
+    FindingKind("T011", "unknown-mention", "warning", "The text speaks of a tool that was not offered."),
+    FindingKind("T012", "claimed-call", "warning", "The text claims a call that was not made."),
+    FindingKind("T013", "nothing-said", "warning", "The reply has neither text nor calls."),
+    FindingKind("T014", "repeated-id", "warning", "Two calls carry the same id."),
+    FindingKind("T015", "repeated-call", "warning", "The same call is made twice."),
+    FindingKind("T016", "parallel-calls", "error", "Several calls are made where one at a time is allowed."),
 )
 
 FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}

@@ -80,6 +80,11 @@ def finding(
     return Finding(code, path, message, span, data or {}, hint, FINDINGS[code].level)
 
 
+def promoted(found: Finding) -> Finding:
+    """A finding as an error, as strict mode wants it."""
+    return found if found.level == "error" else msgspec.structs.replace(found, level="error")
+
+
 class Findings(tuple[Finding, ...]):
     """All findings of a verdict, errors first."""
 

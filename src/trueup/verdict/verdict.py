@@ -4,8 +4,8 @@ Fixes are kept as compact records until somebody looks: a check that only wants 
 pay for their paths and excerpts.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,28 @@ from trueup.verdict.reply import Reply, ToolCall
 
 Fixes = tuple[Fix, ...]
 _NO_METRICS: dict[str, Any] = {}
+
+
+class Refusal(NamedTuple):
+    """A call that did not pass, and why."""
+
+    call: ToolCall
+    findings: tuple[Finding, ...]
+
+    @property
+    def message(self) -> str:
+        """What to tell the model about it."""
+        lines = [f.message + (f" {f.hint}" if f.hint else "") for f in self.findings]
+        return f"The call of {self.call.name!r} was not made. " + " ".join(dict.fromkeys(lines))
+
+
+Answer = Callable[[Sequence["Refusal"], str], list[dict[str, Any]]]
+_answers: list[Answer] = []
+
+
+def answer_with(answer: Answer) -> None:
+    """Say how refusals become a provider's messages; the room that knows providers calls this once."""
+    _answers[:] = [answer]
 
 
 class Rejected(ValueError):
@@ -30,7 +52,7 @@ class Rejected(ValueError):
 class Verdict:
     """What became of one reply: the value, every change made to it, and everything wrong with it."""
 
-    __slots__ = ("_fixes", "_reply", "_value", "calls", "data", "findings", "metrics")
+    __slots__ = ("_fixes", "_reply", "_value", "calls", "data", "findings", "metrics", "refused")
 
     def __init__(
         self,
@@ -41,6 +63,7 @@ class Verdict:
         value: Any = None,
         calls: tuple[ToolCall, ...] = (),
         metrics: dict[str, Any] = _NO_METRICS,
+        refused: tuple[Refusal, ...] = (),
     ) -> None:
         self._reply = reply
         self.data = data
@@ -49,6 +72,7 @@ class Verdict:
         self._value = value
         self.calls = calls
         self.metrics = metrics
+        self.refused = refused
 
     @property
     def ok(self) -> bool:
@@ -97,6 +121,13 @@ class Verdict:
         lines = dict.fromkeys(f.hint or f.message for f in self.findings.errors)
         return "\n".join(lines)
 
+    def rejections(self, provider: str = "") -> list[dict[str, Any]]:
+        """The refused calls as tool-result messages, in the shape that a provider takes back.
+
+        Without a name the reply's own provider is taken, and openai where that is not known.
+        """
+        return _answers[0](self.refused, provider or self.reply.provider or "openai") if self.refused else []
+
     def unwrap(self) -> Any:
         """The value, or `Rejected` when the verdict is not ok."""
         if not self.ok:
@@ -112,6 +143,10 @@ class Verdict:
             "findings": [msgspec.to_builtins(f) for f in self.findings],
             "fixes": [msgspec.to_builtins(f) for f in self.fixes],
             "calls": [msgspec.to_builtins(c) for c in self.calls],
+            "refused": [
+                {"call": msgspec.to_builtins(r.call), "findings": [msgspec.to_builtins(f) for f in r.findings]}
+                for r in self.refused
+            ],
             "metrics": dict(self.metrics),
             "confidence": self.confidence,
             "hint": self.hint,
@@ -128,6 +163,9 @@ class Verdict:
             fixes=tuple(msgspec.convert(data["fixes"], list[Fix])),
             calls=tuple(msgspec.convert(data["calls"], list[ToolCall])),
             metrics=dict(data["metrics"]),
+            refused=tuple(
+                msgspec.convert([(r["call"], r["findings"]) for r in data.get("refused", [])], list[Refusal])
+            ),
         )
 
     def __eq__(self, other: object) -> bool:

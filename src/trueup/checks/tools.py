@@ -1,0 +1,99 @@
+"""Tool calls: does the name mean an offered tool, are ids and repeats in order, are all arguments known.
+
+Calls and the offered tools enter; findings leave. Arguments are brought to their schema elsewhere: here only
+what lies beside the schema is judged.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rapidfuzz import fuzz, process
+
+from trueup.checks.toolset import Toolset
+from trueup.verdict.facts import Finding, finding
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.tool import Tool
+
+_CLOSE = 75
+
+
+class Resolved(NamedTuple):
+    """What a name means: the tool, or the finding that says why it means none; `matched` when by convention."""
+
+    tool: Tool | None
+    problem: Finding | None
+    matched: bool
+
+
+def resolve(name: str, place: str, tools: Toolset) -> Resolved:
+    """The tool that a call's name means.
+
+    >>> resolve("functions.ping", "$.calls[0]", Toolset([Tool("ping")])).matched
+    True
+    """
+    tool = tools.tools.get(name)
+    if tool is not None:
+        return Resolved(tool, None, matched=False)
+    fits = tools.by_convention(name)
+    if len(fits) == 1:
+        return Resolved(tools.tools[fits[0]], None, matched=True)
+    if fits:
+        shown = " and ".join(repr(f) for f in sorted(fits)[:2])
+        problem = finding("T001", place, f"Tool {name!r} is not defined; it could mean {shown}", None,
+                          {"name": name, "candidates": sorted(fits)}, f"Call {shown.replace(' and ', ' or ')}.")  # fmt: skip
+        return Resolved(None, problem, matched=False)
+    twin = tools.looks_like(name)
+    if twin is not None:
+        problem = finding("T002", place, f"Tool name {name!a} only looks like {twin!r}", None,
+                          {"name": name, "looks_like": twin}, f"Write the name {twin!r} in plain letters.")  # fmt: skip
+        return Resolved(None, problem, matched=False)
+    return Resolved(None, _unknown(name, place, tools), matched=False)
+
+
+def _unknown(name: str, place: str, tools: Toolset) -> Finding:
+    closest = tools.closest(name)
+    data: dict[str, Any] = {"name": name, "closest": closest}
+    if closest:
+        hint = f"Call {closest!r} instead."
+        return finding("T001", place, f"Tool {name!r} is not defined; the closest is {closest!r}", None, data, hint)
+    offered = ", ".join(sorted(tools.tools)[:12]) + (" …" if len(tools.tools) > 12 else "")
+    hint = f"Use only these tools: {offered}." if tools.tools else "Call no tool."
+    return finding("T001", place, f"Tool {name!r} is not defined", None, data, hint)
+
+
+def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[Finding]:
+    """A warning for each argument the tool does not name, where its schema leaves that open."""
+    schema = tool.parameters
+    if not isinstance(schema, dict) or "additionalProperties" in schema or "patternProperties" in schema:
+        return
+    known = schema.get("properties")
+    if not isinstance(known, dict) or any(word in schema for word in ("anyOf", "oneOf", "allOf", "$ref")):
+        return
+    for key in args:
+        if key not in known:
+            near = process.extractOne(key, known.keys(), scorer=fuzz.ratio, score_cutoff=_CLOSE)
+            closest = near[0] if near else None
+            message = f"Argument {key!r} is not one of {tool.name!r}'s" + (f"; close to {closest!r}" if closest else "")
+            hint = f"Name it {closest!r}." if closest else f"Leave {key!r} out."
+            yield finding("T005", place, message, None, {"argument": key, "closest": closest}, hint)
+
+
+def together(calls: Sequence[ToolCall], keys: Sequence[str], parallel: bool) -> Iterator[Finding]:
+    """What is wrong with the calls of one reply taken together: repeated ids, twins, more than one where one may be."""
+    ids = Counter(call.id for call in calls if call.id)
+    for index, call in enumerate(calls):
+        if call.id and ids[call.id] > 1:
+            yield finding("T014", f"$.calls[{index}]", f"Call id {call.id!r} is given {ids[call.id]} times")
+            ids[call.id] = 0
+    seen: dict[tuple[str, str], int] = {}
+    for index, (call, key) in enumerate(zip(calls, keys, strict=True)):
+        twin = seen.setdefault((call.name, key), index)
+        if twin != index:
+            message = f"Call {index} repeats call {twin}: {call.name} with the same arguments"
+            yield finding("T015", f"$.calls[{index}]", message, None, {"first": twin}, "Make each call once.")
+    if not parallel and len(calls) > 1:
+        message = f"{len(calls)} calls in one reply; only one at a time is allowed"
+        yield finding(
+            "T016", "$.calls", message, None, {"count": len(calls)}, "Make one call, then wait for its result."
+        )

@@ -1,0 +1,99 @@
+"""Acting on a verdict: only calls that passed are run, and every call gets an answer for the model.
+
+A verdict and the functions behind the tools enter; results and tool-result messages leave. A function that fails
+is an answer too: the model is told, and the others still run.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from trueup.read.answers import Result, refusal_result, tool_results
+from trueup.recover.clean import written
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.verdict import Verdict
+
+Registry = Mapping[str, Callable[..., Any]] | Sequence[Callable[..., Any]]
+
+
+class Done(NamedTuple):
+    """One call that was run: what it returned, or the exception it raised."""
+
+    call: ToolCall
+    value: Any
+    error: Exception | None
+
+
+class Execution(NamedTuple):
+    """What came of a verdict's calls: each result, and the messages for the model, refused calls included."""
+
+    done: tuple[Done, ...]
+    messages: list[dict[str, Any]]
+
+
+def execute(verdict: Verdict, registry: Registry, provider: str = "") -> Execution:
+    """Run the calls that passed, in order, and answer all of them.
+
+    >>> from trueup import Contract
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> verdict = Contract(tools=[add]).check('<tool_call>{"name": "add", "arguments": {"a": 2, "b": "3"}}</tool_call>')
+    >>> execute(verdict, [add]).done[0].value
+    5
+    """
+    functions = _functions(registry)
+    done = []
+    for call in verdict.calls:
+        try:
+            done.append(Done(call, _plain(call, functions[call.name](**(call.args or {}))), None))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer for the model
+            done.append(Done(call, None, error))
+    return _answered(verdict, done, provider)
+
+
+async def aexecute(verdict: Verdict, registry: Registry, provider: str = "") -> Execution:
+    """The same for asynchronous functions (plain ones may be among them), one after the other."""
+    functions = _functions(registry)
+    done = []
+    for call in verdict.calls:
+        try:
+            value = functions[call.name](**(call.args or {}))
+            done.append(Done(call, await value if inspect.isawaitable(value) else value, None))
+        except Exception as error:  # noqa: BLE001 - as in execute()
+            done.append(Done(call, None, error))
+    return _answered(verdict, done, provider)
+
+
+def _plain(call: ToolCall, value: Any) -> Any:
+    if inspect.iscoroutine(value):
+        value.close()
+    if inspect.isawaitable(value):
+        raise TypeError(f"{call.name} is asynchronous; use aexecute()")
+    return value
+
+
+def _functions(registry: Registry) -> Mapping[str, Callable[..., Any]]:
+    if isinstance(registry, Mapping):
+        return registry
+    return {function.__name__: function for function in registry}
+
+
+def _answered(verdict: Verdict, done: list[Done], provider: str) -> Execution:
+    results = [Result(d.call, _said(d), d.error is not None) for d in done]
+    results += [refusal_result(r) for r in verdict.refused]
+    order = {id(call): index for index, call in enumerate(verdict.reply.calls)}
+    results.sort(key=lambda r: (r.call.index, order.get(id(r.call), 0)))
+    return Execution(tuple(done), tool_results(results, provider or verdict.reply.provider or "openai"))
+
+
+def _said(done: Done) -> str:
+    if isinstance(done.error, KeyError) and done.error.args == (done.call.name,):
+        return f"No function is registered for {done.call.name!r}."
+    if done.error is not None:
+        return f"{type(done.error).__name__}: {done.error}"
+    if isinstance(done.value, str):
+        return done.value
+    try:
+        return written(done.value).decode()
+    except (TypeError, ValueError):
+        return str(done.value)

@@ -1,0 +1,58 @@
+"""One verdict from the parts of a judgement: what was wrong with the shape, the calls, and the text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from trueup.contract.calls import Judged
+from trueup.verdict.facts import Finding, Findings, Fix, finding, promoted
+from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Fixes, Verdict
+
+_CUT = frozenset({"S005", "S028", "S029", "S030"})
+
+
+def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict | None, *, strict: bool) -> Verdict:
+    """Put the parts together; in strict mode each warning becomes an error, once."""
+    findings = [*shape, *judged.findings]
+    data: Any = None
+    value: Any = None
+    fixes: Any = tuple(judged.fixes)
+    if text is not None:
+        findings += text.findings
+        findings += _of_the_ending(reply, text)
+        data, value = text.data, text.value
+        fixes = _Both(judged.fixes, text)
+    if strict:
+        findings = [promoted(f) for f in findings]
+    ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
+    return Verdict(reply, data, ordered, fixes, None if value is data else value, judged.calls, refused=judged.refused)
+
+
+class _Both:
+    """The fixes of the calls and of the text, made when somebody looks."""
+
+    __slots__ = ("_calls", "_text")
+
+    def __init__(self, calls: list[Fix], text: Verdict) -> None:
+        self._calls = calls
+        self._text = text
+
+    def __call__(self) -> Fixes:
+        return (*self._calls, *self._text.fixes)
+
+
+def _of_the_ending(reply: Reply, text: Verdict) -> list[Finding]:
+    """What the provider says of how the reply ended, where that contradicts a value that was read."""
+    if reply.refusal and not reply.text.strip():
+        hint = "Ask in another way, or for something else."
+        return [
+            finding(
+                "P010", "$", f"The model refused: {reply.refusal[:200]}", None, {"refusal": reply.refusal[:500]}, hint
+            )
+        ]
+    if reply.finish == "length" and text.ok and any(f.code in _CUT for f in text.fixes):
+        hint = "Give a shorter reply, or raise the output limit."
+        return [
+            finding("P009", "$", "The provider cut the reply at its length limit", None, {"finish": "length"}, hint)
+        ]
+    return []

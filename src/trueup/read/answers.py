@@ -1,0 +1,117 @@
+"""Tool results in each provider's shape, for calls that were run and for calls that were refused.
+
+Results enter (call, text, whether it is an error); the messages that a provider takes back leave.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.verdict import Refusal
+
+
+class Result(NamedTuple):
+    """What came of one call: the text for the model, and whether it is an error."""
+
+    call: ToolCall
+    text: str
+    is_error: bool
+
+
+Messages = list[dict[str, Any]]
+
+
+def _each(make: Callable[[Result], dict[str, Any]]) -> Callable[[Sequence[Result]], Messages]:
+    return lambda results: [make(result) for result in results]
+
+
+def _anthropic(results: Sequence[Result]) -> Messages:
+    blocks = [
+        {
+            "type": "tool_result",
+            "tool_use_id": r.call.id,
+            "content": r.text,
+            **({"is_error": True} if r.is_error else {}),
+        }
+        for r in results
+    ]
+    return [{"role": "user", "content": blocks}] if blocks else []
+
+
+def _gemini(results: Sequence[Result]) -> Messages:
+    parts = []
+    for r in results:
+        answer: dict[str, Any] = {"name": r.call.name, "response": {"error" if r.is_error else "output": r.text}}
+        parts.append({"functionResponse": {**({"id": r.call.id} if r.call.id else {}), **answer}})
+    return [{"role": "user", "parts": parts}] if parts else []
+
+
+def _bedrock(results: Sequence[Result]) -> Messages:
+    blocks = [
+        {
+            "toolResult": {
+                "toolUseId": r.call.id,
+                "content": [{"text": r.text}],
+                "status": "error" if r.is_error else "success",
+            }
+        }
+        for r in results
+    ]
+    return [{"role": "user", "content": blocks}] if blocks else []
+
+
+def _vercel(results: Sequence[Result]) -> Messages:
+    parts = [
+        {
+            "type": "tool-result", "toolCallId": r.call.id, "toolName": r.call.name,
+            "output": {"type": "error-text" if r.is_error else "text", "value": r.text},
+        }
+        for r in results
+    ]  # fmt: skip
+    return [{"role": "tool", "content": parts}] if parts else []
+
+
+_SHAPES: dict[str, Callable[[Sequence[Result]], Messages]] = {
+    "openai": _each(lambda r: {"role": "tool", "tool_call_id": r.call.id, "content": r.text}),
+    "openai_responses": _each(lambda r: {"type": "function_call_output", "call_id": r.call.id, "output": r.text}),
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "bedrock": _bedrock,
+    "ollama": _each(lambda r: {"role": "tool", "tool_name": r.call.name, "content": r.text}),
+    "mistral": _each(lambda r: {"role": "tool", "tool_call_id": r.call.id, "name": r.call.name, "content": r.text}),
+    "cohere": _each(lambda r: {"role": "tool", "tool_call_id": r.call.id, "content": r.text}),
+    "vercel": _vercel,
+    "langchain": _each(
+        lambda r: {
+            "type": "tool",
+            "tool_call_id": r.call.id,
+            "content": r.text,
+            "status": "error" if r.is_error else "success",
+        }
+    ),
+    "mcp": _each(lambda r: {"content": [{"type": "text", "text": r.text}], "isError": r.is_error}),
+}
+PROVIDERS = tuple(_SHAPES)
+
+
+def tool_results(results: Sequence[Result], provider: str) -> Messages:
+    """The messages that tell a model what came of its calls.
+
+    >>> call = ToolCall("ping", id="c1")
+    >>> tool_results([Result(call, "pong", False)], "openai")
+    [{'role': 'tool', 'tool_call_id': 'c1', 'content': 'pong'}]
+    """
+    shape = _SHAPES.get(provider)
+    if shape is None:
+        raise ValueError(f"provider is one of {', '.join(PROVIDERS)}; got {provider!r}")
+    return shape(results)
+
+
+def refusal_result(refusal: Refusal) -> Result:
+    """A refused call as a result that tells the model why."""
+    return Result(refusal.call, refusal.message, is_error=True)
+
+
+def answer_refusals(refusals: Sequence[Refusal], provider: str) -> Messages:
+    """Refused calls as tool-result messages."""
+    return tool_results([refusal_result(refusal) for refusal in refusals], provider)

@@ -1,0 +1,106 @@
+"""Bedrock Converse: a message of keyed blocks (no `type`), the events of its stream, and three older model bodies.
+
+Blocks are told apart by their only key. The body of InvokeModel is the model's own: Anthropic's is read as Anthropic's;
+Titan's, Llama's and Mistral's text forms are read here.
+"""
+
+from typing import Any
+
+from trueup.read import usage
+from trueup.read.calls import MISSING
+from trueup.read.draft import Draft
+from trueup.read.objects import Row, record, rows, word
+from trueup.read.reading import Reading
+
+EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
+
+
+def read(body: Row, raw: Any) -> Reading:
+    """Read a Converse response."""
+    draft = Draft()
+    fill_blocks(draft, record(record(body.get("output")).get("message")).get("content"))
+    return Reading(draft.reply(body.get("stopReason"), usage.bedrock(body.get("usage")), "", "bedrock", raw))
+
+
+def fill_blocks(draft: Draft, content: Any) -> None:
+    """Read keyed blocks into a draft."""
+    for item in rows(content):
+        block = record(item)
+        if "text" in block:
+            draft.say(block["text"])
+        elif "toolUse" in block:
+            call = record(block["toolUse"])
+            if call.get("type") == "server_tool_use":
+                draft.between()
+            else:
+                draft.call(word(call.get("name")), call.get("input", MISSING), word(call.get("toolUseId")))
+        elif "reasoningContent" in block:
+            spoken = record(block["reasoningContent"])
+            draft.think(record(spoken.get("reasoningText")).get("text") or spoken.get("text"))
+        elif "toolResult" in block:
+            draft.output()
+        elif "citationsContent" in block:
+            for piece in rows(record(block["citationsContent"]).get("content")):
+                draft.say(record(piece).get("text"))
+
+
+def read_older(body: Row, raw: Any) -> Reading:
+    """Read what Titan, Llama and Mistral answer to InvokeModel."""
+    draft = Draft()
+    ending: Any = body.get("stop_reason")
+    counted = usage.counts(body.get("prompt_token_count"), body.get("generation_token_count"))
+    if "generation" in body:
+        draft.say(body["generation"])
+    else:
+        first = record((rows(body.get("results")) or rows(body.get("outputs")) or ({},))[0])
+        draft.say(first.get("outputText") or first.get("text"))
+        ending = first.get("completionReason") or first.get("stop_reason")
+    return Reading(draft.reply(ending, counted, "", "bedrock", raw))
+
+
+def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+    """One Converse body out of a stream's events, and whether it came to its end."""
+    body: Row = {}
+    blocks: dict[Any, Row] = {}
+    pieces: dict[Any, list[str]] = {}
+    for event in events:
+        if "contentBlockStart" in event:
+            begun = record(event["contentBlockStart"])
+            start = record(begun.get("start"))
+            if "toolUse" in start:
+                blocks[begun.get("contentBlockIndex")] = {"toolUse": dict(record(start["toolUse"]))}
+            elif "toolResult" in start:
+                blocks[begun.get("contentBlockIndex")] = {"toolResult": start["toolResult"]}
+        elif "contentBlockDelta" in event:
+            found = record(event["contentBlockDelta"])
+            _take(record(found.get("delta")), found.get("contentBlockIndex"), blocks, pieces)
+        elif "messageStop" in event:
+            body["stopReason"] = record(event["messageStop"]).get("stopReason")
+        elif "metadata" in event:
+            body["usage"] = record(event["metadata"]).get("usage")
+    content = [_filled(block, "".join(pieces.get(index, ()))) for index, block in blocks.items()]
+    body["output"] = {"message": {"role": "assistant", "content": content}}
+    return body, done or "stopReason" in body
+
+
+def _take(delta: Row, index: Any, blocks: dict[Any, Row], pieces: dict[Any, list[str]]) -> None:
+    """Put one piece to its block."""
+    thought = delta.get("reasoningContent")
+    if thought is not None:
+        piece, kind = record(thought).get("text"), "reasoningContent"
+    elif "toolUse" in delta:
+        piece, kind = record(delta["toolUse"]).get("input"), "toolUse"
+    else:
+        piece, kind = delta.get("text"), "text"
+    if isinstance(piece, str):
+        blocks.setdefault(index, {kind: {}})
+        pieces.setdefault(index, []).append(piece)
+
+
+def _filled(block: Row, text: str) -> Row:
+    if "toolUse" in block:
+        block["toolUse"]["input"] = text
+        return block
+    if "reasoningContent" in block:
+        return {"reasoningContent": {"reasoningText": {"text": text}}}
+    return block if "toolResult" in block else {"text": text}

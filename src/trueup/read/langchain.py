@@ -1,0 +1,134 @@
+"""LangChain messages: as objects, as `{"type": "ai", "data": …}`, as `dumpd` writes them, as chunks, inside results.
+
+`invalid_tool_calls` are calls like any other: their text is kept. The provider's own calls in `additional_kwargs` give
+the arguments verbatim; a call that stands in several places is read once.
+"""
+
+from typing import Any
+
+from trueup.read import usage
+from trueup.read.calls import MISSING
+from trueup.read.content import fill
+from trueup.read.draft import Draft
+from trueup.read.objects import Row, record, rows, word
+from trueup.read.openai_chat import fill_call
+from trueup.read.reading import Reading, silent
+
+AI = frozenset(("ai", "AIMessage", "AIMessageChunk"))
+_ENDINGS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "finishReason")
+
+
+def unwrapped(message: Row) -> Row:
+    """The fields of a message, out of `data` or `kwargs`; the type beside them.
+
+    >>> unwrapped({"lc": 1, "type": "constructor", "id": ["x", "AIMessage"], "kwargs": {"content": "hi"}})
+    {'type': 'AIMessage', 'content': 'hi'}
+    """
+    if message.get("lc") is not None and "kwargs" in message:
+        name = rows(message.get("id"))
+        return {"type": name[-1] if name else "", **record(message["kwargs"])}
+    if "data" in message and "content" not in message:
+        return {**record(message["data"]), "type": message.get("type")}
+    return message
+
+
+def read(body: Row, raw: Any) -> Reading:
+    """Read one AI message."""
+    message = unwrapped(body)
+    draft = Draft()
+    fill_message(draft, message)
+    about = record(message.get("response_metadata"))
+    ending = next((about[name] for name in _ENDINGS if about.get(name)), None)
+    counted = usage.langchain(message.get("usage_metadata")) or usage.openai(
+        about.get("token_usage") or about.get("usage")
+    )
+    model = about.get("model_name") or about.get("model")
+    return Reading(draft.reply(ending, counted, model, "langchain", raw))
+
+
+def read_result(body: Row, raw: Any) -> Reading:
+    """Read an LLMResult, a ChatResult, or a message beside what was parsed from it."""
+    if "generations" in body:
+        found = rows(body["generations"])
+        while found and isinstance(found[0], list | tuple):
+            found = rows(found[0])
+        generation = record(found[0]) if found else {}
+        if generation.get("message") is None:
+            draft = Draft()
+            draft.say(generation.get("text"))
+            ending = record(generation.get("generation_info")).get("finish_reason")
+            return Reading(draft.reply(ending, {}, "", "langchain", raw)) if found else silent(raw)
+        return read(record(generation["message"]), raw)
+    return read(record(body.get("raw")), raw)
+
+
+def fill_message(draft: Draft, message: Row) -> None:
+    """Read an AI message's content and all its calls into a draft."""
+    extra = record(message.get("additional_kwargs"))
+    verbatim = _verbatim(extra)
+    inner = Draft()
+    fill(inner, message.get("content"))
+    draft.say(inner.text)
+    draft.think(inner.reasoning or extra.get("reasoning_content") or extra.get("reasoning"))
+    draft.refuse(inner.refusal or extra.get("refusal"))
+    for _ in range(inner.outputs):
+        draft.output()
+    known: set[str] = set()
+    for name in ("tool_calls", "invalid_tool_calls"):
+        for item in rows(message.get(name)):
+            call = record(item)
+            call_id = word(call.get("id"))
+            known.add(call_id)
+            given = verbatim.get(call_id) if call_id else None
+            draft.call(word(call.get("name")), call.get("args", MISSING) if given is None else given, call_id)
+    for found in inner.calls:
+        if not known or (found.id and found.id not in known):
+            draft.call(found.name, found.raw_args if found.args is None else found.args, found.id)
+            known.add(found.id)
+    if not draft.calls:
+        for item in rows(extra.get("tool_calls")):
+            fill_call(draft, record(item))
+        legacy = record(extra.get("function_call"))
+        if legacy and not draft.calls:
+            draft.call(word(legacy.get("name")), legacy.get("arguments", MISSING))
+
+
+def _verbatim(extra: Row) -> dict[str, str]:
+    """The arguments as the provider sent them, by call id."""
+    found: dict[str, str] = {}
+    for item in rows(extra.get("tool_calls")):
+        call = record(item)
+        given = record(call.get("function")).get("arguments")
+        if isinstance(given, str) and given:
+            found[word(call.get("id"))] = given
+    return found
+
+
+def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+    """One AI message out of chunks, and whether it came to its end."""
+    content: list[Any] = []
+    calls: list[Row] = []
+    places: dict[Any, Row] = {}
+    about: Row = {}
+    body: Row = {"type": "ai"}
+    last = False
+    for event in events:
+        chunk = unwrapped(event)
+        about |= {n: v for n, v in record(chunk.get("response_metadata")).items() if v}
+        body["usage_metadata"] = chunk.get("usage_metadata") or body.get("usage_metadata")
+        last = last or chunk.get("chunk_position") == "last"
+        found = chunk.get("content")
+        content += [found] if isinstance(found, str) else rows(found)
+        for item in rows(chunk.get("tool_call_chunks")):
+            fragment = record(item)
+            call = places.get(fragment.get("index")) if fragment.get("index") is not None else None
+            if call is None or (fragment.get("id") and call["id"] and fragment["id"] != call["id"]):
+                call = places[fragment.get("index")] = {"id": "", "name": "", "pieces": []}
+                calls.append(call)
+            call["id"] = call["id"] or word(fragment.get("id"))
+            call["name"] = call["name"] or word(fragment.get("name"))
+            call["pieces"].append(word(fragment.get("args")))
+    body["content"] = "".join(content) if all(isinstance(c, str) for c in content) else content
+    body["response_metadata"] = about
+    body["tool_calls"] = [{"id": c["id"], "name": c["name"], "args": "".join(c["pieces"])} for c in calls]
+    return body, done or last or any(about.get(name) for name in _ENDINGS)

@@ -1,0 +1,97 @@
+"""OpenAI Chat Completions and the many that speak like it: vLLM, llama.cpp, Groq, Mistral, DeepSeek, OpenRouter, Azure.
+
+A response body enters, a Reading leaves. The first choice is read. Lax servers are expected: content as a list,
+arguments as an object, legacy `function_call`, reasoning under four names, an error inside a 200.
+"""
+
+from typing import Any
+
+from trueup.read import usage
+from trueup.read.calls import MISSING
+from trueup.read.content import fill, words_of
+from trueup.read.draft import Draft
+from trueup.read.objects import Row, record, rows, word
+from trueup.read.reading import Reading, failed, failure_of, silent
+
+
+def read(body: Row, raw: Any) -> Reading:
+    """Read a chat completion, or a legacy text completion."""
+    choices = rows(body.get("choices"))
+    if not choices:
+        error = body.get("error")
+        return failed(failure_of(error), raw=raw) if error else silent(raw, provider="openai")
+    choice = record(choices[0])
+    draft = Draft()
+    message = choice.get("message")
+    if message is not None:
+        fill_message(draft, record(message))
+    else:
+        draft.say(choice.get("text"))
+    reply = draft.reply(choice.get("finish_reason"), usage.openai(body.get("usage")), body.get("model"), "openai", raw)
+    error = choice.get("error") or body.get("error")
+    if error or reply.finish == "error":
+        return failed(failure_of(error or {"message": "the provider ended the reply with an error"}), reply)
+    return Reading(reply)
+
+
+def fill_message(draft: Draft, message: Row) -> None:
+    """Read one assistant message into a draft."""
+    get = message.get
+    content = get("content")
+    if type(content) is str:
+        draft.say(content)
+    elif content is not None:
+        fill(draft, content)
+    elif get("audio"):
+        draft.say(record(get("audio")).get("transcript"))
+    draft.refuse(get("refusal"))
+    if not draft.thinks:
+        _think(draft, message)
+    calls = get("tool_calls")
+    if calls:
+        known = {call.id for call in draft.calls if call.id}
+        for item in rows(calls):
+            fill_call(draft, record(item), known)
+    legacy = get("function_call")
+    if legacy and not calls:
+        call = record(legacy)
+        if call.get("name") or call.get("arguments"):  # some servers send an empty one with every reply
+            draft.call(word(call.get("name")), call.get("arguments", MISSING))
+
+
+def _think(draft: Draft, message: Row) -> None:
+    """Reasoning under the first of its names that holds any; the others repeat it."""
+    get = message.get
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        found = get(name)
+        if found:
+            draft.think(words_of(found))
+            return
+    details = get("reasoning_details") or get("thinking_blocks")
+    if details:
+        spoken = [record(item) for item in rows(details)]
+        draft.think("".join(words_of(d.get("text") or d.get("thinking") or d.get("summary")) for d in spoken))
+
+
+def fill_call(draft: Draft, item: Row, known: set[str] | frozenset[str] = frozenset()) -> None:
+    """Read one tool call: nested under `function` or `custom`, or flat; one already known by its id is passed over."""
+    get = item.get
+    call_id = word(get("id") or get("call_id") or get("tool_call_id") or get("toolCallId"))
+    if call_id and call_id in known:
+        return
+    function = get("function")
+    if function is not None and not isinstance(function, str):
+        inner = record(function)
+        draft.call(word(inner.get("name")), inner.get("arguments", MISSING), call_id)
+        return
+    custom = get("custom")
+    if custom is not None:
+        inner = record(custom)
+        draft.custom(word(inner.get("name")), inner.get("input", MISSING), call_id)
+        return
+    name = word(get("name") or get("toolName") or get("tool_name") or function)
+    for key in ("arguments", "args", "input", "parameters"):
+        if key in item:
+            draft.call(name, item[key], call_id)
+            return
+    draft.call(name, MISSING, call_id)

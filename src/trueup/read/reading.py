@@ -1,0 +1,156 @@
+"""Reading: what came of reading one source, and the findings about the reading itself (R001 to R004).
+
+A source that is no reply gives an empty Reply with `finish` "error" and a finding that says why; whatever could be read
+is kept. Messages of a provider are quoted with anything that looks like a key blotted out.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.read.objects import Row, record, word
+from trueup.verdict.facts import Finding, finding
+from trueup.verdict.reply import Finish, Reply
+
+_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer)[-_ ]?[A-Za-z0-9][\w\-*.]{11,}")
+_SHOWN_KEYS = 8
+_SHOWN = 500
+_TRANSIENT = re.compile(
+    r"overloaded|rate_?limit|timeout|timed_out|unavailable|server_?error|internal|throttl|expired|cancell?ed"
+    r"|resource_exhausted|deadline|too_many_requests|api_error|bad_gateway|model_not_ready|aborted|tool_use_failed",
+    re.IGNORECASE,
+)
+_LASTING = re.compile(r"insufficient_quota|invalid|authentication|permission|not_found|billing", re.IGNORECASE)
+# gRPC's numbers, which Gemini's batch lines carry where others carry an HTTP status
+_GRPC = {1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 13: 500}
+_GRPC |= {14: 503, 15: 500, 16: 401}
+
+
+class Reading(NamedTuple):
+    """A reply and what is wrong with the way it came; `key` is the id of its batch line."""
+
+    reply: Reply
+    findings: tuple[Finding, ...] = ()
+    key: str = ""
+
+
+class Failure(NamedTuple):
+    """What a provider said instead of a reply, or in the middle of one."""
+
+    message: str
+    code: str = ""
+    status: int | None = None
+    failed_generation: str = ""
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        if self.code == "tool_use_failed":
+            return True
+        if self.status is not None:
+            return self.status in {408, 409, 425, 429, 499} or self.status >= 500
+        if _LASTING.search(self.code):
+            return False
+        return bool(_TRANSIENT.search(self.code or self.message.replace(" ", "_")))
+
+
+def unknown(source: Any, body: Row | None = None, key: str = "", hint: str = "") -> Reading:
+    """A source of no shape that is known here."""
+    kind = type(source).__name__
+    data: Row = {"type": kind}
+    message = f"No provider's reply has the shape of this {kind}"
+    if body is not None:
+        data["keys"] = [str(name)[:40] for name in list(body)[:_SHOWN_KEYS]]
+        if data["keys"]:
+            message += f" (keys: {', '.join(data['keys'])})"
+    found = finding("R001", "$", message, None, data, hint or "Pass the provider's whole response, or its text.")
+    return Reading(Reply(finish="error", raw=source), (found,), key)
+
+
+def failed(failure: Failure, reply: Reply | None = None, raw: Any = None, key: str = "") -> Reading:
+    """A transport failure, with as much of a reply as had arrived."""
+    finish: Finish = "filter" if failure.code == "content_filter" else "error"
+    if reply is None:
+        reply = Reply(finish=finish, raw=raw)
+    elif reply.finish != finish:
+        reply = msgspec.structs.replace(reply, finish=finish)
+    said = _SECRET.sub("[key]", failure.message)[:_SHOWN]
+    data: Row = {
+        "status": failure.status,
+        "code": failure.code,
+        "message": said,
+        "retryable": failure.retryable,
+    }
+    if failure.failed_generation:
+        data["failed_generation"] = failure.failed_generation
+    label = " ".join(str(part) for part in (failure.status, failure.code) if part)
+    message = f"The provider failed{f' ({label})' if label else ''}: {said or 'it did not say why'}"
+    found = finding("R002", "$", message, None, data, "Send the same request again later." if failure.retryable else "")
+    return Reading(reply, (found,), key)
+
+
+def cut(reading: Reading, broken: int = 0) -> Reading:
+    """The reading of a stream that ended before the provider said so, or lost an event on the way."""
+    if broken:
+        message = f"The stream holds {broken} event{'s' * (broken > 1)} that cannot be read"
+    else:
+        message = "The reply ends before the provider said that it was complete"
+    found = finding("R003", "$", message, None, {"broken_events": broken}, "Ask again: part of the reply is missing.")
+    return reading._replace(findings=(*reading.findings, found))
+
+
+def silent(raw: Any, key: str = "", provider: str = "") -> Reading:
+    """A conversation or a response in which the model has not answered."""
+    message = "There is no message of the model to judge"
+    found = finding("R004", "$", message, None, {}, "Pass the messages with the model's answer at the end.")
+    return Reading(Reply(finish="error", raw=raw, provider=provider, turns=()), (found,), key)
+
+
+def failure_of(error: Any, status: int | None = None) -> Failure:
+    """Read an error object in any provider's words: a dict, a string, or one inside the other.
+
+    >>> failure_of({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}})
+    Failure(message='Busy', code='overloaded_error', status=None, failed_generation='')
+    """
+    if isinstance(error, str):
+        return Failure(error, "", status)
+    body = record(error)
+    for _ in range(4):
+        inner = body.get("error")
+        if isinstance(inner, str) and inner:
+            code = word(body.get("code") or body.get("error_type") or body.get("type"))
+            return Failure(inner, "" if code == "error" else code, status or _status(body))
+        if not isinstance(inner, dict) or not inner:
+            break
+        status = status or _status(body)
+        body = inner
+    get = body.get
+    said = get("message") or get("errorMessage") or get("Message") or get("detail") or get("msg") or ""
+    if not isinstance(said, str):
+        said = str(said)[:_SHOWN]
+    label = get("code")
+    if not isinstance(label, str) or label.isdigit():
+        label = get("status") if isinstance(get("status"), str) else get("type") or get("__type") or get("errorCode")
+    code = word(label)
+    generation = get("failed_generation")
+    return Failure(
+        said,
+        "" if code == "error" or code.isdigit() else code,
+        status or _status(body),
+        generation if isinstance(generation, str) else "",
+    )
+
+
+def _status(body: Row) -> int | None:
+    """The HTTP status that an error body carries, if it does."""
+    for name in ("status_code", "statusCode", "status", "code", "errorCode"):
+        value = body.get(name)
+        if isinstance(value, str) and value.isdigit() and len(value) < 5:
+            value = int(value)
+        if type(value) is int:
+            if 100 <= value < 600:
+                return value
+            if name == "code" and value in _GRPC:
+                return _GRPC[value]
+    return None

@@ -1,0 +1,125 @@
+"""Vercel AI SDK: UI messages with `parts` (5 and later) or `toolInvocations` (4 and before), results, the UI stream.
+
+A tool part carries its own output: a call whose output is there is answered. A part of a tool that the provider ran
+itself is no call, only an output.
+"""
+
+from typing import Any
+
+from trueup.read import usage
+from trueup.read.calls import MISSING
+from trueup.read.draft import Draft
+from trueup.read.objects import Row, record, rows, word
+from trueup.read.openai_chat import fill_call
+from trueup.read.reading import Reading
+
+EVENTS = frozenset(
+    "start start-step finish-step finish abort text-start text-delta text-end reasoning-start reasoning-delta"
+    " reasoning-end tool-input-start tool-input-delta tool-input-available tool-input-error tool-output-available"
+    " tool-output-error tool-output-denied source-url source-document".split()
+)
+
+
+def read(body: Row, raw: Any) -> Reading:
+    """Read one UI message."""
+    draft = Draft()
+    fill_message(draft, body)
+    get = record(body.get("metadata")).get
+    ending = body.get("finishReason") or get("finishReason") or ("stop" if draft.text else None)
+    reply = draft.reply(ending, usage.vercel(get("usage") or get("totalUsage")), get("model"), "vercel", raw)
+    return Reading(reply)
+
+
+def fill_message(draft: Draft, message: Row) -> None:
+    """Read a UI message, old or new, into a draft."""
+    known: set[str] = set()
+    for item in rows(message.get("parts")):
+        part = record(item)
+        kind = word(part.get("type"))
+        if kind == "text":
+            draft.say(part.get("text"))
+        elif kind == "reasoning":
+            draft.think(part.get("text") or part.get("reasoning"))
+        elif kind == "tool-invocation":
+            _old_call(draft, record(part.get("toolInvocation")), known)
+        elif kind == "dynamic-tool" or kind.startswith("tool-"):
+            _call(draft, part, word(part.get("toolName")) or kind.removeprefix("tool-"), known)
+        elif kind == "step-start":
+            draft.between()
+    before = draft.text
+    for item in rows(message.get("toolInvocations")):
+        _old_call(draft, record(item), known)
+    if not before and isinstance(message.get("content"), str):
+        draft.say(message["content"])
+
+
+def _call(draft: Draft, part: Row, name: str, known: set[str]) -> None:
+    call_id = word(part.get("toolCallId"))
+    answered = word(part.get("state")).startswith("output-")
+    if not part.get("providerExecuted"):
+        given = part.get("rawInput") if part.get("input") is None else part["input"]
+        draft.call(name, MISSING if given is None else given, call_id, answered)
+    known.add(call_id)
+    if answered:
+        draft.output()
+
+
+def _old_call(draft: Draft, call: Row, known: set[str]) -> None:
+    call_id = word(call.get("toolCallId"))
+    if call_id and call_id in known:
+        return
+    known.add(call_id)
+    answered = call.get("state") == "result" or ("state" not in call and "result" in call)
+    given = call.get("args")
+    draft.call(word(call.get("toolName")), MISSING if given is None else given, call_id, answered)
+    if answered:
+        draft.output()
+
+
+def read_result(body: Row, raw: Any) -> Reading:
+    """Read what `generateText` gives back."""
+    draft = Draft()
+    thought = body.get("reasoningText") or body.get("reasoning")
+    draft.think(thought if isinstance(thought, str) else "".join(word(record(p).get("text")) for p in rows(thought)))
+    draft.say(body.get("text"))
+    for item in rows(body.get("toolCalls")):
+        fill_call(draft, record(item))
+    model = record(body.get("response")).get("modelId")
+    return Reading(draft.reply(body.get("finishReason"), usage.vercel(body.get("usage")), model, "vercel", raw))
+
+
+def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+    """One UI message out of a UI message stream, and whether it came to its end."""
+    parts: dict[Any, Row] = {}
+    metadata: Row = {}
+    ended = done
+    for event in events:
+        get = event.get
+        kind = word(get("type"))
+        metadata |= record(get("messageMetadata"))
+        if kind in {"text-delta", "reasoning-delta"}:
+            name = kind.partition("-")[0]
+            part = parts.setdefault((name, get("id")), {"type": name, "pieces": []})
+            part["pieces"].append(word(get("delta") or get("textDelta")))
+        elif kind == "start-step":
+            parts["step", len(parts)] = {"type": "step-start"}
+        elif kind == "finish":
+            ended = True
+        elif kind.startswith("tool-"):
+            _tool_event(parts.setdefault(("tool", get("toolCallId")), {"type": "dynamic-tool"}), kind, event)
+    for part in parts.values():
+        pieces = part.pop("pieces", None)
+        if pieces is not None:
+            part["rawInput" if part["type"] == "dynamic-tool" else "text"] = "".join(pieces)
+    return {"role": "assistant", "parts": list(parts.values()), "metadata": metadata}, ended
+
+
+def _tool_event(part: Row, kind: str, event: Row) -> None:
+    """Bring a tool part up to date with one event."""
+    if kind == "tool-input-delta":
+        part.setdefault("pieces", []).append(word(event.get("inputTextDelta")))
+        return
+    names = ("toolName", "toolCallId", "input", "output", "errorText", "providerExecuted")
+    part |= {name: event[name] for name in names if event.get(name) is not None}
+    state = kind.removeprefix("tool-")
+    part["state"] = {"input-start": "input-streaming", "input-error": "input-available"}.get(state, state)
