@@ -34,7 +34,7 @@ def _child(name: str, shape: str, sizes: list[int], limit: float) -> None:
         print(json.dumps({"size": size, "cpu": best, "outcome": outcome}), flush=True)
         growth = best / before if before > 0.02 else 2.0
         before = best
-        if spent + best * growth > limit:
+        if size != sizes[-1] and spent + best * growth > limit:
             print(json.dumps({"stopped": True}), flush=True)
             return
 
@@ -70,8 +70,10 @@ def _run(peer: Peer, shape: str, sizes: list[int], limit: float) -> Result:
     lines = [json.loads(line) for line in output.splitlines()]
     steps = [line for line in lines if "size" in line]
     row: Result = {"steps": steps, "status": "ok"}
-    if late or len(lines) > len(steps):
+    if late:
         row["status"] = "timeout"
+    elif len(lines) > len(steps):
+        row["status"] = "too slow"
     elif code < 0:
         row["status"] = f"crash (signal {-code})"
     elif code:

@@ -68,7 +68,8 @@ def _streaming(data: Any) -> Table:
     ]
     note = (
         f"{data['characters']:,} characters in {data['chunks']:,} chunks, the partial value read at every chunk. CPU ms; "
-        "the ratio is to jiter. Slow peers were given the first quarter only."
+        "the ratio is to jiter. trueup's partial is one live value that grows, the others give a new one each time: the "
+        "second row, with a copy of each, is the like-for-like figure. Slow peers were given the first quarter only."
     )
     return "Streaming", note, ["reader", "final value", "ms", "chunks", "ratio"], rows
 
@@ -95,7 +96,7 @@ def _hostile(data: Any) -> Table:
     size = min(1_000_000, data["sizes"][-1]) // 1000
     note = (
         f"CPU time for {size} KB of each shape, each peer in a process of its own with {data['limit']:.0f} s. A refusal is "
-        "a good answer here. The last column is trueup's time at twice the size over its time at the size."
+        "a good answer here; too slow: stopped where the next size would not have ended in time. The last column is trueup's time at twice the size over its time at the size."
     )
     return "Hostile texts", note, ["shape", *names, "trueup, 2n / n"], rows
 

@@ -20,7 +20,7 @@ QUIET = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerate(p
 
 def judge(example: Example) -> set[tuple[str, str]]:
     """What the engine gives for an example: the code and path of each fix and finding."""
-    options: dict[str, Any] = {"schema": True, **example.options}
+    options: dict[str, Any] = {"schema": None if "tools" in example.options else True, **example.options}
     if isinstance(options.get("coerce"), dict):
         options["coerce"] = Options(**options["coerce"])
     if example.python:
@@ -28,7 +28,7 @@ def judge(example: Example) -> set[tuple[str, str]]:
         sys.modules[module.__name__] = module
         exec(example.python, module.__dict__)
         options["schema"] = getattr(module, options["schema"])
-    verdict = Contract(**options).check(example.reply)
+    verdict = Contract(**options).check(example.reply, example.context)
     return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
 
 

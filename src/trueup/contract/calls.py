@@ -6,7 +6,7 @@ Arguments go the same line as any value: recovered, conformed and checked under 
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,6 +15,7 @@ from trueup.checks.order import Order, order_findings, read_order
 from trueup.checks.tools import resolve, together, unknown_arguments
 from trueup.checks.toolset import Toolset
 from trueup.conform.functions import function_tool
+from trueup.contract.merge import Judged
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
 from trueup.recover.calls import Leak, leaked_calls
@@ -40,17 +41,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     mentions: bool = True
 
 
-class Judged(NamedTuple):
-    """What became of the calls of one reply."""
-
-    calls: tuple[ToolCall, ...]
-    refused: tuple[Refusal, ...]
-    findings: list[Finding]
-    fixes: list[Fix]
-
-
 answer_with(answer_refusals)
-NO_CALLS = Judged((), (), [], [])
 
 
 def make_call_judge(tools: Any, order: Any, options: Any, make_check: Callable[[Tool], Check]) -> "CallJudge":

@@ -4,17 +4,16 @@ A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 from orjson import dumps
 
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
-from trueup.contract.calls import NO_CALLS, CallOptions, make_call_judge
 from trueup.contract.incoming import called_before, incoming
 from trueup.contract.judge import Judge, damaged, depth_over
-from trueup.contract.merge import merge
+from trueup.contract.merge import NO_CALLS, merge
 from trueup.contract.stream import Stream
 from trueup.recover.clean import WRITABLE_DEPTH, decode, written
 from trueup.verdict.catalogue import GRADES, Accept
@@ -23,7 +22,11 @@ from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
+if TYPE_CHECKING:
+    from trueup.contract.calls import CallJudge
+
 Profile = Literal["off", "standard", "eager"]
+PROFILES = get_args(Profile)
 
 
 class Contract:
@@ -46,17 +49,14 @@ class Contract:
         *,
         tools: Any = None,
         order: Any = None,
-        calls: CallOptions | dict[str, Any] | None = None,
+        calls: Any = None,
         accept: Accept = "guess",
         coerce: Profile | Options = "standard",
         strict: bool = False,
         max_size: int = 10_000_000,
         max_depth: int = 500,
     ) -> None:
-        if accept not in GRADES:
-            raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
-        if not 1 <= max_depth <= 500:
-            raise ValueError(f"max_depth is between 1 and 500; got {max_depth!r}")
+        _refuse_bad_options(accept, coerce, strict, max_size, max_depth)
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
         self.accept = accept
         self.options = coerce if isinstance(coerce, Options) else Options(profile=coerce)
@@ -64,7 +64,7 @@ class Contract:
         self.max_size = max_size
         self.max_depth = max_depth
         self._judge: Judge | None = None
-        self._calls = None if tools is None else make_call_judge(tools, order, calls, self._arguments_check)
+        self._calls = None if tools is None else self._call_judge(tools, order, calls)
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
@@ -136,6 +136,11 @@ class Contract:
             return Verdict(reply, data)
         return judge.fitting(reply, text, data)
 
+    def _call_judge(self, tools: Any, order: Any, options: Any) -> "CallJudge":
+        from trueup.contract.calls import make_call_judge  # its many patterns are compiled only where tools are judged
+
+        return make_call_judge(tools, order, options, self._arguments_check)
+
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""
         contract = Contract(
@@ -151,3 +156,18 @@ class Contract:
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""
         return [] if self._judge is None else self._judge.member_errors(slot, value)
+
+
+def _refuse_bad_options(accept: Any, coerce: Any, strict: Any, max_size: Any, max_depth: Any) -> None:
+    """Say which option is wrong, and what it takes."""
+    if accept not in GRADES:
+        raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
+    if coerce not in PROFILES and not isinstance(coerce, Options):
+        raise ValueError(f"coerce is one of {', '.join(PROFILES)}, or Options; got {coerce!r}")
+    if not isinstance(strict, bool):
+        raise TypeError(f"strict is True or False; got {strict!r}")
+    for name, number, highest in (("max_size", max_size, None), ("max_depth", max_depth, 500)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"{name} is a whole number; got {number!r}")
+        if number < 1 or (highest and number > highest):
+            raise ValueError(f"{name} is {f'between 1 and {highest}' if highest else 'at least 1'}; got {number!r}")

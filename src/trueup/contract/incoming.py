@@ -6,7 +6,6 @@ everything behind this point reads text that can be encoded.
 
 from typing import Any
 
-from trueup.read.reader import read
 from trueup.recover.grammar import SURROGATE
 from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding
@@ -22,6 +21,8 @@ def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
     if isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
         return Reply(text=text), (), damage
+    from trueup.read.reader import read  # a room of its own, not needed for plain text
+
     reading = read(source)
     return reading.reply, reading.findings, []
 
@@ -30,6 +31,8 @@ def called_before(history: Any) -> list[str]:
     """The names of all tools called in the messages before this reply, in order."""
     if not isinstance(history, list | tuple):
         return []
+    from trueup.read.reader import read  # as above
+
     return [call.name for message in history for call in read([message]).reply.calls]
 
 

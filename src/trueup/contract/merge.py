@@ -1,13 +1,23 @@
 """One verdict from the parts of a judgement: what was wrong with the shape, the calls, and the text."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from trueup.contract.calls import Judged
 from trueup.verdict.facts import Finding, Findings, Fix, finding, promoted
-from trueup.verdict.reply import Reply
-from trueup.verdict.verdict import Fixes, Verdict
+from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.verdict import Fixes, Refusal, Verdict
 
+
+class Judged(NamedTuple):
+    """What became of the calls of one reply: those that may be run, those that may not, and all that was seen."""
+
+    calls: tuple[ToolCall, ...]
+    refused: tuple[Refusal, ...]
+    findings: list[Finding]
+    fixes: list[Fix]
+
+
+NO_CALLS = Judged((), (), [], [])
 _CUT = frozenset({"S005", "S028", "S029", "S030"})
 
 

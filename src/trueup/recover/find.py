@@ -80,7 +80,17 @@ def _scan(scan: Scan, aims: Aims, where: list[tuple[int, int]], level: int) -> l
             opened = ESCAPED_START.search(text, start, stop)
             if opened and not any(a < opened.start() < b for c in found for a, b in c.spans):
                 found = [c for c in found if c.spans[0][0] < opened.start()]
-                found += _unfolded(text, opened.start(), stop, aims, level, "W009")
+                found += _escaped(text, opened.start(), stop, aims, level)
+    return found
+
+
+def _escaped(text: str, start: int, stop: int, aims: Aims, level: int) -> list[Candidate]:
+    """A value with its quotes escaped; where it stands between quotes it was encoded twice."""
+    found = _unfolded(text, start, stop, aims, level, "W009")
+    quote = text[start - 1 : start]
+    if len(found) == 1 and quote in ('"', "'") and text.startswith(quote, found[0].end):
+        found[0].spans = [(start - 1, found[0].end + 1)]
+        found[0].records[-1] = ("W008", *found[0].records[-1][1:])
     return found
 
 

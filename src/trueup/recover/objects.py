@@ -220,10 +220,19 @@ class Objects(Between):
             self.pos += 1
         elif frame.kind == "{" and not frame.value and sign in OPENERS:
             self.become_list(frame)
+        elif sign == "{" and len(self.frames) > 1 and self.frames[-2].kind == "[":
+            self.next_item(frame)
         elif frame.kind == "{" and self.rest_of_list(frame, self.pos):
             frame.comma = False
         else:
             self.stray(frame)
+
+    def next_item(self, frame: Frame) -> None:
+        """`[{"a": 1, {"a": 2}]`: the next item of the list starts, so this one was never closed."""
+        frame.comma = False
+        self.note("S005", self.pos, self.pos, frame.closer, frame.node)
+        self.pop(frame, self.pos)
+        self.frames[-1].comma = True
 
     def become_list(self, frame: Frame) -> None:
         """`{1, 2}`, `{{…}, {…}}`: a set, read as a list."""

@@ -268,7 +268,7 @@ def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
                 return chr(code) if code < 0x110000 else m[0]
             if escape[0] in "\r\n":
                 return ""
-            return m[0] if escape.isalnum() else escape
+            return m[0] if words or escape.isalnum() else escape
 
         value = ESCAPE.sub(meaning, raw)
         if odd:

@@ -2,7 +2,8 @@ r"""The page of a code: its Markdown enters, its parts and its examples leave; r
 
 An example is a fenced block marked `trueup`: lines of `option: value`, then `--- reply` and, in Triggers, `--- gives` with
 one `CODE path` a line. `--- python` may define the schema's type. With `escapes: yes` the reply's `\u200b` and `\x1b` are
-characters, with `escapes: bytes` they are the bytes of a reply that is not text.
+characters, with `escapes: bytes` they are the bytes of a reply that is not text. With `reply: json` the reply is what a
+provider sent, read as JSON; `history` holds the messages before it.
 """
 
 import json
@@ -19,12 +20,13 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 
 
 class Example(NamedTuple):
-    """One reply, the contract it is judged by, and what must come of it."""
+    """One reply, the contract it is judged by, what the conversation knows beside it, and what must come of it."""
 
     options: dict[str, Any]
     python: str
-    reply: str | bytes
+    reply: Any
     gives: frozenset[tuple[str, str]]
+    context: dict[str, Any]
 
 
 class Page(NamedTuple):
@@ -75,9 +77,11 @@ def read_example(block: str) -> Example:
     if "reply" not in parts:
         raise BadPage("an example has a line '--- reply'")
     options = dict(_option(line) for line in head.splitlines() if line.strip())
-    reply = parts["reply"][1:].removesuffix("\n")
+    context = {"history": options.pop("history")} if "history" in options else {}
+    text = _unescape(parts["reply"][1:].removesuffix("\n"), options.pop("escapes", "no"))
+    reply = _provider_reply(text) if options.pop("reply", "text") == "json" else text
     gives = frozenset(_result(line) for line in parts.get("gives", "").splitlines() if line.strip())
-    return Example(options, parts.get("python", ""), _unescape(reply, options.pop("escapes", "no")), gives)
+    return Example(options, parts.get("python", ""), reply, gives, context)
 
 
 def _option(line: str) -> tuple[str, Any]:
@@ -95,6 +99,13 @@ def _result(line: str) -> tuple[str, str]:
     if not blank:
         raise BadPage(f"a result is a code and a path, not {line!r}")
     return code, path
+
+
+def _provider_reply(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BadPage(f"with 'reply: json' the reply is JSON: {error}") from None
 
 
 def _unescape(reply: str, escapes: str) -> str | bytes:

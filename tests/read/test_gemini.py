@@ -1,0 +1,115 @@
+"""Gemini: REST and SDK names, thoughts, blocked prompts, malformed calls."""
+
+from typing import Any
+
+import pytest
+
+from trueup.read.reader import read
+
+
+def answer(*parts: dict[str, Any], finish: Any = "STOP", **more: Any) -> dict[str, Any]:
+    content = {"role": "model", "parts": list(parts)}
+    return {"candidates": [{"index": 0, "content": content, "finishReason": finish, **more}], "modelVersion": "tiny-4"}
+
+
+@pytest.mark.spec("T2")
+def test_text_thoughts_and_calls() -> None:
+    source = answer(
+        {"text": "Thinking ", "thought": True},
+        {"text": "hard.", "thought": True, "thoughtSignature": "c2ln"},
+        {"text": "It is "},
+        {"text": "cold."},
+        {"functionCall": {"name": "forecast", "args": {"city": "Oslo"}}},
+        {"functionCall": {"id": "fc2", "name": "clock"}},
+    )
+    source["usageMetadata"] = {
+        "promptTokenCount": 9,
+        "candidatesTokenCount": 3,
+        "thoughtsTokenCount": 4,
+        "totalTokenCount": 16,
+    }
+    reply = read(source).reply
+    assert (reply.text, reply.reasoning, reply.finish, reply.model) == (
+        "It is cold.",
+        "Thinking hard.",
+        "tool",
+        "tiny-4",
+    )
+    assert [(c.name, c.id, c.args) for c in reply.calls] == [("forecast", "", {"city": "Oslo"}), ("clock", "fc2", {})]
+    assert reply.usage == {"input_tokens": 9, "output_tokens": 7, "total_tokens": 16, "reasoning_tokens": 4}
+
+
+def test_the_names_of_the_sdk() -> None:
+    source = {
+        "candidates": [
+            {
+                "finish_reason": "MAX_TOKENS",
+                "content": {"role": "model", "parts": [{"text": "Hal", "function_call": None, "thought": None}]},
+            }
+        ],
+        "prompt_feedback": None,
+        "usage_metadata": {"prompt_token_count": 2, "candidates_token_count": 1},
+        "model_version": "tiny-4",
+    }
+    reply = read(source).reply
+    assert (reply.text, reply.finish, reply.model) == ("Hal", "length", "tiny-4")
+    assert reply.usage == {"input_tokens": 2, "output_tokens": 1, "total_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("SAFETY", "filter"),
+        ("RECITATION", "filter"),
+        ("BLOCKLIST", "filter"),
+        ("PROHIBITED_CONTENT", "filter"),
+        ("SPII", "filter"),
+        ("IMAGE_SAFETY", "filter"),
+        ("UNEXPECTED_TOOL_CALL", "malformed_tool"),
+        ("TOO_MANY_TOOL_CALLS", "malformed_tool"),
+        ("OTHER", "error"),
+        (2, "length"),
+        ("FinishReason.STOP", "stop"),
+        ("SOMETHING_NEW", "unknown"),
+    ],
+)
+def test_endings(reason: Any, finish: str) -> None:
+    assert read(answer(finish=reason)).reply.finish == finish
+
+
+def test_a_malformed_call_tells_what_was_written() -> None:
+    source = {
+        "candidates": [
+            {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "call: forecast(city=", "content": {}}
+        ]
+    }
+    reply = read(source).reply
+    assert (reply.finish, reply.text, reply.calls) == ("malformed_tool", "call: forecast(city=", ())
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", "JAILBREAK"])
+def test_a_blocked_prompt(reason: str) -> None:
+    reading = read({"promptFeedback": {"blockReason": reason, "safetyRatings": []}})
+    assert (reading.reply.finish, reading.reply.text, reading.findings) == ("filter", "", ())
+
+
+def test_no_candidates_and_no_reason_is_no_answer() -> None:
+    assert [f.code for f in read({"candidates": [], "usageMetadata": {}}).findings] == ["R004"]
+
+
+def test_code_that_gemini_ran_is_an_output() -> None:
+    reply = read(
+        answer(
+            {"text": "Let me compute."},
+            {"executableCode": {"language": "PYTHON", "code": "print(4)"}},
+            {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "4"}},
+            {"text": "Four."},
+        )
+    ).reply
+    assert reply.text == "Let me compute.\n\nFour."
+    assert (reply.messages[0].outputs, reply.messages[0].after) == (1, "Four.")
+
+
+def test_content_without_parts() -> None:
+    source = {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}
+    assert read(source).reply.text == ""

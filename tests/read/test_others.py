@@ -1,0 +1,146 @@
+"""Ollama, llama.cpp, Cohere, Mistral's conversations, GlueLLM."""
+
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from trueup.read.reader import read
+
+
+@pytest.mark.spec("T2")
+def test_ollama_chat() -> None:
+    source = {
+        "model": "tiny",
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": {
+            "role": "assistant",
+            "content": "",
+            "thinking": "Hm.",
+            "tool_calls": [{"function": {"index": 0, "name": "forecast", "arguments": {"city": "Oslo"}}}],
+        },
+        "done": True,
+        "done_reason": "stop",
+        "prompt_eval_count": 9,
+        "eval_count": 3,
+    }
+    reply = read(source).reply
+    assert (reply.finish, reply.reasoning, reply.provider, reply.model) == ("tool", "Hm.", "ollama", "tiny")
+    assert [(c.name, c.id, c.args) for c in reply.calls] == [("forecast", "", {"city": "Oslo"})]
+    assert reply.usage == {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12}
+
+
+def test_ollama_generate() -> None:
+    reply = read({"model": "tiny", "response": "Four", "thinking": "2+2", "done": True, "done_reason": "length"}).reply
+    assert (reply.text, reply.reasoning, reply.finish) == ("Four", "2+2", "length")
+
+
+def test_ollama_that_is_not_done_is_cut() -> None:
+    assert [f.code for f in read({"message": {"content": "Fo"}, "done": False}).findings] == ["R003"]
+
+
+@pytest.mark.parametrize(
+    ("more", "finish"),
+    [
+        ({"stop_type": "eos"}, "stop"),
+        ({"stop_type": "limit", "truncated": False}, "length"),
+        ({"stop_type": "word", "stopping_word": "\n"}, "stop"),
+        ({"stopped_limit": True, "tokens_predicted": 4}, "length"),
+    ],
+)
+def test_llama_cpp_native(more: dict[str, Any], finish: str) -> None:
+    reply = read({"content": " a cat", "stop": True, "tokens_evaluated": 5, "tokens_predicted": 2, **more}).reply
+    assert (reply.text, reply.finish, reply.provider) == (" a cat", finish, "llama.cpp")
+
+
+def test_cohere() -> None:
+    source = {
+        "id": "c1",
+        "finish_reason": "TOOL_CALL",
+        "message": {
+            "role": "assistant",
+            "tool_plan": "I will ask for the forecast.",
+            "tool_calls": [
+                {
+                    "id": "forecast_1",
+                    "type": "function",
+                    "function": {"name": "forecast", "arguments": '{"city":"Oslo"}'},
+                }
+            ],
+        },
+        "usage": {
+            "billed_units": {"input_tokens": 1, "output_tokens": 1},
+            "tokens": {"input_tokens": 30, "output_tokens": 9.0},
+        },
+    }
+    reply = read(source).reply
+    assert (reply.finish, reply.reasoning, reply.text) == ("tool", "I will ask for the forecast.", "")
+    assert [(c.name, c.id, c.raw_args) for c in reply.calls] == [("forecast", "forecast_1", '{"city":"Oslo"}')]
+    assert reply.usage == {"input_tokens": 30, "output_tokens": 9, "total_tokens": 39}
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"), [("COMPLETE", "stop"), ("STOP_SEQUENCE", "stop"), ("MAX_TOKENS", "length")]
+)
+def test_cohere_endings(reason: str, finish: str) -> None:
+    content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Cold."}]
+    reply = read({"id": "c", "finish_reason": reason, "message": {"role": "assistant", "content": content}}).reply
+    assert (reply.text, reply.reasoning, reply.finish) == ("Cold.", "Hm.", finish)
+
+
+def test_cohere_errors_and_the_first_version() -> None:
+    reading = read({"id": "c", "finish_reason": "ERROR", "message": {"role": "assistant", "content": []}})
+    assert [f.code for f in reading.findings] == ["R002"]
+    old = {"text": "Cold.", "generation_id": "g", "finish_reason": "COMPLETE", "chat_history": []}
+    assert read(old).reply.text == "Cold."
+    old = {"text": "", "generation_id": "g", "tool_calls": [{"name": "forecast", "parameters": {"city": "Oslo"}}]}
+    assert read(old).reply.calls[0].args == {"city": "Oslo"}
+
+
+def test_mistral_conversations() -> None:
+    source = {
+        "object": "conversation.response",
+        "outputs": [
+            {"type": "tool.execution", "name": "web_search"},
+            {"type": "message.output", "model": "tiny", "content": [{"type": "text", "text": "Cold."}]},
+            {"type": "function.call", "tool_call_id": "aB3dE6gH9", "name": "forecast", "arguments": '{"city": "Oslo"}'},
+        ],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+    }
+    reply = read(source).reply
+    assert (reply.text, reply.finish, reply.provider, reply.model) == ("Cold.", "tool", "mistral", "tiny")
+    assert [(c.id, c.args) for c in reply.calls] == [("aB3dE6gH9", {"city": "Oslo"})]
+    assert reply.messages[0].outputs == 1
+
+
+def test_gluellm_results() -> None:
+    source = {
+        "final_response": "The adapter is up.",
+        "tool_calls_made": 1,
+        "tool_execution_history": [
+            {"tool_name": "check_adapter_status", "arguments": {"adapter": "en0"}, "result": "up", "error": False}
+        ],
+        "tokens_used": {"prompt": 5, "completion": 4, "total": 9},
+        "model": "tiny",
+    }
+    for shape in (source, SimpleNamespace(**source)):
+        reply = read(shape).reply
+        assert (reply.text, reply.finish, reply.provider) == ("The adapter is up.", "stop", "gluellm")
+        assert [(c.name, c.args, c.answered) for c in reply.calls] == [
+            ("check_adapter_status", {"adapter": "en0"}, True)
+        ]
+        assert [(t.role, t.text, t.calls, t.outputs) for t in reply.messages] == [
+            ("assistant", "", 1, 0),
+            ("tool", "", 0, 1),
+            ("assistant", "The adapter is up.", 0, 0),
+        ]
+        assert reply.usage == {"input_tokens": 5, "output_tokens": 4, "total_tokens": 9}
+
+
+def test_a_mock_with_the_two_attributes_of_the_source_system() -> None:
+    response = MagicMock()
+    response.final_response = "I looked."
+    response.tool_calls = [{"name": "ping_dns", "arguments": "{}"}]
+    reply = read(response).reply
+    assert (reply.text, [c.name for c in reply.calls]) == ("I looked.", ["ping_dns"])
