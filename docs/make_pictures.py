@@ -5,6 +5,7 @@ Each is what `trueup check` prints on an 80-column terminal, as SVG. The picture
 """
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -12,12 +13,12 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from trueup import Contract
+from trueup import Contract, Verdict
 from trueup.cli.layout import View
 from trueup.cli.show import show
 
 ROOT = Path(__file__).resolve().parent.parent
-REPLY, SCHEMA = "15-almost.txt", "person.json"
+EXAMPLES = ROOT / "examples"
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 THEME = TerminalTheme(
     (24, 27, 34),
@@ -27,28 +28,47 @@ THEME = TerminalTheme(
 )  # fmt: skip
 
 
-def picture() -> str:
-    """The verdict of one example reply as SVG."""
+def value_picture() -> str:
+    """The verdict of one example reply."""
+    reply, schema = "15-almost.txt", "person.json"
+    verdict = Contract(schema=EXAMPLES / "schemas" / schema).check((EXAMPLES / "replies" / reply).read_bytes())
+    return drawn(f"trueup check {reply} --schema {schema}", verdict, View(80, name=reply, schema=schema))
+
+
+def calls_picture() -> str:
+    """The verdict of a provider's response with tool calls."""
+    response, tools = "openai-calls.json", "helpdesk.json"
+    contract = Contract(**json.loads((EXAMPLES / "contracts" / tools).read_text("utf-8")))
+    verdict = contract.check(json.loads((EXAMPLES / "responses" / response).read_text("utf-8")))
+    view = View(80, name=response, tools=tools, text="text", value=False)
+    return drawn(f"trueup check --tools {tools} --reply {response}", verdict, view)
+
+
+def drawn(command: str, verdict: Verdict, view: View) -> str:
+    """A command and what it shows, as SVG."""
     console = Console(
         record=True,
-        width=80,
+        width=view.width,
         force_terminal=True,
         color_system="truecolor",
         legacy_windows=False,
         file=io.StringIO(),
     )
-    console.print(Text.assemble(("$ ", "dim"), f"trueup check {REPLY} --schema {SCHEMA}\n"))
-    contract = Contract(schema=ROOT / "examples" / "schemas" / SCHEMA)
-    verdict = contract.check((ROOT / "examples" / "replies" / REPLY).read_bytes())
-    show(verdict, console, View(console.width, name=REPLY, schema=SCHEMA))
+    console.print(Text.assemble(("$ ", "dim"), f"{command}\n"))
+    show(verdict, console, view)
+    console.print()  # the last line would lose what hangs below it
     svg = console.export_svg(title="trueup check", theme=THEME, unique_id="trueup")
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: [^;]+;", f"font-family: {FONT};", svg)
     return re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
 
 
+PICTURES = {"check.svg": value_picture, "calls.svg": calls_picture}
+
+
 def main() -> None:
-    (ROOT / "docs" / "img" / "check.svg").write_text(picture(), "utf-8")
+    for name, draw in PICTURES.items():
+        (ROOT / "docs" / "img" / name).write_text(draw(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ _FAMILIES = {
     "W": "What stood around the value",
     "S": "How the value was written",
     "F": "Shapes that are not JSON",
+    "K": "How a tool call was given",
     "C": "Coercions to the type asked for",
+    "R": "What a provider sent",
     "P": "Nothing readable, or not to be trusted",
     "L": "Limits",
     "G": "Grades",
     "V": "Against the schema",
+    "T": "Tool calls, and words about them",
 }
 
 

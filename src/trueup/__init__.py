@@ -7,12 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trueup.contract.acting import aexecute, execute
     from trueup.contract.contract import Contract
     from trueup.verdict.facts import Finding, Fix
     from trueup.verdict.reply import Reply, ToolCall
+    from trueup.verdict.tool import Tool
     from trueup.verdict.verdict import Rejected, Verdict
 
-__all__ = ["Contract", "Finding", "Fix", "Rejected", "Reply", "ToolCall", "Verdict", "__version__"]
+__all__ = [
+    "Contract", "Finding", "Fix", "Rejected", "Reply", "Tool", "ToolCall", "Verdict", "__version__", "aexecute", "execute",
+]  # fmt: skip
 
 __version__ = "0.1.0"
 
@@ -22,8 +26,11 @@ _HOMES = {
     "Fix": "trueup.verdict.facts",
     "Rejected": "trueup.verdict.verdict",
     "Reply": "trueup.verdict.reply",
+    "Tool": "trueup.verdict.tool",
     "ToolCall": "trueup.verdict.reply",
     "Verdict": "trueup.verdict.verdict",
+    "aexecute": "trueup.contract.acting",
+    "execute": "trueup.contract.acting",
 }
 
 

@@ -1,4 +1,4 @@
-"""The picture in the README is what `trueup check` shows today."""
+"""The pictures in the README and the docs are what `trueup check` shows today."""
 
 import re
 from pathlib import Path
@@ -6,16 +6,24 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from docs.make_pictures import main, picture
+from docs.make_pictures import PICTURES, main
 
 
-def test_the_picture_is_fresh_and_loads_nothing(root: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("check.svg", ["refused", "S001 trailing-comma"]),
+        ("calls.svg", ["1 may run, 2 refused", "error[T001]", "K002 guess"]),
+    ],
+)
+def test_the_picture_is_fresh_and_loads_nothing(
+    name: str, words: list[str], root: Path, request: pytest.FixtureRequest
+) -> None:
     if request.config.getoption("--update-snapshots"):
         main()
-    drawn = (root / "docs" / "img" / "check.svg").read_text("utf-8")
-    assert drawn == picture(), "the picture is old: run `make snapshots` and look at it"
-    words = "".join(ET.fromstring(drawn).itertext()).replace("\xa0", " ")
-    assert "refused" in words
-    assert "S001 trailing-comma" in words
+    drawn = (root / "docs" / "img" / name).read_text("utf-8")
+    assert drawn == PICTURES[name](), "the picture is old: run `make snapshots` and look at it"
+    text = "".join(ET.fromstring(drawn).itertext()).replace("\xa0", " ")
+    assert not [word for word in words if word not in text]
     assert set(re.findall(r"https?://[^\"'\s)]+", drawn)) == {"http://www.w3.org/2000/svg"}
     assert "url(" not in re.sub(r"url\(#", "", drawn)

@@ -15,7 +15,8 @@ from trueup.cli.layout import View
 from trueup.cli.show import render, show
 from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.facts import Finding, Findings, Fix, finding, fix
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.verdict import Refusal, Verdict
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 REPLY = """Sure! Here is the person you asked for:
@@ -155,13 +156,34 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     return Verdict(text, draw(data), Findings(wrong), tuple(chosen))
 
 
+@st.composite
+def verdicts_on_calls(draw: st.DrawFn) -> Verdict:
+    """Verdicts on a few calls, with facts whose paths and spans may or may not belong to one of them."""
+    made = []
+    for index in range(draw(st.integers(1, 3))):
+        args = draw(st.none() | st.dictionaries(TEXT, TEXT | st.integers(), max_size=3))
+        origin = draw(st.sampled_from(["native", "text:json"]))
+        made.append(ToolCall(draw(TEXT), args, draw(TEXT), draw(TEXT), origin, "", index))
+    split = draw(st.integers(0, len(made)))
+    path = st.sampled_from(["$", "$.calls", "$.calls[0]", "$.calls[0].args", "$.calls[1].args.a", "$.calls[9]"])
+    span = st.none() | st.tuples(st.integers(0, 20), st.integers(0, 20)).map(lambda s: (min(s), max(s)))
+    fixes = draw(st.lists(st.builds(fix, st.sampled_from(sorted(FIXES)), path, span, TEXT, TEXT), max_size=5))
+    wrong = st.builds(finding, st.sampled_from(sorted(FINDINGS)), path, TEXT, span, st.none(), TEXT)
+    findings = tuple(draw(st.lists(wrong, max_size=4)))
+    refused = tuple(Refusal(call, findings) for call in made[split:])
+    reply = Reply(draw(TEXT), tuple(made) if draw(st.booleans()) else (), provider=draw(TEXT), model=draw(TEXT))
+    return Verdict(reply, None, Findings(findings), tuple(fixes), None, tuple(made[:split]), refused=refused)
+
+
 @pytest.mark.spec("X19", "X20")
-@given(verdicts(), st.sampled_from([20, 40, 80]), st.booleans(), TEXT)
+@given(verdicts() | verdicts_on_calls(), st.sampled_from([20, 40, 80]), st.booleans(), TEXT)
 def test_no_text_reaches_the_terminal_as_anything_but_letters(
     v: Verdict, width: int, everything: bool, name: str
 ) -> None:
     view = View(width, True, everything, name, name)
-    pieces = [text for line in render(v, view) for text, _ in line]
+    lines = list(render(v, view))
+    assert all(sum(cell_len(text) for text, _ in line) <= width for line in lines)
+    pieces = [text for line in lines for text, _ in line]
     assert not [c for text in pieces for c in text if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]
     plain = printed(v, view)
     assert not [c for c in plain if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]

@@ -53,6 +53,8 @@ def test_endings(stop: str, finish: str) -> None:
         ({"results": [{"outputText": "Titan says", "completionReason": "FINISH"}]}, "Titan says", "stop"),
         ({"generation": "Llama says", "stop_reason": "length", "prompt_token_count": 3}, "Llama says", "length"),
         ({"outputs": [{"text": "Mistral says", "stop_reason": "stop"}]}, "Mistral says", "stop"),
+        ({"generated_text": "It says", "details": {"finish_reason": "eos_token"}}, "It says", "stop"),
+        ({"results": [{"generated_text": "It says", "stop_reason": "max_tokens"}]}, "It says", "length"),
     ],
 )
 def test_older_bodies(body: dict[str, Any], text: str, finish: str) -> None:

@@ -161,6 +161,10 @@ def test_reasoning_under_every_name(extra: dict[str, Any]) -> None:
     assert (found.text, found.reasoning) == ("yes", "because")
 
 
+def test_content_that_a_lax_server_has_parsed_already() -> None:
+    assert reply({"content": {"name": "Ada"}}).text == '{"name":"Ada"}'
+
+
 def test_a_refusal() -> None:
     found = reply({"content": None, "refusal": "I would rather not."})
     assert (found.finish, found.refusal, found.text) == ("refusal", "I would rather not.", "")

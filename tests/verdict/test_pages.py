@@ -60,9 +60,23 @@ def test_escapes_are_characters_only_when_asked_for() -> None:
     assert read_example("escapes: bytes\n--- reply\né\\xff\n").reply == b"\xc3\xa9\xff"
 
 
+def test_a_reply_may_be_what_a_provider_sent() -> None:
+    example = read_example(
+        'tools: [{"name": "ping"}]\nhistory: [{"role": "user"}]\nreply: json\n--- reply\n{"a": [1]}\n'
+    )
+    assert (example.reply, example.options) == ({"a": [1]}, {"tools": [{"name": "ping"}]})
+    assert example.context == {"history": [{"role": "user"}]}
+    assert (read_example("--- reply\n[1]\n").reply, read_example("--- reply\n[1]\n").context) == ("[1]", {})
+
+
 @pytest.mark.parametrize(
     ("block", "says"),
-    [("accept: lossy\n", "--- reply"), ("lossy\n--- reply\n", "option"), ("--- reply\n--- gives\nS001\n", "path")],
+    [
+        ("accept: lossy\n", "--- reply"),
+        ("lossy\n--- reply\n", "option"),
+        ("--- reply\n--- gives\nS001\n", "path"),
+        ("reply: json\n--- reply\n{oops\n", "JSON"),
+    ],
 )
 def test_a_bad_example_is_refused(block: str, says: str) -> None:
     with pytest.raises(BadPage, match=says):

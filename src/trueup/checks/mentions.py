@@ -1,42 +1,67 @@
 """Prose about tools: names that no tool has, and claims to have run one that was not called.
 
-The reply's text, the offered tools and the names that were called enter; warnings leave. Words that merely look
-like identifiers stay quiet unless they stand where a call is talked about, or are made like an offered name.
+The reply's text without its calls, the offered tools and the names that were called enter; warnings leave. Words that
+merely look like identifiers stay quiet unless they stand where a call is talked about, or are made like an offered
+name. Code blocks are no prose.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from trueup.checks.toolset import Toolset
 from trueup.verdict.facts import Finding, finding
 
 _NAME = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
-_RAN = (
-    r"(?:ran|run|running|called|calling|call|used|using|use|invoked?|invoking|executed?|executing|triggered|"
-    r"ejecut[éeo]|ejecutando|ejecutado|usé|usando|usado|llam[éeo]|llamando|llamado|invoqué|utilic[ée]|utilizando)"
-)
+_CAMEL = r"[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+"
+_THE = r"(?:(?:the|a|my|our|la|el|una|un)\s+)?(?:(?:tool|function|herramienta|función)\s+)?[`\"'“]?"
+_DID = r"(?:ran|called|invoked|executed|triggered|ejecuté|ejecutamos|llamé|invoqué|utilicé|usé)"
+_DOING = r"(?:running|calling|invoking|executing|run|call|invoke|execute|ejecutando|llamando|invocando|ejecutar|llamar|invocar)"
+_DONE = r"(?:run|called|used|invoked|executed|triggered|ejecutado|usado|llamado|invocado|utilizado)"
+_I = r"(?:I|we|yo|nosotros)"
+_HAVE = r"(?:I['’]ve|I have|we['’]ve|we have|he|hemos)"
+_ALREADY = r"(?:\s+(?:just|already|also|now|successfully|ya|también))?"
+_TOOL = r"(?:tool|function|herramienta|función)\s+(?:called\s+|named\s+|llamada\s+)?[`\"'“]?"
+_EDGE = r"(?![\w.\-/]*[\w/])"  # `run test_all.py` and `a_b.c` speak of files and members
 _IN_CONTEXT = re.compile(
-    rf"\b{_RAN}\s+(?:the\s+|a\s+|la\s+|el\s+)?(?:tool\s+|function\s+|herramienta\s+|función\s+)?[`\"']?({_NAME})\b|`({_NAME})(?:\([^`\n]*\))?`|\b({_NAME})\s?\(",
-    re.IGNORECASE,
+    rf"(?:\b(?:{_DID}|{_DOING}|{_I}{_ALREADY}\s+used|{_HAVE}{_ALREADY}\s+{_DONE})\s+{_THE}|\b{_TOOL})({_NAME}|{_CAMEL}){_EDGE}"
+    rf"|(?<![`\w])`({_NAME})(?:\([^`\n]{{0,200}}\))?`(?!`)|(?<![\w.`/\"'])({_NAME})\((?!s\))",
 )
-_ANY_NAME = re.compile(rf"\b{_NAME}\b")
+_ANY_NAME = re.compile(rf"(?<![\w.\-/])({_NAME}){_EDGE}")
 _CLAIM = re.compile(
-    rf"\b(?:I|I've|I have|we|he|hemos|yo)\s+(?:just\s+|already\s+|have\s+|ya\s+)?{_RAN}\s+(?:the\s+|la\s+|el\s+)?(?:tool\s+|function\s+)?[`\"']?([A-Za-z_][\w-]*)",
+    rf"\b(?:{_I}{_ALREADY}\s+(?:{_DID}|used)|{_HAVE}{_ALREADY}\s+{_DONE}|(?:ejecuté|llamé|invoqué|utilicé|usé))\s+{_THE}([A-Za-z_][\w-]*)",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"```[\s\S]*?(?:```|\Z)")
+# Verbs whose deed shows in the world; "I've booked the table" claims a call of book_table.
+_PARTICIPLES = {
+    "book": "booked", "send": "sent", "cancel": "cancelled|canceled", "create": "created", "delete": "deleted",
+    "schedule": "scheduled", "reschedule": "rescheduled", "order": "ordered", "pay": "paid", "refund": "refunded",
+    "update": "updated", "transfer": "transferred", "submit": "submitted", "reserve": "reserved", "remove": "removed",
+    "add": "added", "register": "registered", "save": "saved", "purchase": "purchased", "buy": "bought",
+}  # fmt: skip
+_DEED = re.compile(rf"\b{_HAVE}{_ALREADY}\s+({'|'.join(_PARTICIPLES.values())})\b([^.!?\n]{{0,80}})", re.IGNORECASE)
+_VERB = {form: verb for verb, forms in _PARTICIPLES.items() for form in forms.split("|")}
+_WORD = re.compile(r"[^\W_]+")
 _MAX = 10
 
 
-def mention_findings(text: str, tools: Toolset, called: AbstractSet[str]) -> Iterator[Finding]:
+def mention_findings(
+    text: str, tools: Toolset, called: AbstractSet[str], claims: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[Finding]:
     """A warning for each undefined tool that the text talks of, and for each defined one it claims to have run."""
-    if "_" in text:
-        yield from _undefined(text, tools)
+    if "```" in text:
+        text = _CODE.sub(lambda block: " " * len(block[0]), text)
+    yield from _undefined(text, tools)
+    claimed: dict[str, tuple[int, int]] = {}
     for claim in _CLAIM.finditer(text):
-        name = claim[1]
+        claimed.setdefault(tools.meant(claim[1]), claim.span(1))
+    for name, span in (*_deeds(text, tools), *_phrases(text, claims or {})):
+        claimed.setdefault(name, span)
+    for name, span in claimed.items():
         if name in tools.tools and name not in called:
             message = f"The text claims to have run {name!r}, but no such call was made"
-            yield finding("T012", "$", message, claim.span(1), {"name": name}, f"Call {name!r}, or do not claim it.")
+            yield finding("T012", "$", message, span, {"name": name}, f"Call {name!r}, or do not claim it.")
 
 
 def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
@@ -44,32 +69,56 @@ def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
     for found in _IN_CONTEXT.finditer(text):
         group = found.lastindex or 1
         said.setdefault(found[group], found.span(group))
-    made_alike = _likeness(tools)
-    for word in _ANY_NAME.finditer(text):
-        if word[0] not in said and made_alike(word[0]):
-            said[word[0]] = word.span()
-    for name, span in list(said.items())[: _MAX * 4]:
-        if not tools.offers(name):
-            closest = tools.closest(name)
-            message = f"The text speaks of a tool {name!r} that is not defined" + (
-                f"; the closest is {closest!r}" if closest else ""
-            )
-            yield finding(
-                "T011",
-                "$",
-                message,
-                span,
-                {"name": name, "closest": closest},
-                f"Speak only of offered tools{f', such as {closest!r}' if closest else ''}.",
-            )
+    if "_" in text and tools.phrases:
+        made_alike = _likeness(tools)
+        for word in _ANY_NAME.finditer(text):
+            if word[1] not in said and made_alike(word[1]):
+                said[word[1]] = word.span(1)
+    count = 0
+    for name, span in said.items():
+        if tools.by_convention(name) or name in tools.words:
+            continue
+        count += 1
+        if count > _MAX:
+            return
+        closest = tools.closest(name)
+        near = f"; the closest is {closest!r}" if closest else ""
+        message = f"The text speaks of a tool {name!r} that is not defined{near}"
+        hint = f"Speak only of offered tools{f', such as {closest!r}' if closest else ''}."
+        yield finding("T011", "$", message, span, {"name": name, "closest": closest}, hint)
 
 
-def _likeness(tools: Toolset):  # type: ignore[no-untyped-def]
-    """A test for names that start and end as an offered name does."""
-    ends = {(parts[0], parts[-1]) for parts in (name.split("_") for name in tools.tools) if len(parts) > 2}
+def _likeness(tools: Toolset) -> Callable[[str], bool]:
+    """A test for names that begin or end as an offered name does."""
+    phrases = tools.phrases
 
     def made_alike(name: str) -> bool:
-        parts = name.split("_")
-        return len(parts) > 2 and (parts[0], parts[-1]) in ends
+        words = name.split("_")
+        return len(words) > 2 and not phrases.isdisjoint(
+            {("start", *words[:2]), ("end", *words[-2:]), ("both", words[0], words[-1])}
+        )
 
     return made_alike
+
+
+def _deeds(text: str, tools: Toolset) -> Iterator[tuple[str, tuple[int, int]]]:
+    """`I've booked the table` says that book_table was run."""
+    for deed in _DEED.finditer(text):
+        verb = _VERB[deed[1].lower()]
+        rest = {word.lower() for word in _WORD.findall(deed[2])}
+        for name in tools.by_verb(verb):
+            objects = [word.lower() for word in name.split("_")[1:]]
+            if not objects or not rest.isdisjoint(objects):
+                yield name, deed.span(1)
+
+
+def _phrases(text: str, claims: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The phrases that a contract says are claims."""
+    if not claims:
+        return
+    folded = text.casefold().replace("’", "'")
+    for name, phrases in claims.items():
+        for phrase in phrases:
+            at = folded.find(phrase.casefold().replace("’", "'"))
+            if at >= 0 and phrase.strip():
+                yield name, (at, at + len(phrase))

@@ -1,8 +1,10 @@
 """The order of calls over a conversation: a sequence, prerequisites, and bounds on how often and with what.
 
-The names called before and the names called now enter; findings leave.
+The names called before and the names called now enter; findings leave. A call that was refused counts for nothing:
+it opens no way for the calls behind it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +22,10 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_most: dict[str, int] = {}
     never_with: dict[str, tuple[str, ...]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.sequence or self.requires or self.only_once or self.at_most or self.never_with)
+
 
 def read_order(source: Any) -> Order:
     """An order from a list (the sequence) or a dict with all of its parts.
@@ -32,48 +38,67 @@ def read_order(source: Any) -> Order:
     if isinstance(source, list | tuple):
         source = {"sequence": source}
     try:
-        return msgspec.convert(source, Order)
+        order = msgspec.convert(source, Order)
     except msgspec.ValidationError as error:
         raise ValueError(f"order: {error}; it takes {', '.join(Order.__struct_fields__)}") from None
+    twice = [name for name, count in Counter(order.sequence).items() if count > 1]
+    if twice:
+        raise ValueError(f"order: {twice[0]!r} stands twice in the sequence; each step has one place")
+    if any(limit < 0 for limit in order.at_most.values()):
+        raise ValueError("order: at_most takes numbers from 0 on")
+    return order
 
 
-def order_findings(now: Sequence[str], before: Sequence[str], order: Order) -> Iterator[Finding]:
-    """What is wrong with calling these tools now, after those before."""
-    yield from _sequence(now, before, order.sequence)
-    history = list(before)
+def order_findings(now: Sequence[str], good: Sequence[bool], before: Sequence[str], order: Order) -> Iterator[Finding]:
+    """What is wrong with calling these tools now, after those before; `good` says which calls have no error yet.
+
+    >>> [f.code for f in order_findings(["a"], [True], ["b"], read_order(["a", "b"]))]
+    ['T007']
+    """
+    yield from _sequence(now, good, before, order.sequence)
+    history = Counter(before)
+    together = _together(now, order)
     for index, name in enumerate(now):
-        place = f"$.calls[{index}]"
-        missing = [need for need in order.requires.get(name, ()) if need not in history]
-        if missing:
-            message = f"{name} needs {', '.join(missing)} first"
-            yield finding("T008", place, message, None, {"missing": missing}, f"Call {missing[0]} before {name}.")
-        limit = 1 if name in order.only_once else order.at_most.get(name)
-        used = history.count(name) + 1
-        if limit is not None and used > limit:
-            times = "once" if limit == 1 else f"{limit} times"
-            data = {"limit": limit, "count": used}
-            yield finding(
-                "T009",
-                place,
-                f"{name} may be called {times}; this is call {used}",
-                None,
-                data,
-                f"Do not call {name} again.",
-            )
-        for other in order.never_with.get(name, ()):
-            if other in now:
-                yield finding(
-                    "T010",
-                    place,
-                    f"{name} must not be called together with {other}",
-                    None,
-                    {"with": other},
-                    f"Call {name} or {other}, not both.",
-                )
-        history.append(name)
+        problems = [*_missing(name, history, order), *_too_often(name, history, order), *together.get(name, ())]
+        for problem in problems:
+            yield msgspec.structs.replace(problem, path=f"$.calls[{index}]")
+        if good[index] and not problems:
+            history[name] += 1
 
 
-def _sequence(now: Sequence[str], before: Sequence[str], sequence: Sequence[str]) -> Iterator[Finding]:
+def _missing(name: str, history: Counter[str], order: Order) -> Iterator[Finding]:
+    missing = [need for need in order.requires.get(name, ()) if need not in history]
+    if missing:
+        message = f"{name} needs {', '.join(missing)} first"
+        yield finding("T008", "$", message, None, {"missing": missing}, f"Call {missing[0]} before {name}.")
+
+
+def _too_often(name: str, history: Counter[str], order: Order) -> Iterator[Finding]:
+    limit = order.at_most.get(name)
+    if name in order.only_once:
+        limit = 1 if limit is None else min(limit, 1)
+    used = history[name] + 1
+    if limit is not None and used > limit:
+        times = "not be called at all" if limit == 0 else "be called once" if limit == 1 else f"be called {limit} times"
+        message = f"{name} may {times}; this is call {used}"
+        yield finding("T009", "$", message, None, {"limit": limit, "count": used}, f"Do not call {name} again.")
+
+
+def _together(now: Sequence[str], order: Order) -> dict[str, list[Finding]]:
+    """For each tool called now, what it must not be called with; said of both."""
+    found: dict[str, list[Finding]] = {}
+    names = set(now)
+    pairs = {(a, b) for a, others in order.never_with.items() for b in others if a in names and b in names and a != b}
+    for name, other in sorted({*pairs, *((b, a) for a, b in pairs)}):
+        message = f"{name} must not be called together with {other}"
+        hint = f"Call {name} or {other}, not both."
+        found.setdefault(name, []).append(finding("T010", "$", message, None, {"with": other}, hint))
+    return found
+
+
+def _sequence(
+    now: Sequence[str], good: Sequence[bool], before: Sequence[str], sequence: Sequence[str]
+) -> Iterator[Finding]:
     """A step called after a later one; repeats and skips are fine, tools outside the sequence are ignored."""
     steps = {name: step for step, name in enumerate(sequence)}
     furthest = max((steps[name] for name in before if name in steps), default=-1)
@@ -83,13 +108,8 @@ def _sequence(now: Sequence[str], before: Sequence[str], sequence: Sequence[str]
             continue
         if step < furthest:
             late = sequence[furthest]
-            data = {"step": name, "after": late}
-            yield finding(
-                "T007",
-                f"$.calls[{index}]",
-                f"{name} comes before {late}, which was already called",
-                None,
-                data,
-                f"Go on after {late}.",
-            )
-        furthest = max(furthest, step)
+            message = f"{name} comes before {late}, which was already called"
+            hint = f"Go on after {late}."
+            yield finding("T007", f"$.calls[{index}]", message, None, {"step": name, "after": late}, hint)
+        elif good[index]:
+            furthest = step

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import orjson
 from rapidfuzz import fuzz, process
 
 from trueup.checks.toolset import Toolset
@@ -44,7 +45,7 @@ def resolve(name: str, place: str, tools: Toolset) -> Resolved:
                           {"name": name, "candidates": sorted(fits)}, f"Call {shown.replace(' and ', ' or ')}.")  # fmt: skip
         return Resolved(None, problem, matched=False)
     twin = tools.looks_like(name)
-    if twin is not None:
+    if twin is not None and twin != name:
         problem = finding("T002", place, f"Tool name {name!a} only looks like {twin!r}", None,
                           {"name": name, "looks_like": twin}, f"Write the name {twin!r} in plain letters.")  # fmt: skip
         return Resolved(None, problem, matched=False)
@@ -79,21 +80,39 @@ def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[
             yield finding("T005", place, message, None, {"argument": key, "closest": closest}, hint)
 
 
-def together(calls: Sequence[ToolCall], keys: Sequence[str], parallel: bool) -> Iterator[Finding]:
-    """What is wrong with the calls of one reply taken together: repeated ids, twins, more than one where one may be."""
-    ids = Counter(call.id for call in calls if call.id)
+def together(calls: Sequence[ToolCall], parallel: bool) -> Iterator[Finding]:
+    """What is wrong with the calls of one reply taken together: repeated ids, twins, more than one where one may be.
+
+    Calls that were answered already belong to turns of their own.
+    """
+    if len(calls) < 2:
+        return
+    ids: dict[str, int] = {}
+    seen: dict[tuple[str, bytes], int] = {}
+    names = Counter(call.name for call in calls)
     for index, call in enumerate(calls):
-        if call.id and ids[call.id] > 1:
-            yield finding("T014", f"$.calls[{index}]", f"Call id {call.id!r} is given {ids[call.id]} times")
-            ids[call.id] = 0
-    seen: dict[tuple[str, str], int] = {}
-    for index, (call, key) in enumerate(zip(calls, keys, strict=True)):
-        twin = seen.setdefault((call.name, key), index)
+        first = ids.setdefault(call.id, index) if call.id else index
+        if first != index:
+            message = f"Call {index} has the id of call {first}: {call.id!r}"
+            yield finding("T014", f"$.calls[{index}]", message, None, {"first": first, "id": call.id})
+        if call.answered or names[call.name] == 1:
+            continue
+        twin = seen.setdefault((call.name, _key(call)), index)
         if twin != index:
             message = f"Call {index} repeats call {twin}: {call.name} with the same arguments"
             yield finding("T015", f"$.calls[{index}]", message, None, {"first": twin}, "Make each call once.")
-    if not parallel and len(calls) > 1:
-        message = f"{len(calls)} calls in one reply; only one at a time is allowed"
-        yield finding(
-            "T016", "$.calls", message, None, {"count": len(calls)}, "Make one call, then wait for its result."
-        )
+    waiting = sum(not call.answered for call in calls)
+    if not parallel and waiting > 1:
+        message = f"{waiting} calls in one reply; only one at a time is allowed"
+        hint = "Make one call, then wait for its result."
+        yield finding("T016", "$.calls", message, None, {"count": waiting}, hint)
+
+
+def _key(call: ToolCall) -> bytes:
+    """The arguments in one writing, whatever the order of their keys."""
+    if call.args is None:
+        return call.raw_args.encode("utf-8", "surrogatepass")
+    try:
+        return orjson.dumps(call.args, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, RecursionError):
+        return repr(call.args).encode("utf-8", "surrogatepass")

@@ -1,19 +1,26 @@
 """Toolset: the tools a contract offers, looked up by name, by convention and by likeness.
 
-Made once per contract; a look-up costs the same for three tools and for ten thousand.
+Made once per contract; a look-up costs the same for three tools and for ten thousand. Only a name that means none of
+them is compared with all.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rapidfuzz import fuzz, process
 
 from trueup.verdict.tool import Tool
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "proxy_", "default_api.", "default_api_", "mcp__")
-_SPLITS = ("__", ".", "/", ":", "::")
+_SPLITS = ("__", ".", "/", ":")
+_PLAIN = re.compile(r"[A-Za-z0-9_./:\-]+\Z")
+_COUNTED = re.compile(r"(.+):\d+\Z")
 _CLOSE = 75
-_LOOK_ALIKE = str.maketrans("аеорсухіѕԁӏԛԝһјΑΒΕΖΗΙΚΜΝΟΡΤΥΧοⅼ０１", "aeopcyxisdlqwhjABEZHIKMNOPTYXol01")
+_LOOK_ALIKE = str.maketrans(
+    "аВЕеКМНОоРрСсТуХхіІѕЅԁӏԛԝһјЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχıɡɩʟɑօՏսհոցɪⅼⅰⅽⅾⅿ‐‑‒–—−﹘＿﹍﹎",
+    "aBEeKMHOoPpCcTyXxiIsSdlqwhjJABEZHIKMNOPTYXaeiknoptuxigilaoSuhngilicdm-------___",
+)
 
 
 def fold(name: str) -> str:
@@ -27,15 +34,15 @@ def fold(name: str) -> str:
 
 def skeleton(name: str) -> str:
     """A name as it looks: compatibility forms, look-alike letters and invisible characters made plain."""
-    plain = unicodedata.normalize("NFKC", name).translate(_LOOK_ALIKE)
+    plain = unicodedata.normalize("NFKC", name.translate(_LOOK_ALIKE)).translate(_LOOK_ALIKE)
     kept = (c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
-    return "".join(c for c in kept if unicodedata.category(c) not in ("Cf", "Cc", "Zs"))
+    return "".join(c for c in kept if unicodedata.category(c) not in ("Cf", "Cc", "Zs", "Co", "Cn", "Mn"))
 
 
 class Toolset:
     """The offered tools."""
 
-    __slots__ = ("_folded", "tools")
+    __slots__ = ("_folded", "_looks", "_phrases", "_verbs", "_words", "tools")
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools: dict[str, Tool] = {}
@@ -44,13 +51,17 @@ class Toolset:
                 raise ValueError(f"two tools are named {tool.name!r}; names must differ")
             self.tools[tool.name] = tool
         self._folded: dict[str, list[str]] | None = None
+        self._looks: dict[str, str] | None = None
+        self._phrases: frozenset[tuple[str, ...]] | None = None
+        self._verbs: dict[str, list[str]] | None = None
+        self._words: frozenset[str] | None = None
 
     def by_convention(self, name: str) -> list[str]:
         """The tools that a name means by convention: a prefix, a namespace, another way of writing words."""
-        if not name.isascii():
+        if not _PLAIN.match(name):
             return []
         table = self._by_fold()
-        for form in self._forms(name):
+        for form in _forms(name):
             if form in self.tools:
                 return [form]
             found = table.get(fold(form))
@@ -58,31 +69,13 @@ class Toolset:
                 return found
         return []
 
-    def _forms(self, name: str) -> Iterable[str]:
-        """A name, then what is left of it without prefix, counter and namespace."""
-        yield name
-        core = name
-        for prefix in _PREFIXES:
-            core = core.removeprefix(prefix)
-        head, _, count = core.rpartition(":")
-        if head and count.isdigit():
-            core = head
-        if core != name:
-            yield core
-        for split in _SPLITS:
-            last = core.rpartition(split)[2]
-            if last and last != core:
-                yield last
-
     def _by_fold(self) -> dict[str, list[str]]:
         if self._folded is None:
             table: dict[str, list[str]] = {}
             for name in self.tools:
-                table.setdefault(fold(name), []).append(name)
-                for split in ("__", "."):
-                    last = name.rpartition(split)[2]
-                    if last and last != name:
-                        table.setdefault(fold(last), []).append(name)
+                for form in dict.fromkeys((fold(name), *(fold(last) for last in _without_namespace(name)))):
+                    if form:
+                        table.setdefault(form, []).append(name)
             self._folded = table
         return self._folded
 
@@ -90,10 +83,20 @@ class Toolset:
         """Whether a name, as written or by convention, means exactly one offered tool."""
         return name in self.tools or len(self.by_convention(name)) == 1
 
+    def meant(self, name: str) -> str:
+        """The offered name that a name means, or the name itself."""
+        if name in self.tools:
+            return name
+        found = self.by_convention(name)
+        return found[0] if len(found) == 1 else name
+
     def looks_like(self, name: str) -> str | None:
         """The offered tool that a name with foreign or invisible characters only looks like."""
-        plain = skeleton(name)
-        return plain if plain != name and plain in self.tools else None
+        if self._looks is None:
+            self._looks = {skeleton(tool): tool for tool in self.tools}
+        if name.isascii() and name.isprintable() and " " not in name:
+            return None
+        return self._looks.get(skeleton(name))
 
     def closest(self, name: str) -> str | None:
         """The offered name nearest to this one, if one is near.
@@ -101,5 +104,71 @@ class Toolset:
         >>> Toolset([Tool("check_adapter_status")]).closest("check_adaptor_status")
         'check_adapter_status'
         """
-        found = process.extractOne(name, self.tools.keys(), scorer=fuzz.ratio, score_cutoff=_CLOSE)
-        return found[0] if found else None
+        forms = _forms(name[:200]) if _PLAIN.match(name) else (name[:200],)
+        best: tuple[float, str] | None = None
+        for form in forms:
+            found = process.extractOne(form, self.tools.keys(), scorer=fuzz.ratio, score_cutoff=_CLOSE)
+            if found and (best is None or found[1] > best[0]):
+                best = (found[1], found[0])
+        return best[1] if best else None
+
+    @property
+    def phrases(self) -> frozenset[tuple[str, ...]]:
+        """How the offered names begin and end: their first two words, their last two, and the first with the last."""
+        if self._phrases is None:
+            found: set[tuple[str, ...]] = set()
+            for name in self.tools:
+                words = name.split("_")
+                if len(words) > 2:
+                    found |= {("start", *words[:2]), ("end", *words[-2:]), ("both", words[0], words[-1])}
+            self._phrases = frozenset(found)
+        return self._phrases
+
+    def by_verb(self, verb: str) -> list[str]:
+        """The offered names whose first word is a verb."""
+        if self._verbs is None:
+            self._verbs = {}
+            for name in self.tools:
+                self._verbs.setdefault(name.split("_", 1)[0].lower(), []).append(name)
+        return self._verbs.get(verb, [])
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the tools themselves: names of arguments and values of enums, which are no names of tools."""
+        if self._words is None:
+            self._words = frozenset(word for tool in self.tools.values() for word in _words_of(tool.parameters, 0))
+        return self._words
+
+
+def _forms(name: str) -> Iterator[str]:
+    """A name, then what is left of it without prefix, counter and namespace."""
+    yield name
+    core = name
+    for prefix in _PREFIXES:
+        core = core.removeprefix(prefix)
+    counted = _COUNTED.match(core)
+    if counted:
+        core = counted[1]
+    if core != name and core:
+        yield core
+    yield from _without_namespace(core)
+
+
+def _without_namespace(name: str) -> Iterator[str]:
+    for split in _SPLITS:
+        last = name.rpartition(split)[2]
+        if last and last != name:
+            yield last
+
+
+def _words_of(schema: object, depth: int) -> Iterator[str]:
+    if isinstance(schema, list):
+        for item in schema:
+            if isinstance(item, str):
+                yield item
+            elif depth < 8:
+                yield from _words_of(item, depth + 1)
+    elif isinstance(schema, dict) and depth < 8:
+        yield from (key for key in schema if isinstance(key, str))
+        for value in schema.values():
+            yield from _words_of(value, depth + 1)

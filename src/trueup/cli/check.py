@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from trueup.cli.terminal import Color
 
-_UNSET = "any"
+if TYPE_CHECKING:
+    from trueup.verdict.verdict import Verdict
+
+_MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
 
 
 @click.command()
@@ -16,11 +19,29 @@ _UNSET = "any"
 @click.option(
     "-s",
     "--schema",
-    default=_UNSET,
-    show_default=True,
     metavar="SCHEMA",
-    help="A .json file, module:Class, JSON text, or 'any' for any JSON value.",
+    help="A .json file, module:Class, JSON text, 'any' for any JSON value, or 'none' if the text may say anything."
+    "  [default: any; with --tools, none]",
 )
+@click.option(
+    "-r",
+    "--reply",
+    "response",
+    metavar="FILE",
+    help="A provider's response in place of FILE: JSON, the body of a stream, or a line of a batch.",
+)
+@click.option(
+    "-t",
+    "--tools",
+    metavar="TOOLS",
+    help="The tools that were offered: a .json file or JSON text in any provider's shape, or module:name.",
+)
+@click.option(
+    "--order",
+    metavar="ORDER",
+    help="The order of calls: names with commas between, JSON text, or a .json file.",
+)
+@click.option("--history", metavar="FILE", help="The messages before the reply, as a .json file.")
 @click.option(
     "--accept",
     type=click.Choice(["none", "lossless", "guess", "lossy"]),
@@ -35,7 +56,11 @@ _UNSET = "any"
     show_default=True,
     help="How far values are brought to the schema's types.",
 )
-@click.option("--strict", is_flag=True, help="Refuse where one of several readings would have to be chosen.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse where one of several readings would have to be chosen, and wherever there is a warning.",
+)
 @click.option(
     "--max-size",
     type=click.IntRange(min=1),
@@ -46,7 +71,7 @@ _UNSET = "any"
 )
 @click.option(
     "--max-depth",
-    type=click.IntRange(min=1, max=10_000),
+    type=click.IntRange(min=1, max=500),
     default=500,
     show_default=True,
     metavar="N",
@@ -63,51 +88,123 @@ _UNSET = "any"
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
 def check(
-    file: str | None, schema: str, as_json: bool, only_value: bool, everything: bool, color: Color, **options: Any
+    file: str | None,
+    response: str | None,
+    as_json: bool,
+    only_value: bool,
+    everything: bool,
+    color: Color,
+    **options: Any,
 ) -> int:
     """Judge one reply, from FILE or standard input.
 
-    Shows what was changed, as a diff; what is wrong, with its place underlined; and the value.
-    Exit code 0: ok, 1: refused, 2: the command or the schema is wrong.
+    Shows each tool call with its verdict; what was changed, as a diff; what is wrong, with its place underlined;
+    and the value. Exit code 0: ok, 1: refused, 2: the command, the schema or the tools are wrong.
 
     \b
       trueup check reply.txt --schema person.json
+      trueup check --tools tools.json --reply response.json
       llm "…" | trueup check --schema shop.models:Invoice --json
     """
     if as_json and only_value:
         raise click.UsageError("--json and --value exclude each other")
-    contract = _contract(schema, options)
-    raw, name = _read(file, options["max_size"])
-    verdict = contract.check(raw)
+    if file is not None and response is not None:
+        raise click.UsageError("FILE is the text of a reply and --reply a provider's response: give one of them")
+    if options["tools"] is None and options["order"] is not None:
+        raise click.UsageError("--order needs --tools")
+    given = Given.of(options)
+    contract = _contract(given, options)
+    source = file if response is None else response
+    raw, name = _read(source, _MOST_RESPONSE if response is not None else 4 * options["max_size"] + 4)
+    verdict, name = _judge(contract, raw, name, given, response is not None)
     if as_json or only_value:
-        _print_json(verdict.to_dict() if as_json else verdict.data, show=as_json or verdict.ok)
+        calls = verdict.calls or verdict.refused
+        _print_json(verdict.to_dict() if as_json else verdict.data, show=as_json or (verdict.ok and not calls))
     else:
         from trueup.cli.layout import View
         from trueup.cli.show import show
         from trueup.cli.terminal import open_console
 
         console = open_console(color)
-        named = "" if schema == _UNSET else schema if len(schema) <= 60 else schema[:59] + "…"
-        show(verdict, console, View(console.width, console.is_terminal, everything, name, named))
+        text = "text" if response is not None else ""
+        names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
+        show(verdict, console, names._replace(value=contract.schema is not None))
     return 0 if verdict.ok else 1
 
 
-def _contract(schema: str, options: dict[str, Any]) -> Any:
-    from trueup.cli.schema import BadSchema, read_schema
+class Given(NamedTuple):
+    """What the options name, read: the schema, the tools, their order, the messages before."""
+
+    schema: Any
+    schema_name: str
+    tools: Any
+    tools_name: str
+    order: Any
+    history: list[Any] | None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> "Given":
+        """Take the options that name something, and read it."""
+        from trueup.cli.schema import read_schema
+        from trueup.cli.tools import read_history, read_order, read_tools
+
+        words = {name: options.pop(name) for name in ("schema", "tools", "order", "history")}
+        schema, tools, order, history = words.values()
+        return cls(
+            read_schema(schema or ("any" if tools is None else "none")),
+            "" if schema in (None, "any", "none") else _named(schema),
+            None if tools is None else read_tools(tools),
+            "" if tools is None else _named(tools),
+            None if order is None else read_order(order),
+            None if history is None else read_history(history),
+        )
+
+
+def _named(given: str) -> str:
+    return given if len(given) <= 60 else given[:59] + "…"
+
+
+def _contract(given: Given, options: dict[str, Any]) -> Any:
+    from trueup.cli.named import Unavailable
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
 
-    source = read_schema(schema)
     try:
-        return Contract(schema=source, **options)
+        return Contract(schema=given.schema, tools=given.tools, order=given.order, **options)
     except SchemaError as error:
-        where = schema if not schema.lstrip().startswith("{") else "that JSON"
-        raise BadSchema(f"--schema {where}: {error}") from None
+        where = f"--schema {given.schema_name}" if given.schema_name[:1] != "{" else "--schema"
+        raise Unavailable(f"{where}: {error}") from None
+    except ValueError as error:
+        option = "--order" if str(error).startswith("order") else f"--tools {given.tools_name}"
+        raise Unavailable(f"{option}: {error}") from None
 
 
-def _read(file: str | None, max_size: int) -> tuple[bytes, str]:
+def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -> "tuple[Verdict, str]":
+    """The verdict on a reply, and the name of it: the line of a batch is named too, what is no response is said to be."""
+    from trueup.cli.named import Unavailable
+    from trueup.conform.schema import SchemaError
+
+    source: Any = raw
+    if response:
+        from trueup.read.reader import read_document
+        from trueup.verdict.facts import Findings
+        from trueup.verdict.verdict import Verdict
+
+        reading = read_document(raw)
+        name = f"{name} · {reading.key}" if reading.key else name
+        if reading.findings:
+            return Verdict(reading.reply, None, Findings(reading.findings)), name
+        if not reading.reply.provider:
+            name = f"{name} · no known response, read as text"
+        source = reading.reply
+    try:
+        return contract.check(source, {"history": given.history} if given.history else None), name
+    except SchemaError as error:
+        raise Unavailable(f"--tools {given.tools_name}: the schema of a tool cannot be used: {error}") from None
+
+
+def _read(file: str | None, most: int) -> tuple[bytes, str]:
     """The bytes of a reply and a name for it; of a reply that is too long, just enough to see that it is."""
-    most = 4 * max_size + 4
     if file is None or file == "-":
         if file is None and sys.stdin.isatty():
             raise click.UsageError(

@@ -17,11 +17,14 @@ FAMILIES = {
     "W": "Wrappers: what stood around the value",
     "S": "Syntax: how the value was written",
     "F": "Forms: shapes that are not JSON",
+    "K": "Calls: how a tool call was given",
     "C": "Coercions: a value brought to the schema's type",
+    "R": "Replies: what a provider sent",
     "P": "Reading: what the text cannot give",
     "L": "Limits",
     "G": "Grades",
     "V": "Schema: what the value breaks",
+    "T": "Tools: what is wrong with calls, and with words about them",
 }
 
 

@@ -27,6 +27,11 @@ _PER_BLOCK = 16
 def fix_lines(fixes: Sequence[Fix], source: Source, view: View) -> Iterator[Line]:
     """The section about the fixes."""
     yield _heading(fixes)
+    yield from fix_rows(fixes, source, view)
+
+
+def fix_rows(fixes: Sequence[Fix], source: Source, view: View) -> Iterator[Line]:
+    """The fixes drawn and named, without a heading."""
     left = len(fixes) if view.everything else _MOST_ROWS
     hidden = 0
     gutter = max((len(str(source.place(fix.span[0]).line)) for fix in fixes if fix.span), default=1)
@@ -97,8 +102,9 @@ def _readings(block: list[Fix], source: Source, width: int) -> list[Row]:
     rows: dict[int, Row] = {}
     for fix in block:
         if fix.span:
-            line = source.place(fix.span[0]).line
-            rows.setdefault(line, Row(line, "~", underline(source, *fix.span, width)[0]))
+            start, end, _ = _change(fix, source.text)
+            line = source.place(start).line
+            rows.setdefault(line, Row(line, "~", underline(source, start, end, width)[0]))
     return list(rows.values())
 
 
@@ -131,9 +137,9 @@ def _by_code(block: list[Fix]) -> list[tuple[Fix, list[str], int]]:
 
 
 def _change(fix: Fix, text: str) -> Change:
-    """The stretch to draw: of something dropped, not the line breaks at its edges; at the very end, where text ends."""
-    start, end = fix.span or (0, 0)
-    if not fix.after:
+    """The stretch to draw: unless it was replaced, not the line breaks at its edges; at the very end, where text ends."""
+    start, end = (min(at, len(text)) for at in fix.span or (0, 0))
+    if not fix.after or is_reading(fix):
         while start < end and text[start] in "\r\n":
             start += 1
         while end > start and text[end - 1] in "\r\n":

@@ -1,6 +1,7 @@
 """What the parts of a view share: how to show it, lines of styled pieces, cutting and breaking them by cells."""
 
 import textwrap
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -11,13 +12,24 @@ GRADE_STYLE = {"lossless": "green", "guess": "yellow", "lossy": "red"}
 
 
 class View(NamedTuple):
-    """How to show: the width in cells, whether to break long sentences, whether to leave nothing out, names."""
+    """How to show: the width in cells, whether to break long sentences, whether to leave nothing out, names.
+
+    `name` is what was read, `text` the name of the text that places are counted in; without `value` none was asked for.
+    """
 
     width: int = 80
     wrap: bool = True
     everything: bool = False
     name: str = "reply"
     schema: str = ""
+    tools: str = ""
+    text: str = ""
+    value: bool = True
+
+    @property
+    def place(self) -> str:
+        """The name that places in the text are given under."""
+        return self.text or self.name
 
 
 def cells(line: Line) -> int:
@@ -44,6 +56,12 @@ def wrapped(text: str, width: int, first: int = 0) -> list[str]:
         return [text]
     head, *rest = textwrap.wrap(text, max(width, 20), initial_indent=" " * first) or [""]
     return [head[first:], *rest]
+
+
+def indented(lines: Iterable[Line], by: int) -> Iterator[Line]:
+    """Lines moved to the right."""
+    for line in lines:
+        yield [(" " * by, ""), *line] if line else line
 
 
 def count(number: int, word: str) -> str:

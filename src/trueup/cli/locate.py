@@ -31,7 +31,7 @@ _AROUND = "W"  # the family of fixes that say what is not the value
 _OF_VALUE = "C"  # the family of fixes that change a value, whose own span is the whole member
 _KEY_CODES = frozenset({"C010", "V003"})
 # These say how a stretch was read; nothing of it was dropped or put in its place.
-_READ = frozenset({"W007", "W008", "W009", "W012", "W013", "W015", "W016"})
+_READ = frozenset({"W007", "W008", "W009", "W012", "W013", "W015", "W016", "K001"})
 # These say how a string was written; what it became is in the value.
 _STRING = frozenset({"S008", "S009", "S010", "S011", "S012", "S016", "S022", "S025", "S035", "S040"})
 _UNPLACED = frozenset({"C009"})  # a member that was left out has no place of its own

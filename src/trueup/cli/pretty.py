@@ -8,10 +8,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from rich.cells import cell_len
+
+from trueup.cli.layout import Line, short
 from trueup.cli.terminal import safe_json
 
 Piece = tuple[str, str]  # text, style
-Line = list[Piece]
 
 KEY, TEXT, NUMBER, WORD, SIGN = "cyan", "green", "magenta", "yellow", "dim"
 _EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
@@ -31,6 +33,17 @@ def lines(value: Any, indent: int = 2) -> Iterator[Line]:
         if piece[0]:
             line.append(piece)
     yield line
+
+
+def cut(line: Line, room: int) -> Line:
+    """A line cut to so many cells."""
+    out: Line = []
+    for text, style in line:
+        if cell_len(text) > room:
+            return [*out, (short(text, room), style)]
+        room -= cell_len(text)
+        out.append((text, style))
+    return out
 
 
 def document(value: Any, indented: bool) -> str:

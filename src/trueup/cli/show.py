@@ -1,4 +1,4 @@
-"""A verdict as a person wants to see it: headline, fixes as a diff, findings with their place, the value.
+"""A verdict as a person wants to see it: headline, calls, fixes as a diff, findings with their place, the value.
 
 A verdict enters, styled lines leave; nothing is judged here and nothing of the reply is printed raw.
 """
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from trueup.cli import pretty
-from trueup.cli.excerpt import CUT, MARK, Source, broken, underline
-from trueup.cli.fixes import ending, fix_lines
-from trueup.cli.layout import Line, View, cells, count, short, wrapped
+from trueup.cli.calls import call_lines, has_calls, without_calls
+from trueup.cli.excerpt import Source, broken
+from trueup.cli.findings import finding_lines
+from trueup.cli.fixes import fix_lines
+from trueup.cli.layout import Line, View, cells, count, short
 from trueup.cli.locate import locate
 from trueup.cli.terminal import safe_line
-from trueup.verdict.facts import Finding
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 _MOST_FINDINGS = 10
 _MOST_LINES = {True: 60, False: 16}  # of the value, by ok: a refusal's reasons should stay on the screen
 _FEW_MORE = 3  # lines that are not worth a cut
-_STYLES = {CUT: "dim", MARK: "bold"}
+_MOST_TEXT = 8
+_STATES = {"R001": "no reply", "R002": "no reply", "R003": "cut off", "R004": "no reply"}
 
 
 def show(verdict: Verdict, console: "Console", view: View) -> None:
@@ -49,71 +51,66 @@ def render(verdict: Verdict, view: View) -> Iterator[Line]:
 
 def _sections(verdict: Verdict, view: View) -> Iterator[Line]:
     source = Source(verdict.reply.text)
-    fixes, findings = locate(verdict)
+    fixes, findings = locate(without_calls(verdict))
     yield from _headline(verdict, view)
+    if has_calls(verdict):
+        yield from call_lines(verdict, view)
     if fixes:
         yield []
         yield from fix_lines(fixes, source, view)
     shown = findings if view.everything else findings[:_MOST_FINDINGS]
     for finding in shown:
         yield []
-        yield from _finding(finding, source, view)
+        yield from finding_lines(finding, source, view)
     if len(shown) < len(findings):
         yield []
         yield [(f"… and {count(len(findings) - len(shown), 'more finding')} (--all shows them)", "dim")]
-    if verdict.ok or verdict.data is not None:
+    if view.value and not has_calls(verdict) and (verdict.ok or verdict.data is not None):
         yield []
         yield from _value(verdict, view)
+    elif verdict.reply.text.strip() and _is_wanted(verdict, view):
+        yield []
+        yield from _text(verdict.reply.text, view)
 
 
 def _headline(verdict: Verdict, view: View) -> Iterator[Line]:
     facts = ((verdict.errors, "error"), (verdict.warnings, "warning"), (verdict.fixes, "fix"))
     words = ", ".join(count(len(some), word) for some, word in facts if some) or "clean: nothing was changed"
-    mark, state, style = ("✓", "ok", "bold green") if verdict.ok else ("✗", "refused", "bold red")
+    state = next((_STATES[f.code] for f in verdict.errors if f.code in _STATES), "refused")
+    mark, state, style = ("✓", "ok", "bold green") if verdict.ok else ("✗", state, "bold red")
     yield [(f"{mark} {state}", style), (f"  {words}", "")]
-    about = safe_line(f"{view.name} · {count(len(verdict.reply.text), 'character')}")
-    schema = safe_line(f"schema {view.schema}") if view.schema else ""
-    if schema and cell_len(about) + cell_len(schema) + 5 <= view.width:
-        about, schema = f"{about} · {schema}", ""
-    for text in filter(None, (about, schema)):
-        yield [("  ", ""), (short(text, view.width - 2), "dim")]
+    reply = verdict.reply
+    facts_of_it = [view.name, reply.provider, reply.model]
+    if reply.text or not (has_calls(verdict) or reply.finish == "error"):
+        facts_of_it.append(count(len(reply.text), "character"))
+    about = safe_line(" · ".join(filter(None, facts_of_it)))
+    for word, given in (("schema", view.schema), ("tools", view.tools)):
+        more = safe_line(f"{word} {given}") if given else ""
+        if more and cell_len(about) + cell_len(more) + 5 <= view.width:
+            about = f"{about} · {more}"
+        elif more:
+            yield [("  ", ""), (short(about, view.width - 2), "dim")]
+            about = more
+    yield [("  ", ""), (short(about, view.width - 2), "dim")]
 
 
-def _finding(finding: Finding, source: Source, view: View) -> Iterator[Line]:
-    style = "bold red" if finding.level == "error" else "bold yellow"
-    label = f"{finding.level}[{finding.code}]"
-    first, *more = wrapped(safe_line(finding.message), view.width if view.wrap else 0, len(label) + 1)
-    yield [(label, style), (f" {first}", "bold")]
-    for line in more:
-        yield [(line, "bold")]
-    yield from _pointed(finding, source, view, style)
-    if finding.hint and finding.hint != finding.message:
-        for index, line in enumerate(wrapped(safe_line(finding.hint), view.width - 8 if view.wrap else 0)):
-            yield [("  hint: " if index == 0 else "        ", "cyan"), (line, "")]
-    yield [(f"  trueup explain {finding.code}", "dim"), (f"  ({finding.name})", "dim")]
+def _is_wanted(verdict: Verdict, view: View) -> bool:
+    """Whether the text is to be shown: no value was asked of it, or only part of it came; calls in it stand above."""
+    if has_calls(verdict):
+        return all(call.origin == "native" for call in (*verdict.calls, *(r.call for r in verdict.refused)))
+    return not view.value or any(found.code in _STATES for found in verdict.errors)
 
 
-def _pointed(finding: Finding, source: Source, view: View, style: str) -> Iterator[Line]:
-    """Where a finding is: its field and, when its place in the text is known, the line with carets below."""
-    path = safe_line(finding.path)
-    if finding.span is None:
-        yield [("  at ", "dim"), (short(path, view.width - 5), "")]
-        return
-    start, end = finding.span
-    if start == end:
-        start = end = ending(source.text, start)
-    place, last = source.place(start), source.place(max(start, end - 1))
-    where = f"{safe_line(view.name)}:{place}"
-    if cell_len(where) + cell_len(path) + 7 <= view.width or not view.wrap:
-        yield [("  at ", "dim"), (f"{where}  {path}", "")]
-    else:
-        yield [("  at ", "dim"), (where, "")]
-        yield [("     ", ""), (short(path, view.width - 5), "")]
-    number = str(place.line)
-    window, left, right = underline(source, start, end, view.width - len(number) - 6)
-    yield [(f"  {number} | ", "dim"), *((text, _STYLES.get(role, "")) for text, role in window)]
-    on = f" to {last}" if last.line > place.line else ""
-    yield [(f"  {' ' * len(number)} | ", "dim"), (" " * left, ""), ("^" * (right - left), style), (on, "dim")]
+def _text(text: str, view: View) -> Iterator[Line]:
+    """What the model said, beside its calls or as far as it came."""
+    yield [("Text", "bold")]
+    lines = text.strip().splitlines()
+    most = len(lines) if view.everything else _MOST_TEXT
+    for line in lines[:most]:
+        said = safe_line(line)
+        yield [(said if view.everything else short(said, view.width), "")]
+    if len(lines) > most:
+        yield [(f"… {count(len(lines) - most, 'more line')} (--all shows them)", "dim")]
 
 
 def _value(verdict: Verdict, view: View) -> Iterator[Line]:
@@ -126,15 +123,6 @@ def _value(verdict: Verdict, view: View) -> Iterator[Line]:
     shown = list(islice(lines, most + _FEW_MORE + 1))
     cut = len(shown) > most + _FEW_MORE
     for line in shown[:most] if cut else shown:
-        yield list(_cut_line(line, view.width))
+        yield pretty.cut(line, view.width)
     if cut:
         yield [("… cut here (--all shows the rest, --value or --json is for programs)", "dim")]
-
-
-def _cut_line(line: Line, room: int) -> Iterator[tuple[str, str]]:
-    for text, style in line:
-        if cell_len(text) > room:
-            yield short(text, room), style
-            return
-        room -= cell_len(text)
-        yield text, style

@@ -43,7 +43,7 @@ def execute(verdict: Verdict, registry: Registry, provider: str = "") -> Executi
     """
     functions = _functions(registry)
     done = []
-    for call in verdict.calls:
+    for call in _unanswered(verdict):
         try:
             done.append(Done(call, _plain(call, functions[call.name](**(call.args or {}))), None))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer for the model
@@ -55,13 +55,18 @@ async def aexecute(verdict: Verdict, registry: Registry, provider: str = "") -> 
     """The same for asynchronous functions (plain ones may be among them), one after the other."""
     functions = _functions(registry)
     done = []
-    for call in verdict.calls:
+    for call in _unanswered(verdict):
         try:
             value = functions[call.name](**(call.args or {}))
             done.append(Done(call, await value if inspect.isawaitable(value) else value, None))
         except Exception as error:  # noqa: BLE001 - as in execute()
             done.append(Done(call, None, error))
     return _answered(verdict, done, provider)
+
+
+def _unanswered(verdict: Verdict) -> list[ToolCall]:
+    """The calls to run: what a provider ran itself has its answer already."""
+    return [call for call in verdict.calls if not call.answered]
 
 
 def _plain(call: ToolCall, value: Any) -> Any:

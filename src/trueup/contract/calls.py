@@ -10,48 +10,58 @@ from typing import Any
 
 import msgspec
 
+from trueup.checks.fixes import remarks
 from trueup.checks.mentions import mention_findings
 from trueup.checks.order import Order, order_findings, read_order
-from trueup.checks.tools import resolve, together, unknown_arguments
+from trueup.checks.tools import resolve, together
 from trueup.checks.toolset import Toolset
 from trueup.conform.functions import function_tool
-from trueup.contract.merge import Judged
+from trueup.contract.arguments import ArgumentJudge, Check
+from trueup.contract.incoming import without_surrogates
+from trueup.contract.leaks import as_call
+from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
-from trueup.recover.calls import Leak, leaked_calls
+from trueup.recover.calls import leaked_calls
 from trueup.recover.candidate import to_fixes
-from trueup.recover.clean import written
+from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding, Fix, finding, fix
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
-from trueup.verdict.verdict import Refusal, Verdict, answer_with
-
-# Judges the arguments of one tool: given as text or as a value.
-Check = Callable[[Any], Verdict]
-_CUT = frozenset({"S028", "S029", "S030"})
-_WRAPS = ("arguments", "args", "parameters", "params", "input", "kwargs")
+from trueup.verdict.verdict import answer_with
 
 
 class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How calls are judged: from text too, in parallel, with defaults filled in, prose about tools watched."""
+    """How calls are judged: from text too, in parallel, with defaults filled in, prose about tools watched.
+
+    `claims` are phrases that say a tool was run: `{"book": ["I've booked", "he reservado"]}`.
+    """
 
     from_text: bool = True
     parallel: bool = True
     defaults: bool = False
     mentions: bool = True
+    claims: dict[str, tuple[str, ...]] = {}
 
 
 answer_with(answer_refusals)
 
 
-def make_call_judge(tools: Any, order: Any, options: Any, make_check: Callable[[Tool], Check]) -> "CallJudge":
+def make_call_judge(
+    tools: Any, order: Any, options: Any, make_check: Callable[[Tool], Check], accept: str = "guess"
+) -> "CallJudge":
     """A judge of calls from the tools, order and options a contract was given."""
     if not isinstance(options, CallOptions):
         try:
             options = msgspec.convert(options or {}, CallOptions)
         except msgspec.ValidationError as error:
             raise ValueError(f"calls: {error}; it takes {', '.join(CallOptions.__struct_fields__)}") from None
-    return CallJudge(Toolset(_tools(tools)), read_order(order or ()), options, make_check)
+    toolset = Toolset(_tools(tools))
+    unknown = [name for name in options.claims if name not in toolset.tools]
+    if unknown:
+        raise ValueError(f"calls: claims speaks of {unknown[0]!r}, which is no tool of this contract")
+    arguments = ArgumentJudge(make_check, defaults=options.defaults)
+    return CallJudge(toolset, read_order(order or ()), options, arguments, accept)
 
 
 def _tools(source: Any) -> list[Tool]:
@@ -69,168 +79,115 @@ def _tools(source: Any) -> list[Tool]:
 class CallJudge:
     """Judges the calls of replies under one set of tools."""
 
-    __slots__ = ("_checks", "_make_check", "_order", "options", "tools")
+    __slots__ = ("_accept", "_arguments", "_order", "options", "tools")
 
-    def __init__(self, tools: Toolset, order: Order, options: CallOptions, make_check: Callable[[Tool], Check]) -> None:
+    def __init__(
+        self, tools: Toolset, order: Order, options: CallOptions, arguments: ArgumentJudge, accept: str
+    ) -> None:
         self.tools = tools
         self.options = options
         self._order = order
-        self._make_check = make_check
-        self._checks: dict[str, Check] = {}
+        self._arguments = arguments
+        self._accept = accept
 
-    def judge(self, reply: Reply, before: Sequence[str]) -> Judged:
-        """Judge all calls of a reply; `before` are the names of calls made earlier in the conversation."""
+    def judge(self, reply: Reply, before: Sequence[Reply] = ()) -> Judged:
+        """Judge all calls of a reply; `before` are the replies earlier in the conversation."""
         findings: list[Finding] = []
         fixes: list[Fix] = []
-        given = list(reply.calls)
-        if not given and self.options.from_text and reply.text:
-            given = self._from_text(reply.text, fixes)
-        passed: list[ToolCall] = []
-        keys: list[str] = []
-        names: list[str] = []
-        own: list[list[Finding]] = []
+        prose = reply.text
+        given: Sequence[ToolCall] = reply.calls
+        remarked: list[list[Finding]] | None = None
+        if not given and prose and self.options.from_text:
+            given, remarked, prose = self._from_text(reply, fixes)
+        accounts: list[Account] = []
         for index, call in enumerate(given):
-            judged, problems = self._one(call, index, reply.finish, fixes)
-            own.append(problems)
-            names.append(judged.name if judged else call.name)
-            keys.append(written(judged.args).decode() if judged else call.raw_args)
-            passed.append(judged or call)
-        for problem in (*together(passed, keys, self.options.parallel), *order_findings(names, before, self._order)):
-            place = int(problem.path[8:-1]) if problem.path.startswith("$.calls[") else None
-            (own[place] if place is not None else findings).append(problem)
-        if self.options.mentions and reply.text and not any(call.origin != "native" for call in given):
-            findings += mention_findings(reply.text, self.tools, set(names) | set(before))
+            account = self._account(call, index, reply.finish if index == len(given) - 1 else "stop", fixes)
+            if remarked is not None:
+                account.findings.extend(remarked[index])
+            accounts.append(account)
+        called = self._called(before) if before else []
+        if accounts:
+            self._between(accounts, called, findings)
+        if prose and self.options.mentions:
+            names = {account.passed.name for account in accounts}.union(called)
+            findings += mention_findings(prose, self.tools, names, self.options.claims)
         if not given and not reply.text.strip() and not reply.refusal:
-            findings.append(
-                finding("T013", "$", "The reply has neither text nor calls", None, {}, "Answer, or call a tool.")
-            )
-        return _sorted(given, passed, own, findings, fixes)
+            said = "The reply has neither text nor calls"
+            findings.append(finding("T013", "$", said, None, {}, "Answer, or call a tool."))
+        calls, refused = parted(accounts, findings, strict=False)
+        for account in accounts:
+            findings += account.findings
+        return Judged(calls, refused, findings, fixes, accounts)
 
-    def _from_text(self, text: str, fixes: list[Fix]) -> list[ToolCall]:
-        """Calls that were written into the text, each with its fixes."""
-        calls = []
+    def _between(self, accounts: list[Account], called: list[str], findings: list[Finding]) -> None:
+        """What is wrong with the calls taken together, each put where it belongs."""
+        good = [not any(f.level == "error" for f in account.findings) for account in accounts]
+        passed = [account.passed for account in accounts]
+        problems = list(together(passed, self.options.parallel))
+        if not self._order.is_empty:
+            problems += order_findings([call.name for call in passed], good, called, self._order)
+        for problem in problems:
+            if problem.path == "$.calls":
+                findings.append(problem)
+            else:
+                accounts[int(problem.path[8:-1])].findings.append(problem)
+
+    def _called(self, before: Sequence[Reply]) -> list[str]:
+        """The tools that were called in the replies before, under the names they have here."""
+        names: list[str] = []
+        for reply in before:
+            said = [call.name for call in reply.calls]
+            if not said and reply.text and self.options.from_text:
+                said = [leak.name for leak in leaked_calls(reply.text, self.tools.offers)]
+            names += [self.tools.meant(name) for name in said]
+        return names
+
+    def _from_text(self, reply: Reply, fixes: list[Fix]) -> tuple[list[ToolCall], list[list[Finding]], str]:
+        """Calls that were written into the text; what their reading gives cause to say; the text without them."""
+        text = reply.text
+        damage: list[Record] = []
+        if not text.isascii():
+            text, damage = without_surrogates(text)
+        calls: list[ToolCall] = []
+        remarked: list[list[Finding]] = []
+        prose: list[str] = []
+        at = 0
         for index, leak in enumerate(leaked_calls(text, self.tools.offers)):
             place = f"$.calls[{index}]"
-            fixes.append(fix("K001", place, (leak.start, leak.stop), text[leak.start : leak.stop][:200], leak.name))
-            fixes += [_moved(f, place) for f in to_fixes(text, list(leak.records))]
-            calls.append(_as_call(leak, index))
-        return calls
+            raw = text[leak.start : leak.stop]
+            change = fix("K001", place, (leak.start, leak.stop), raw[:200], leak.name)
+            inside = [r for r in damage if leak.start <= r[1] < leak.stop]
+            mended = [_moved(f, f"{place}.args") for f in to_fixes(text, [*leak.records, *inside])]
+            fixes += (change, *mended)
+            calls.append(as_call(leak, self.tools.tools.get(self.tools.meant(leak.name)), index, reply.finish))
+            remarked.append([] if calls[-1].parse_error else list(remarks((change, *mended), self._accept)))
+            prose += (text[at : leak.start], " " * (max(leak.stop, at) - max(leak.start, at)))
+            at = max(at, leak.stop)
+        return calls, remarked, "".join((*prose, text[at:])) if calls else text
 
-    def _one(self, call: ToolCall, index: int, finish: str, fixes: list[Fix]) -> tuple[ToolCall | None, list[Finding]]:
+    def _account(self, call: ToolCall, index: int, finish: str, fixes: list[Fix]) -> Account:
         place = f"$.calls[{index}]"
         resolved = resolve(call.name, place, self.tools)
         if resolved.tool is None:
-            return None, [resolved.problem] if resolved.problem else []
+            return Account(call, call, [resolved.problem] if resolved.problem else [])
         tool = resolved.tool
+        problems: list[Finding] = []
         if resolved.matched:
-            fixes.append(fix("K002", place, None, call.name, tool.name))
+            change = fix("K002", place, None, call.name, tool.name)
+            fixes.append(change)
+            problems += remarks((change,), self._accept)
         if call.kind == "custom":
-            return msgspec.structs.replace(call, name=tool.name), []
-        return self._arguments(call, tool, index, finish, fixes)
-
-    def _arguments(
-        self, call: ToolCall, tool: Tool, index: int, finish: str, fixes: list[Fix]
-    ) -> tuple[ToolCall | None, list[Finding]]:
-        """Bring the arguments of a call to the tool's schema."""
-        place = f"$.calls[{index}].args"
-        check = self._checks.get(tool.name)
-        if check is None:
-            check = self._checks[tool.name] = self._make_check(tool)
-        source = call.args if call.args is not None else call.raw_args
-        verdict = check(source if source != "" else {})
-        args = verdict.data
-        if not verdict.ok and isinstance(args, dict) and (inner := self._unwrapped(args, tool, check)) is not None:
-            fixes.append(fix("K003", place, None, next(iter(args)), ""))
-            verdict, args = inner, inner.data
-        fixes += [_moved(f, place) for f in verdict.fixes]
-        problems = _problems(verdict, call, place, finish)
-        if isinstance(args, dict):
-            problems += unknown_arguments(args, tool, place)
-            args = self._filled(args, tool, place, fixes)
-        if any(p.level == "error" for p in problems) or not isinstance(args, dict):
-            return None, problems
-        return msgspec.structs.replace(call, name=tool.name, args=args, parse_error=""), problems
-
-    def _unwrapped(self, args: dict[str, Any], tool: Tool, check: Check) -> Verdict | None:
-        """`{"arguments": {…}}`: the verdict of what is inside, when only that fits."""
-        key = next(iter(args), "")
-        known = tool.parameters.get("properties", {}) if isinstance(tool.parameters, dict) else {}
-        if len(args) != 1 or key not in _WRAPS or key in known:
-            return None
-        inner = check(args[key]) if isinstance(args[key], dict | str) else None
-        return inner if inner is not None and inner.ok and isinstance(inner.data, dict) else None
-
-    def _filled(self, args: dict[str, Any], tool: Tool, place: str, fixes: list[Fix]) -> dict[str, Any]:
-        """The arguments with the schema's defaults for what is missing, if the contract asks for that."""
-        properties = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
-        if not self.options.defaults or not isinstance(properties, dict):
-            return args
-        for key, schema in properties.items():
-            if key not in args and isinstance(schema, dict) and "default" in schema:
-                args = {**args, key: schema["default"]}
-                fixes.append(fix("K004", f"{place}.{key}", None, "", written(schema["default"]).decode()))
-        return args
-
-
-def _as_call(leak: Leak, index: int) -> ToolCall:
-    args = leak.arguments if isinstance(leak.arguments, dict) else None
-    raw = leak.arguments if isinstance(leak.arguments, str) else leak.raw
-    if args is None and not isinstance(leak.arguments, str):
-        raw = written(leak.arguments).decode()
-    return ToolCall(leak.name, args, "", raw, f"text:{leak.dialect}", "", index)
+            return Account(call, msgspec.structs.replace(call, name=tool.name), problems)
+        outcome = self._arguments.judge(call, tool, index, finish)
+        fixes += outcome.fixes
+        problems += outcome.findings
+        if outcome.args is call.args and not resolved.matched:
+            return Account(call, call, problems)
+        passed = msgspec.structs.replace(
+            call, name=tool.name, args=call.args if outcome.args is None else outcome.args, parse_error=""
+        )
+        return Account(call, passed, problems)
 
 
 def _moved(change: Fix, place: str) -> Fix:
     return msgspec.structs.replace(change, path=place + change.path[1:])
-
-
-def _problems(verdict: Verdict, call: ToolCall, place: str, finish: str) -> list[Finding]:
-    """The errors of a verdict on arguments, as errors of the call."""
-    cut = any(f.code in _CUT for f in verdict.fixes)
-    if not isinstance(verdict.data, dict) and (verdict.data is not None or call.raw_args.strip() == "null"):
-        got = type(verdict.data).__name__
-        return [
-            finding(
-                "T004",
-                place,
-                f"{call.name!r} takes an object of arguments, got {got}",
-                None,
-                {"got": got},
-                "Give the arguments as a JSON object.",
-            )
-        ]
-    if not verdict.ok and (cut or (finish == "length" and not call.args)):
-        message = f"The arguments of {call.name!r} were cut off"
-        return [
-            finding(
-                "T006",
-                place,
-                message,
-                None,
-                {"raw": call.raw_args[:200]},
-                "Give shorter arguments, or raise the output limit.",
-            )
-        ]
-    if verdict.data is None and not verdict.ok:
-        message = f"The arguments of {call.name!r} are not JSON: {verdict.errors[0].message}"
-        return [
-            finding("T003", place, message, None, {"raw": call.raw_args[:200]}, "Give the arguments as a JSON object.")
-        ]
-    return [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.findings]
-
-
-def _sorted(
-    given: list[ToolCall], passed: list[ToolCall], own: list[list[Finding]], findings: list[Finding], fixes: list[Fix]
-) -> Judged:
-    """Part the calls into those that may be run and those that may not."""
-    good: list[ToolCall] = []
-    refused: list[Refusal] = []
-    blocked = any(f.level == "error" and f.path == "$.calls" for f in findings)
-    for call, judged, problems in zip(given, passed, own, strict=True):
-        findings += problems
-        errors = tuple(p for p in problems if p.level == "error")
-        if errors or blocked:
-            refused.append(Refusal(call, errors or tuple(f for f in findings if f.path == "$.calls")))
-        else:
-            good.append(judged)
-    return Judged(tuple(good), tuple(refused), findings, fixes)

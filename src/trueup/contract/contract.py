@@ -11,7 +11,7 @@ from orjson import dumps
 
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
-from trueup.contract.incoming import called_before, incoming
+from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
 from trueup.contract.judge import Judge, damaged, depth_over
 from trueup.contract.merge import NO_CALLS, merge
 from trueup.contract.stream import Stream
@@ -80,7 +80,7 @@ class Contract:
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
-        if type(reply) is str and self._calls is None:
+        if type(reply) is str and self._calls is None and not reply.startswith(STREAM_STARTS):
             return self._check_text(reply, reply)
         return self._check_reply(reply, context or {})
 

@@ -12,28 +12,35 @@ from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
 
+# How the body of a provider's event stream starts; it is read as one, not as text.
+STREAM_STARTS = ("data:", "event:", "id:")
+
+
 def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
     """What was handed in as one Reply, what is wrong with its shape, and records of what had to be replaced in it."""
-    if isinstance(source, str):
-        return Reply(text=source), (), []
     if isinstance(source, Reply):
         return source, (), []
-    if isinstance(source, bytes | bytearray | memoryview):
+    if isinstance(source, str):
+        if not source.startswith(STREAM_STARTS):
+            return Reply(text=source), (), []
+    elif isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
-        return Reply(text=text), (), damage
+        if damage or not text.startswith(STREAM_STARTS):
+            return Reply(text=text), (), damage
     from trueup.read.reader import read  # a room of its own, not needed for plain text
 
     reading = read(source)
     return reading.reply, reading.findings, []
 
 
-def called_before(history: Any) -> list[str]:
-    """The names of all tools called in the messages before this reply, in order."""
-    if not isinstance(history, list | tuple):
+def called_before(history: Any) -> list[Reply]:
+    """The messages of the model before this reply, in order, each read by itself."""
+    if not history or not isinstance(history, list | tuple):
         return []
     from trueup.read.reader import read  # as above
 
-    return [call.name for message in history for call in read([message]).reply.calls]
+    replies = (read([message]).reply for message in history if not isinstance(message, str))
+    return [reply for reply in replies if reply.calls or reply.text]
 
 
 def _decoded(raw: bytes) -> tuple[str, list[Record]]:

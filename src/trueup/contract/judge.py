@@ -3,6 +3,7 @@
 `Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -11,13 +12,15 @@ from typing import Any
 
 from trueup.checks.fixes import SPEAKING, remarks
 from trueup.conform.coerce import Note, Options, conform
+from trueup.conform.document import facets
 from trueup.conform.schema import Schema
+from trueup.conform.survey import types_at
 from trueup.contract.incoming import without_surrogates
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import repeats_a_key, written
 from trueup.recover.find import Aims
-from trueup.recover.grammar import WRITTEN_NUMBER
+from trueup.recover.grammar import WRITTEN_NUMBER, fold
 from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
@@ -65,7 +68,11 @@ class Judge:
         off = options.profile == "off" or not schema.has_integer
         self.integer_keys = () if off else root_integers(schema.source)
         eager = options.profile == "eager"
-        self._aims = Aims(schema.keys, schema.root_keys, schema.types, max_depth, eager, schema.source is True)
+        item_keys = self._item.root_keys if self._item is not None else frozenset()
+        self._aims = Aims(
+            schema.keys, schema.root_keys, schema.types, max_depth, eager, schema.source is True,
+            item_keys, partial(_wanted, (schema, self._item)),
+        )  # fmt: skip
 
     # -- the four ways in ----------------------------------------------------------------------
 
@@ -123,6 +130,13 @@ class Judge:
 
     def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain, valid JSON that is to become a Python value."""
+        if self._options.profile != "off" and (renamed := _renamed(data, self._schema.root_keys)):
+            whole = Candidate({renamed.get(key, key): item for key, item in data.items()}, [(0, len(text))], [])
+            choice = choose_only(text, whole, self._fit, self._aims.root_keys)
+            notes = [Note("C010", (new,), old, new) for old, new in renamed.items()]
+            fit = choice.reading.fit
+            choice.reading = choice.reading._replace(fit=fit._replace(notes=[*notes, *fit.notes]))
+            return self._conclude(reply, text, choice, [])
         value, refused = self._schema.build(data)
         return self._verdict(reply, text, data, value, (), refused)
 
@@ -247,6 +261,13 @@ def _fit(value: Any, schema: Schema, options: Options) -> Fit:
     return Fit(fitted, notes, sum(PRICE[note.code] for note in notes), schema.is_valid(fitted))
 
 
+def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
+    """The types of a field of the root or of its items; none when the schema does not say."""
+    places = [here for schema in schemas if schema is not None for here in facets((schema.place,))]
+    named = [place.child("properties", key) for place in places if key in (place.rules.get("properties") or ())]
+    return frozenset().union(*map(types_at, named))
+
+
 def root_integers(source: Any) -> tuple[str, ...] | None:
     """The root's integer fields when the schema asks for integers nowhere else; None when it may."""
     fields = source.get("properties") if isinstance(source, dict) and source.get("type") == "object" else None
@@ -266,6 +287,18 @@ def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -
 
 def _shown(reply: Any, text: str) -> Reply | str:
     return reply if isinstance(reply, Reply | str) else text
+
+
+def _renamed(data: Any, own: frozenset[str]) -> dict[str, str]:
+    """Keys a Python type would drop unseen, though they are one of its missing fields written differently."""
+    if not isinstance(data, dict) or own.issuperset(data):
+        return {}
+    missing: dict[str, list[str]] = {}
+    for key in own.difference(data):
+        missing.setdefault(fold(key), []).append(key)
+    found = {key: missing[fold(key)] for key in data if key not in own and fold(key) in missing}
+    once = Counter(fold(key) for key in found)
+    return {key: fits[0] for key, fits in found.items() if len(fits) == 1 and once[fold(key)] == 1}
 
 
 def _with(value: Any, path: Parts, part: Any) -> Any:

@@ -7,6 +7,16 @@ from trueup.verdict.facts import Finding, Findings, Fix, finding, promoted
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Fixes, Refusal, Verdict
 
+_CUT = frozenset({"S005", "S028", "S029", "S030"})
+
+
+class Account(NamedTuple):
+    """One call: as it was given, as it may be run, and what was found about it."""
+
+    given: ToolCall
+    passed: ToolCall
+    findings: list[Finding]
+
 
 class Judged(NamedTuple):
     """What became of the calls of one reply: those that may be run, those that may not, and all that was seen."""
@@ -15,10 +25,26 @@ class Judged(NamedTuple):
     refused: tuple[Refusal, ...]
     findings: list[Finding]
     fixes: list[Fix]
+    accounts: Sequence[Account] = ()
 
 
 NO_CALLS = Judged((), (), [], [])
-_CUT = frozenset({"S005", "S028", "S029", "S030"})
+
+
+def parted(
+    accounts: Sequence[Account], common: Sequence[Finding], *, strict: bool
+) -> tuple[tuple[ToolCall, ...], tuple[Refusal, ...]]:
+    """The calls that may be run and those that may not; in strict mode a warning is enough to refuse one."""
+    good: list[ToolCall] = []
+    refused: list[Refusal] = []
+    blocking = tuple(f for f in common if f.path == "$.calls" and f.level == "error")
+    for account in accounts:
+        errors = tuple(f for f in account.findings if strict or f.level == "error")
+        if errors or blocking:
+            refused.append(Refusal(account.given, tuple(map(promoted, errors)) or blocking))
+        else:
+            good.append(account.passed)
+    return tuple(good), tuple(refused)
 
 
 def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict | None, *, strict: bool) -> Verdict:
@@ -32,10 +58,12 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
         findings += _of_the_ending(reply, text)
         data, value = text.data, text.value
         fixes = _Both(judged.fixes, text)
+    calls, refused = judged.calls, judged.refused
     if strict:
+        calls, refused = parted(judged.accounts, judged.findings, strict=True)
         findings = [promoted(f) for f in findings]
-    ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
-    return Verdict(reply, data, ordered, fixes, None if value is data else value, judged.calls, refused=judged.refused)
+    ordered = Findings(sorted(findings, key=lambda f: f.level != "error") if len(findings) > 1 else findings)
+    return Verdict(reply, data, ordered, fixes, None if value is data else value, calls, refused=refused)
 
 
 class _Both:

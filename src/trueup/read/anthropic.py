@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.content import fill
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, word
+from trueup.read.objects import Row, place, record, word
 from trueup.read.reading import Reading, silent
 
 EVENTS = frozenset(
@@ -45,9 +45,9 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
         if kind == "message_start":
             body.update(record(get("message")))
         elif kind == "content_block_start":
-            blocks[get("index")] = dict(record(get("content_block")))
+            blocks[place(get("index"))] = dict(record(get("content_block")))
         elif kind == "content_block_delta":
-            _take(record(get("delta")), get("index"), blocks, pieces)
+            _take(record(get("delta")), place(get("index")), blocks, pieces)
         elif kind == "message_delta":
             body |= {name: value for name, value in record(get("delta")).items() if value is not None}
             counted = {n: v for n, v in record(get("usage")).items() if v is not None}

@@ -1,7 +1,7 @@
-"""Bedrock Converse: a message of keyed blocks (no `type`), the events of its stream, and three older model bodies.
+"""Bedrock Converse: a message of keyed blocks (no `type`), the events of its stream, and older bodies of plain text.
 
 Blocks are told apart by their only key. The body of InvokeModel is the model's own: Anthropic's is read as Anthropic's;
-Titan's, Llama's and Mistral's text forms are read here.
+the text forms of Titan, Llama and Mistral, and of text-generation-inference, which are like them, are read here.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.reading import Reading
 
 EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
@@ -45,15 +45,16 @@ def fill_blocks(draft: Draft, content: Any) -> None:
 
 
 def read_older(body: Row, raw: Any) -> Reading:
-    """Read what Titan, Llama and Mistral answer to InvokeModel."""
+    """Read what models of text alone answer: Titan, Llama and Mistral to InvokeModel, and servers of generated text."""
     draft = Draft()
     ending: Any = body.get("stop_reason")
     counted = usage.counts(body.get("prompt_token_count"), body.get("generation_token_count"))
-    if "generation" in body:
-        draft.say(body["generation"])
+    if "generation" in body or "generated_text" in body:
+        draft.say(body.get("generation") or body.get("generated_text"))
+        ending = ending or record(body.get("details")).get("finish_reason")
     else:
         first = record((rows(body.get("results")) or rows(body.get("outputs")) or ({},))[0])
-        draft.say(first.get("outputText") or first.get("text"))
+        draft.say(first.get("outputText") or first.get("text") or first.get("generated_text"))
         ending = first.get("completionReason") or first.get("stop_reason")
     return Reading(draft.reply(ending, counted, "", "bedrock", raw))
 
@@ -68,12 +69,12 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
             begun = record(event["contentBlockStart"])
             start = record(begun.get("start"))
             if "toolUse" in start:
-                blocks[begun.get("contentBlockIndex")] = {"toolUse": dict(record(start["toolUse"]))}
+                blocks[place(begun.get("contentBlockIndex"))] = {"toolUse": dict(record(start["toolUse"]))}
             elif "toolResult" in start:
-                blocks[begun.get("contentBlockIndex")] = {"toolResult": start["toolResult"]}
+                blocks[place(begun.get("contentBlockIndex"))] = {"toolResult": start["toolResult"]}
         elif "contentBlockDelta" in event:
             found = record(event["contentBlockDelta"])
-            _take(record(found.get("delta")), found.get("contentBlockIndex"), blocks, pieces)
+            _take(record(found.get("delta")), place(found.get("contentBlockIndex")), blocks, pieces)
         elif "messageStop" in event:
             body["stopReason"] = record(event["messageStop"]).get("stopReason")
         elif "metadata" in event:

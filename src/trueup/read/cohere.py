@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.read import usage
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.openai_chat import fill_call, fill_message
 from trueup.read.reading import Failure, Reading, failed
 
@@ -50,10 +50,10 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     calls: dict[Any, Row] = {}
     ended = done
     for event in events:
-        kind = event.get("type")
+        kind = word(event.get("type"))
         delta = record(event.get("delta"))
         said = record(delta.get("message"))
-        index = event.get("index")
+        index = place(event.get("index"))
         if kind in {"content-start", "content-delta"}:
             _add(blocks.setdefault(index, {}), record(said.get("content")))
         elif kind == "tool-plan-delta":

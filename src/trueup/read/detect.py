@@ -22,7 +22,7 @@ from trueup.read import (
     openai_responses,
     vercel,
 )
-from trueup.read.objects import Row, record, word
+from trueup.read.objects import Row, as_dict, record, word
 from trueup.read.reading import Reading
 
 Reader = Callable[[Row, Any], Reading]
@@ -51,7 +51,11 @@ def _is_response(body: Row) -> bool:
     if kind is not None:
         return bool(kind == "response")
     output = body.get("output")
-    return isinstance(output, list | tuple) and bool(output) and record(output[0]).get("type") in openai_responses.ITEMS
+    return (
+        isinstance(output, list | tuple)
+        and bool(output)
+        and word(record(output[0]).get("type")) in openai_responses.ITEMS
+    )
 
 
 def _is_anthropic(body: Row) -> bool:
@@ -71,13 +75,13 @@ def _is_bedrock(body: Row) -> bool:
 
 
 def _is_older_bedrock(body: Row) -> bool:
-    if "generation" in body and "stop_reason" in body:
+    if isinstance(body.get("generated_text"), str) or ("generation" in body and "stop_reason" in body):
         return True
     found = body.get("results") or body.get("outputs")
     if not isinstance(found, list) or not found:
         return False
     first = record(found[0])
-    return "outputText" in first or ("text" in first and "stop_reason" in first)
+    return "outputText" in first or ("stop_reason" in first and ("text" in first or "generated_text" in first))
 
 
 def _is_conversation(body: Row) -> bool:
@@ -88,7 +92,9 @@ def _is_conversation(body: Row) -> bool:
 
 
 def _is_ollama(body: Row) -> bool:
-    return "done" in body and ("message" in body or isinstance(body.get("response"), str))
+    if "done" not in body:
+        return False
+    return isinstance(body.get("response"), str) or as_dict(body.get("message")) is not None
 
 
 def _is_llama_cpp(body: Row) -> bool:
@@ -207,7 +213,7 @@ def may_be_error(body: Row) -> bool:
 
 
 def _is_chunk(event: Row) -> bool:
-    if event.get("object") in {"chat.completion.chunk", "text_completion"}:
+    if word(event.get("object")) in {"chat.completion.chunk", "text_completion"}:
         return True
     choices = event.get("choices")
     if not isinstance(choices, list | tuple):

@@ -18,9 +18,14 @@ from trueup.read.objects import Row
 _decode = msgspec.json.Decoder().decode
 _FIELD = ("data:", "event:", "id:", "retry:", ":")
 _FRAME = re.compile(r":(event|exception)-type\x07[^a-zA-Z]{1,4}([A-Za-z]+)")
+# What stands in the first line of a stream of JSON lines, and hardly in a model's own words.
 _LINES = re.compile(
-    r'"chat\.completion\.chunk"|"message_start"|"response\.created"|"done"\s*:\s*false|"message-start"|"stream-start"'
+    r'"chat\.completion\.chunk"|"type"\s*:\s*"(?:message_start|message-start|response\.[a-z_.]+)"'
+    r'|"event_type"\s*:\s*"stream-start"|"messageStart"\s*:\s*\{|"choices"\s*:\s*\[\s*\{[^{}]*"delta"\s*:'
+    r'|"candidates"\s*:\s*\[\s*\{\s*"(?:content|finishReason|index)"'
+    r'|"model"\s*:\s*"[^"]*"\s*,\s*"created_at"\s*:\s*"[^"]*"\s*,[^\n]*"done"\s*:\s*false'
 )
+_LOOKED_AT = 4096
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -46,12 +51,12 @@ def looks_like_lines(text: str) -> bool:
     if text[:1] != "{":
         return False
     end = text.find("\n")
-    return 0 < end < len(text) - 1 and _LINES.search(text, 0, end) is not None
+    return 0 < end < len(text) - 1 and _LINES.search(text, 0, min(end, _LOOKED_AT)) is not None
 
 
 def looks_like_frames(text: str) -> bool:
     """Whether a text is Amazon's binary framing, decoded or not."""
-    return text[:3] == "\0\0\0" and _FRAME.search(text, 0, 200) is not None
+    return text[:1] == "\0" and _FRAME.search(text, 0, 200) is not None
 
 
 def value(text: str) -> Any:

@@ -10,7 +10,7 @@ from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, member, place, record, rows, word
 from trueup.read.openai_chat import fill_call
 from trueup.read.reading import Reading, silent
 
@@ -48,18 +48,21 @@ def read(body: Row, raw: Any) -> Reading:
 
 def read_result(body: Row, raw: Any) -> Reading:
     """Read an LLMResult, a ChatResult, or a message beside what was parsed from it."""
-    if "generations" in body:
-        found = rows(body["generations"])
-        while found and isinstance(found[0], list | tuple):
-            found = rows(found[0])
-        generation = record(found[0]) if found else {}
-        if generation.get("message") is None:
-            draft = Draft()
-            draft.say(generation.get("text"))
-            ending = record(generation.get("generation_info")).get("finish_reason")
-            return Reading(draft.reply(ending, {}, "", "langchain", raw)) if found else silent(raw)
-        return read(record(generation["message"]), raw)
-    return read(record(body.get("raw")), raw)
+    if "generations" not in body:
+        return read(record(body.get("raw")), raw)
+    # Asked of the object itself: its dump writes each message as a BaseMessage, without the calls.
+    found = rows(member(raw, "generations") or body["generations"])
+    if found and isinstance(found[0], list | tuple):
+        found = rows(found[0])
+    if not found:
+        return silent(raw, provider="langchain")
+    message = member(found[0], "message")
+    if message is not None:
+        return read(record(message), raw)
+    draft = Draft()
+    draft.say(member(found[0], "text"))
+    ending = record(member(found[0], "generation_info")).get("finish_reason")
+    return Reading(draft.reply(ending, {}, "", "langchain", raw))
 
 
 def fill_message(draft: Draft, message: Row) -> None:
@@ -121,9 +124,10 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
         content += [found] if isinstance(found, str) else rows(found)
         for item in rows(chunk.get("tool_call_chunks")):
             fragment = record(item)
-            call = places.get(fragment.get("index")) if fragment.get("index") is not None else None
+            index = place(fragment.get("index"))
+            call = places.get(index) if index is not None else None
             if call is None or (fragment.get("id") and call["id"] and fragment["id"] != call["id"]):
-                call = places[fragment.get("index")] = {"id": "", "name": "", "pieces": []}
+                call = places[index] = {"id": "", "name": "", "pieces": []}
                 calls.append(call)
             call["id"] = call["id"] or word(fragment.get("id"))
             call["name"] = call["name"] or word(fragment.get("name"))

@@ -35,6 +35,8 @@ def role_of(message: Row) -> Role:
     said = word(message.get("role"))
     if not said:
         said = word(message.get("type"))
+        if said == "function" and "function" in message:
+            return ""  # a tool call, not a message
         if said == "constructor":
             said = word(langchain.unwrapped(message).get("type"))
     role = _ROLES.get(said.lower(), "")
@@ -48,7 +50,7 @@ def _outputs(message: Row) -> list[Row]:
     found: list[Row] = []
     for item in rows(message.get("content")) or rows(message.get("parts")):
         block = record(item)
-        if block.get("type") in _RESULTS:
+        if word(block.get("type")) in _RESULTS:
             found.append(block)
         inner = block.get("toolResult") or block.get("functionResponse") or block.get("function_response")
         if inner is not None:
@@ -164,15 +166,12 @@ class _Waiting:
         get = output.get
         call_id = word(next(filter(None, map(get, _ANSWERS)), ""))
         name = word(get("name") or get("tool_name") or get("toolName"))
-        wanted = [("id", call_id)] if call_id else []
-        if not self._queues.get(("id", call_id)):
-            wanted = [("name", name), ("any", "")] if ("id", "") in self._queues else wanted
-        for queue in wanted:
-            place = self._next(queue)
-            if place is not None:
-                self._done.add(place)
-                self.calls[place] = msgspec.structs.replace(self.calls[place], answered=True)
-                return
+        place = self._next(("id", call_id) if call_id else ("name", name) if name else ("any", ""))
+        if place is None and call_id:
+            place = self._next(("id", ""))  # a framework made the id up for a call that had none
+        if place is not None:
+            self._done.add(place)
+            self.calls[place] = msgspec.structs.replace(self.calls[place], answered=True)
 
     def _next(self, queue: tuple[str, str]) -> int | None:
         places = self._queues.get(queue, ())

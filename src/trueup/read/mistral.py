@@ -6,7 +6,7 @@ from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.reading import Reading
 
 _PREFIXES = ("conversation.response", "message.output", "function.call", "tool.execution", "agent.handoff")
@@ -44,7 +44,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     ended = done
     for event in events:
         kind = word(event.get("type"))
-        slot = kind, event.get("output_index", event.get("id"))
+        slot = kind, place(event.get("output_index", event.get("id")))
         if kind == "message.output.delta":
             output = outputs.setdefault(slot, {"type": "message.output", "model": event.get("model"), "content": []})
             found = event.get("content")

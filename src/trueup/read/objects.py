@@ -9,7 +9,13 @@ from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-_DUMPS = ("model_dump", "to_dict", "dict", "_asdict")
+_DUMPS: tuple[tuple[str, dict[str, bool]], ...] = (
+    ("model_dump", {"warnings": False}),
+    ("model_dump", {}),
+    ("to_dict", {}),
+    ("dict", {}),
+    ("_asdict", {}),
+)
 _NO_RECORD = (str, bytes, bytearray, memoryview, int, float, complex, list, tuple, set, frozenset, type)
 _NO_RECORDS = (FunctionType, MethodType, ModuleType, Enum)
 
@@ -41,7 +47,7 @@ def as_dict(source: Any) -> Row | None:
         return source if isinstance(source, dict) else dict(source)
     if isinstance(source, _NO_RECORD) and not hasattr(source, "_asdict"):
         return None
-    if isinstance(source, _NO_RECORDS) or hasattr(type(source), "__next__"):
+    if isinstance(source, _NO_RECORDS):
         return None
     dumped = _dumped(source)
     return _attributes(source) if dumped is None else dumped
@@ -50,12 +56,12 @@ def as_dict(source: Any) -> Row | None:
 def _dumped(source: Any) -> Row | None:
     """What the object's own method says it is. Looked up on the class: a mock answers to any name."""
     kind = type(source)
-    for name in _DUMPS:
+    for name, options in _DUMPS:
         method = getattr(kind, name, None)
         if not callable(method):
             continue
         try:
-            dumped = method(source, warnings=False) if name == "model_dump" else method(source)
+            dumped = method(source, **options)
         except Exception:  # noqa: BLE001, S112 - a foreign object's own method may raise anything
             continue
         if isinstance(dumped, dict):
@@ -77,6 +83,17 @@ def _attributes(source: Any) -> Row | None:
     return found or None
 
 
+def member(source: Any, name: str) -> Any:
+    """A member of an object as the object itself holds it, or of a dict; None where there is none.
+
+    Where a model declares a base class, its dump loses what the value's own class adds: then the value itself is asked.
+
+    >>> member({"a": 1}, "a"), member(None, "a")
+    (1, None)
+    """
+    return source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+
+
 def rows(source: Any) -> list[Any] | tuple[Any, ...]:
     """The items of a list; one record alone counts as a list of one; anything else as none.
 
@@ -88,6 +105,15 @@ def rows(source: Any) -> list[Any] | tuple[Any, ...]:
     if not source or isinstance(source, str | bytes | int | float):
         return ()
     return (source,)
+
+
+def place(source: Any) -> int | str | None:
+    """The number or name under which pieces belong together; what is neither counts as none.
+
+    >>> place(3), place([3])
+    (3, None)
+    """
+    return source if isinstance(source, int | str) else None
 
 
 def word(source: Any) -> str:

@@ -7,7 +7,7 @@ arguments as an object, legacy `function_call`, reasoning under four names, an e
 from typing import Any
 
 from trueup.read import usage
-from trueup.read.calls import MISSING
+from trueup.read.calls import MISSING, as_text
 from trueup.read.content import fill, words_of
 from trueup.read.draft import Draft
 from trueup.read.objects import Row, record, rows, word
@@ -40,6 +40,8 @@ def fill_message(draft: Draft, message: Row) -> None:
     content = get("content")
     if type(content) is str:
         draft.say(content)
+    elif isinstance(content, dict) and "type" not in content and "text" not in content:
+        draft.say(as_text(content))  # a lax server that has parsed the answer already
     elif content is not None:
         fill(draft, content)
     elif get("audio"):

@@ -6,7 +6,7 @@ each piece joined once. Only the first choice is kept.
 
 from typing import Any
 
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, place, record, rows, word
 
 _SPOKEN = ("content", "refusal", "reasoning_content", "reasoning")
 
@@ -49,7 +49,7 @@ class _Choice:
 
     def _call(self, item: Row) -> None:
         """Find the call that a fragment belongs to, or begin a new one."""
-        index, call_id = item.get("index"), word(item.get("id"))
+        index, call_id = place(item.get("index")), word(item.get("id"))
         custom = item.get("custom")
         part = record(item.get("function") if custom is None else custom)
         call = self.ids.get(call_id) if call_id else None

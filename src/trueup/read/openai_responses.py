@@ -10,7 +10,7 @@ from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill, reasoning
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.reading import Reading, cut, failed, failure_of
 
 ITEMS = frozenset(
@@ -45,20 +45,20 @@ def read(body: Row, raw: Any) -> Reading:
 
 def read_items(items: list[Row], raw: Any) -> Reading:
     """Read a list of items alone: those since the user last spoke."""
-    last = max((i for i, item in enumerate(items) if item.get("role") in {"user", "system", "developer"}), default=-1)
-    return read({"output": items[last + 1 :]}, raw)
+    spoken = [i for i, item in enumerate(items) if word(item.get("role")) in {"user", "system", "developer"}]
+    return read({"output": items[spoken[-1] + 1 if spoken else 0 :]}, raw)
 
 
 def fill_items(draft: Draft, items: Any) -> None:
     """Read output items into a draft."""
     output = [record(item) for item in items]
-    spoken = [item for item in output if item.get("type") == "message" and item.get("role") in {None, "assistant"}]
+    spoken = [item for item in output if item.get("type") == "message" and word(item.get("role")) in {"", "assistant"}]
     final = [item for item in spoken if item.get("phase") != "commentary"]
     shown = {id(item) for item in (final or spoken)}
     answered = {word(item.get("call_id")) for item in output if word(item.get("type")).endswith("_call_output")}
     for item in output:
         get = item.get
-        kind = get("type")
+        kind = word(get("type"))
         if kind == "message":
             if id(item) in shown:
                 draft.between()
@@ -70,7 +70,7 @@ def fill_items(draft: Draft, items: Any) -> None:
             draft.custom(word(get("name")), get("input", MISSING), word(get("call_id") or get("id")))
         elif kind == "reasoning":
             reasoning(draft, item)
-        elif kind in _RUN_BY_PROVIDER or word(kind).endswith("_output"):
+        elif kind in _RUN_BY_PROVIDER or kind.endswith("_output"):
             draft.output()
         elif kind == "output_text":
             draft.say(get("text"))
@@ -88,7 +88,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:  # noqa: ARG001 - a
             ended = True
         if kind.startswith("response.") and event.get("response"):
             body = dict(record(event["response"]))
-        slot = event.get("output_index", event.get("item_id"))
+        slot = place(event.get("output_index", event.get("item_id")))
         if kind in {"response.output_item.added", "response.output_item.done"}:
             items[slot] = record(event.get("item"))
             if kind.endswith("done"):

@@ -5,7 +5,7 @@
 them raises for a bad shape: the Reading says what is wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from trueup.read import anthropic, batch, detect, messages, openai_responses, streams, text
@@ -50,10 +50,10 @@ def read(source: Any, status: int | None = None) -> Reading:
     if isinstance(source, BaseException):
         return _raised(source)
     body = as_dict(source)
-    if body is None:
-        hint = "Collect the stream first: pass list(stream)." if isinstance(source, Iterator) else ""
-        return unknown(source, hint=hint)
-    return _read_dict(body, source)
+    reading = unknown(source) if body is None else _read_dict(body, source)
+    if isinstance(source, Iterator | AsyncIterator) and reading.findings and reading.findings[0].code == "R001":
+        return unknown(source, body, hint="Collect the stream first: pass the list of its chunks.")
+    return reading
 
 
 def read_document(source: str | bytes, status: int | None = None) -> Reading:

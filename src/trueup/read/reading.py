@@ -75,7 +75,7 @@ def failed(failure: Failure, reply: Reply | None = None, raw: Any = None, key: s
         reply = Reply(finish=finish, raw=raw)
     elif reply.finish != finish:
         reply = msgspec.structs.replace(reply, finish=finish)
-    said = _SECRET.sub("[key]", failure.message)[:_SHOWN]
+    said = _SECRET.sub("[key]", failure.message[: 4 * _SHOWN])[:_SHOWN]
     data: Row = {
         "status": failure.status,
         "code": failure.code,

@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.draft import Draft
-from trueup.read.objects import Row, record, rows, word
+from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.openai_chat import fill_call
 from trueup.read.reading import Reading
 
@@ -99,14 +99,14 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
         metadata |= record(get("messageMetadata"))
         if kind in {"text-delta", "reasoning-delta"}:
             name = kind.partition("-")[0]
-            part = parts.setdefault((name, get("id")), {"type": name, "pieces": []})
+            part = parts.setdefault((name, place(get("id"))), {"type": name, "pieces": []})
             part["pieces"].append(word(get("delta") or get("textDelta")))
         elif kind == "start-step":
             parts["step", len(parts)] = {"type": "step-start"}
         elif kind == "finish":
             ended = True
         elif kind.startswith("tool-"):
-            _tool_event(parts.setdefault(("tool", get("toolCallId")), {"type": "dynamic-tool"}), kind, event)
+            _tool_event(parts.setdefault(("tool", place(get("toolCallId"))), {"type": "dynamic-tool"}), kind, event)
     for part in parts.values():
         pieces = part.pop("pieces", None)
         if pieces is not None:

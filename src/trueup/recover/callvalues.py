@@ -1,18 +1,47 @@
 """A value that means tool calls: the many ways a JSON object or list names a tool and its arguments.
 
-A value read from text and the offered names enter; (name, arguments) pairs leave. A value that names no offered
-tool yields nothing: an object with a `name` is most often just an object.
+A value read from text and the offered names enter; what it says leaves. A value that names no offered tool yields
+nothing: an object with a `name` is most often just an object, and one with a `description` defines a tool.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-_NAMES = ("name", "tool_name", "tool", "function_name", "recipient_name", "function", "action", "tool_call", "type")
-_ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "action_input", "tool_input", "kwargs", "data")
-_LISTS = ("tool_calls", "toolCalls", "tool_uses", "calls", "function_calls", "actions", "tools")
-_SINGLE = ("function_call", "functionCall", "tool_call", "toolCall", "function", "tool_use")
-_BESIDE = frozenset({"id", "type", "index", "call_id", "tool_call_id", "thought"})
+from trueup.recover.reader import Record
+
+ARGUMENT_KEYS = (
+    "arguments", "args", "parameters", "params", "input", "action_input", "tool_input", "tool_args", "toolArgs",
+    "tool_arguments", "tool_parameters", "function_arguments", "kwargs",
+)  # fmt: skip
+_SURE_NAMES = ("tool_name", "toolName", "tool", "function_name", "recipient_name")
+_NAMES = ("name", *_SURE_NAMES, "function", "action", "tool_call", "type")
+_LISTS = ("tool_calls", "toolCalls", "tool_uses", "calls", "function_calls", "functionCalls", "actions", "tools")
+_SINGLE = ("function_call", "functionCall", "tool_call", "toolCall", "tool_use", "toolUse", "function")
+_IDS = ("id", "call_id", "tool_call_id", "toolCallId", "toolUseId")
+_BESIDE = frozenset({*_IDS, "type", "index", "thought", "thoughts", "reasoning", "state"})
 _MAX_DEPTH = 4
+CALL_KEYS = frozenset({*ARGUMENT_KEYS, *_NAMES, *_LISTS, *_SINGLE, *_BESIDE, "role", "content"})
+
+
+class Leak(NamedTuple):
+    """A call found in text: the name as written, its arguments, where it stood, and how it was written.
+
+    `by_place` are arguments given by position; `untyped` ones were written without types. `cut` means that the text
+    ends inside the arguments, `open` that it ends before the call was closed, with nothing missing that one can see.
+    """
+
+    name: str
+    arguments: Any
+    raw: str
+    start: int
+    stop: int
+    dialect: str
+    records: tuple[Record, ...] = ()
+    id: str = ""
+    by_place: tuple[Any, ...] = ()
+    untyped: bool = False
+    cut: bool = False
+    open: bool = False
 
 
 class Said(NamedTuple):
@@ -20,49 +49,71 @@ class Said(NamedTuple):
 
     name: str
     arguments: Any
+    id: str = ""
+    given: bool = True
 
 
-def calls_in(value: Any, offered: Callable[[str], bool], depth: int = 0) -> Iterator[Said]:
-    """Every call that a value stands for, in order.
+def calls_in(value: Any, offered: Callable[[str], bool], marked: bool = True, depth: int = 0) -> Iterator[Said]:
+    """Every call that a value stands for, in order; without a mark before it, the value itself has to be plain.
 
     >>> list(calls_in({"name": "ping", "arguments": {"host": "a"}}, {"ping"}.__contains__))
-    [Said(name='ping', arguments={'host': 'a'})]
+    [Said(name='ping', arguments={'host': 'a'}, id='', given=True)]
     """
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
-        found = [list(calls_in(item, offered, depth + 1)) for item in value]
-        if all(found):
+        found = [list(calls_in(item, offered, marked, depth + 1)) for item in value]
+        if all(found) or marked:
             for said in found:
                 yield from said
     elif isinstance(value, dict):
-        yield from _in_object(value, offered, depth)
+        yield from _in_object(value, offered, marked, depth)
 
 
-def _in_object(value: dict[str, Any], offered: Callable[[str], bool], depth: int) -> Iterator[Said]:
+def _in_object(value: dict[str, Any], offered: Callable[[str], bool], marked: bool, depth: int) -> Iterator[Said]:
     for key in _LISTS:
         if isinstance(value.get(key), list):
-            yield from calls_in(value[key], offered, depth + 1)
+            yield from calls_in(value[key], offered, marked or key != "tools", depth + 1)
             return
     for key in _SINGLE:
-        if isinstance(value.get(key), dict):
-            yield from calls_in(value[key], offered, depth + 1)
+        if isinstance(value.get(key), dict) and any(name in value[key] for name in _NAMES):
+            for said in calls_in(value[key], offered, marked, depth + 1):
+                yield said if said.id else said._replace(id=_id(value))
             return
+    named = _named(value, offered, marked)
+    if named is not None:
+        yield named
+    elif len(value) == 1 or (marked and value):
+        # `{"f": {…}}`, as Apertus writes it; several names make several calls
+        pairs = [(name, inner) for name, inner in value.items() if isinstance(inner, dict) and offered(name)]
+        if len(pairs) == len(value) and not any(_is_schema(inner) for _, inner in pairs):
+            yield from (Said(name, inner) for name, inner in pairs)
+
+
+def _named(value: dict[str, Any], offered: Callable[[str], bool], marked: bool) -> Said | None:
     for key in _NAMES:
         name = value.get(key)
-        if isinstance(name, str) and offered(name):
-            yield Said(name, _arguments(value, key))
-            return
-    if len(value) == 1:
-        (name, arguments), *_ = value.items()
-        if offered(name) and isinstance(arguments, dict):
-            yield Said(name, arguments)
+        if not isinstance(name, str) or not offered(name):
+            continue
+        given = next((k for k in ARGUMENT_KEYS if k in value and k != key), None)
+        if given is not None:
+            inner = value[given]
+            if _is_schema(inner) or (key == "type" and not marked):
+                return None
+            return Said(name, {} if inner is None else inner, _id(value))
+        rest = {k: v for k, v in value.items() if k != key and k not in _BESIDE}
+        if "description" in rest or (rest and not marked and key not in _SURE_NAMES):
+            return None
+        if not marked and not rest and key not in ("name", *_SURE_NAMES):
+            return None
+        return Said(name, rest, _id(value), given=bool(rest))
+    return None
 
 
-def _arguments(value: dict[str, Any], name_key: str) -> Any:
-    """The arguments beside a name: under their own key, or all the other keys."""
-    for key in _ARGUMENTS:
-        if key in value and key != name_key:
-            inner = value[key]
-            return {} if inner is None else inner
-    return {key: inner for key, inner in value.items() if key != name_key and key not in _BESIDE}
+def _id(value: dict[str, Any]) -> str:
+    return next((value[key] for key in _IDS if isinstance(value.get(key), str)), "")
+
+
+def _is_schema(value: Any) -> bool:
+    """Whether what stands as arguments is the schema of arguments: the object defines a tool and calls none."""
+    return isinstance(value, dict) and value.get("type") in ("object", "OBJECT") and "properties" in value

@@ -5,6 +5,7 @@ one choice leaves, with records for everything that was passed over. The order o
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,6 +48,7 @@ class Reading(NamedTuple):
     fit: Fit
     base: Parts
     extra: list[Record]
+    rivals: list[Any]
 
 
 class Choice:
@@ -95,7 +97,11 @@ class Choice:
                 at = stop
         reasoning = reasoning_spans(self._text)
         records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
-        return records + gap_records(self._text, used, reasoning)
+        gaps = gap_records(self._text, used, reasoning)
+        if len(used) > len(winner.candidate.spans):
+            # closing brackets beside several values: they were one value, and it broke apart
+            gaps += [("S042", *record[1:]) for record in gaps if record[0] == "S007"]
+        return records + gaps
 
 
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
@@ -103,7 +109,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
     seen: list[Reading] = []
     for found in stages(text, aims):
         readings = _judged(found, judge, aims.root_keys)
-        gathered = _gather(readings, judge, judge_item)
+        gathered = _gather(text, readings, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
         fitting = [r for r in readings if r.fit.ok]
@@ -120,7 +126,8 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
 
 def choose_only(text: str, candidate: Candidate, judge: Judge, own: frozenset[str]) -> Choice:
     """The choice when the text plainly holds one value."""
-    return Choice(text, _best_part(candidate, judge, own), [], [])
+    reading = _best_part(candidate, judge, own)
+    return Choice(text, reading, [], reading.rivals)
 
 
 def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[Reading]:
@@ -132,12 +139,15 @@ def _best_part(candidate: Candidate, judge: Judge, own: frozenset[str]) -> Readi
     """The candidate itself, or what stands inside its envelope when only that fits; `own` are the root's keys."""
     whole = judge(candidate.value)
     if not whole.ok:
-        for base, inner in _opened(candidate.value, own):
-            fit = judge(inner)
-            if fit.ok:
-                record: Record = ("W007", candidate.spans[0][0], candidate.end, "", None)
-                return Reading(candidate, fit, base, [record])
-    return Reading(candidate, whole, (), [])
+        span = candidate.spans[0][0], candidate.end
+        fitting = [(base, fit) for base, inner in _opened(candidate.value, own) if (fit := judge(inner)).ok]
+        if fitting:
+            base, fit = fitting[0]
+            rivals = [other.value for _, other in fitting[1:] if other.value != fit.value]
+            extra: list[Record] = [("W007", *span, "", None)]
+            extra += [("W010", *span, "", None)] if rivals else []
+            return Reading(candidate, fit, base, extra, rivals)
+    return Reading(candidate, whole, (), [], [])
 
 
 def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
@@ -162,7 +172,7 @@ def _step_in(base: Parts, outer: Any, folded: set[str]) -> list[tuple[Parts, Any
     if isinstance(outer, dict):
         keys = [key for key in outer if (len(outer) == 1 or fold(key) in _ENVELOPES) and fold(key) not in folded]
         return [((*base, key), outer[key]) for key in keys[:8]]
-    if isinstance(outer, list) and len(outer) == 1:
+    if isinstance(outer, list) and len(outer) == 1 and base:
         return [((*base, 0), outer[0])]
     if isinstance(outer, str) and outer[:1] in ("{", "["):
         try:
@@ -179,12 +189,12 @@ def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     return keys, int(container in aims.types), -reading.candidate.cost
 
 
-def _rank(reading: Reading) -> tuple[bool, bool, bool, int]:
+def _rank(reading: Reading) -> tuple[bool, bool, bool, bool, int]:
     value = reading.fit.value
     empty = value in ({}, [], "")
     weak = isinstance(value, list) and not _substantial(value)
     part = reading.candidate.form == "part"
-    return reading.candidate.lossy, part, empty or weak, reading.fit.cost + sum(4 for _ in reading.extra)
+    return reading.candidate.lossy, part, empty, weak, reading.fit.cost + sum(4 for _ in reading.extra)
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
@@ -193,10 +203,10 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     winner = equals[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value]
     passed = [r for r in readings if r.candidate is not winner.candidate]
-    return Choice(text, winner, passed, [r.fit.value for r in rivals])
+    return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
 
 
-def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
+def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
     """Several objects where a list of them is asked for: all of them, in order."""
     lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
     if judge_item is not None and len(lists) > 1 and len(lists) == len(readings):
@@ -206,17 +216,20 @@ def _gather(readings: list[Reading], judge: Judge, judge_item: Judge | None) -> 
         return None
     if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
         return None
-    if not all(judge_item(r.candidate.value).ok for r in items):
+    side_by_side = all(
+        not text[a.candidate.end : b.candidate.spans[0][0]].strip(" \t\r\n,") for a, b in pairwise(items)
+    )
+    if not side_by_side and not all(judge_item(r.candidate.value).ok for r in items):
         return None
     fit = judge([r.candidate.value for r in items])
-    if not fit.ok:
+    if not fit.ok and not side_by_side:
         return None
     spans = [r.candidate.spans[0] for r in items]
     records: list[Record] = []
     for index, reading in enumerate(items):
         records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in reading.candidate.records]
     records.append(("W012", spans[0][0], spans[-1][1], "", None))
-    return Reading(Candidate(fit.value, spans, records), fit, (), [])
+    return Reading(Candidate(fit.value, spans, records), fit, (), [], [])
 
 
 def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
@@ -231,7 +244,7 @@ def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
     for reading in lists:
         records += reading.candidate.records
     spans = [r.candidate.spans[0] for r in lists]
-    return Reading(Candidate(fit.value, spans, records), fit, (), []) if fit.ok else None
+    return Reading(Candidate(fit.value, spans, records), fit, (), [], []) if fit.ok else None
 
 
 def _substantial(value: Any) -> bool:

@@ -54,6 +54,8 @@ class Closing(Cursor):
             comma = self.text.rfind(",", frame.start, at)
             if comma >= 0:
                 self.note("S001", comma, comma + 1, "", frame.node)
+        if frame.closer == ")" and self.text[frame.start] != "(" and self.text.startswith(")", at):
+            self.note("F003", at, at + 1, "}" if frame.kind == "=" else "", frame.node)
         if frame.kind == "(":
             self.pop_tuple(frame, at)
         if self.frames:

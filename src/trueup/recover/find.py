@@ -3,10 +3,10 @@
 The stages are lazy: a later one is only read when nothing before it fits what the caller wants.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from trueup.recover import forms, markup
+from trueup.recover import forms, markup, prose
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
 from trueup.recover.unfold import ESCAPED_START, refold, unentity, unfold, unmark, unquote
@@ -17,7 +17,10 @@ _MAX_UNFOLD = 3
 
 
 class Aims(NamedTuple):
-    """What is looked for: the schema's keys, the root's keys and types, the depth limit, the coercion profile."""
+    """What is looked for: the schema's keys, the root's keys and types, the depth limit, the coercion profile.
+
+    `item_keys` are those of the items when the root is an array, `wants` the types of a field by its key (none: any).
+    """
 
     known: frozenset[str]
     root_keys: frozenset[str]
@@ -25,6 +28,8 @@ class Aims(NamedTuple):
     max_depth: int
     eager: bool
     any_value: bool
+    item_keys: frozenset[str] = frozenset()
+    wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
 
 
 def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
@@ -40,14 +45,20 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
         if plain is not None:
             yield [refold(c, plain, code) for c in _scanner(plain.text, aims).candidates([(0, len(plain.text))])]
     scan = _scanner(text, aims)
-    yield _scan(scan, aims, visible, level)
+    found, parts = forms.without_parts(text, _scan(scan, aims, visible, level), aims)
+    yield found
+    # broken JSON is not read again as lines of fields
+    own = aims.root_keys | aims.item_keys
+    is_json = any(isinstance(candidate.value, dict) and not own.isdisjoint(candidate.value) for candidate in found)
     shown = _blanked(text, visible) if reasoning else text
     yield markup.parameters(shown)
     yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
     yield forms.members(shown, aims.known, aims.max_depth)
-    yield markup.elements(shown, aims.known)
-    yield forms.lines(shown, aims.root_keys, aims.known, aims.max_depth)
-    yield forms.fenced_scalar(shown)
+    yield from markup.elements(shown, aims.known, aims.wants)
+    if not is_json:
+        yield from forms.written_out(shown, aims)
+    yield parts
+    yield prose.fenced_scalar(shown)
     yield scan.inner()
     hidden = _scanner(text, aims).candidates(reasoning) if reasoning else []
     for candidate in hidden:
@@ -55,7 +66,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
         candidate.records.append(("W013", *candidate.spans[0], "", None))
     yield hidden
     if not aims.any_value and aims.types & _SCALARS:
-        yield forms.scalar(shown, aims.eager)
+        yield prose.scalar(shown, aims.types, aims.eager)
 
 
 def _blanked(text: str, visible: list[tuple[int, int]]) -> str:

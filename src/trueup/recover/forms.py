@@ -1,30 +1,50 @@
-"""Shapes that are not JSON but carry the schema's fields: lines, lists, calls, members without braces, scalars.
+"""Shapes that are not JSON but carry the schema's fields: lines, tables, lists, calls, members without braces.
 
-A text and the root's keys enter; candidates leave. Without known keys nothing here is tried: prose is not a value.
+A text and what is looked for enter; candidates leave, likeliest shape first. Without known keys no field is read, and an
+error report is never one: prose is not a value.
 """
 
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
+from trueup.recover import fields, prose, tables
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import fold
-from trueup.recover.reader import Frame, Reader, Record
-from trueup.recover.scalars import read_token
+from trueup.recover.outline import ROW, TEXT, Keys, Line, fenced, lines_of
+from trueup.recover.reader import Frame, Node, Reader, Record
+from trueup.recover.yamlish import Block
 
-_LINE = re.compile(r"[^\n]*\n?")
-_FIELD = re.compile(
-    r"[ \t]*(?P<bullet>[-*+•▪]\s+|\d{1,3}[.)]\s+|#{1,6}\s+|>\s+)?(?P<mark>[*_`\"']{0,3})(?P<key>[^\W_][^:=：|*\n`\"]{0,60}?)"
-    r"[*_`\"']{0,3}[ \t]{0,4}(?:[:：=]|[-–—][ \t]|->)[ \t]*(?P<close>[*_`]{0,3})(?P<value>[^\n]*)"
-)
-_ROW = re.compile(r"[ \t]*\|\s*[*_`]{0,3}([^|\n]{1,60}?)[*_`]{0,3}\s*\|\s*([^|\n]*?)\s*\|[ \t]*\n?")
-_BULLET = re.compile(r"[ \t]*(?:[-*+•▪]|\d{1,3}[.)])\s+([^\n]+)")
 _CALL_START = re.compile(r"(?<![\w.])[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)")
 _MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
-_FENCED_SCALAR = re.compile(
-    r"```(?:json|JSON)?[ \t]*\n?[ \t]*(-?[0-9.eE+-]{1,40}|true|false|null|\"[^\"\\\n]*\")[ \t]*\n?```"
+_REPORT = re.compile(
+    r"^[ \t]*(?:Traceback \(most recent call last\):|File \"[^\"\n]{1,300}\", line \d|at [\w.$<>/]{1,200}\([^()\n]{0,200}\)[ \t]*$)"
+    r"|<!doctype html|<html[\s>]",
+    re.MULTILINE | re.IGNORECASE,
 )
-_DECORATION = " \t\r\n*_`~\"'“”"
-_NUMBER_IN_PROSE = re.compile(r"(?<![\w.,/:-])[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?![\w/:-]|[.,][0-9])")
+# A bare key at the start of a line, right before a value.
+_LABEL = re.compile(
+    r"(?:\A|\n)[ \t]*(?:[-*+•][ \t]+)?[*_`]{0,3}([^\W_][^:：=*`\"'\n{\[]{0,60})[*_`]{0,3}[ \t]?[:：=][*_`]{0,3}[ \t]*\Z"
+)
+_MAX_BEFORE = 120
+_ALL_TYPES = 7
+_MAX_NESTING = 40
+
+
+class Aims(Protocol):
+    """What the forms need to know of what is looked for."""
+
+    @property
+    def known(self) -> frozenset[str]: ...
+    @property
+    def root_keys(self) -> frozenset[str]: ...
+    @property
+    def item_keys(self) -> frozenset[str]: ...
+    @property
+    def types(self) -> frozenset[str]: ...
+    @property
+    def max_depth(self) -> int: ...
+    def wants(self, key: str, /) -> frozenset[str]: ...
 
 
 def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
@@ -54,138 +74,103 @@ def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]
     return [Candidate(value, [(start, outcome.end)], records, "members")] if value else []
 
 
-class _Field:
-    __slots__ = ("key", "lines", "marked", "start", "stop", "value")
+def labelled(text: str, start: int, keys: frozenset[str]) -> bool:
+    """Whether a bare key of the schema stands on the line right before an offset: the value there is only its own.
 
-    def __init__(self, key: str, value: str, start: int, stop: int, marked: bool) -> None:
-        self.key = key
-        self.value = value
-        self.start = start
-        self.stop = stop
-        self.marked = marked
-        self.lines: list[tuple[str, int]] = []
-
-
-def lines(text: str, root_keys: frozenset[str], known: frozenset[str], max_depth: int) -> list[Candidate]:
-    """Lines of `key: value`, Markdown fields and two-column tables, as one object for each run of keys."""
-    if not root_keys:
-        return []
-    folded = {fold(key): key for key in root_keys}
-    groups: list[list[_Field]] = [[]]
-    for field in _fields(text, folded):
-        if any(field.key == other.key for other in groups[-1]):
-            groups.append([])
-        groups[-1].append(field)
-    if any(field.value[:1] in ("{", "[") and not _closed(field.value) for group in groups for field in group):
-        return []
-    enough = min(2, len(root_keys))
-    return [_as_candidate(group, known, max_depth) for group in groups if len(group) >= enough]
-
-
-def _closed(value: str) -> bool:
-    """Whether a value that opens a bracket on this line also closes it: else these are lines of JSON, not fields."""
-    return value.rstrip(" ,;\t\r")[-1:] in ("}", "]")
-
-
-def _fields(text: str, folded: dict[str, str]) -> list[_Field]:
-    found: list[_Field] = []
-    for line in _LINE.finditer(text):
-        raw = line[0]
-        if not raw.strip():
-            continue
-        field = _field(raw, line.start(), folded)
-        if field is not None:
-            found.append(field)
-        elif found and (raw[0] in " \t" or _BULLET.match(raw)) and not found[-1].value:
-            found[-1].lines.append((raw, line.start()))
-            found[-1].stop = line.end()
-    return found
-
-
-def _field(raw: str, start: int, folded: dict[str, str]) -> _Field | None:
-    row = _ROW.match(raw)
-    if row and fold(row[1]) in folded:
-        return _Field(folded[fold(row[1])], row[2], start, start + len(raw), True)
-    match = _FIELD.match(raw)
-    if match is None or fold(match["key"]) not in folded:
-        return None
-    marked = bool(match["bullet"] or match["mark"])
-    return _Field(folded[fold(match["key"])], match["value"].strip(), start, start + len(raw), marked)
-
-
-def _as_candidate(group: list[_Field], known: frozenset[str], max_depth: int) -> Candidate:
-    records: list[Record] = []
-    value: dict[str, Any] = {}
-    for field in group:
-        code = "F002" if field.marked else "F001"
-        records.append((code, field.start, field.stop, "", (None, field.key)))
-        value[field.key] = _field_value(field, known, max_depth)
-    return Candidate(value, [(field.start, field.stop) for field in group], records, "lines")
-
-
-def _field_value(field: _Field, known: frozenset[str], max_depth: int) -> Any:
-    if field.lines:
-        return _block([raw for raw, _ in field.lines], known)
-    return inline(field.value, known, max_depth)
-
-
-def _block(raw_lines: list[str], known: frozenset[str]) -> Any:
-    """The lines under a key: a list when they are bullets, an object when they are known fields, else text."""
-    bullets = [_BULLET.match(raw) for raw in raw_lines]
-    folded = {fold(key): key for key in known}
-    fields = [_field(raw, 0, folded) for raw in raw_lines]
-    if all(fields):
-        return {field.key: inline(field.value, known, 1) for field in fields if field}
-    if all(bullets):
-        return [inline(bullet[1], known, 1) for bullet in bullets if bullet]
-    return "\n".join(raw.strip() for raw in raw_lines)
-
-
-def inline(raw: str, known: frozenset[str], max_depth: int) -> Any:
-    """A value on one line: JSON-like when it opens like it, a scalar when written plainly, else its text.
-
-    >>> inline("36", frozenset(), 9), inline("1.50", frozenset(), 9), inline("[a, b]", frozenset(), 9)
-    (36, '1.50', ['a', 'b'])
+    >>> labelled("name: Ada\ntags: []", 16, frozenset({"tags"})), labelled("Tags as JSON: []", 14, frozenset({"tags"}))
+    (True, False)
     """
-    raw = raw.strip().rstrip(",;") if raw.strip()[-1:] in (",", ";") else raw.strip()
-    if raw[:1] in ("{", "[") and max_depth > 0:
-        outcome = Reader(raw, 0, len(raw), known, max_depth).read()
-        if outcome.end == len(raw) and not outcome.cut:
-            return outcome.value
-    quoted = raw[:1] in ('"', "'", "“", "`") and len(raw) > 1 and raw[-1] in "\"'”`"
-    text = raw[1:-1] if quoted else raw.strip("*_`") if raw[:1] in "*_`" else raw
-    value, code = read_token(text)
-    plain = code in (None, "S018") and not quoted and (isinstance(value, bool | None) or str(value) == text)
-    return value if plain else text
+    before = _LABEL.search(text, max(0, start - _MAX_BEFORE), start) if keys and start else None
+    return before is not None and Keys(keys).get(before[1].strip()) is not None
 
 
-def fenced_scalar(text: str) -> list[Candidate]:
-    """A JSON scalar alone in a code fence that says json, or alone in the reply's only fence."""
-    fences = list(_FENCED_SCALAR.finditer(text)) if "```" in text else []
-    if len(fences) != 1:
-        return []
-    value, code = read_token(fences[0][1])
-    if fences[0][1][:1] == '"':
-        value, code = inline(fences[0][1], frozenset(), 0), None
-    return [Candidate(value, [fences[0].span(1)], [], "scalar")] if code is None else []
+def without_parts(text: str, found: list[Candidate], aims: Aims) -> tuple[list[Candidate], list[Candidate]]:
+    """JSON that stands alone, and JSON that is the value of a field in a line: `tags: []` is no answer by itself."""
+    keys = aims.root_keys | aims.item_keys
+    parts = [c for c in found if not _shares(c.value, keys) and labelled(text, c.spans[0][0], keys)]
+    return [candidate for candidate in found if candidate not in parts], parts
 
 
-def scalar(text: str, eager: bool) -> list[Candidate]:
-    """The whole text as one scalar; eagerly also the one number inside a sentence."""
-    stripped = text.strip()
-    if not stripped:
-        return []
-    start = text.index(stripped)
-    span = (start, start + len(stripped))
-    out = []
-    core = stripped.strip(_DECORATION).rstrip(".!,;").strip(_DECORATION)
-    value, _ = read_token(core) if core else (stripped, None)
-    if not isinstance(value, str):
-        out.append(Candidate(value, [span], [("F008", *span, core, None)], "scalar"))
-    out.append(Candidate(stripped, [span], [("F008", *span, "", None)], "scalar"))
-    numbers = list(_NUMBER_IN_PROSE.finditer(text)) if eager and len(text) < 100_000 else []
-    if len({n[0] for n in numbers}) == 1 and len(core) > len(numbers[0][0]):
-        value, _ = read_token(numbers[0][0].replace(",", ""))
-        if not isinstance(value, str):
-            out.append(Candidate(value, [numbers[0].span()], [("F006", *numbers[0].span(), "", None)], "scalar"))
+def _shares(value: Any, keys: frozenset[str]) -> bool:
+    return isinstance(value, dict) and not keys.isdisjoint(value)
+
+
+def is_report(text: str) -> bool:
+    """Whether a text is a web page or the trace of an error: neither answers anything."""
+    return _REPORT.search(text) is not None
+
+
+def written_out(text: str, aims: Aims) -> Iterator[list[Candidate]]:
+    """Fields in lines, tables and lists: what stands in a fence first, then all of the text."""
+    as_items = "array" in aims.types and bool(aims.item_keys)
+    plain_list = "array" in aims.types and not aims.item_keys and len(aims.types) < _ALL_TYPES
+    if not (aims.root_keys or as_items or plain_list) or is_report(text):
+        return
+    lines = lines_of(text)
+    documents = [lines[start:stop] for start, stop in fenced(lines)]
+    for document in documents[:_MAX_NESTING]:
+        yield from _document(text, [_shown(line, False) for line in document], aims, as_items, plain_list)
+        for line in document:
+            _shown(line, True)
+    yield from _document(text, lines, aims, as_items, plain_list)
+
+
+def _shown(line: Line, opaque: bool) -> Line:
+    line.opaque = opaque
+    return line
+
+
+def _document(text: str, lines: list[Line], aims: Aims, as_items: bool, plain_list: bool) -> Iterator[list[Candidate]]:
+    """The readings of one document: a list when it is asked for, an object when that is."""
+    nested = Keys(aims.known)
+    depth = min(aims.max_depth, _MAX_NESTING)
+    block = Block(text, lines, nested, aims.known, depth, free=False)
+    if as_items:
+        top = Keys(aims.item_keys)
+        yield _rows(block, _tables(text, lines, top), listed=True)
+        yield from fields.readings(fields.Sheet(text, lines, top, block, aims.wants), items=True)
+    if plain_list:
+        yield prose.bullets(text, lines, depth)
+    if aims.root_keys:
+        top = Keys(aims.root_keys)
+        sheet = fields.Sheet(text, lines, top, Block(text, lines, nested, aims.known, depth, free=False), aims.wants)
+        yield from fields.readings(sheet, items=False)
+        yield _rows(block, _tables(text, lines, top), listed=False)
+
+
+def _tables(text: str, lines: list[Line], top: Keys) -> list[tables.Table]:
+    found: list[tables.Table] = []
+    at = 0
+    while at < len(lines):
+        table = tables.table_at(text, lines, at, len(lines), top) if lines[at].kind == ROW else None
+        if table is not None:
+            found.append(table)
+        start = at
+        at = table.stop if table is not None else at + 1
+        while table is None and at < len(lines) and lines[start].kind == lines[at].kind == ROW and not lines[at].gap:
+            at += 1
+    return found or tables.separated(text, lines, top)
+
+
+def _rows(block: Block, found: list[tables.Table], listed: bool) -> list[Candidate]:
+    """Tables as lists of objects; where one object is asked for, a table of one row."""
+    out: list[Candidate] = []
+    for table in found:
+        if not listed and len(table.rows) != 1:
+            continue
+        last = block.lines[table.stop - 1]
+        span = (block.lines[table.start].start, last.stop)
+        records: list[Record] = []
+        block.records = records
+        values = []
+        for index, cells in enumerate(table.rows):
+            node: Node = (None, index) if listed else None
+            values.append(block.row(table, cells, node, 1))
+        head: list[Record] = [("F011", *span, "", None)]
+        spans = [span]
+        below = block.lines[table.stop] if table.stop < len(block.lines) else last
+        if below is not last and not below.gap and below.kind == TEXT:
+            head.append(("F009", below.start, below.stop, "", None))
+            spans.append((below.start, below.stop))
+        out.append(Candidate(values if listed else values[0], spans, head + records, "lines"))
     return out

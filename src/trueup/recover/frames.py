@@ -40,6 +40,7 @@ class Frame:
         "last_child",
         "last_string",
         "members",
+        "no_rest",
         "node",
         "slot",
         "start",
@@ -56,6 +57,7 @@ class Frame:
         self.slot = slot
         self.comma = True  # true at the start and after a separator: a member may follow
         self.last_string: tuple[Any, int] | None = None  # slot and start of a string just read
+        self.no_rest = False  # no list without its opening bracket goes on here
         self.equals = False  # keys and values are joined by = or =>
         self.key_start = start  # where the member that is being read starts
         self.last_child: Frame | None = None  # the container that was closed last

@@ -112,6 +112,7 @@ ODD_NUMBER = re.compile(
     r"|([0-9][0-9_]*)[ ]?/[ ]?([0-9]+)|((?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][+-]?[0-9]+)?)[nLlfFdD]?)"
 )
 WRITTEN_NUMBER = re.compile(r"[+-]?[0-9.][0-9a-zA-Z._/+-]{0,4300}")
+CLOSING_TAG = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
 ELLIPSIS = re.compile(r"(?:\.\.\.+|…+)")
 CALL = re.compile(r"(?:new\s+)?([^\W\d][\w.]*)\(")
 KEYWORD_ARG = re.compile(r"\s*[^\W\d]\w*\s*=(?!=)")

@@ -266,7 +266,7 @@ class Growing:
         if len(low) < 6 and "\\u".startswith(low[:2]):
             return self._wait(at)
         try:
-            second = int(low, 0) if low.startswith("\\u") else 0
+            second = int(low.removeprefix("\\u"), 16) if low.startswith("\\u") else 0
         except ValueError:
             second = 0
         if not 0xDC00 <= second < 0xE000:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from trueup.recover.frames import Frame, shown
-from trueup.recover.grammar import CLOSERS, ELLIPSIS, FOREIGN, ITEM, QUOTES, WIDE, WORDS, json_word
+from trueup.recover.grammar import CLOSERS, CLOSING_TAG, ELLIPSIS, FOREIGN, ITEM, QUOTES, WIDE, WORDS, json_word
 from trueup.recover.objects import Objects
 
 _ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
@@ -60,6 +60,8 @@ class Lists(Objects):
             self.separator(frame, sign)
         elif ellipsis := ELLIPSIS.match(self.text, pos, self.end):
             self.elide(frame, ellipsis.end())
+        elif sign == "<" and CLOSING_TAG.match(self.text, pos, self.end):
+            self.end = pos
         elif not frame.comma and (sign in ":：" or self.text.startswith("=>", pos)):
             self.member_in_list(frame)
         elif not frame.comma and sign == "+" and frame.last_string is not None:

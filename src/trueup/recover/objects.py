@@ -166,7 +166,10 @@ class Objects(Between):
 
     def rest_of_list(self, frame: Frame, start: int) -> bool:
         """`"tags": "a", "b"]`: the scalars belong to a list whose opening bracket is missing."""
-        if not frame.value or not REST_OF_LIST.match(self.text, start, self.end):
+        if not frame.value or frame.no_rest:
+            return False
+        if not REST_OF_LIST.match(self.text, start, self.end):
+            frame.no_rest = True  # looked for once: what follows does not change
             return False
         key = next(reversed(frame.value))
         first = frame.value[key]

@@ -121,6 +121,10 @@ def lines_of(text: str) -> list[Line]:
 
 
 def _read(text: str, line: Line, raw: str) -> None:
+    line.end = line.start + len(raw.rstrip())
+    if raw[0].isalpha():
+        _read_key(text, line)
+        return
     head = _HEAD.match(raw)
     assert head is not None  # every part of it may be empty
     indent, heading, bullet = head["indent"], head["heading"], head["bullet"]
@@ -133,7 +137,6 @@ def _read(text: str, line: Line, raw: str) -> None:
         heading or bullet or (at > head.end("bullet" if bullet else "indent") and raw[head.end("indent")] == ">")
     )
     line.body_at = line.value_at = line.start + at
-    line.end = line.start + len(raw.rstrip())
     first = raw[at : at + 1]
     if first in "`~" and raw.startswith(("```", "~~~"), at):
         line.kind = FENCE

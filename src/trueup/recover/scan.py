@@ -23,6 +23,7 @@ _LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
 _AFTER_KEY = re.compile(r"""["'”]\s*:\s*\Z""")
 _BETWEEN_ITEMS = re.compile(r"\s*,\s*\Z")
 _CLOSES_LIST = re.compile(r"\s*\]")
+_MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
 _TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
@@ -131,8 +132,16 @@ class Scan:
 
     def attempt(self, begin: int, stop: int) -> Outcome:
         outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()
+        _doubt(outcome)
         self.budget -= outcome.end - begin + 32
         return outcome
+
+
+def _doubt(outcome: Outcome) -> None:
+    """Mark a reading in which a key comes again and brackets or quotes were mended: one of the two is a wrong turn."""
+    repeated = [record for record in outcome.records if record[0] == "S032"]
+    if repeated and any(record[0] in _MENDED for record in outcome.records):
+        outcome.records.extend(("S042", start, stop, "", node) for _, start, stop, _, node in repeated[:20])
 
 
 def _price(outcome: Outcome) -> int:

@@ -11,6 +11,7 @@ from trueup.recover.grammar import (
     ARGUMENT_AHEAD,
     BLANK,
     COMMAS,
+    COMMENT,
     CONTROL,
     ESCAPE,
     KEY_AHEAD,
@@ -36,7 +37,7 @@ _VALUE_AHEAD = re.compile(
     rf"""[{BLANK}]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
 )
 _CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
-_PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1(?:\s+\1[^"'\n]{0,400}\1){0,60}\s*[,}\])]""")
+_PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1(?:\s+\1[^"'\n]{0,400}\1){0,12}\s*[,}\])]""")
 _ITEM_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
@@ -50,14 +51,12 @@ _BARE_STOP = re.compile(r"""[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
 _CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
-_DOUBLED = re.compile(r'""[^",:}\]\s]')
-_AFTER_DOUBLED = re.compile(r"\s*(?:[,:}\]]|\Z)")
+_DOUBLED = re.compile(r'""([^",:}\]\s\\](?:[^"\\]|\\[\s\S])*)""(?=\s*(?:[,:}\]]|\Z))')
 # A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
 _BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
+_RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']""")
 NOTHING = object()
 _NONE: frozenset[str] = frozenset()
-_HASH_LINE = re.compile(r"""#[^\n]*\n\s*[,}\]"']""")
-_COMMENT_AHEAD = re.compile(r"//|/\*|#")
 
 
 class Read(NamedTuple):
@@ -93,8 +92,8 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
         return _comma_closes(text, here, end, place, known, first)
     if sign in "}])｝］】）":
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
-    if _COMMENT_AHEAD.match(text, here, end):
-        return here > at or sign == "/" or _HASH_LINE.match(text, here, end) is not None
+    if comment := COMMENT.match(text, here, end):
+        return _comment_closes(text, comment.end(), end, known)
     if text.startswith("```", here):
         return True
     if sign == ":" or text.startswith("=>", here):
@@ -104,6 +103,12 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     if here == at:
         return False
     return _starts_next(text, at, here, end, place, known)
+
+
+def _comment_closes(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+    """Whether a string may end before a comment: something of the structure has to follow it."""
+    here = _past(text, at)
+    return here < end and (text[here] in ",，;}])" or starts_member(text, here, end, known))
 
 
 def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
@@ -230,8 +235,19 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
     return _finish(text, body, cut.start(1) if cut else stop, end, (*style, "S028"))
 
 
+def _swallows(raw: str) -> bool:
+    """Whether a mended string closes brackets it did not open and goes on with keys: it ran into its neighbours."""
+    found = _RUN_ON.search(raw)
+    if found is None:
+        return False
+    before = raw[: found.start() + 1]
+    return before.count("}") > before.count("{") or before.count("]") > before.count("[")
+
+
 def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
     raw = text[body:stop]
+    if ("S012" in codes or "S013" in codes) and _swallows(raw):
+        codes = (*codes, "S042")
     if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
         raw, codes = raw[:-1], (*codes[:-1], "S009")
     value, more = unescape(raw)
@@ -323,27 +339,27 @@ def triple(text: str, start: int, end: int) -> Read | None:
 
 def doubled(text: str, start: int, end: int) -> Read | None:
     """Read a string in doubled quotes, `""x""`; None when there is none here."""
-    if not _DOUBLED.match(text, start, end):
+    found = _DOUBLED.match(text, start, end)
+    if found is None:
         return None
-    stop = text.find('""', start + 2, min(end, start + 10_000))
-    if stop < 0 or not _AFTER_DOUBLED.match(text, stop + 2, end):
-        return None
-    value, codes = unescape(text[start + 2 : stop])
-    return Read(value, stop + 2, stop, ("S040", *codes))
+    value, codes = unescape(found[1])
+    return Read(value, found.end(), found.end(1), ("S040", *codes))
 
 
 def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str]) -> int:
     """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
     in_list = place is LIST_ITEM
     at = start
+    first = True
     while True:
         at = _BARE_STOP.search(text, at, end).start()  # type: ignore[union-attr]
         if at >= end:
             return end
         sign = text[at]
         if sign in ",，、،":
-            if in_list or _comma_closes(text, at, end, place, known, first=True):
+            if in_list or _comma_closes(text, at, end, place, known, first):
                 return at
+            first = False
         elif sign == ";":
             if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
                 return at

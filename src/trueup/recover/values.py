@@ -8,7 +8,7 @@ from typing import Any
 
 from trueup.recover import strings
 from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
-from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE
+from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE, WORDS
 from trueup.recover.scalars import read_token
 
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
@@ -98,7 +98,7 @@ class Values(Cursor):
         token = self.text[start:stop].rstrip()
         if len(token) > 3 and token.endswith(("...", "…")):
             token = token.rstrip(".…").rstrip()
-        if token[-1:] == "`" and _LITERAL.fullmatch(token[:-1]):
+        if (token[-1:] == "`" and _LITERAL.fullmatch(token[:-1])) or (token[-1:] == "." and token[:-1] in WORDS):
             token = token[:-1]
         stop = start + len(token)
         self.pos = stop

@@ -25,13 +25,13 @@ _PIECE = re.compile(
     r"|(?P<invisible>[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u180e\u0000]+)"
 )
 _BRACKET = re.compile(r"[{\[]")
-_LINE_START = re.compile(r"(?:\A|[\n}\])])[ \t]*\Z")
 _JSON_BLANK = " \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
 _EDGE = re.compile(r"\n[ \t]*\n|```|~~~|</|<\|")
 _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
+_KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
 _STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
 _DEBRIS = re.compile(r"""[\s,}\])]*["'][^"'\n]{0,80}["']\s*[:,\]}]""")
@@ -54,6 +54,25 @@ def is_debris(text: str, start: int, stop: int) -> bool:
     return False
 
 
+def _starts_line(text: str, at: int) -> bool:
+    """Whether only blanks stand between an offset and the line's start, or a value's end."""
+    while at > 0 and text[at - 1] in " \t":
+        at -= 1
+    return at == 0 or text[at - 1] in "\n}])"
+
+
+def leads_in(text: str, start: int, stop: int) -> bool:
+    """Whether what stands before a value is the start of a larger one: open brackets, or a key of its own."""
+    edge = stop
+    for found in _EDGE.finditer(text, start, stop):
+        start = found.end()
+    depth = 0
+    for sign in _STRUCTURE.finditer(text, start, stop):
+        depth += sign[0] in "{["
+        depth = max(0, depth - (sign[0] in "}]"))
+    return depth > 0 or _KEY_BEFORE.search(text, max(start, edge - 400), edge) is not None
+
+
 def reasoning_spans(text: str) -> list[tuple[int, int]]:
     """The stretches of a reply that are reasoning, in order; an unclosed block runs to the end."""
     spans: list[tuple[int, int]] = []
@@ -61,9 +80,13 @@ def reasoning_spans(text: str) -> list[tuple[int, int]]:
         return spans
     at = 0
     search = 0
+    bracket = -1
     while opened := REASONING_OPEN.search(text, search):
         search = opened.end()
-        if _BRACKET.search(text, at, opened.start()) and not _LINE_START.search(text, at, opened.start()):
+        if bracket < at:
+            found = _BRACKET.search(text, at)
+            bracket = found.start() if found else len(text)
+        if bracket < opened.start() and not _starts_line(text, opened.start()):
             continue  # a tag inside a string of the value
         closed = REASONING_CLOSE.search(text, opened.end())
         stop = closed.end() if closed else len(text)
@@ -113,6 +136,9 @@ def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Re
         records.append(("S007", start, stop, "", None))
         return
     if behind and is_debris(text, start, stop):
+        records.append(("S031", start, stop, "", None))
+        return
+    if stop < len(text) and leads_in(text, start, stop):
         records.append(("S031", start, stop, "", None))
         return
     at = start

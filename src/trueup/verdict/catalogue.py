@@ -102,6 +102,13 @@ _FIXES = (
     FixKind("S039", "bad-utf8", "lossy", 20, "Bytes that are not UTF-8 became U+FFFD."),
     FixKind("S040", "extra-quote", "guess", 3, "A stray quote between tokens was dropped."),
     FixKind("S041", "kept-backslash", "guess", 3, "Backslashes of a formula or a path were kept as they stand."),
+    FixKind(
+        "S042",
+        "likely-misread",
+        "lossy",
+        30,
+        "A repeated key or a mended string shows that the text was likely misread.",
+    ),
     # forms: shapes that are not JSON but carry the fields
     FixKind("F001", "yaml-lines", "guess", 6, "Lines of `key: value` were read as an object."),
     FixKind("F002", "markdown-fields", "guess", 6, "A Markdown list or table of fields was read as an object."),
@@ -116,6 +123,17 @@ _FIXES = (
     FixKind("K002", "tool-name-matched", "guess", 2, "A tool's name was matched by prefix, namespace or spelling."),
     FixKind("K003", "arguments-unwrapped", "guess", 3, "Arguments wrapped once too often were unwrapped."),
     FixKind("K004", "default-filled", "guess", 1, "A missing argument was filled with the schema's default."),
+    FixKind(
+        "F009",
+        "unclear-line",
+        "guess",
+        5,
+        "A line beside the fields was joined to one of them, or left out as no part.",
+    ),
+    FixKind(
+        "F010", "list-lines", "guess", 6, "A list with a bullet or a number before each item was read as an array."
+    ),
+    FixKind("F011", "table-rows", "guess", 6, "The rows of a table whose head names the fields were read as objects."),
     # coercions: a value brought to the type the schema asks for
     FixKind("C001", "to-integer", "guess", 2, "A string that spells an integer became one."),
     FixKind("C002", "to-number", "guess", 2, "A string that spells a number became one."),

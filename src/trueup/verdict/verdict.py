@@ -136,7 +136,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON-able data."""
-        reply = {k: v for k, v in msgspec.to_builtins(msgspec.structs.replace(self.reply, raw=None)).items() if v}
+        whole = msgspec.to_builtins(msgspec.structs.replace(self.reply, raw=None))
+        reply = {key: part for key, part in whole.items() if part or (key == "turns" and part is not None)}
         return {
             "ok": self.ok,
             "data": self.data,

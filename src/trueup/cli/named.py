@@ -1,0 +1,91 @@
+"""What an option names: a word from the command line enters, the text, JSON or Python object behind it leaves.
+
+What cannot be had is refused with what, where and what to do. Nothing is printed and nothing is judged here.
+"""
+
+import contextlib
+import importlib
+import json
+import re
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import click
+
+_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)\Z")
+
+
+class Unavailable(click.UsageError):
+    """What an option names cannot be had."""
+
+
+def read_json(option: str, given: str, what: str, how: str) -> Any:
+    """The JSON that an option gives: its own text, or that of the file it names."""
+    if given.lstrip()[:1] in {"{", "["}:
+        return parse(given, option, what)
+    path = Path(given)
+    if path.is_dir():
+        raise Unavailable(f"{option} {given}: that is a directory; {how}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Unavailable(f"{option} {given}: there is no such file; {how}") from None
+    except UnicodeDecodeError as error:
+        raise Unavailable(f"{option} {given}: the file is not UTF-8 (byte {error.start})") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise Unavailable(f"{option} {given}: cannot be read: {reason}") from None
+    return parse(text, given, what)
+
+
+def parse(text: str, where: str, what: str) -> Any:
+    """JSON text as a value; a fault is told with line and column."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Unavailable(f"{where}:{error.lineno}:{error.colno}: the {what} is not JSON: {error.msg}") from None
+    except RecursionError:
+        raise Unavailable(f"{where}: the {what} is nested too deep") from None
+
+
+def python_object(option: str, given: str) -> Any:
+    """What `module:name` stands for, looked for in the current folder first; None when it is no such word.
+
+    >>> python_object("--tools", "math:gcd").__name__
+    'gcd'
+    """
+    named = _OBJECT.match(given)
+    if named is None or Path(given).exists():
+        return None
+    module, name = named.groups()
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # what a module prints must not mix with the verdict
+            found: Any = importlib.import_module(module)
+    except Exception as error:  # noqa: BLE001 - what a user's module raises on import can be anything
+        raise Unavailable(f"{option} {given}: {_why(module, error, here)}") from None
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise Unavailable(f"{option} {given}: {module} has no {part!r}{_nearest(found, part)}")
+        found = getattr(found, part)
+    return found
+
+
+def _why(module: str, error: Exception, here: str) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
+        return f"there is no module {error.name!r} (looked in {here} and where this Python looks)"
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"importing {module!r} failed{at}: {type(error).__name__}: {error}"
+
+
+def _nearest(found: Any, name: str) -> str:
+    from rapidfuzz import process
+
+    names = [word for word in vars(found) if not word.startswith("_")] if hasattr(found, "__dict__") else []
+    near = process.extractOne(name, names, score_cutoff=60)
+    return f"; did you mean {near[0]!r}?" if near else ""

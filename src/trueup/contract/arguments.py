@@ -1,0 +1,132 @@
+"""The arguments of one call, brought to its tool's schema: read, unwrapped, filled, conformed and checked.
+
+A call and its tool enter; the arguments as they may be passed on, the findings and the fixes leave. Arguments that
+were cut off are told apart from malformed ones, and a call whose arguments are not known in full is never passed.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.checks.tools import unknown_arguments
+from trueup.contract.leaks import CUT
+from trueup.recover.callvalues import ARGUMENT_KEYS
+from trueup.recover.clean import written
+from trueup.verdict.facts import Finding, Fix, finding, fix
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.tool import Tool
+from trueup.verdict.verdict import Verdict
+
+# Judges the arguments of one tool: given as text or as a value.
+Check = Callable[[Any], Verdict]
+_CUT = frozenset({"S028", "S029", "S030"})
+_OPEN_END = _CUT | {"S005"}
+_AS_OBJECT = "Give the arguments as a JSON object."
+_SHORTER = "Give shorter arguments, or raise the output limit."
+
+
+class Outcome(NamedTuple):
+    """What came of the arguments: an object, or None where there is none to pass on."""
+
+    args: dict[str, Any] | None
+    findings: list[Finding]
+    fixes: list[Fix]
+
+
+class ArgumentJudge:
+    """Judges arguments; the check of a tool is made when it is first called."""
+
+    __slots__ = ("_checks", "_defaults", "_make_check")
+
+    def __init__(self, make_check: Callable[[Tool], Check], *, defaults: bool) -> None:
+        self._make_check = make_check
+        self._defaults = defaults
+        self._checks: dict[str, Check] = {}
+
+    def judge(self, call: ToolCall, tool: Tool, index: int, finish: str) -> Outcome:
+        """Bring the arguments of a call to the tool's schema."""
+        if call.origin != "native" and call.parse_error:
+            return Outcome(None, [_unread(call, index, call.parse_error)], [])
+        check = self._checks.get(tool.name)
+        if check is None:
+            check = self._checks[tool.name] = self._make_check(tool)
+        source = call.args if call.args is not None else call.raw_args
+        verdict = check(source if source != "" else {})
+        args = verdict.data
+        place = f"$.calls[{index}].args"
+        fixes: list[Fix] = []
+        if type(args) is dict:
+            if len(args) == 1:
+                verdict, args = self._unwrapped(verdict, args, tool, check, place, fixes)
+            if self._defaults:
+                verdict, args = self._filled(verdict, args, tool, check, place, fixes)
+        fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
+        problems = _problems(verdict, call, index, finish)
+        if type(args) is not dict:
+            return Outcome(None, problems, fixes)
+        return Outcome(args, [*problems, *unknown_arguments(args, tool, place)], fixes)
+
+    def _unwrapped(
+        self, verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
+    ) -> tuple[Verdict, dict[str, Any]]:
+        """`{"arguments": {…}}`: what is inside, when only that fits the tool."""
+        (key, inner), *_ = args.items()
+        known = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
+        if key not in ARGUMENT_KEYS or not isinstance(known, dict) or key in known:
+            return verdict, args
+        if not isinstance(inner, dict | str):
+            return verdict, args
+        found = check(inner)
+        if not found.ok or not isinstance(found.data, dict) or not found.data.keys() <= known.keys():
+            return verdict, args
+        fixes.append(fix("K003", place, None, key, ""))
+        return found, found.data
+
+    def _filled(
+        self, verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
+    ) -> tuple[Verdict, dict[str, Any]]:
+        """The arguments with the schema's defaults for what is missing, each with its fix."""
+        known = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
+        missing = {
+            key: schema["default"]
+            for key, schema in (known.items() if isinstance(known, dict) else ())
+            if key not in args and isinstance(schema, dict) and "default" in schema
+        }
+        if not missing:
+            return verdict, args
+        fixes += [fix("K004", f"{place}.{key}", None, "", written(value).decode()) for key, value in missing.items()]
+        if verdict.ok:
+            return verdict, {**args, **missing}
+        fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
+        again = check({**args, **missing})
+        return again, again.data if isinstance(again.data, dict) else args
+
+
+def _problems(verdict: Verdict, call: ToolCall, index: int, finish: str) -> list[Finding]:
+    """The findings of a verdict on arguments, as findings of the call."""
+    ok = verdict.ok
+    if ok and not verdict.findings and finish != "length":
+        return []
+    codes = {f.code for f in verdict.fixes}
+    if (not ok and codes & _CUT) or (finish == "length" and (codes & _OPEN_END or (not ok and not call.args))):
+        return [_unread(call, index, CUT)]
+    place = f"$.calls[{index}].args"
+    data = verdict.data
+    not_an_object = call.parse_error.endswith("not an object") if call.args is None else False
+    if not isinstance(data, dict) and (data is not None or not_an_object):
+        got = call.parse_error.removeprefix("arguments are ").removesuffix(", not an object") or type(data).__name__
+        message = f"Call {index} ({call.name}): the arguments are to be an object, got {got}"
+        return [finding("T004", place, message, None, {"got": got, "raw": call.raw_args[:200]}, _AS_OBJECT)]
+    if data is None and not ok:
+        return [_unread(call, index, f"the arguments are not JSON: {verdict.errors[0].message}")]
+    return [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.findings]
+
+
+def _unread(call: ToolCall, index: int, fault: str) -> Finding:
+    """The arguments were cut off, or cannot be read at all."""
+    place = f"$.calls[{index}].args"
+    data = {"tool": call.name, "fault": fault, "raw": call.raw_args[:200]}
+    if fault == CUT:
+        return finding("T006", place, f"Call {index} ({call.name}): {CUT}", None, data, _SHORTER)
+    return finding("T003", place, f"Call {index} ({call.name}): {fault}", None, data, _AS_OBJECT)

@@ -1,0 +1,124 @@
+"""Leaked calls as calls: what the text wrote without types gets those of the tool's schema.
+
+A leak and its tool enter; a ToolCall leaves. Tags carry no types and Python calls may carry no names, so the schema
+is part of reading them; everything after that is judged like the arguments of any call.
+"""
+
+from typing import Any
+
+from trueup.recover.calltags import NOT_JSON, json_value
+from trueup.recover.callvalues import Leak
+from trueup.recover.clean import written
+from trueup.recover.reader import Reader, TooDeep
+from trueup.verdict.reply import Finish, ToolCall
+from trueup.verdict.tool import Tool
+
+CUT = "the arguments were cut off"
+_JSON_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+_NULLS = frozenset({"null", "none", "nil"})
+_WORDS: dict[str, Any] = {"true": True, "false": False}
+_MAX_STEPS = 8
+
+
+def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCall:
+    """A leak as a call; without an id of its own it gets one, so that it can be answered."""
+    arguments, fault = leak.arguments, ""
+    if tool is not None:
+        arguments, fault = _arguments(leak, tool)
+    if leak.cut or (leak.open and finish not in ("stop", "tool")):
+        fault = CUT
+    args = arguments if isinstance(arguments, dict) else None
+    raw = arguments if isinstance(arguments, str) else leak.raw if args is not None else written(arguments).decode()
+    return ToolCall(leak.name, args, leak.id or f"call_{index}", raw, f"text:{leak.dialect}", fault, index)
+
+
+def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
+    """The arguments with the names and types that the tool gives them, or why that cannot be."""
+    properties = _properties(tool)
+    arguments = leak.arguments
+    if leak.untyped and isinstance(arguments, dict):
+        return {key: _typed(value, properties.get(key), tool) for key, value in arguments.items()}, ""
+    if leak.by_place and isinstance(arguments, dict):
+        free = [name for name in properties if name not in arguments]
+        if len(leak.by_place) > len(free):
+            return (
+                arguments,
+                f"{len(leak.by_place)} arguments are given by position, {len(free)} are there to take them",
+            )
+        return {**dict(zip(free, leak.by_place, strict=False)), **arguments}, ""
+    if leak.dialect == "react" and isinstance(arguments, str) and (only := _only(tool, properties)):
+        bare = arguments[1:-1] if arguments[:1] == arguments[-1:] and arguments[:1] in ('"', "'") else arguments
+        return {only: _typed(bare, properties.get(only), tool)}, ""
+    return arguments, ""
+
+
+def _properties(tool: Tool) -> dict[str, Any]:
+    found = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _only(tool: Tool, properties: dict[str, Any]) -> str:
+    """The one argument that a line of text can mean: the only one, or the only one that is required."""
+    required = tool.parameters.get("required") if isinstance(tool.parameters, dict) else None
+    names = list(properties) if len(properties) == 1 else required
+    return names[0] if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str) else ""
+
+
+def _typed(value: Any, schema: Any, tool: Tool) -> Any:
+    """A value that came as bare text, as the type its schema asks for; text where that is allowed."""
+    if not isinstance(value, str) or type(value) is not str:
+        return str(value) if isinstance(value, str) else value
+    types = _types(schema, tool)
+    bare = value.strip()
+    if bare.lower() in _NULLS and "null" in types:
+        return None
+    container = bare[:1] in ("{", "[") and bool(types & {"object", "array"})
+    if not types or ("string" in types and not container):
+        return value
+    if "boolean" in types and bare.lower() in _WORDS:
+        return _WORDS[bare.lower()]
+    found = _read(bare)
+    kind = _JSON_TYPES.get(type(found))
+    return found if kind in types or (kind == "integer" and "number" in types) else value
+
+
+def _read(bare: str) -> Any:
+    found = json_value(bare)
+    if found is not NOT_JSON or bare[:1] not in ("{", "["):
+        return bare if found is NOT_JSON else found
+    try:
+        outcome = Reader(bare, 0, len(bare), frozenset(), 200).read()
+    except TooDeep:
+        return bare
+    lossy = outcome.cut or outcome.end < len(bare)
+    return bare if lossy else outcome.value
+
+
+def _types(schema: Any, tool: Tool, steps: int = 0) -> set[str]:
+    """The types a schema allows; none where it does not say."""
+    if not isinstance(schema, dict) or steps > _MAX_STEPS:
+        return set()
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return {kind}
+    if isinstance(kind, list):
+        return set(kind)
+    listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if isinstance(listed, list):
+        return {"string" if isinstance(item, str) else _JSON_TYPES.get(type(item), "string") for item in listed}
+    found: set[str] = set()
+    for word in ("anyOf", "oneOf", "allOf"):
+        arms = schema.get(word)
+        for arm in arms if isinstance(arms, list) else ():
+            found |= _types(arm, tool, steps + 1)
+    return found or _types(_referred(schema.get("$ref"), tool), tool, steps + 1)
+
+
+def _referred(ref: Any, tool: Tool) -> Any:
+    """The part of the tool's own schema that a reference names."""
+    here: Any = tool.parameters
+    if not isinstance(ref, str) or not ref.startswith("#/"):
+        return None
+    for part in ref[2:].split("/"):
+        here = here.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(here, dict) else None
+    return here

@@ -1,0 +1,342 @@
+"""What a call is made of, wherever it stands: JSON that names a tool, a name with its arguments, Python, tags.
+
+The offset of a sign enters; the calls that directly follow it and the offset behind what was read leave. Only names
+that are offered make a call; everything else is passed over.
+"""
+
+import re
+from typing import Any
+
+from trueup.recover import calltags, pythonic
+from trueup.recover.callmarks import (
+    BETWEEN,
+    CALL_ID,
+    CLOSE,
+    ELEMENT_NAME,
+    NAMED,
+    NOISE,
+    PYTHON_CALL,
+    REACT_INPUT,
+    STOP,
+    TAG_CLOSE,
+    TAG_NAME,
+    TO_REST,
+    WRAP_OPEN,
+)  # fmt: skip
+from trueup.recover.callread import CallReader, Value
+from trueup.recover.calltags import Tagged
+from trueup.recover.callvalues import ARGUMENT_KEYS, CALL_KEYS, Leak, calls_in
+from trueup.recover.reader import Reader, Record, TooDeep
+
+Read = tuple[list[Leak], int]
+_FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
+_LIST_OF_CALLS = re.compile(r"\[\s*(?=[^\W\d][\w.\-/]{0,119}\s?\()")
+_NEXT_CALL = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
+_END_OF_LIST = re.compile(r"\s*,?\s*\]")
+_ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
+_ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
+_PARALLEL = "multi_tool_use.parallel"
+_ASIDE = " \t\r\n`;"
+
+
+class Bodies(CallReader):
+    """Reads calls at given places of one text."""
+
+    __slots__ = ()
+
+    def own(self, name: str) -> str:
+        """The name without what Llama's built-in tools hang on it: `f.call`."""
+        base = name.removesuffix(".call")
+        return base if base != name and not self.offered(name) and self.offered(base) else name
+
+    def closed(self, at: int) -> int:
+        closing = CLOSE.match(self.text, at)
+        return closing.end() if closing else at
+
+    # -- behind a mark -------------------------------------------------------------------------
+
+    def after_mark(self, start: int, at: int, dialect: str = "tool_call") -> Read:
+        """Every call that directly follows a mark, one behind the other."""
+        leaks: list[Leak] = []
+        while True:
+            opened = at
+            at = _past(NOISE, self.text, at)
+            read = self.one(start, at, dialect)
+            if read is None:
+                return leaks, opened if leaks else at
+            if not read[0]:
+                return leaks, read[1]
+            leaks += read[0]
+            start = read[1]
+            at = _past(BETWEEN, self.text, start)
+
+    def one(self, start: int, at: int, dialect: str) -> Read | None:
+        """The call, or the list of calls, that starts here."""
+        text = self.text
+        if at >= len(text):
+            return None
+        if text[at] in "{[" and not _LIST_OF_CALLS.match(text, at):
+            return self.json_calls(start, at, dialect)
+        if text[at] == "<":
+            return self.element(start, at)
+        if text[at] == "[" or PYTHON_CALL.match(text, at):
+            return self.python(start, at, dialect)
+        named = NAMED.match(text, at)
+        return self.named(start, named, dialect) if named else None
+
+    def json_calls(self, start: int, at: int, dialect: str, marked: bool = True) -> Read:
+        """The calls that the value here says."""
+        read = self.value(at)
+        if read is None:
+            return [], at + 1
+        said = list(calls_in(read.value, self.offered, marked))
+        if not marked and said and not said[0].given and not self.only(at, read.stop):
+            said = []
+        stop = self.closed(read.stop) if marked and said else read.stop
+        leaks = []
+        for index, call in enumerate(said):
+            last = index == len(said) - 1
+            inside = any(part in ARGUMENT_KEYS for part in read.inside)
+            cut = last and read.cut and (read.lost or inside or not call.given)
+            records = read.records if last else ()
+            raw = self.text[at : read.stop]
+            leaks.append(Leak(call.name, call.arguments, raw, start, stop, dialect, records, call.id, cut=cut))
+        return leaks, max(stop, at + 1)
+
+    def only(self, start: int, stop: int) -> bool:
+        """Whether nothing else is in the text: without arguments, an object with a name is a call only then."""
+        before = self.text[:start].rsplit("</think>", 1)[-1]
+        return not before.strip(_ASIDE + "json") and not self.text[stop:].strip(_ASIDE)
+
+    def named(self, start: int, named: re.Match[str], dialect: str) -> Read | None:
+        """A name, then its arguments: as JSON, as Gemma writes them, as keys and values, or none."""
+        text = self.text
+        name = self.own(named[3])
+        at = _past(NOISE, text, named.end())
+        if name == _PARALLEL:
+            return self.json_calls(start, at, dialect)
+        if not self.offered(name):
+            return None
+        found = CALL_ID.search(text, named.end(), at)
+        call_id = found[1] if found else named[2] if ":" in named[2] else ""
+        if text.startswith("{", at):
+            read = self.gemma(at) if named[1] else self.value(at)
+            return self.with_arguments(name, read, start, at, dialect, call_id)
+        tagged = calltags.pairs(text, at) or calltags.parameters(text, at)
+        if tagged is not None:
+            return self.tagged(name, tagged, start, at, "glm")
+        closing = CLOSE.match(text, named.end())
+        if closing is None and at < len(text):
+            return None
+        stop = closing.end() if closing else len(text)
+        return [Leak(name, {}, "", start, stop, dialect, id=call_id, cut=closing is None)], stop
+
+    def with_arguments(
+        self, name: str, read: Value | None, start: int, at: int, dialect: str, call_id: str = ""
+    ) -> Read:
+        if read is None:
+            return [], at
+        stop = self.closed(read.stop)
+        raw = self.text[at : read.stop]
+        return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=read.cut)], stop
+
+    def harmony(self, start: int, at: int) -> Read:
+        """`to=functions.f … {…}`, as gpt-oss addresses a call; start at the channel if one is named."""
+        found = TO_REST.match(self.text, at)
+        if found is None:
+            return [], at
+        name = found[1].removesuffix("json") if not self.offered(found[1]) else found[1]
+        if name == _PARALLEL:
+            return self.json_calls(start, found.end(), "harmony")
+        if not self.offered(name):
+            return [], found.end(1)
+        if found.end() >= len(self.text):
+            leak = Leak(name, {}, "", start, found.end(), "harmony", cut=True)
+            return ([leak] if "<|" in found[2] else []), found.end()
+        return self.with_arguments(name, self.value(found.end()), start, found.end(), "harmony")
+
+    def react(self, start: int, at: int) -> Read:
+        """`Action: f`, then `Action Input:` with JSON or a line of text; or an action as JSON."""
+        text = self.text
+        begin = _past(NOISE, text, at)
+        if text[begin : begin + 1] in ("{", "["):
+            return self.json_calls(start, begin, "react")
+        named = NAMED.match(text, begin)
+        name = self.own(named[3]) if named else ""
+        if named is None or not self.offered(name):
+            return [], at
+        given = REACT_INPUT.match(text, named.end())
+        if given is None:
+            rest = " ".join(text[named.end() : named.end() + 40].split())
+            cut = len(text) - named.end() < 40 and "Action Input:".startswith(rest)
+            return ([Leak(name, {}, "", start, len(text), "react", cut=True)] if cut else []), named.end()
+        begin = _past(NOISE, text, given.end())
+        read = self.value(begin)
+        if read is not None:
+            return self.with_arguments(name, read, start, begin, "react")
+        line = text[given.end() :].split("\n", 1)[0].strip()
+        stop = given.end() + len(line)
+        return [Leak(name, line or {}, line, start, stop, "react", cut=not line and stop >= len(text.rstrip()))], stop
+
+    # -- tags ----------------------------------------------------------------------------------
+
+    def tag(self, start: int, at: int) -> Read:
+        """`<invoke name="f">` or `<function=f>`: parameter tags, JSON, or elements up to the closing tag."""
+        text = self.text
+        found = TAG_NAME.match(text, at)
+        if found is None or not self.offered(self.own(found[1])):
+            return [], at
+        name = self.own(found[1])
+        at = found.end()
+        if found[3]:
+            return [Leak(name, {}, "", start, at, "tag")], at
+        return self.tag_body(name, start, at)
+
+    def tag_body(self, name: str, start: int, at: int) -> Read:
+        text = self.text
+        closing = TAG_CLOSE.match(text, at)
+        if closing:
+            return [Leak(name, {}, "", start, self.closed(closing.end()), "tag")], closing.end()
+        wrapped = WRAP_OPEN.match(text, at)
+        begin = wrapped.end() if wrapped else _past(BETWEEN, text, at)
+        read = self.value(begin)
+        if read is not None:
+            stop = text.find(">", read.stop) + 1 if wrapped and text.startswith("</", read.stop) else read.stop
+            leaks, stop = self.with_arguments(name, read._replace(stop=stop), start, begin, "tag")
+            return [leaks[0]._replace(raw=text[begin : read.stop])], stop
+        tagged = calltags.parameters(text, begin) or calltags.pairs(text, begin) or calltags.elements(text, begin)
+        if tagged is not None:
+            return self.tagged(name, tagged, start, begin, "tag")
+        if begin < len(text) and not _cut_tag(text, begin):
+            return [], begin
+        return [Leak(name, {}, "", start, len(text), "tag", cut=True)], len(text)
+
+    def tagged(self, name: str, tagged: Tagged, start: int, at: int, dialect: str) -> Read:
+        stop = self.closed(tagged.stop)
+        rest = self.text[tagged.stop :].lstrip()
+        cut = tagged.cut or (not tagged.closed and _cut_tag(self.text, tagged.stop))
+        is_open = not tagged.closed and not rest
+        raw = self.text[at : tagged.stop]
+        leak = Leak(name, tagged.arguments, raw, start, stop, dialect, untyped=True, cut=cut, open=is_open)
+        return [leak], stop
+
+    def element(self, start: int, at: int) -> Read | None:
+        """`<tool_name>f</tool_name>` and then the arguments in an element of their own."""
+        found = ELEMENT_NAME.match(self.text, at)
+        if found is None or not self.offered(found[1]):
+            return None
+        return self.tag_body(found[1], start, found.end())
+
+    # -- Python --------------------------------------------------------------------------------
+
+    def python(self, start: int, at: int, dialect: str = "pythonic") -> Read:
+        """`f(a=1)`, or a list of such calls; every name has to be offered."""
+        text = self.text
+        listed = text[at] == "["
+        leaks: list[Leak] = []
+        begin = at
+        at += listed
+        while found := PYTHON_CALL.match(text, at):
+            name = self.own(found[1])
+            if not self.offered(name):
+                return ([], found.end()) if listed or not leaks else (leaks, leaks[-1].stop)
+            leak = self.python_call(name, start if not leaks else found.start(1), found, dialect)
+            leaks.append(leak)
+            at = leak.stop
+            if leak.cut:
+                break
+            if text[found.start() : found.start(1)].strip() == "print(" and text.startswith(")", at):
+                at += 1
+            at = _past(_NEXT_CALL, text, at) if listed or "\n" in text[at : at + 8] or dialect != "pythonic" else at
+        if leaks and listed and not leaks[-1].cut:
+            closing = _END_OF_LIST.match(text, leaks[-1].stop)
+            stop = closing.end() if closing else leaks[-1].stop
+            open_list = closing is None and not text[stop:].strip()
+            leaks[-1] = leaks[-1]._replace(stop=stop, open=open_list)
+        if leaks and dialect != "pythonic":
+            leaks[-1] = leaks[-1]._replace(stop=self.closed(leaks[-1].stop))
+        return leaks, leaks[-1].stop if leaks else begin + 1
+
+    def python_call(self, name: str, start: int, found: re.Match[str], dialect: str) -> Leak:
+        text = self.text
+        end = STOP.search(text, found.end())
+        limit = end.start() if end else len(text)
+        read = pythonic.read_arguments(text, found.end(), len(text), self.max_depth)
+        if read is not None:
+            named, by_place = read.named, tuple(read.by_place)
+            if len(by_place) == 1 and not named and isinstance(by_place[0], dict):
+                named, by_place = by_place[0], ()
+            raw = text[found.end() : read.stop - 1]
+            return Leak(name, named, raw, start, read.stop, dialect, tuple(read.records), by_place=by_place)
+        try:
+            outcome = Reader(text, found.start(1), limit, frozenset(), self.max_depth).read()
+        except TooDeep:
+            return Leak(name, None, "", start, limit, dialect)
+        records: list[Record] = [r for r in outcome.records if r[0] not in {"F003", "S008", "S018"}]
+        value: Any = {} if outcome.value == [] else outcome.value
+        given = () if isinstance(value, dict) else tuple(value) if isinstance(value, list) else (value,)
+        named = value if isinstance(value, dict) else {}
+        raw = text[found.end() : outcome.end]
+        return Leak(name, named, raw, start, outcome.end, dialect, tuple(records), by_place=given, cut=outcome.cut)
+
+    # -- without a mark ------------------------------------------------------------------------
+
+    def unmarked(self, at: int, inline: bool = False) -> Read:
+        """A call on a line that starts here: JSON, Python, a name before its JSON, an element named as the tool."""
+        text = self.text
+        if text[at] in "{[" and not _LIST_OF_CALLS.match(text, at):
+            return self.unmarked_json(at, inline)
+        if text[at] == "<":
+            return self.unmarked_element(at)
+        found = _ALONE.match(text, at)
+        if found is not None and not inline:
+            if not self.offered(found[0]):
+                return [], found.end()
+            begin = _past(BETWEEN, text, found.end())
+            return self.with_arguments(found[0], self.value(begin), at, begin, "name")
+        return self.python(at, at) if not inline else ([], at)
+
+    def unmarked_json(self, at: int, inline: bool) -> Read:
+        key = _FIRST_KEY.match(self.text, at)
+        if inline and (key is None or key[1] not in CALL_KEYS):
+            return [], at
+        leaks, stop = self.json_calls(at, at, "json", marked=False)
+        while leaks:  # further objects behind the first, joined by white space or a semicolon
+            following = _past(BETWEEN, self.text, stop)
+            if self.text[following : following + 1] != "{":
+                break
+            more, end = self.json_calls(following, following, "json", marked=False)
+            if not more:
+                break
+            leaks += more
+            stop = end
+        return leaks, stop
+
+    def unmarked_element(self, at: int) -> Read:
+        """`<f><a>1</a></f>`: an element named exactly as an offered tool, with elements or JSON inside."""
+        found = _ELEMENT.match(self.text, at)
+        if found is None or not self.offered(found[1]):
+            return [], at + 1
+        read = self.value(found.end())
+        inner = read.stop if read else None
+        tagged = None if read else calltags.elements(self.text, found.end())
+        closing = f"</{found[1]}>"
+        end = self.text.find(closing, inner or (tagged.stop if tagged else found.end()))
+        if end < 0 or not (read or tagged) or self.text[inner or (tagged.stop if tagged else end) : end].strip():
+            return [], found.end()
+        stop = end + len(closing)
+        if read:
+            return [Leak(found[1], read.value, self.text[found.end() : inner], at, stop, "element", read.records)], stop
+        assert tagged is not None
+        raw = self.text[found.end() : end]
+        return [Leak(found[1], tagged.arguments, raw, at, stop, "element", untyped=True)], stop
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    return pattern.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _cut_tag(text: str, at: int) -> bool:
+    """Whether the text ends inside a tag: `<param`, `<parameter=ci`, `</func`."""
+    rest = text[at : at + 200].lstrip()
+    return len(text) - at < 200 and rest.startswith("<") and ">" not in rest

@@ -1,0 +1,83 @@
+"""The signs by which models mark a tool call in text: tags, special tokens, words at the start of a line.
+
+Only patterns live here, each of them linear. Dialects are many and their families few, so a mark says that a call may
+follow and not how: JSON that names the tool, a name and its arguments, tags, or Python.
+"""
+
+import re
+
+NAME = r"[^\W\d][\w.\-/]{0,119}"
+# A namespace before a tag's name.
+NS = r"(?:｜DSML｜|[A-Za-z]{1,20}:)?"
+_CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call)"
+_PARAM_TAG = r"(?:parameter|param|argument|arg)"
+_THINK = r"(?:[A-Za-z]{1,10}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratch_?pad|analysis|antThinking|inner_monologue)"
+
+THINK = rf"<{_THINK}>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>"
+UNTHINK = re.compile(rf"</{_THINK}>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|end\|>", re.IGNORECASE)
+
+# `<invoke name="f">`, `<function=f>`, `<tool_call name="f">`: the tag itself names the tool.
+TAG = rf"<{NS}{_CALL_TAG}(?:=|\s+(?:tool_?|function_?)?name\s*=\s*)[\"']?(?={NAME}[\"']?[^<>\n]{{0,200}}>)"
+TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(/?)>")
+TAG_CLOSE = re.compile(rf"\s*</{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>", re.IGNORECASE)
+WRAP_OPEN = re.compile(rf"\s*<{NS}(parameters|arguments|args|input|tool_input|params)>\s*", re.IGNORECASE)
+PARAMETER = re.compile(rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*)[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})>")
+# Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
+PARAMETER_EDGE = re.compile(
+    rf"(?P<end></{NS}{_PARAM_TAG}>)|(?P<next>\n[ \t]*<{NS}{_PARAM_TAG}(?:=|\s+name))"
+    rf"|(?P<close></{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>)"
+)
+PARAMETER_NEXT = re.compile(
+    rf"\s*(?:\Z|</?{NS}(?:{_PARAM_TAG}|{_CALL_TAG}|tool_calls|function_calls|parameters)\b|<[|｜]|```)"
+)
+CALL_NEXT = re.compile(rf"\s*(?:\Z|</?{NS}(?:{_CALL_TAG}|tool_calls|function_calls)\b|<[|｜]|```)")
+ARG_PAIR = re.compile(r"\s*<arg_key>\s*([^<>\n]{1,120}?)\s*</arg_key>\s*<arg_value>")
+ARG_EDGE = re.compile(r"(?P<end></arg_value>)|(?P<next>\n[ \t]*<arg_key>)|(?P<close></tool_call>)")
+ARG_NEXT = re.compile(r"\s*(?:\Z|<arg_key>|</?tool_calls?>|<[|｜])")
+
+# A mark that a call follows: a tag or token with one of these words, unless it ends something or tells a result.
+_WORD = r"(?i:tool|function|action|plugin|python|recipient|invoke)"
+_NOT = r"(?![\w▁:.-]{0,60}?(?:end\b|END\b|_sep|▁sep|response|result|output|suffix|_name|_input|_args|:name|:args))"
+_TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}[|｜]?>"
+MARK = (
+    rf"{_TOKEN}|\[TOOL_CALLS\]|\[TOOL_REQUEST\]|\bfunctools(?=\s?\[)|<<function>>"
+    r"|\bfunction call(?:<\|role_sep\|>)?(?=\s{0,4}\{)|```+(?:tool_code|tool_calls?|tool_use|function_calls?)\b"
+)
+# What stands between a mark and the call, or between a name and its arguments, and says nothing.
+NOISE = re.compile(
+    rf"(?:\s+|{_TOKEN}|<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS\]|\[ARGS\]|\[CALL_ID\][^\[{{\n]{{0,80}}"
+    r"|```+[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
+)
+BETWEEN = re.compile(r"[\s;,]*")
+CALL_ID = re.compile(r"\[CALL_ID\]\s*([\w-]{1,80})")
+# A name behind a mark, as the dialects prefix and number it.
+NAMED = re.compile(rf"(call:)?`?((?:functions[.:])?({NAME})(?::\d+)?)`?")
+TO = rf"\bto=(?:functions\.)?(?={NAME})"
+TO_REST = re.compile(rf"({NAME})([^{{}}\n]{{0,80}}?)(?=\{{|\Z)")
+ELEMENT_NAME = re.compile(
+    rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:tool_|function_)?name>\s*({NAME})\s*</(?:tool_|function_)?name>"
+)
+ELEMENT = re.compile(r"\s*<([^\W\d][\w.\-]{0,79})>")
+# Nothing that was not closed reaches past one of these.
+STOP = re.compile(
+    rf"</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁-]{{0,40}}>|<[|｜][^<>\n\"]{{1,60}}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]"
+    rf"|<tool_call\|>|{_TOKEN}|\n```"
+)
+CLOSE = re.compile(
+    rf"(?:\s*(?:</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁-]{{0,40}}>|<[|｜][\w▁:]{{0,40}}(?:end|END|suffix|call)\b[\w▁]{{0,40}}[|｜]?>"
+    r"|\[END_TOOL_REQUEST\]|<tool_call\|>|<end_function_call>|<\|call\|>|<\|eo[mt]_id\|>|<bot_end>))+"
+)
+
+# Where a line starts in a way that may be a call without a mark, or with a word for one.
+_ASSIGNED = r"(?:print\(|await |[a-z_]\w{0,30} = )?"
+LINE = (
+    r"^[ \t]*(?:```+[\w-]*[ \t]*)?(?:(?P<react>Action:)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
+    rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\n?[ \t]*\{{)|(?=<[^\W\d][\w.\-]{{0,119}}>))"
+)
+INLINE = r"[:：][ \t]+(?=[{\[])"
+REACT_INPUT = re.compile(r"[ \t]*\n+[ \t]*Action(?: |_)Input:[ \t]*", re.IGNORECASE)
+PYTHON_CALL = re.compile(rf"\s*{_ASSIGNED}({NAME})\s?\(")
+_MARKED = rf"(?P<think>{THINK})|(?P<tag>{TAG})|(?P<mark>{MARK})|(?P<to>{TO})"
+MARKED = re.compile(_MARKED)
+ANY = re.compile(rf"{_MARKED}|(?P<line>{LINE})|(?P<inline>{INLINE})", re.MULTILINE)
+UNMARKED = re.compile(rf"(?P<line>{LINE})|(?P<inline>{INLINE})", re.MULTILINE)

@@ -1,0 +1,137 @@
+"""Where a call stands: does the reply act there, or does it talk about a call (X16)?
+
+A text and a stretch of it enter; a yes or no leaves. An example, a quotation, a listing, an instruction to the reader
+is no call. A bounded stretch before and behind is looked at, in English and in Spanish.
+"""
+
+import re
+
+_WINDOW = 400
+_ME = re.compile(
+    r"\b(?:I['’]ll|I will|I['’]m going to|I am going to|let me|let['’]s|I need to|I have to|I must|now I|I should|calling|"
+    r"voy a|vamos a|d[ée]jame|perm[ií]teme|necesito|debo|llamando|har[ée]|llamar[ée]|usar[ée])\b",
+    re.IGNORECASE,
+)
+# What talks about a call, marked or not.
+_TALK = re.compile(
+    r"\b(?:for example|for instance|examples?|sample|hypothetical(?:ly)?|imagine|suppose|"
+    r"por ejemplo|ejemplos?|muestra|imagina|supongamos|"
+    r"(?:looks?|something|just) like|would (?:look|be|call|write|use|send|say)|could (?:look|be|call|write|use|send)|"
+    r"ser[íi]a|podr[íi]as?|tendr[íi]a|se ve(?:r[íi]a)? as[íi]|"
+    r"(?:you|one|users?|developers?|people) (?:can|could|should|may|might|must|would|need to|have to|want to)|"
+    r"puedes?|pueden|deber[íi]as?|debes|tienes que|"
+    r"(?:don['’]t|do not|never|instead of|rather than) (?:call|use|write|send|calling|using|writing|sending)|"
+    r"no (?:llames|uses|escribas|env[íi]es)|nunca (?:llames|uses|escribas|env[íi]es)|en (?:lugar|vez) de|"
+    r"(?:users?|customer|client|they|he|she|someone|model|assistant|log|page|message) (?:said|wrote|typed|pasted|sent|produced|printed|says|reads|shows)|"
+    r"(?:usuario|cliente|modelo|mensaje) (?:dijo|escribi[óo]|peg[óo]|envi[óo]|produjo|dice)|dijo|escribi[óo]|"
+    r"(?:is|are|was|were|gets?|be) (?:called|written|invoked|expressed|formatted|quoted)|se (?:llama|escribe|invoca|expresa)|"
+    r"(?:the )?(?:call )?(?:format|syntax|schema|structure|signature)(?: is| of| for|:|$)|following (?:format|syntax|structure|pattern)|"
+    r"(?:el |la )?(?:formato|sintaxis|esquema|estructura)(?: es| de| para|:|$)|"
+    r"documentation|tutorial|README|documentaci[óo]n|means|significa)\b|\be\.g\.|\bp\. ?ej\.",
+    re.IGNORECASE,
+)
+# What talks about a call that carries no mark of its own.
+_LOOSE = re.compile(
+    r"\b(?:such as|would|could|might|if you|when you|si (?:quieres|necesitas)|like|como|"
+    r"previous(?:ly)?|earlier|last (?:call|time)|anterior(?:mente)?|quote[ds]?|cita|failed|fall[óo]|rejected|"
+    r"said|wrote|typed|pasted|produced|printed|logged|replied|responded|docs|how to|c[óo]mo)\b",
+    re.IGNORECASE,
+)
+# What speaks of calls as such, in whatever sentence it stands.
+_TALK_OF_CALLS = re.compile(
+    r"\b(?:example|sample|ejemplo)s?\b[^.!?\n]{0,60}\b(?:calls?|tools?|functions?|invocations?|requests?|llamadas?|herramientas?|funci[óo]n|uso)\b"
+    r"|\b(?:calls?|tools?|functions?|usage|llamadas?|herramientas?)\b[^.!?\n]{0,60}\b(?:examples?|samples?|ejemplos?|looks? like|format|syntax|formato|sintaxis)\b",
+    re.IGNORECASE,
+)
+# An order to the reader: the reply tells how to call instead of calling.
+_ORDER = re.compile(
+    r"(?:^|[.!?:;,]\s+|\bthen |\band |\bto [^,\n]{1,80}, (?:please )?)(?:call|use|send|write|type|invoke|run|try|execute|paste|submit|post|"
+    r"usa|utiliza|llama|escribe|env[íi]a|ejecuta|invoca|prueba|pega)\b[^.!?\n]{0,80}[:：]?$",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"[ \t]*[`\"'”»)]*[ \t]*(?:is|was|are|were|would|could|will|should|means|returns?|returned|es|fue|era|son|ser[íi]a|"
+    r"devuelve|significa)\b"
+)
+_GOES_ON_LOOSE = re.compile(
+    r"[ \t]*[`\"'”»)]*[ \t]*(?:and|or|to|as|which|that|in|when|but|for|with|because|y|o|para|que|cuando|pero|en|porque)\b"
+)
+_REMARK = re.compile(
+    r"\W{0,8}(?:(?:this|that|the above|above|it|which|esto|eso|lo anterior|ese|este)\b[^.!?\n]{0,40}\b(?:is|was|are|would|could|shows?|illustrates?|"
+    r"es|ser[íi]a|muestra|ilustra)\b[^.!?\n]{0,40}\b(?:example|sample|how|format|syntax|illustration|ejemplo|c[óo]mo|formato|sintaxis|call|calls|llamar[íi]a)"
+    r"|(?:this|that|the above|it|esto|eso|lo anterior) (?:would|could|llamar[íi]a|devolver[íi]a|har[íi]a)\b|replace\b|reemplaza\b|sustituye\b"
+    r"|where [`\"']|donde [`\"'])",
+    re.IGNORECASE,
+)
+_NOT_ME = re.compile(r"\b(?:examples?|ejemplos?|would|could|ser[íi]a|said|wrote|dijo)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?。])\s+")
+_FENCE = re.compile(r"(?:\n|\A)[ \t]*(?:```+|~~~+)[\w+-]*[ \t]*\Z")
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
+_QUOTES = "\"'“”‘’«»`("
+
+
+def acts(text: str, start: int, stop: int, marked: bool) -> bool:
+    """Whether the reply makes the call that stands there.
+
+    >>> acts("Let me look.\\nf(a=1)", 13, 19, False), acts("For example:\\nf(a=1)", 13, 19, False)
+    (True, False)
+    """
+    line_start = text.rfind("\n", max(0, start - _WINDOW), start) + 1 or max(0, start - _WINDOW)
+    before = text[line_start:start]
+    fence = (
+        _FENCE.search(text, max(0, line_start - 40), line_start - 1)
+        if line_start and not before.strip("` \t")
+        else None
+    )
+    if _quoted(before):
+        return False
+    before = re.sub(r"^[ \t]*(?:```+|~~~+)[\w+-]*[ \t]*$", "", before).strip()
+    if before and not marked and not before.endswith((":", "：")):
+        return False
+    behind = text[stop : stop + _WINDOW]
+    same_line, _, further = behind.partition("\n")
+    if _GOES_ON.match(same_line) or same_line.strip(" \t`*_").startswith("?"):
+        return False
+    if not marked and _GOES_ON_LOOSE.match(same_line):
+        return False
+    if not marked and not before and same_line.strip(" \t`;.,])"):
+        return False
+    remark = same_line if same_line.strip(" \t`;.,])") else further.lstrip("\n` ")
+    if _REMARK.match(remark):
+        return False
+    lead = (
+        before
+        or text[max(0, (fence.start() if fence else line_start) - _WINDOW) : fence.start() if fence else line_start]
+    )
+    return not _talks(lead.rstrip(), marked, bool(before))
+
+
+def _quoted(before: str) -> bool:
+    """In quotes, in a code span, in a quotation or an item of a list."""
+    lead = before.lstrip()
+    if lead.startswith(">") or _LIST_ITEM.match(before):
+        return True
+    if before.replace("```", "").count("`") % 2:
+        return True
+    near = before[-1:]
+    return near != "" and near in _QUOTES and not before.rstrip().endswith("```")
+
+
+def _talks(lead: str, marked: bool, same_line: bool) -> bool:
+    """Whether the words before a call talk about calling."""
+    if not lead:
+        return False
+    paragraph = lead.rsplit("\n\n", 1)[-1]
+    line = paragraph.rsplit("\n", 1)[-1]
+    if _HEADING.match(line):
+        return not marked or _TALK.search(line) is not None
+    sentence = _SENTENCE.split(line.strip())[-1]
+    open_ended = same_line or sentence.endswith((":", "：", ",", "-", "—")) or sentence[-1:].isalnum()
+    if _TALK_OF_CALLS.search(sentence):
+        return True
+    if not open_ended:
+        return False
+    if _TALK.search(sentence) or (not marked and _LOOSE.search(sentence)):
+        return not (_ME.search(sentence) and not _NOT_ME.search(sentence))
+    return _ORDER.search(sentence) is not None and not _ME.search(sentence)

@@ -1,0 +1,155 @@
+"""What is no reply: error bodies of every provider, shapes that nobody knows, exceptions."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from trueup.read.reader import read, read_document
+
+CODES = ("status", "code", "message", "retryable")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "message", "retryable"),
+    [
+        ({"error": {"message": "No such model", "type": "invalid_request_error", "code": None}}, None, "invalid_request_error", "No such model", False),
+        ({"error": {"message": "Slow down", "type": "requests", "code": "rate_limit_exceeded"}}, None, "rate_limit_exceeded", "Slow down", True),
+        ({"error": {"message": "No credit", "code": "insufficient_quota"}}, None, "insufficient_quota", "No credit", False),
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}, "request_id": "r"}, None, "overloaded_error", "Busy", True),
+        ({"error": {"code": 503, "message": "Away", "status": "UNAVAILABLE"}}, 503, "UNAVAILABLE", "Away", True),
+        ([{"error": {"code": 400, "message": "Bad", "status": "INVALID_ARGUMENT"}}], 400, "INVALID_ARGUMENT", "Bad", False),
+        ({"message": "Malformed input"}, None, "", "Malformed input", False),
+        ({"message": "Too fast", "__type": "ThrottlingException"}, None, "ThrottlingException", "Too fast", True),
+        ({"id": "x", "message": "model not found"}, None, "", "model not found", False),
+        ({"error": "model 'tiny' not found"}, None, "", "model 'tiny' not found", False),
+        ({"error": "Model is loading", "estimated_time": 20.0}, None, "", "Model is loading", False),
+        ({"object": "error", "message": "Too long", "type": "BadRequestError", "code": 400}, 400, "BadRequestError", "Too long", False),
+        ({"detail": "Unauthorized"}, None, "", "Unauthorized", False),
+        ({"detail": [{"loc": ["body"], "msg": "field required"}]}, None, "", "[{'loc': ['body'], 'msg': 'field required'}]", False),
+        ({"statusCode": 401, "message": "Access denied"}, 401, "", "Access denied", False),
+        ({"error": {"message": "Provider returned error", "code": 429, "metadata": {}}, "user_id": "u"}, 429, "", "Provider returned error", True),
+    ],
+)  # fmt: skip
+def test_error_bodies(body: Any, status: int | None, code: str, message: str, retryable: bool) -> None:
+    before = copy.deepcopy(body)
+    reading = read(body)
+    (found,) = reading.findings
+    assert (found.code, found.level, found.path) == ("R002", "error", "$")
+    assert tuple(found.data[name] for name in CODES) == (status, code, message, retryable)
+    assert (reading.reply.finish, reading.reply.text) == ("error", "")
+    assert reading.reply.raw is body
+    assert body == before
+
+
+def test_the_filter_of_a_prompt_says_so() -> None:
+    reading = read({"error": {"message": "Filtered", "code": "content_filter", "status": 400}})
+    assert (reading.reply.finish, reading.findings[0].data["retryable"]) == ("filter", False)
+
+
+def test_what_the_model_wrote_before_the_provider_refused_it() -> None:
+    error = {"message": "No match", "code": "tool_use_failed", "failed_generation": '{"name": "f"}'}
+    data = read({"error": error}, status=400).findings[0].data
+    assert (data["failed_generation"], data["retryable"]) == ('{"name": "f"}', True)
+
+
+@pytest.mark.parametrize(
+    "source", ["<html>Bad gateway</html>", b"Bad gateway", {"anything": 1}, {"choices": []}, '{"error": "x"}', None, []]
+)
+@pytest.mark.parametrize(("status", "retryable"), [(400, False), (404, False), (408, True), (429, True), (502, True)])
+def test_a_failing_status_is_a_failure_whatever_came_with_it(source: Any, status: int, retryable: bool) -> None:
+    (found,) = read(source, status=status).findings
+    assert (found.code, found.data["status"], found.data["retryable"]) == ("R002", status, retryable)
+
+
+def test_keys_are_not_repeated_in_a_finding() -> None:
+    key = "sk-proj-" + "Ab1" * 12
+    found = read({"error": {"message": f"Incorrect API key provided: {key}.", "code": "invalid_api_key"}}).findings[0]
+    assert key not in f"{found}{found.data}"
+    assert "[key]" in found.message
+
+
+class Boom(Exception):
+    def __init__(self, status: int | None = None, body: Any = None) -> None:
+        super().__init__("it went wrong")
+        self.status_code = status
+        self.body = body
+
+
+def test_exceptions_of_sdks() -> None:
+    data = read(Boom(429, {"error": {"message": "Slow", "code": "rate_limit_exceeded"}})).findings[0].data
+    assert (data["status"], data["code"], data["message"], data["retryable"]) == (
+        429,
+        "rate_limit_exceeded",
+        "Slow",
+        True,
+    )
+    data = read(Boom()).findings[0].data
+    assert (data["status"], data["code"], data["message"]) == (None, "Boom", "it went wrong")
+    assert read(TimeoutError("timed out")).findings[0].data["retryable"] is True
+
+
+class Odd:
+    def model_dump(self) -> dict[str, Any]:
+        raise RuntimeError("no")
+
+    @property
+    def text(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        None,
+        7,
+        3.5,
+        True,
+        object(),
+        {},
+        [],
+        [[]],
+        [None],
+        [1, 2],
+        {"a": 1},
+        {1: 2},
+        [{"a": 1}, {"b": 2}],
+        set(),
+        int,
+        print,
+        Odd(),
+        {"choices": "many"},
+        {"choices": [None]},
+        {"output": {"message": None}},
+        {"object": "list", "data": []},
+        {"embeddings": [[0.1]]},
+        {"name": "Ada", "age": 36},
+        (x for x in "abc"),
+    ],
+    ids=repr,
+)
+def test_unknown_shapes_give_a_finding_and_no_crash(source: Any) -> None:
+    reading = read(source)
+    assert [f.code for f in reading.findings] == ["R001"]
+    assert reading.reply.finish == "error"
+    assert reading.reply.raw is source
+
+
+def test_an_iterator_is_left_alone_and_the_hint_says_what_to_do() -> None:
+    stream = iter([{"choices": []}])
+    (found,) = read(stream).findings
+    assert "list" in found.hint
+    assert next(stream) == {"choices": []}
+
+
+def test_the_finding_names_the_keys() -> None:
+    (found,) = read({"embeddings": [], "id": "x"}).findings
+    assert found.data == {"type": "dict", "keys": ["embeddings", "id"]}
+    assert "embeddings, id" in found.message
+
+
+def test_an_answer_that_looks_like_an_error_is_an_answer_in_a_document() -> None:
+    reading = read_document('{"message": "See you at nine."}')
+    assert (reading.reply.text, reading.findings) == ('{"message": "See you at nine."}', ())
+    assert read_document('{"error": {"message": "Down"}}').findings[0].code == "R002"
+    assert read_document('{"message": "Gone"}', status=404).findings[0].code == "R002"

@@ -1,0 +1,143 @@
+"""Vercel AI SDK: UI messages new and old, model messages, results; what Q counts of them."""
+
+from typing import Any
+
+import pytest
+
+from trueup.read.reader import read
+
+
+def message(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"id": "m1", "role": "assistant", "parts": list(parts), **more}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text, "state": "done"}
+
+
+WEATHER = {
+    "type": "tool-getWeather",
+    "toolCallId": "c1",
+    "state": "output-available",
+    "input": {"city": "Oslo"},
+    "output": {"t": 3},
+}
+
+
+@pytest.mark.spec("T2", "Q10")
+def test_parts() -> None:
+    reply = read(
+        message({"type": "step-start"}, {"type": "reasoning", "text": "Hm."}, WEATHER, says("It is 3 degrees."))
+    ).reply
+    assert (reply.text, reply.reasoning, reply.provider) == ("It is 3 degrees.", "Hm.", "vercel")
+    assert [(c.name, c.id, c.args, c.answered) for c in reply.calls] == [("getWeather", "c1", {"city": "Oslo"}, True)]
+    (turn,) = reply.messages
+    assert (turn.text, turn.calls, turn.outputs, turn.after) == ("It is 3 degrees.", 1, 1, "It is 3 degrees.")
+
+
+@pytest.mark.spec("Q10")
+def test_text_before_an_output_is_not_after_it() -> None:
+    (turn,) = read(message(says("Let me see."), WEATHER)).reply.messages
+    assert (turn.text, turn.outputs, turn.after) == ("Let me see.", 1, "")
+
+
+def test_a_tool_that_failed_keeps_its_raw_input() -> None:
+    part = {
+        "type": "dynamic-tool",
+        "toolName": "mcp_x",
+        "toolCallId": "c2",
+        "state": "output-error",
+        "rawInput": "{bad",
+        "errorText": "not JSON",
+    }
+    (call,) = read(message(part)).reply.calls
+    assert (call.name, call.raw_args, call.args, call.answered) == ("mcp_x", "{bad", None, True)
+
+
+@pytest.mark.parametrize(
+    ("state", "answered"),
+    [
+        ("input-streaming", False),
+        ("input-available", False),
+        ("approval-requested", False),
+        ("output-available", True),
+        ("output-error", True),
+        ("output-denied", True),
+    ],
+)
+def test_states(state: str, answered: bool) -> None:
+    reply = read(message({**WEATHER, "state": state})).reply
+    assert (reply.calls[0].answered, reply.messages[0].outputs) == (answered, int(answered))
+
+
+def test_tools_of_the_provider_are_outputs_only() -> None:
+    reply = read(message({**WEATHER, "providerExecuted": True}, says("Done and dusted."))).reply
+    assert (reply.calls, reply.messages[0].outputs) == ((), 1)
+
+
+@pytest.mark.spec("Q10")
+@pytest.mark.parametrize("with_parts", [True, False])
+def test_tool_invocations_of_older_versions(with_parts: bool) -> None:
+    done = {"state": "result", "toolCallId": "c1", "toolName": "getWeather", "args": {"city": "Oslo"}, "result": {}}
+    source: dict[str, Any] = {"role": "assistant", "content": "It is 3.", "toolInvocations": [done]}
+    if with_parts:
+        source["parts"] = [{"type": "tool-invocation", "toolInvocation": done}, {"type": "text", "text": "It is 3."}]
+    reply = read(source).reply
+    assert reply.text == "It is 3."
+    assert [(c.name, c.args, c.answered) for c in reply.calls] == [("getWeather", {"city": "Oslo"}, True)]
+    assert reply.messages[0].outputs == 1
+
+
+@pytest.mark.spec("Q10")
+def test_an_old_call_that_waits() -> None:
+    waiting = {"state": "call", "toolCallId": "c1", "toolName": "getWeather", "args": {}}
+    reply = read({"role": "assistant", "content": "", "toolInvocations": [waiting]}).reply
+    assert (reply.finish, reply.calls[0].answered, reply.messages[0].outputs) == ("tool", False, 0)
+
+
+@pytest.mark.spec("T2", "Q10")
+def test_model_messages() -> None:
+    conversation = [
+        {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Let me see."},
+                {"type": "tool-call", "toolCallId": "c1", "toolName": "getWeather", "input": {"city": "Oslo"}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c1",
+                    "toolName": "getWeather",
+                    "output": {"type": "json", "value": {"t": 3}},
+                }
+            ],
+        },
+        {"role": "assistant", "content": "Three degrees."},
+    ]
+    reply = read(conversation).reply
+    assert reply.text == "Three degrees."
+    assert [(c.name, c.args, c.answered) for c in reply.calls] == [("getWeather", {"city": "Oslo"}, True)]
+    assert [(t.role, t.text, t.outputs) for t in reply.messages] == [
+        ("assistant", "Let me see.", 0),
+        ("tool", "", 1),
+        ("assistant", "Three degrees.", 0),
+    ]
+
+
+def test_what_generate_text_returns() -> None:
+    source = {
+        "text": "One moment.",
+        "reasoning": [{"type": "reasoning", "text": "Hm."}],
+        "toolCalls": [{"toolCallId": "c1", "toolName": "getWeather", "input": {"city": "Oslo"}}],
+        "finishReason": "tool-calls",
+        "usage": {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5, "reasoningTokens": 1},
+    }
+    reply = read(source).reply
+    assert (reply.text, reply.reasoning, reply.finish) == ("One moment.", "Hm.", "tool")
+    assert [(c.name, c.id, c.args) for c in reply.calls] == [("getWeather", "c1", {"city": "Oslo"})]
+    assert reply.usage["reasoning_tokens"] == 1
