@@ -50,7 +50,7 @@ def test_each_call_has_its_verdict(run: Run, desk: Path) -> None:
         in out
     )
     assert '    1 - {\'adapter\': \'eth0\', \'version\': "4",}\n      + {"adapter": "eth0", "version": 4}\n' in out
-    assert "✗ 2 check_adaptor_status  call_2 · refused\n" in out
+    assert "✗ 2 check_adaptor_status  refused · call_2\n" in out
     assert "the closest is 'check_adapter_status'" in out
     assert '    at args:1:11  $.calls[2].args.count\n    1 | {"count": 50}\n      |           ^^\n' in out
     assert "warning[T011]" in out
@@ -66,7 +66,7 @@ def test_calls_that_pass_are_an_exit_code_of_zero(run: Run, desk: Path) -> None:
 
 def test_calls_in_the_text_are_shown_where_they_stand(run: Run, desk: Path) -> None:
     out = run("check", *HELPDESK, "responses/leaked-calls.txt").out
-    assert "✓ 2 ping_dns  found in the text (tool_call)\n" in out
+    assert re.search(r"^✓ 2 ping_dns .*found in the text \(tool_call\)$", out, re.MULTILINE)
     assert "    6 ~ <tool_call>\n      6:1    K001 leaked-call · guess · $.calls[1]\n" in out
     assert "      7:69   C001 to-integer" in out
 

@@ -73,7 +73,21 @@ scalars = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=20),
     st.sampled_from(
-        ["", "null", "{}", '{"a": 1}', "```json", "</think>", "a\nb", 'say "x", "y": 1', "// no", "…", "\\u0022[1", "\u0000", "\u2028"]
+        [
+            "",
+            "null",
+            "{}",
+            '{"a": 1}',
+            "```json",
+            "</think>",
+            "a\nb",
+            'say "x", "y": 1',
+            "// no",
+            "…",
+            "\\u0022[1",
+            "\u0000",
+            "\u2028",
+        ]
     ),
 )
 keys = st.one_of(st.text(max_size=8), st.sampled_from(["name", "age", "tags", "$ref", "a b", "", "1", "\u00e9"]))

@@ -42,7 +42,11 @@ WORDS = listed({"type": "string"})
 ADA = {"name": "Ada", "age": 36}
 BOB = {"name": "Bob", "age": 5}
 GREAT = {"title": "Great", "rating": 4.5, "pros": ["fast", "cheap"], "summary": "Nice one."}
-AN_ORDER = {"name": "Ada", "address": {"city": "London", "zip": "E1"}, "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}]}
+AN_ORDER = {
+    "name": "Ada",
+    "address": {"city": "London", "zip": "E1"},
+    "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}],
+}
 
 YAML: list[tuple[str, dict[str, Any], str, Any]] = [
     ("lines", PERSON, "name: Ada\nage: 36", ADA),
@@ -287,10 +291,17 @@ def words_are_kept(reply: str, verdict: Any) -> bool:
     return True
 
 
-CASES = [("yaml", *row) for row in YAML] + [("markdown", *row) for row in MARKDOWN] + [("list", *row) for row in LISTS] + [("xml", *row) for row in XML]
+CASES = (
+    [("yaml", *row) for row in YAML]
+    + [("markdown", *row) for row in MARKDOWN]
+    + [("list", *row) for row in LISTS]
+    + [("xml", *row) for row in XML]
+)
 
 
-@pytest.mark.parametrize(("schema", "reply", "expected"), [row[2:] for row in CASES], ids=[f"{row[0]}: {row[1]}" for row in CASES])
+@pytest.mark.parametrize(
+    ("schema", "reply", "expected"), [row[2:] for row in CASES], ids=[f"{row[0]}: {row[1]}" for row in CASES]
+)
 def test_a_form_gives_its_fields(schema: Any, reply: str, expected: Any) -> None:
     verdict = checked(schema, reply)
     if expected is None:
@@ -329,7 +340,9 @@ UNCLEAR = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "reply", "expected", "line"), [row[1:] for row in UNCLEAR], ids=[row[0] for row in UNCLEAR])
+@pytest.mark.parametrize(
+    ("schema", "reply", "expected", "line"), [row[1:] for row in UNCLEAR], ids=[row[0] for row in UNCLEAR]
+)
 def test_a_line_of_unclear_belonging_is_no_prose(schema: Any, reply: str, expected: Any, line: str) -> None:
     verdict = checked(schema, reply)
     assert verdict.ok

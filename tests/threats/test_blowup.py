@@ -92,7 +92,8 @@ HOSTILE = {
     "a string without an end": '{"name": "' + "x" * MEGABYTE,
     "stray quotes": '{"name": ' + '" ' * 100_000,
     "stray quotes to a megabyte": '"' * MEGABYTE,
-    "decoys": '{"x": "a decoy that fits nothing, and is long enough to fill a megabyte with all its friends"} ' * 10_000,
+    "decoys": '{"x": "a decoy that fits nothing, and is long enough to fill a megabyte with all its friends"} '
+    * 10_000,
     "decoys that fit": '{"name": "Bob", "a": 1} ' * 10_000,
 }
 

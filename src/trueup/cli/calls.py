@@ -114,7 +114,7 @@ def _call(part: Part, text: Source, view: View) -> Iterator[Line]:
     call = part.call
     mark, style = ("✓", "bold green") if part.passed else ("✗", "bold red")
     head: Line = [(f"{mark} {part.number} ", style), (short(safe_line(call.name), view.width - 6), "bold")]
-    about = " · ".join(filter(None, (call.id, _origin(call), "" if part.passed else "refused")))
+    about = " · ".join(filter(None, ("" if part.passed else "refused", call.id, _origin(call))))
     room = view.width - cell_len(safe_line(call.name)) - 6
     if room > 12:
         head.append((f"  {short(safe_line(about), room)}", "dim"))

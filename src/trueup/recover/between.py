@@ -62,6 +62,9 @@ class Between(Values, Closing):
         """Text after a member's value that starts no member: a further piece of its string, or a stray."""
         last = frame.last_string
         text, pos = self.text, self.pos
+        if text.startswith("```", pos):
+            self.end = pos
+            return False
         if last is not None and sign == "+":
             self.pos = pos + 1
             at = self.skip(frame.node)

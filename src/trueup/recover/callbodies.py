@@ -33,6 +33,8 @@ _FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'�
 _LIST_OF_CALLS = re.compile(r"\[\s*(?=[^\W\d][\w.\-/]{0,119}\s?\()")
 _NEXT_CALL = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
 _END_OF_LIST = re.compile(r"\s*,?\s*\]")
+_BLANK = re.compile(r"\s*")
+_CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
 _ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
 _PARALLEL = "multi_tool_use.parallel"
@@ -90,14 +92,18 @@ class Bodies(CallReader):
         if read is None:
             return [], at + 1
         said = list(calls_in(read.value, self.offered, marked))
+        whole = not read.cut
+        if not whole and isinstance(read.value, list) and not list(calls_in(read.value[-1:], self.offered, marked)):
+            # the text ends inside the next call of the list, before its name: those before it are whole
+            said, whole = list(calls_in(read.value[:-1], self.offered, marked)), True
         if not marked and said and not said[0].given and not self.only(at, read.stop):
             said = []
         stop = self.closed(read.stop) if marked and said else read.stop
         leaks = []
         for index, call in enumerate(said):
             last = index == len(said) - 1
-            inside = any(part in ARGUMENT_KEYS for part in read.inside)
-            cut = last and read.cut and (read.lost or inside or not call.given)
+            inside = any(part in ARGUMENT_KEYS or part == call.name for part in read.inside)
+            cut = last and not whole and (read.lost or inside or not call.given)
             records = read.records if last else ()
             raw = self.text[at : read.stop]
             leaks.append(Leak(call.name, call.arguments, raw, start, stop, dialect, records, call.id, cut=cut))
@@ -214,7 +220,7 @@ class Bodies(CallReader):
     def tagged(self, name: str, tagged: Tagged, start: int, at: int, dialect: str) -> Read:
         stop = self.closed(tagged.stop)
         rest = self.text[tagged.stop :].lstrip()
-        cut = tagged.cut or (not tagged.closed and _cut_tag(self.text, tagged.stop))
+        cut = tagged.cut or (not tagged.closed and (rest.startswith("<arg_key>") or _cut_tag(self.text, tagged.stop)))
         is_open = not tagged.closed and not rest
         raw = self.text[at : tagged.stop]
         leak = Leak(name, tagged.arguments, raw, start, stop, dialect, untyped=True, cut=cut, open=is_open)
@@ -250,7 +256,7 @@ class Bodies(CallReader):
             at = _past(_NEXT_CALL, text, at) if listed or "\n" in text[at : at + 8] or dialect != "pythonic" else at
         if leaks and listed and not leaks[-1].cut:
             closing = _END_OF_LIST.match(text, leaks[-1].stop)
-            stop = closing.end() if closing else leaks[-1].stop
+            stop = closing.end() if closing else _past(_CUT_NAME, text, leaks[-1].stop)
             open_list = closing is None and not text[stop:].strip()
             leaks[-1] = leaks[-1]._replace(stop=stop, open=open_list)
         if leaks and dialect != "pythonic":
@@ -306,6 +312,8 @@ class Bodies(CallReader):
             if self.text[following : following + 1] != "{":
                 break
             more, end = self.json_calls(following, following, "json", marked=False)
+            if not more and end >= len(self.text):  # cut off before its name
+                leaks[-1] = leaks[-1]._replace(stop=end)
             if not more:
                 break
             leaks += more
@@ -318,18 +326,19 @@ class Bodies(CallReader):
         if found is None or not self.offered(found[1]):
             return [], at + 1
         read = self.value(found.end())
-        inner = read.stop if read else None
         tagged = None if read else calltags.elements(self.text, found.end())
+        inner = read.stop if read else tagged.stop if tagged else -1
         closing = f"</{found[1]}>"
-        end = self.text.find(closing, inner or (tagged.stop if tagged else found.end()))
-        if end < 0 or not (read or tagged) or self.text[inner or (tagged.stop if tagged else end) : end].strip():
+        end = _past(_BLANK, self.text, max(inner, 0))
+        if inner < 0 or not (self.text.startswith(closing, end) or end >= len(self.text)):
             return [], found.end()
-        stop = end + len(closing)
+        stop = min(end + len(closing), len(self.text))
+        raw = self.text[found.end() : inner]
+        cut = end >= len(self.text)
         if read:
-            return [Leak(found[1], read.value, self.text[found.end() : inner], at, stop, "element", read.records)], stop
-        assert tagged is not None
-        raw = self.text[found.end() : end]
-        return [Leak(found[1], tagged.arguments, raw, at, stop, "element", untyped=True)], stop
+            return [Leak(found[1], read.value, raw, at, stop, "element", read.records, cut=cut or read.cut)], stop
+        arguments = tagged.arguments if tagged else {}
+        return [Leak(found[1], arguments, raw, at, stop, "element", untyped=True, cut=cut)], stop
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:

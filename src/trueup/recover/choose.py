@@ -96,11 +96,13 @@ class Choice:
                 used.append((start, stop))
                 at = stop
         reasoning = reasoning_spans(self._text)
-        records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
+        if winner.candidate.form != "json":
+            # the other forms are read with reasoning blanked out, so it may lie inside what they used
+            records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
         gaps = gap_records(self._text, used, reasoning)
         if len(used) > len(winner.candidate.spans):
             # closing brackets beside several values: they were one value, and it broke apart
-            gaps += [("S042", *record[1:]) for record in gaps if record[0] == "S007"]
+            gaps += [("S042", *record[1:]) for record in gaps if record[0] in ("S007", "S031")]
         return records + gaps
 
 
@@ -162,6 +164,8 @@ def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
         for base, outer in level:
             inside += _step_in(base, outer, folded)
         for base, inner in inside:
+            if base == (0,):
+                continue  # the one element of a list is a matter of coercion, not an envelope
             if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):
                 yield base, inner
         level = inside
@@ -172,7 +176,7 @@ def _step_in(base: Parts, outer: Any, folded: set[str]) -> list[tuple[Parts, Any
     if isinstance(outer, dict):
         keys = [key for key in outer if (len(outer) == 1 or fold(key) in _ENVELOPES) and fold(key) not in folded]
         return [((*base, key), outer[key]) for key in keys[:8]]
-    if isinstance(outer, list) and len(outer) == 1 and base:
+    if isinstance(outer, list) and len(outer) == 1:
         return [((*base, 0), outer[0])]
     if isinstance(outer, str) and outer[:1] in ("{", "["):
         try:

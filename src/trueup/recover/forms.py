@@ -75,7 +75,7 @@ def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]
 
 
 def labelled(text: str, start: int, keys: frozenset[str]) -> bool:
-    """Whether a bare key of the schema stands on the line right before an offset: the value there is only its own.
+    r"""Whether a bare key of the schema stands on the line right before an offset: the value there is only its own.
 
     >>> labelled("name: Ada\ntags: []", 16, frozenset({"tags"})), labelled("Tags as JSON: []", 14, frozenset({"tags"}))
     (True, False)

@@ -138,6 +138,8 @@ def _read(text: str, line: Line, raw: str) -> None:
     )
     line.body_at = line.value_at = line.start + at
     first = raw[at : at + 1]
+    if not first.strip():
+        return
     if first in "`~" and raw.startswith(("```", "~~~"), at):
         line.kind = FENCE
     elif (bullet or first in "-=*_") and _RULE.match(raw, len(indent)):

@@ -23,8 +23,9 @@ _TOKEN_LENGTH = 70
 _MAX_LAYERS = 6
 _DECORATION = " \t\r\n*_`~\"'“”"
 _NUMBER = re.compile(r"(?<![\w.,/:\u2212-])[-+\u2212]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?![\w/:\u2212-]|[.,][0-9])")
-_MAX_PROSE = 100_000
-_MAX_SENTENCE = 300
+_MAX_SENTENCE = 400
+_NUMBERS = frozenset({"number", "integer"})
+_KINDS = {bool: frozenset({"boolean"}), int: _NUMBERS, float: _NUMBERS, type(None): frozenset({"null"})}
 
 # Words that make another number of the one before them.
 _SCALE = re.compile(
@@ -79,17 +80,18 @@ def scalar(text: str, types: frozenset[str], eager: bool) -> list[Candidate]:
         return []
     span = (start, stop)
     whole = text[start:stop]
-    out = []
     core = whole.strip(_DECORATION).rstrip(".!,;。").strip(_DECORATION)
-    value, _ = read_token(core) if core else (whole, None)
-    if not isinstance(value, str):
-        out.append(Candidate(value, [span], [("F008", *span, core, None)], "scalar"))
-    out.append(Candidate(whole, [span], [("F008", *span, "", None)], "scalar"))
-    if eager and isinstance(value, str) and stop - start < _MAX_PROSE and not _REFUSAL.search(text, start, stop):
-        if "boolean" in types:
-            out += _truth(text, start, stop)
-        if types & {"number", "integer"}:
-            out += _number(text, start, stop)
+    value = read_token(core)[0] if core else whole
+    if not isinstance(value, str) and types & _KINDS[type(value)]:
+        return [Candidate(value, [span], [("F008", *span, core, None)], "scalar")]
+    out = [Candidate(whole, [span], [("F008", *span, "", None)], "scalar")]
+    plain = not eager or "string" in types or stop - start > _MAX_SENTENCE
+    if plain or not isinstance(value, str) or _REFUSAL.search(text, start, stop):
+        return out
+    if "boolean" in types:
+        out += _truth(text, start, stop)
+    if types & _NUMBERS:
+        out += _number(text, start, stop)
     return out
 
 
@@ -150,8 +152,6 @@ def _number(text: str, start: int, stop: int) -> list[Candidate]:
 
 def _truth(text: str, start: int, stop: int) -> list[Candidate]:
     """A sentence that answers yes or no, or calls something true or false, and does not deny or doubt it."""
-    if stop - start > _MAX_SENTENCE:
-        return []
     said: dict[bool, list[re.Match[str]]] = {True: [], False: []}
     for word in _WORD.finditer(text, start, stop):
         folded = word[0].casefold()

@@ -7,15 +7,18 @@ text's length, however many openers it has.
 import re
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.grammar import BLANK
 from trueup.recover.reader import Outcome, Reader, Record, under
 from trueup.verdict.catalogue import GRADE, PRICE
 
 _OPENER = re.compile(r"[{\[｛［]")
 _OBJECT_START = re.compile(
-    r"""[{｛]\s*(?:["'“”„‟‘’‚«「＂`}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z)"""
+    rf"[{{｛][{BLANK}]*"
+    r"""(?:["'“”„‟‘’‚«「＂`}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z)"""
 )
 _LIST_START = re.compile(
-    r"""[\[［]\s*(?:["'“„«「‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+    rf"[\[［][{BLANK}]*"
+    r"""(?:["'“„«「‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 _LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")

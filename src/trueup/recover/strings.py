@@ -47,7 +47,7 @@ _TAIL = re.compile(r"[\s}\])]*\Z")
 _COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
 _WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
-_BARE_STOP = re.compile(r"""[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_BARE_STOP = re.compile(r"""```|[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
 _CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
@@ -241,7 +241,9 @@ def _swallows(raw: str) -> bool:
     if found is None:
         return False
     before = raw[: found.start() + 1]
-    return before.count("}") > before.count("{") or before.count("]") > before.count("[")
+    if before.count("}") > before.count("{") or before.count("]") > before.count("["):
+        return True
+    return raw.count("}") > raw.count("{") and raw.count('":') > 0
 
 
 def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
@@ -357,9 +359,12 @@ def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str])
             return end
         sign = text[at]
         if sign in ",，、،":
-            if in_list or _comma_closes(text, at, end, place, known, first):
+            plain = first and _WHOLE_TOKEN.fullmatch(text[start:at].rstrip()) and not text[at + 1 : at + 2].isdigit()
+            if in_list or plain or _comma_closes(text, at, end, place, known, first):
                 return at
             first = False
+        elif sign == "`":
+            return at
         elif sign == ";":
             if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
                 return at

@@ -25,6 +25,8 @@ class Values(Cursor):
         sign = text[pos]
         if sign in "{[(｛［（【":
             self.open(WIDE.get(sign, sign), into, slot, node)
+        elif sign == "`" and text.startswith("```", pos):
+            self.end = pos
         elif sign in QUOTES:
             if isinstance(into, dict) and KEY_AS_VALUE.match(text, pos, self.end):
                 self.implicit_object(into, slot, node)

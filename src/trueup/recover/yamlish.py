@@ -57,7 +57,7 @@ class Block:
         mark = _BLOCK_MARK.match(line.value)
         if mark and self.at < self.stop and self.lines[self.at].indent > line.indent:
             return self.literal(line, mark)
-        if line.value[0] in "[{" and want != {"string"}:
+        if line.value[0] in "[{" and (line.quoted or want != {"string"}):
             flow = self.flow(line, node, depth)
             if flow is not None:
                 return flow[0]
