@@ -5,10 +5,7 @@ stops by itself where the next size would plainly not end in time.
 """
 
 import json
-import math
 import os
-import resource
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +21,6 @@ SHAPES = {**cases.HOSTILE, **cases.FUZZ}
 
 
 def _child(name: str, shape: str, sizes: list[int], limit: float) -> None:
-    # CPU seconds, not wall time: on a busy machine a patient clock would call a quick reader slow.
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit) + 3, math.ceil(limit) + 4))
     peer = next(peer for peer in REPAIRERS if peer.name == name)
     read = peer.make(cases.SCHEMA)
     _attempt(read, cases.BROKEN["trailing commas"][0])
@@ -64,11 +59,14 @@ def _attempt(read: Any, text: str) -> tuple[float, str]:
 
 
 def _run(peer: Peer, shape: str, sizes: list[int], limit: float) -> Result:
-    """What became of one peer on one shape."""
+    """What became of one peer on one shape. The child minds its CPU time; the wall limit is for one that hangs.
+
+    No RLIMIT_CPU: with it the kernel counts this process's time in ticks, and short readings become 0.
+    """
     command = [sys.executable, str(Path(__file__)), peer.name, shape, str(limit), *map(str, sizes)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit * 10 + 30, check=False, env=_environment()
+            command, capture_output=True, text=True, timeout=limit * 3 + 10, check=False, env=_environment()
         )
         output, code, late, errors = done.stdout, done.returncode, False, done.stderr
     except subprocess.TimeoutExpired as stop:
@@ -76,7 +74,7 @@ def _run(peer: Peer, shape: str, sizes: list[int], limit: float) -> Result:
     lines = [json.loads(line) for line in output.splitlines()]
     steps = [line for line in lines if "size" in line]
     row: Result = {"steps": steps, "status": "ok"}
-    if late or code == -signal.SIGXCPU:
+    if late:
         row["status"] = "timeout"
     elif len(lines) > len(steps):
         row["status"] = "too slow"

@@ -22,6 +22,11 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_most: dict[str, int] = {}
     never_with: dict[str, tuple[str, ...]] = {}
 
+    def names(self) -> list[str]:
+        """Every tool that the order speaks of."""
+        inner = [name for names in (*self.requires.values(), *self.never_with.values()) for name in names]
+        return [*self.sequence, *self.requires, *self.only_once, *self.at_most, *self.never_with, *inner]
+
     @property
     def is_empty(self) -> bool:
         return not (self.sequence or self.requires or self.only_once or self.at_most or self.never_with)

@@ -126,7 +126,7 @@ def check(
         from trueup.cli.terminal import open_console
 
         console = open_console(color)
-        text = "text" if response is not None else ""
+        text = "text" if response is not None or verdict.reply.provider else ""
         names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
         show(verdict, console, names._replace(value=contract.schema is not None))
     return 0 if verdict.ok else 1

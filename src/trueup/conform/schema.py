@@ -25,7 +25,7 @@ from trueup.conform.refusals import SchemaError, reason
 from trueup.conform.types import PythonType, python_type
 from trueup.verdict.facts import Finding
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "Schema", "SchemaError", "compile_schema"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "Schema", "SchemaError", "compile_schema", "refuse_bad_schema"]
 
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 200
@@ -122,6 +122,19 @@ def compile_schema(source: Any) -> Schema:
     if isinstance(source, dict):
         return _from_json(source)
     return _from_type(source)
+
+
+def refuse_bad_schema(source: JsonSchema, what: str) -> None:
+    """Raise SchemaError for a schema that is no JSON Schema; much cheaper than compiling it.
+
+    >>> refuse_bad_schema({"type": "object"}, "this one")
+    """
+    if isinstance(source, bool) or jsonschema_rs.meta.is_valid(source):
+        return
+    try:
+        compile_schema(source)
+    except SchemaError as error:
+        raise SchemaError(f"{what}: {error}") from None
 
 
 def _read(path: Any) -> JsonSchema:

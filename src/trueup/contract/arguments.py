@@ -65,7 +65,9 @@ class ArgumentJudge:
         problems = _problems(verdict, call, index, finish)
         if type(args) is not dict:
             return Outcome(None, problems, fixes)
-        return Outcome(args, [*problems, *unknown_arguments(args, tool, place)], fixes)
+        meant = {f.data.get("similar") for f in problems}
+        unknown = [f for f in unknown_arguments(args, tool, place) if f.data["argument"] not in meant]
+        return Outcome(args, [*problems, *unknown], fixes)
 
     def _unwrapped(
         self, verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]

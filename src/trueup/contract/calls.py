@@ -16,6 +16,7 @@ from trueup.checks.order import Order, order_findings, read_order
 from trueup.checks.tools import resolve, together
 from trueup.checks.toolset import Toolset
 from trueup.conform.functions import function_tool
+from trueup.conform.schema import refuse_bad_schema
 from trueup.contract.arguments import ArgumentJudge, Check
 from trueup.contract.incoming import without_surrogates
 from trueup.contract.leaks import as_call
@@ -57,11 +58,23 @@ def make_call_judge(
         except msgspec.ValidationError as error:
             raise ValueError(f"calls: {error}; it takes {', '.join(CallOptions.__struct_fields__)}") from None
     toolset = Toolset(_tools(tools))
+    for tool in toolset.tools.values():
+        refuse_bad_schema(tool.parameters, f"tool {tool.name!r}")
     unknown = [name for name in options.claims if name not in toolset.tools]
     if unknown:
         raise ValueError(f"calls: claims speaks of {unknown[0]!r}, which is no tool of this contract")
     arguments = ArgumentJudge(make_check, defaults=options.defaults)
-    return CallJudge(toolset, read_order(order or ()), options, arguments, accept)
+    asked = read_order(order or ())
+    _refuse_unknown(asked, toolset)
+    return CallJudge(toolset, asked, options, arguments, accept)
+
+
+def _refuse_unknown(order: Order, tools: Toolset) -> None:
+    """A name in the order that no tool has is a slip of the contract's author."""
+    for name in order.names():
+        if name not in tools.tools:
+            closest = tools.closest(name)
+            raise ValueError(f"order: {name!r} is no tool of this contract" + (f"; {closest!r} is" if closest else ""))
 
 
 def _tools(source: Any) -> list[Tool]:

@@ -12,9 +12,8 @@ from orjson import dumps
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
-from trueup.contract.judge import Judge, damaged, depth_over
+from trueup.contract.judge import Judge, damaged, depth_over, too_large
 from trueup.contract.merge import NO_CALLS, merge
-from trueup.contract.stream import Stream
 from trueup.recover.clean import WRITABLE_DEPTH, decode, written
 from trueup.verdict.catalogue import GRADES, Accept
 from trueup.verdict.facts import Finding
@@ -24,6 +23,7 @@ from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.calls import CallJudge
+    from trueup.contract.stream import Stream
 
 Profile = Literal["off", "standard", "eager"]
 PROFILES = get_args(Profile)
@@ -64,12 +64,14 @@ class Contract:
         self.max_size = max_size
         self.max_depth = max_depth
         self._judge: Judge | None = None
+        if tools is None and (order is not None or calls is not None):
+            raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
-            self._judge = Judge(self.schema, self.options, accept, strict, max_size, max_depth)
+            self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
             self._integer_keys = self._judge.integer_keys
 
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
@@ -98,6 +100,8 @@ class Contract:
         reply, read_findings, damage = incoming(source)
         if damage:
             return damaged(reply, reply.text, damage, self._judge)
+        if len(reply.text) > self.max_size:
+            return too_large(reply, reply.text, self.max_size)
         judged = NO_CALLS
         if not read_findings and self._calls is not None:
             judged = self._calls.judge(reply, called_before(context.get("history")))
@@ -112,7 +116,7 @@ class Contract:
         if judge is None:
             return Verdict(reply)
         if len(text) > self.max_size:
-            return judge.too_large(reply, text)
+            return too_large(reply, text, self.max_size)
         try:
             data = decode(text)
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
@@ -139,7 +143,7 @@ class Contract:
     def _call_judge(self, tools: Any, order: Any, options: Any) -> "CallJudge":
         from trueup.contract.calls import make_call_judge  # its many patterns are compiled only where tools are judged
 
-        return make_call_judge(tools, order, options, self._arguments_check)
+        return make_call_judge(tools, order, options, self._arguments_check, self.accept)
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""
@@ -149,8 +153,10 @@ class Contract:
         )  # fmt: skip
         return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
-    def stream(self) -> Stream:
+    def stream(self) -> "Stream":
         """A stream that judges a reply while it comes in."""
+        from trueup.contract.stream import Stream  # loaded where streams are read
+
         return Stream(self)
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:

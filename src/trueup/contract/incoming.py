@@ -11,7 +11,6 @@ from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
-
 # How the body of a provider's event stream starts; it is read as one, not as text.
 STREAM_STARTS = ("data:", "event:", "id:")
 

@@ -46,16 +46,13 @@ class Judge:
         "_allowed",
         "_item",
         "_loud",
-        "_max_size",
         "_options",
         "_schema",
         "_strict",
         "integer_keys",
     )
 
-    def __init__(
-        self, schema: Schema, options: Options, accept: str, strict: bool, max_size: int, max_depth: int
-    ) -> None:
+    def __init__(self, schema: Schema, options: Options, accept: str, strict: bool, max_depth: int) -> None:
         self._schema = schema
         self._options = options
         self._accept = accept
@@ -63,7 +60,6 @@ class Judge:
         # the codes that give cause to a finding under this contract
         self._loud = SPEAKING | {code for code, grade in GRADE.items() if GRADES[grade] > self._allowed}
         self._strict = strict
-        self._max_size = max_size
         self._item = schema.item
         off = options.profile == "off" or not schema.has_integer
         self.integer_keys = () if off else root_integers(schema.source)
@@ -74,15 +70,7 @@ class Judge:
             item_keys, partial(_wanted, (schema, self._item)),
         )  # fmt: skip
 
-    # -- the four ways in ----------------------------------------------------------------------
-
-    def too_large(self, reply: Any, text: str) -> Verdict:
-        """A reply over the size limit is not read at all."""
-        message = f"The reply has {len(text):,} characters; the limit is {self._max_size:,}"
-        found = finding(
-            "L001", "$", message, None, {"size": len(text), "limit": self._max_size}, "Give a shorter reply."
-        )
-        return Verdict(_shown(reply, text), None, Findings((found,)))
+    # -- the ways in ---------------------------------------------------------------------------
 
     def broken(self, reply: Any, text: str, error: Exception) -> Verdict:
         """A reply that is not JSON as it stands; `error` is what the fast parser said."""
@@ -275,6 +263,13 @@ def root_integers(source: Any) -> tuple[str, ...] | None:
         return None
     keys = tuple(key for key, field in fields.items() if isinstance(field, dict) and field.get("type") == "integer")
     return keys if repr(source).count("'integer'") == len(keys) and len(keys) <= _MAX_INTEGER_KEYS else None
+
+
+def too_large(reply: Any, text: str, limit: int) -> Verdict:
+    """The verdict of a reply over the size limit: it is not read at all."""
+    message = f"The reply has {len(text):,} characters; the limit is {limit:,}"
+    found = finding("L001", "$", message, None, {"size": len(text), "limit": limit}, "Give a shorter reply.")
+    return Verdict(_shown(reply, text), None, Findings((found,)))
 
 
 def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:

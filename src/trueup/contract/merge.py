@@ -54,8 +54,10 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
     value: Any = None
     fixes: Any = tuple(judged.fixes)
     if text is not None:
-        findings += text.findings
-        findings += _of_the_ending(reply, text)
+        ending = _of_the_ending(reply, text)
+        refused_by_model = any(f.code == "P010" for f in ending)
+        findings += [f for f in text.findings if not (refused_by_model and f.code == "P002")]
+        findings += ending
         data, value = text.data, text.value
         fixes = _Both(judged.fixes, text)
     calls, refused = judged.calls, judged.refused

@@ -92,6 +92,8 @@ _SHAPES: dict[str, Callable[[Sequence[Result]], Messages]] = {
     "mcp": _each(lambda r: {"content": [{"type": "text", "text": r.text}], "isError": r.is_error}),
 }
 PROVIDERS = tuple(_SHAPES)
+# Families that take their results back in another's shape.
+_ALIASES = dict.fromkeys(("llama.cpp", "gluellm", "vllm", "batch", "text", "messages"), "openai")
 
 
 def tool_results(results: Sequence[Result], provider: str) -> Messages:
@@ -101,7 +103,7 @@ def tool_results(results: Sequence[Result], provider: str) -> Messages:
     >>> tool_results([Result(call, "pong", False)], "openai")
     [{'role': 'tool', 'tool_call_id': 'c1', 'content': 'pong'}]
     """
-    shape = _SHAPES.get(provider)
+    shape = _SHAPES.get(_ALIASES.get(provider, provider.replace("-", "_")))
     if shape is None:
         raise ValueError(f"provider is one of {', '.join(PROVIDERS)}; got {provider!r}")
     return shape(results)

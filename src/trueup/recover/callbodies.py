@@ -5,6 +5,7 @@ that are offered make a call; everything else is passed over.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from trueup.recover import calltags, pythonic
@@ -17,7 +18,6 @@ from trueup.recover.callmarks import (
     NOISE,
     PYTHON_CALL,
     REACT_INPUT,
-    STOP,
     TAG_CLOSE,
     TAG_NAME,
     TO_REST,
@@ -26,7 +26,7 @@ from trueup.recover.callmarks import (
 from trueup.recover.callread import CallReader, Value
 from trueup.recover.calltags import Tagged
 from trueup.recover.callvalues import ARGUMENT_KEYS, CALL_KEYS, Leak, calls_in
-from trueup.recover.reader import Reader, Record, TooDeep
+from trueup.recover.reader import Node, Reader, Record, TooDeep, parts_of
 
 Read = tuple[list[Leak], int]
 _FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
@@ -37,6 +37,7 @@ _BLANK = re.compile(r"\s*")
 _CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
 _ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
+_CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
 _PARALLEL = "multi_tool_use.parallel"
 _ASIDE = " \t\r\n`;"
 
@@ -44,7 +45,11 @@ _ASIDE = " \t\r\n`;"
 class Bodies(CallReader):
     """Reads calls at given places of one text."""
 
-    __slots__ = ()
+    __slots__ = ("budget",)
+
+    def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
+        super().__init__(text, offered, max_depth)
+        self.budget = 2 * len(text) + 4096
 
     def own(self, name: str) -> str:
         """The name without what Llama's built-in tools hang on it: `f.call`."""
@@ -104,7 +109,7 @@ class Bodies(CallReader):
             last = index == len(said) - 1
             inside = any(part in ARGUMENT_KEYS or part == call.name for part in read.inside)
             cut = last and not whole and (read.lost or inside or not call.given)
-            records = read.records if last else ()
+            records = _records_of(read, index, len(said), dropped=whole and read.cut)
             raw = self.text[at : read.stop]
             leaks.append(Leak(call.name, call.arguments, raw, start, stop, dialect, records, call.id, cut=cut))
         return leaks, max(stop, at + 1)
@@ -265,10 +270,13 @@ class Bodies(CallReader):
 
     def python_call(self, name: str, start: int, found: re.Match[str], dialect: str) -> Leak:
         text = self.text
-        end = STOP.search(text, found.end())
-        limit = end.start() if end else len(text)
-        read = pythonic.read_arguments(text, found.end(), len(text), self.max_depth)
-        if read is not None:
+        limit = self.stop_after(found.end())[0]
+        # a string may hold a mark; once too much was read in vain, marks end it all the same
+        reach = len(text) if self.budget > 0 else limit
+        read = pythonic.read_arguments(text, found.end(), reach, self.max_depth)
+        if isinstance(read, int):
+            self.budget -= read - found.end()
+        else:
             named, by_place = read.named, tuple(read.by_place)
             if len(by_place) == 1 and not named and isinstance(by_place[0], dict):
                 named, by_place = by_place[0], ()
@@ -330,11 +338,11 @@ class Bodies(CallReader):
         inner = read.stop if read else tagged.stop if tagged else -1
         closing = f"</{found[1]}>"
         end = _past(_BLANK, self.text, max(inner, 0))
-        if inner < 0 or not (self.text.startswith(closing, end) or end >= len(self.text)):
+        cut = end >= len(self.text) or _cut_tag(self.text, end)
+        if inner < 0 or not (self.text.startswith(closing, end) or cut):
             return [], found.end()
-        stop = min(end + len(closing), len(self.text))
+        stop = len(self.text) if cut else end + len(closing)
         raw = self.text[found.end() : inner]
-        cut = end >= len(self.text)
         if read:
             return [Leak(found[1], read.value, raw, at, stop, "element", read.records, cut=cut or read.cut)], stop
         arguments = tagged.arguments if tagged else {}
@@ -343,6 +351,21 @@ class Bodies(CallReader):
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
     return pattern.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _records_of(read: Value, index: int, count: int, dropped: bool) -> tuple[Record, ...]:
+    """The records of one call among those of a list, each with its place inside the arguments."""
+    out: list[Record] = []
+    for code, start, stop, after, node in read.records:
+        parts = parts_of(node)
+        own = parts[0] if parts and isinstance(parts[0], int) and isinstance(read.value, list) else count - 1
+        if own != index or (dropped and code in _CUT_OFF):
+            continue
+        inner: Node = None
+        for part in parts[next((i + 1 for i, p in enumerate(parts) if p in ARGUMENT_KEYS), len(parts)) :]:
+            inner = (inner, part)
+        out.append((code, start, stop, after, inner))
+    return tuple(out)
 
 
 def _cut_tag(text: str, at: int) -> bool:

@@ -41,12 +41,12 @@ _NOT = r"(?![\w▁:.-]{0,60}?(?:end\b|END\b|_sep|▁sep|response|result|output|s
 _TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}[|｜]?>"
 MARK = (
     rf"{_TOKEN}|\[TOOL_CALLS\]|\[TOOL_REQUEST\]|\bfunctools(?=\s?\[)|<<function>>"
-    r"|\bfunction call(?:<\|role_sep\|>)?(?=\s{0,4}\{)|```+(?:tool_code|tool_calls?|tool_use|function_calls?)\b"
+    r"|\bfunction call(?:<\|role_sep\|>)?(?=\s{0,4}\{)|`{3,9}(?:tool_code|tool_calls?|tool_use|function_calls?)\b"
 )
 # What stands between a mark and the call, or between a name and its arguments, and says nothing.
 NOISE = re.compile(
     rf"(?:\s+|{_TOKEN}|<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS\]|\[ARGS\]|\[CALL_ID\][^\[{{\n]{{0,80}}"
-    r"|```+[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
+    r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
 )
 BETWEEN = re.compile(r"[\s;,]*")
 CALL_ID = re.compile(r"\[CALL_ID\]\s*([\w-]{1,80})")
@@ -71,7 +71,7 @@ CLOSE = re.compile(
 # Where a line starts in a way that may be a call without a mark, or with a word for one.
 _ASSIGNED = r"(?:print\(|await |[a-z_]\w{0,30} = )?"
 LINE = (
-    r"^[ \t]*(?:```+[\w-]*[ \t]*)?(?:(?P<react>Action:)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
+    r"^[ \t]*(?:`{3,9}[\w-]*[ \t]*)?(?:(?P<react>Action:)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
     rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\n?[ \t]*\{{)|(?=<[^\W\d][\w.\-]{{0,119}}>))"
 )
 INLINE = r"[:：][ \t]+(?=[{\[])"

@@ -7,6 +7,7 @@ is no call. A bounded stretch before and behind is looked at, in English and in 
 import re
 
 _WINDOW = 400
+_SAID = 240  # of a sentence without an end, so much is looked at
 _ME = re.compile(
     r"\b(?:I['’]ll|I will|I['’]m going to|I am going to|let me|let['’]s|I need to|I have to|I must|now I|I should|calling|"
     r"voy a|vamos a|d[ée]jame|perm[ií]teme|necesito|debo|llamando|har[ée]|llamar[ée]|usar[ée])\b",
@@ -65,7 +66,7 @@ _REMARK = re.compile(
 )
 _NOT_ME = re.compile(r"\b(?:examples?|ejemplos?|would|could|ser[íi]a|said|wrote|dijo)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+")
-_FENCE = re.compile(r"(?:\n|\A)[ \t]*(?:```+|~~~+)[\w+-]*[ \t]*\Z")
+_FENCE = re.compile(r"(?:\n|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*\Z")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
@@ -86,7 +87,7 @@ def acts(text: str, start: int, stop: int, marked: bool) -> bool:
     )
     if _quoted(before):
         return False
-    before = re.sub(r"^[ \t]*(?:```+|~~~+)[\w+-]*[ \t]*$", "", before).strip()
+    before = re.sub(r"^[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*$", "", before).strip()
     if before and not marked and not before.endswith((":", "：")):
         return False
     behind = text[stop : stop + _WINDOW]
@@ -126,7 +127,7 @@ def _talks(lead: str, marked: bool, same_line: bool) -> bool:
     line = paragraph.rsplit("\n", 1)[-1]
     if _HEADING.match(line):
         return not marked or _TALK.search(line) is not None
-    sentence = _SENTENCE.split(line.strip())[-1]
+    sentence = _SENTENCE.split(line.strip())[-1][-_SAID:]
     open_ended = same_line or sentence.endswith((":", "：", ",", "-", "—")) or sentence[-1:].isalnum()
     if _TALK_OF_CALLS.search(sentence):
         return True

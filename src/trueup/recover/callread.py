@@ -41,12 +41,22 @@ class Value(NamedTuple):
 class CallReader:
     """Reads values at given places of one text, and knows which names are offered."""
 
-    __slots__ = ("max_depth", "offered", "text")
+    __slots__ = ("_stop", "max_depth", "offered", "text")
 
     def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
         self.text = text
         self.offered = offered
         self.max_depth = max_depth
+        self._stop = (0, -1, 0)
+
+    def stop_after(self, at: int) -> tuple[int, int]:
+        """Where the next mark starts and ends, from an offset on; found once, however often it is asked for."""
+        since, start, end = self._stop
+        if not since <= at <= start:
+            found = STOP.search(self.text, at)
+            start, end = found.span() if found else (len(self.text), len(self.text))
+            self._stop = (at, start, end)
+        return start, end
 
     def value(self, at: int) -> Value | None:
         """The value that opens here; None when none does."""
@@ -63,25 +73,21 @@ class CallReader:
         try:
             return self._mended(at)
         except TooDeep:
-            end = STOP.search(text, at)
-            return Value(None, end.start() if end else len(text))
+            return Value(None, self.stop_after(at + 1)[0])
 
     def _mended(self, at: int) -> Value:
         """Read a value with faults; a closing mark ends it, unless that stands in a string of the value."""
         best: Value | None = None
         limit = at + 1
         for _ in range(_TRIES):
-            found = STOP.search(self.text, limit)
-            outcome = Reader(
-                self.text, at, found.start() if found else len(self.text), frozenset(), self.max_depth
-            ).read()
+            end, limit = self.stop_after(limit)
+            outcome = Reader(self.text, at, end, frozenset(), self.max_depth).read()
             codes = {record[0] for record in outcome.records}
             inside = parts_of(next((r[4] for r in reversed(outcome.records) if r[0] == "S005"), None))
             if best is None or not codes & _BROKEN:
                 best = Value(outcome.value, outcome.end, tuple(outcome.records), outcome.cut, inside)
-            if found is None or "S028" not in codes:
+            if limit == end or "S028" not in codes:
                 break
-            limit = found.end()
         assert best is not None
         return best
 

@@ -15,19 +15,24 @@ from trueup.recover.callvalues import Leak
 
 __all__ = ["Leak", "leaked_calls"]
 
+# Between two calls that stand side by side: blanks, and the marks that close one and open the next.
+_NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
+_NEAR = 200
 _SIGNS = ("<", "[T", "to=", "functools", "function call", "◁", "```")
 
 
 class _Search:
     """One search of one text."""
 
-    __slots__ = ("bodies", "leaks", "quiet", "text", "thinking")
+    __slots__ = ("acting", "bodies", "last", "leaks", "quiet", "text", "thinking")
 
     def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
         self.text = text
         self.bodies = Bodies(text, offered, max_depth)
         self.leaks: list[Leak] = []
         self.thinking = False  # inside reasoning that never ends: only marked calls count
+        self.acting = False  # what the last call was found to be
+        self.last = -_NEAR  # where it ended
         self.quiet = False  # no closing of reasoning follows any more
 
     def run(self) -> list[Leak]:
@@ -62,9 +67,15 @@ class _Search:
         return self.take(bodies.unmarked(stop, inline=kind == "inline"), False)
 
     def take(self, read: tuple[list[Leak], int], marked: bool) -> int:
+        """Keep the calls if the reply makes them; a call right behind another is what that one is."""
         leaks, stop = read
-        if leaks and acts(self.text, leaks[0].start, leaks[-1].stop, marked):
-            self.leaks += leaks
+        if leaks:
+            start = leaks[0].start
+            if start - self.last > _NEAR or _NEXT.fullmatch(self.text, self.last, start) is None:
+                self.acting = acts(self.text, start, leaks[-1].stop, marked)
+            self.last = leaks[-1].stop
+            if self.acting:
+                self.leaks += leaks
         return stop
 
     def skip_reasoning(self, at: int) -> int:

@@ -4,7 +4,8 @@ Lines and the schema's names enter; candidates leave, in several ways to take li
 the first way does not fit is the next one read. Without known names nothing is read: prose is not a value.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,14 +13,15 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.outline import FENCE, ROW, RULE, Keys, Line, is_divider
 from trueup.recover.reader import Node, Record
 from trueup.recover.tables import cells_of, table_at
-from trueup.recover.yamlish import Block, Unreadable, is_open
+from trueup.recover.yamlish import Block, Unreadable, Wants, is_open
 
 # An object is asked for, and the reply holds so many: none of them is the answer.
-_MAX_GROUPS = 50
+MAX_GROUPS = 50
 _MANY_LINES = 20_000
 _BOLD = 7
 
-Wants = Callable[[str], frozenset[str]]
+_LONE_TAG = re.compile(r"</?[A-Za-z_][^<>\n]{0,200}>\s*\Z|<[|｜][^<>\n]{1,60}[|｜]>\s*\Z")
+
 Span = tuple[int, int]
 
 
@@ -48,7 +50,7 @@ class Sheet:
     """The lines of one document, read in one way."""
 
     __slots__ = (
-        "block", "final", "first", "headed", "joined", "lines", "lonely", "tables", "text", "top", "unclear", "wants", "way",
+        "block", "final", "first", "headed", "items", "joined", "lines", "lonely", "tables", "text", "top", "unclear", "wants", "way",
     )  # fmt: skip
 
     def __init__(self, text: str, lines: list[Line], top: Keys, block: Block, wants: Wants) -> None:
@@ -64,6 +66,7 @@ class Sheet:
         # whether another way would make a difference
         self.unclear = self.headed = self.lonely = False
         self.way = _WAYS[0]
+        self.items = False  # whether the fields are those of a list's items
 
     def differs(self, way: Way) -> bool:
         """Whether a way may read other than the first one did."""
@@ -134,6 +137,7 @@ class Sheet:
 
     def groups(self, items: bool) -> list[list[Field]]:
         """Runs of fields without a repeated key; for items of a list also what bullets, rules and headings set apart."""
+        self.items = items
         fields = self.fields()
         bulleted = items and self.bullets_start_items(fields)
         out: list[list[Field]] = []
@@ -218,6 +222,10 @@ class Sheet:
         said = value[field.key]
         if line.kind == RULE or (line.kind == ROW and (not between or is_divider(self.text, line))):
             return at + 1
+        if _LONE_TAG.match(self.text, line.body_at, line.end):
+            return at + 1
+        if self.items and line.bullet and line.indent <= own.indent:
+            raise Unreadable  # an item that is not read, and none is ever dropped
         if self.text.startswith("#", line.start + line.indent) and not (own.marked or line.opaque):
             records.append(("S017", line.start, line.stop, "", None))
             spans.append((line.start, line.stop))
@@ -252,7 +260,7 @@ def readings(sheet: Sheet, items: bool) -> Iterator[list[Candidate]]:
         groups = sheet.groups(items)
         enough = min(2, len(sheet.top))
         groups = [group for group in groups if items or len(group) >= enough]
-        if not groups or (len(groups) > _MAX_GROUPS and not items) or sum(map(len, groups)) < enough:
+        if not groups or (len(groups) > MAX_GROUPS and not items) or sum(map(len, groups)) < enough:
             continue
         try:
             found = _as_list(sheet, groups) if items else [_as_object(sheet, group) for group in groups]

@@ -6,14 +6,15 @@ error report is never one: prose is not a value.
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any, Protocol
 
 from trueup.recover import fields, prose, tables
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import fold
-from trueup.recover.outline import ROW, TEXT, Keys, Line, fenced, lines_of
+from trueup.recover.outline import ROW, TEXT, Keys, Line, fenced, lines_of, split_fields
 from trueup.recover.reader import Frame, Node, Reader, Record
-from trueup.recover.yamlish import Block
+from trueup.recover.yamlish import Block, Wants
 
 _CALL_START = re.compile(r"(?<![\w.])[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)")
 _MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
@@ -106,43 +107,50 @@ def written_out(text: str, aims: Aims) -> Iterator[list[Candidate]]:
     plain_list = "array" in aims.types and not aims.item_keys and len(aims.types) < _ALL_TYPES
     if not (aims.root_keys or as_items or plain_list) or is_report(text):
         return
-    lines = lines_of(text)
-    documents = [lines[start:stop] for start, stop in fenced(lines)]
-    for document in documents[:_MAX_NESTING]:
-        yield from _document(text, [_shown(line, False) for line in document], aims, as_items, plain_list)
-        for line in document:
-            _shown(line, True)
-    yield from _document(text, lines, aims, as_items, plain_list)
+    lines = lines_of(text, 0, len(text))
+    documents = [lines_of(text, lines[start].start, lines[stop - 1].stop) for start, stop in fenced(lines)]
+    known = [Keys(aims.known), Keys(aims.item_keys if as_items else ()), Keys(aims.root_keys)]
+    readings = [_document(text, document, aims, known, plain_list) for document in [*documents, lines]]
+    for found in zip_longest(*readings, fillvalue=[]):
+        together = [candidate for candidates in found for candidate in candidates]
+        yield together if len(together) <= fields.MAX_GROUPS else []
 
 
-def _shown(line: Line, opaque: bool) -> Line:
-    line.opaque = opaque
-    return line
-
-
-def _document(text: str, lines: list[Line], aims: Aims, as_items: bool, plain_list: bool) -> Iterator[list[Candidate]]:
+def _document(text: str, lines: list[Line], aims: Aims, keys: list[Keys], plain_list: bool) -> Iterator[list[Candidate]]:
     """The readings of one document: a list when it is asked for, an object when that is."""
-    nested = Keys(aims.known)
     depth = min(aims.max_depth, _MAX_NESTING)
-    block = Block(text, lines, nested, aims.known, depth, free=False)
-    if as_items:
-        top = Keys(aims.item_keys)
-        yield _rows(block, _tables(text, lines, top), listed=True)
-        yield from fields.readings(fields.Sheet(text, lines, top, block, aims.wants), items=True)
+    nested, item, root = keys
+    if len(item):
+        yield from _fields(text, lines, item, nested, depth, aims, items=True)
     if plain_list:
         yield prose.bullets(text, lines, depth)
-    if aims.root_keys:
-        top = Keys(aims.root_keys)
-        sheet = fields.Sheet(text, lines, top, Block(text, lines, nested, aims.known, depth, free=False), aims.wants)
-        yield from fields.readings(sheet, items=False)
-        yield _rows(block, _tables(text, lines, top), listed=False)
+    if len(root):
+        yield from _fields(text, lines, root, nested, depth, aims, items=False)
+
+
+def _fields(
+    text: str, lines: list[Line], top: Keys, nested: Keys, depth: int, aims: Aims, items: bool
+) -> Iterator[list[Candidate]]:
+    """Tables, fields in lines, and several fields in one line."""
+    block = Block(text, lines, nested, aims.known, depth, free=False)
+    found = _rows(block, _tables(text, lines, top), items, aims.wants)
+    if items:
+        yield found
+    yield from fields.readings(fields.Sheet(text, lines, top, block, aims.wants), items)
+    if not items:
+        yield found
+    pieces = split_fields(text, lines, top)
+    if len(pieces) > len(lines):
+        block = Block(text, pieces, nested, aims.known, depth, free=False)
+        yield from fields.readings(fields.Sheet(text, pieces, top, block, aims.wants), items)
 
 
 def _tables(text: str, lines: list[Line], top: Keys) -> list[tables.Table]:
     found: list[tables.Table] = []
     at = 0
     while at < len(lines):
-        table = tables.table_at(text, lines, at, len(lines), top) if lines[at].kind == ROW else None
+        is_row = lines[at].kind == ROW and not lines[at].opaque
+        table = tables.table_at(text, lines, at, len(lines), top) if is_row else None
         if table is not None:
             found.append(table)
         start = at
@@ -152,7 +160,7 @@ def _tables(text: str, lines: list[Line], top: Keys) -> list[tables.Table]:
     return found or tables.separated(text, lines, top)
 
 
-def _rows(block: Block, found: list[tables.Table], listed: bool) -> list[Candidate]:
+def _rows(block: Block, found: list[tables.Table], listed: bool, wants: Wants) -> list[Candidate]:
     """Tables as lists of objects; where one object is asked for, a table of one row."""
     out: list[Candidate] = []
     for table in found:
@@ -165,7 +173,7 @@ def _rows(block: Block, found: list[tables.Table], listed: bool) -> list[Candida
         values = []
         for index, cells in enumerate(table.rows):
             node: Node = (None, index) if listed else None
-            values.append(block.row(table, cells, node, 1))
+            values.append(block.row(table, cells, node, 1, wants))
         head: list[Record] = [("F011", *span, "", None)]
         spans = [span]
         below = block.lines[table.stop] if table.stop < len(block.lines) else last

@@ -7,13 +7,15 @@ that the text cuts off is read as far as it goes, and said to be cut; a web page
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.outline import Keys
 from trueup.recover.reader import Record
+from trueup.recover.yamlish import Wants, parts_of_list
 
 _PARAMETER = re.compile(
     r"<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=\s*[\"']?|=)([\w.\-]{1,80})[\"']?[^<>\n]{0,80}>"
@@ -32,15 +34,15 @@ _TAG = re.compile(
 _CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
 _ATTRIBUTE = re.compile(r"([^\W\d][\w:.\-]{0,79})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
 _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
+_STRAY_END = re.compile(r"</[^<>\n]{1,80}>\s*\Z")
 _CUT_TAG = re.compile(r"<[^<>\n]{0,200}\Z")
 # Elements that say which field they are by an attribute.
 _CARRIERS = frozenset("field property param entry member attribute column data value item key string int bool".split())
 _NAMING = ("name", "key", "id", "field")
 _TYPE_WORDS = frozenset("string str integer int number float boolean bool array list object dict null".split())
 _TEXT_ONLY = frozenset({"string", "null"})
+_LIST_ONLY = frozenset({"array", "null"})
 _MAX_DEPTH = 32
-
-Wants = Callable[[str], frozenset[str]]
 
 
 def parameters(text: str) -> list[Candidate]:
@@ -169,6 +171,8 @@ class _Tree:
         else:
             element.text_end = element.end = element.children[0].start if element.children else stop
             element.cut = code
+            stray = _STRAY_END.search(self.text, max(element.text_start, element.end - 100), element.end)
+            element.text_end = stray.start() if stray else element.end
         parent.children.extend(element.children)
         element.children = []
 
@@ -244,6 +248,8 @@ class _Values:
             element = stack.pop()
             named = [child for child in element.children if child.end > 0 and self.key(child) is not None]
             attributes = self.own(element) if element is not root and element.end > 0 else {}
+            if named and all(child.cut for child in named) and not attributes:
+                continue  # words in angle brackets, or nothing of it whole
             if not named and not (attributes and not element.mixed):
                 stack.extend(reversed(element.children))
                 continue
@@ -262,12 +268,14 @@ class _Values:
         """The attributes and the children of an element as members."""
         out: dict[str, Any] = dict(self.own(element)) if closed else {}
         lists: set[str] = set()
-        for child in element.children:
-            key = self.key(child)
+        keys = [self.key(child) for child in element.children]
+        times = Counter(keys)
+        for child, key in zip(element.children, keys, strict=True):
             if key is None and (not closed or child.end < 0 or child.children or not child.mixed):
                 continue
+            want = self.wants(key) if key is not None and depth == 0 and times[key] == 1 else frozenset()
             key = key or child.name
-            value = self.value(child, (node, key), depth + 1, self.wants(key) if depth == 0 else frozenset())
+            value = self.value(child, (node, key), depth + 1, want)
             if key not in out:
                 out[key] = value
             elif key in lists:
@@ -302,7 +310,10 @@ class _Values:
             self.note(element, node)
         if self.own(element) and element.mixed:
             self.records.append(("S031", element.start, element.text_start, "", node))
-        return _plain(self.text[element.text_start : element.text_end])
+        text = _plain(self.text[element.text_start : element.text_end])
+        if want and want <= _LIST_ONLY and not text.startswith("["):
+            return parts_of_list(text) or ([text] if text else [])
+        return text
 
     def is_row(self, children: list[_Element]) -> bool:
         """Whether children of one name are the items of a list although a key has that name as well: `item`, `tag`."""

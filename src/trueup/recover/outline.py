@@ -17,12 +17,15 @@ _HEAD = re.compile(
     r"(?:[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]{1,4}[ \t]*)?"
 )
 _KEY = re.compile(
-    r"(?P<open>[*_`\"'“‘«\[]{0,4})(?P<key>[^\W_][^:：=*`\"”»|\n\t]{0,60}?)(?P<shut>[*_`\"'”’»\]]{0,4})[ \t]{0,4}"
-    r"(?P<sep>[:：](?!//)|=>|=(?!=)|->|→|[-–—](?=[ \t]))[ \t]*"
+    r"(?P<open>[*_`\"'“‘«\[]{0,4})(?P<key>[^\W_][^:：=*`\"”»|\n\t]{0,60}?)(?P<shut>[*_`\"'”’»\]]{0,4})[ ]{0,4}"
+    r"(?P<sep>[:：](?!//)|=>|=(?!=)|->|→|[-–—](?=[ \t])|\t)[ \t]*"
 )
 _ASIDE = re.compile(r"[ \t]*[(（\[][^()（）\[\]]{0,40}[)）\]]\s*\Z")
 _RULE = re.compile(r"(?:[-=*_][ \t]?){3,200}\s*\Z")
 _DIVIDER = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|){0,100}[ \t]*:?-+:?[ \t]*\|?\s*\Z")
+_NEXT_FIELD = re.compile(
+    r"([,;|，；、][ \t]*)[*_`\"']{0,3}([^\W_][^:：=*`\"|,;\n\t]{0,60}?)[*_`\"']{0,3}[ ]{0,2}[:：=]"
+)
 _EMPHASIS = "*_`"
 _MAX_LABEL = 60
 _MAX_WORDS = 4
@@ -99,12 +102,12 @@ class Line:
         return self.sep in (":", "：", "=") and not self.alone and len(self.label.split()) <= _MAX_WORDS
 
 
-def lines_of(text: str) -> list[Line]:
-    """The lines of a text that are not blank; what stands inside a fence is opaque."""
+def lines_of(text: str, start: int, stop: int) -> list[Line]:
+    """The lines of a stretch of text that are not blank; what stands inside a fence is opaque."""
     lines: list[Line] = []
     gap = 0
     fence = ""
-    for found in _LINE.finditer(text):
+    for found in _LINE.finditer(text, start, stop):
         raw = found[0]
         if raw.isspace():
             gap += 1
@@ -180,6 +183,29 @@ def _read_key(text: str, line: Line) -> None:
 def is_divider(text: str, line: Line) -> bool:
     """Whether a line is the row of dashes under a table's head."""
     return line.end - line.start <= 2000 and _DIVIDER.match(text, line.start, line.end) is not None
+
+
+def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
+    """The lines with those that hold several fields cut at the separators between them: `name: Ada, age: 36`."""
+    out: list[Line] = []
+    for line in lines:
+        starts: list[tuple[int, int]] = []
+        if line.sep and not line.opaque and keys.get(line.label) is not None:
+            found = _NEXT_FIELD.finditer(text, line.value_at, line.end)
+            starts = [(f.start(), f.end(1)) for f in found if keys.get(f[2].strip()) is not None]
+        if not starts:
+            out.append(line)
+            continue
+        edges = [(line.start, line.start), *starts]
+        for (_, start), stop in zip(edges, [*(edge for edge, _ in starts), line.stop], strict=True):
+            piece = Line(start, stop, line.gap if start == line.start else 0)
+            _read(text, piece, text[start:stop])
+            if start > line.start:
+                piece.indent, piece.col, piece.bullet = line.indent, line.col, ""
+            else:
+                piece.kind, piece.opaque = line.kind, line.opaque
+            out.append(piece)
+    return out
 
 
 def fenced(lines: list[Line]) -> list[tuple[int, int]]:

@@ -58,8 +58,8 @@ _FALSE = frozenset("false falso falsa falsch faux fausse 错误 假".split())
 _YES = frozenset("yes yeah yep yup sí ja oui sim はい 是 是的 对".split())
 _NO = frozenset("no nope nein non não いいえ 否".split())
 _WORD = re.compile(r"[^\W\d_]+")
-_FIRST = re.compile(r"[^\w]*([^\W\d_]+)\s*(?:[,.!;:，。！；：—–]|-\s|\Z)")
-_LAST = re.compile(r"(?:\bis|\bes|\bist|\best|\bé|[:：=])[\s*_`\"'“]*([^\W\d_]+)[\s*_`\"'”.!。！]*\Z", re.IGNORECASE)
+_FIRST = re.compile(r"[^\w]*([^\W\d_]+)[\s*_`\"'”]*(?:[,.!;:，。！；：—–]|-\s|\Z)")
+_LAST = re.compile(r"(?:\bis|\bes|\bist|\best|\bé|[:：=,，])[\s*_`\"'“]*([^\W\d_]+)[\s*_`\"'”.!。！]*\Z", re.IGNORECASE)
 
 
 def fenced_scalar(text: str) -> list[Candidate]:
@@ -175,7 +175,9 @@ def _true_or_false(value: bool, span: tuple[int, int]) -> list[Candidate]:
 
 def bullets(text: str, lines: list[Line], max_depth: int) -> list[Candidate]:
     """A list with a bullet or a number before each item, when it is what the reply is about: one line before and after."""
-    first = next((i for i, line in enumerate(lines) if line.bullet and line.kind == TEXT), len(lines))
+    first = next(
+        (i for i, line in enumerate(lines) if line.bullet and line.kind == TEXT and not line.opaque), len(lines)
+    )
     if not _is_aside(text, lines[:first]):
         return []
     block = Block(text, lines, Keys(()), frozenset(), max_depth, free=False)

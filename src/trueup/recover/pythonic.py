@@ -35,16 +35,15 @@ class Arguments(NamedTuple):
     records: list[Record]
 
 
-def read_arguments(text: str, inside: int, limit: int, max_depth: int) -> Arguments | None:
-    """The arguments that follow an opening parenthesis; None where they are not well-formed.
+def read_arguments(text: str, inside: int, limit: int, max_depth: int) -> Arguments | int:
+    """The arguments that follow an opening parenthesis; where they are not well-formed, how far they were read.
 
     >>> read_arguments("f(1, b=None)", 2, 12, 9)[:3]
     ({'b': None}, [1], 12)
     """
-    pieces = _split(text, inside, limit)
-    if pieces is None:
-        return None
-    spans, stop = pieces
+    spans, stop = _split(text, inside, limit)
+    if spans is None:
+        return stop
     named: dict[str, Any] = {}
     by_place: list[Any] = []
     records: list[Record] = []
@@ -54,13 +53,13 @@ def read_arguments(text: str, inside: int, limit: int, max_depth: int) -> Argume
         if keyword is None:
             by_place.append(value)
         elif keyword[1] in named:
-            return None
+            return stop
         else:
             named[keyword[1]] = value
     return Arguments(named, by_place, stop, records)
 
 
-def _split(text: str, inside: int, limit: int) -> tuple[list[tuple[int, int]], int] | None:
+def _split(text: str, inside: int, limit: int) -> tuple[list[tuple[int, int]] | None, int]:
     """The stretches between the commas of a call, and the offset behind its closing parenthesis."""
     spans: list[tuple[int, int]] = []
     start = inside
@@ -70,23 +69,20 @@ def _split(text: str, inside: int, limit: int) -> tuple[list[tuple[int, int]], i
         if kind == "open":
             stack.append(piece[0])
         elif kind == "broken":
-            return None
+            return None, piece.end()
+        elif kind == "close" and stack:
+            if stack.pop() != _PAIRS[piece[0]]:
+                return None, piece.end()
         elif kind == "close":
-            if stack:
-                if stack.pop() != _PAIRS[piece[0]]:
-                    return None
-                continue
-            if piece[0] != ")":
-                return None
             if text[start : piece.start()].strip():
                 spans.append((start, piece.start()))
-            return spans, piece.end()
+            return (spans if piece[0] == ")" else None), piece.end()
         elif kind == "comma" and not stack:
             if not text[start : piece.start()].strip():
-                return None
+                return None, piece.end()
             spans.append((start, piece.start()))
             start = piece.end()
-    return None
+    return None, limit
 
 
 def _value(text: str, start: int, end: int, max_depth: int, records: list[Record]) -> Any:

@@ -101,7 +101,12 @@ def separated(text: str, lines: list[Line], keys: Keys) -> list[Table]:
 
 def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | None:
     line = lines[at]
-    if line.kind not in (TEXT, ROW) or line.end - line.start > 2000 or not _SIGN.search(text, line.start, line.end):
+    if (
+        line.opaque
+        or line.kind not in (TEXT, ROW)
+        or line.end - line.start > 2000
+        or not _SIGN.search(text, line.start, line.end)
+    ):
         return None
     raw = text[line.body_at : line.end]
     for sign in _SEPARATORS:

@@ -6,6 +6,7 @@ as JSON would write it: the coercions decide what the schema makes of it.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from trueup.recover import tables
@@ -22,6 +23,14 @@ _PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", 
 _TEXT_ONLY = frozenset({"string", "null"})
 _LIST_ONLY = frozenset({"array", "null"})
 _MAP_ONLY = frozenset({"object", "null"})
+
+
+Wants = Callable[[str], frozenset[str]]
+
+
+def any_type(_: str) -> frozenset[str]:
+    """What a field wants when the schema is not asked."""
+    return frozenset()
 
 
 class Unreadable(Exception):
@@ -121,10 +130,12 @@ class Block:
         self.choices = self.choices or line.generic
         return self.free and line.generic
 
-    def row(self, table: "tables.Table", cells: list[tuple[int, int]], node: Node, depth: int) -> dict[str, Any]:
+    def row(
+        self, table: "tables.Table", cells: list[tuple[int, int]], node: Node, depth: int, wants: Wants = any_type
+    ) -> dict[str, Any]:
         """One row of a table as an object; an empty cell is null."""
         return {
-            key: self.scalar(start, stop, (node, key), frozenset(), depth) if start < stop else None
+            key: self.scalar(start, stop, (node, key), wants(key), depth) if start < stop else None
             for key, (start, stop) in zip(table.keys, cells, strict=True)
             if key is not None
         }
@@ -186,10 +197,12 @@ class Block:
         """Text under a key: all that is indented or under a heading, else one paragraph."""
         first = self.at
         # under a bold key at the very end, the second paragraph may be a word of farewell
-        whole = inside and (line.heading > 0 or not line.alone or self.stop < len(self.lines))
+        whole = self.stop < len(self.lines) or (inside and (line.heading > 0 or not line.alone))
         while self.at < self.stop:
             below = self.lines[self.at]
             if self.at > first and (below.kind == RULE or (below.gap and not whole)):
+                break
+            if below.heading and below.heading <= (line.heading or 6) and not below.opaque:
                 break
             if inside and not self.inside(line, below):
                 break
@@ -278,7 +291,7 @@ class Block:
         if comment:
             self.records.append(("S017", start + comment.start(), start + len(raw), "", node))
             raw = raw[: comment.start()].rstrip()
-        if want and want <= _LIST_ONLY and (parts := _parts(raw)):
+        if want and want <= _LIST_ONLY and (parts := parts_of_list(raw)):
             return [inline(part, frozenset()) for part in parts]
         return inline(raw, want)
 
@@ -316,8 +329,12 @@ def _merged(items: list[Any]) -> Any:
     return out
 
 
-def _parts(raw: str) -> list[str] | None:
-    """The parts of a text that lists short things between commas, where a list is asked for."""
+def parts_of_list(raw: str) -> list[str] | None:
+    """The parts of a text that lists short things between commas, where a list is asked for.
+
+    >>> parts_of_list("fast, cheap"), parts_of_list("fast")
+    (['fast', 'cheap'], None)
+    """
     parts = [part.strip() for part in _PARTS.split(raw)] if raw[:1] not in ("[", "{") else []
     short = all(0 < len(part) <= _MAX_PART and len(part.split()) <= _MAX_PART_WORDS for part in parts)
     return parts if len(parts) > 1 and short else None

@@ -25,8 +25,9 @@ class Refusal(NamedTuple):
     @property
     def message(self) -> str:
         """What to tell the model about it."""
-        lines = [f.message + (f" {f.hint}" if f.hint else "") for f in self.findings]
-        return f"The call of {self.call.name!r} was not made. " + " ".join(dict.fromkeys(lines))
+        said = [part for f in self.findings for part in (f.message, f.hint) if part]
+        sentences = [part if part[-1] in ".!?" else f"{part}." for part in said]
+        return f"The call of {self.call.name!r} was not made. " + " ".join(dict.fromkeys(sentences))
 
 
 Answer = Callable[[Sequence["Refusal"], str], list[dict[str, Any]]]
