@@ -14,6 +14,7 @@ from trueup import Contract, Verdict
 from trueup.recover import choose as choosing
 from trueup.recover.find import stages
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.paths import parse
 
 
 def well_formed(contract: Contract, text: str) -> None:
@@ -25,7 +26,11 @@ def well_formed(contract: Contract, text: str) -> None:
     for fix in verdict.fixes:
         assert fix.grade == GRADE[fix.code]
         assert fix.span is not None
-        assert 0 <= fix.span[0] <= fix.span[1] <= len(text)
+        start, stop = fix.span
+        assert 0 <= start <= stop <= len(text)
+        if fix.code[0] != "C" and text.isprintable():
+            assert fix.before == text[start:stop] or len(fix.before) == 200, "before is what stood in the text"
+        parse(fix.path)
     assert list(verdict.fixes) == sorted(verdict.fixes, key=lambda f: f.span or (0, 0))
     for found in verdict.findings:
         assert found.message

@@ -1,5 +1,6 @@
 """Replies that are not JSON but carry the fields: what each shape gives, and that the rest is refused."""
 
+import gc
 import json
 import time
 from typing import Any
@@ -9,7 +10,6 @@ import pytest
 from tests.recover.material import same, scalars_of
 from trueup import Contract
 from trueup.verdict.catalogue import GRADE
-
 
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -226,7 +226,7 @@ SCALARS: list[tuple[str, dict[str, Any], str, Any]] = [
     ("in bold", {"type": "boolean"}, "**Yes**", True),
     ("sí", {"type": "boolean"}, "Sí, lo es.", True),
     ("falsch", {"type": "boolean"}, "Die Aussage ist falsch.", False),
-    ("是", {"type": "boolean"}, "是的，没错。", None),
+    ("是", {"type": "boolean"}, "是的，这是对的。", True),
     ("number", {"type": "integer"}, "The answer is **42**.", 42),
     ("twice the same", {"type": "integer"}, "It is 42, yes, 42.", 42),
     ("minus", {"type": "number"}, "Temperature: −5 °C", -5),
@@ -320,8 +320,6 @@ CASES = (
 )
 def test_a_form_gives_its_fields(schema: Any, reply: str, expected: Any) -> None:
     verdict = checked(schema, reply)
-    if expected is None:
-        return
     assert verdict.ok, [str(found) for found in verdict.findings]
     assert same(ordered(verdict.data), ordered(expected))
     assert any(fix.code[0] == "F" for fix in verdict.fixes)
@@ -332,9 +330,6 @@ def test_a_form_gives_its_fields(schema: Any, reply: str, expected: Any) -> None
 @pytest.mark.parametrize(("schema", "reply", "expected"), [row[1:] for row in SCALARS], ids=[row[0] for row in SCALARS])
 def test_a_scalar_in_words(schema: Any, reply: str, expected: Any) -> None:
     verdict = checked(schema, reply, coerce="eager")
-    if expected is None:
-        assert not verdict.ok
-        return
     assert verdict.ok, [str(found) for found in verdict.findings]
     assert verdict.data == expected
     assert type(verdict.data) in (type(expected), int)
@@ -377,37 +372,46 @@ HOSTILE = {
     "unclear": "a: x\ny\n", "parameters": '<parameter name="a">', "ends": "</a>", "colons": ":", "tabs": "\t", "stars": "*", "yes": "yes, ",
 }  # fmt: skip
 SIGHTS = {
-    "object": Contract(record(a=str, b=int)),
-    "loose object": Contract(record([], a=str, b=record([], a=str))),
+    "object": Contract(record([], a=str, b=record([], a=str))),
     "list": Contract(listed(record(a=int))),
     "words": Contract(WORDS),
     "number": Contract({"type": "number"}, coerce="eager"),
     "truth": Contract({"type": "boolean"}, coerce="eager"),
 }
+MEASURED = [
+    *((sight, name) for sight in ("object", "list") for name in HOSTILE),
+    *(("words", name) for name in ("bullets", "text", "dashes", "bulleted fields", "fences")),
+    ("number", "numbers"),
+    ("truth", "yes"),
+]
 
 
 def seconds(contract: Contract, text: str) -> float:
+    """The least CPU time of three runs, the collector's left out: it grows with all that is alive."""
     best = 9e9
-    for _ in range(2):
-        start = time.process_time()
-        contract.check(text).to_dict()
-        best = min(best, time.process_time() - start)
+    gc.disable()
+    try:
+        for _ in range(3):
+            start = time.process_time()
+            contract.check(text).to_dict()
+            best = min(best, time.process_time() - start)
+    finally:
+        gc.enable()
     return best
 
 
 @pytest.mark.perf
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("sight", SIGHTS)
-def test_time_grows_with_length(name: str, sight: str) -> None:
+@pytest.mark.parametrize(("sight", "name"), MEASURED, ids=lambda part: part)
+def test_time_grows_with_length(sight: str, name: str) -> None:
     piece, contract = HOSTILE[name], SIGHTS[sight]
-    size = 200_000 // len(piece)
+    size = 100_000 // len(piece)
     whole = seconds(contract, piece * size)
-    assert whole < 1.5
-    assert whole < 0.05 or whole / seconds(contract, piece * (size // 2)) < 3.0
+    assert whole < 0.6
+    assert whole < 0.05 or whole / seconds(contract, piece * (size // 2)) < 2.6
 
 
 @pytest.mark.perf
 def test_deep_indentation_takes_no_longer() -> None:
     text = "\n".join(" " * (2 * depth) + "a:" for depth in range(440))
     for contract in SIGHTS.values():
-        assert seconds(contract, text) < 0.5
+        assert seconds(contract, text) < 0.3

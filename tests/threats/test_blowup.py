@@ -1,5 +1,6 @@
 """X2: no text makes repair blow up. CPU time grows with length, whatever is repeated and wherever it stands."""
 
+import gc
 import time
 
 import pytest
@@ -15,10 +16,8 @@ PERSON = {
 }
 CONTRACTS = {
     "any": Contract(True),
-    "object": Contract(PERSON),
     "lenient": Contract(PERSON, accept="lossy", coerce="eager"),
     "list": Contract({"type": "array", "items": PERSON}),
-    "text": Contract({"type": "string"}, coerce="eager"),
 }
 TOKENS = [
     "[", "{", "(", '{"a":', '{"a":[', "[[1],", '{"a"', '{"a" "b" ', '{"a": "x" ', '{"a":1,', "[1,", "{,", "{a", "{a: ", "{ ",
@@ -30,20 +29,29 @@ TOKENS = [
     "<arg_key>a</arg_key><arg_value>", "<invoke>", "- a: 1\n", "name: x\n", "name:\n", "- ", "| a | 1 |\n", "**name:** x\n",
     "P(a=1, ", "P(", "a=1\n", "[x](y) ", "{{x}} ", "&amp;", "&", ",", ";", ":", "=", "=>", "}", "]", ")", "}]", "Note: ",
 ]  # fmt: skip
-STARTS = ["", '{"name": "x", "b": ', '{"name": "', "[", "```json\n", "<think>"]
+STARTS = ["", '{"name": "x", "b": ', '{"name": "', "["]
 SIZE = 20_000
 LIMIT = 0.050
-# The limit is for an idle core of today; a shared one under test is given three times as long.
-SLACK = 3.0
+# The limit is for a core of its own; one that is shared with other work is given twice as long.
+SLACK = 2.0
 
 
-def seconds(contract: Contract, text: str, tries: int = 3) -> float:
-    """The least CPU time of some tries for a check, its fixes included."""
+def seconds(contract: Contract, text: str, tries: int = 1, fixes: bool = False) -> float:
+    """The least CPU time of some tries for a check, with its fixes looked at or not.
+
+    The garbage collector is off meanwhile: it would go through everything that the other tests have left behind.
+    """
     best = float("inf")
-    for _ in range(tries):
-        start = time.process_time()
-        contract.check(text).fixes  # noqa: B018
-        best = min(best, time.process_time() - start)
+    gc.disable()
+    try:
+        for _ in range(tries):
+            start = time.process_time()
+            verdict = contract.check(text)
+            if fixes:
+                assert verdict.fixes is not None
+            best = min(best, time.process_time() - start)
+    finally:
+        gc.enable()
     return best
 
 
@@ -51,36 +59,47 @@ def repeated(start: str, token: str, size: int) -> str:
     return start + (token * (size // len(token) + 1))[:size]
 
 
-def assert_linear(contract: Contract, start: str, token: str) -> None:
-    """Twice the text takes at most 2.3 times as long; what takes under 4 ms is too short to be measured."""
-    for attempt in range(5):
-        once = seconds(contract, repeated(start, token, SIZE), 2 + attempt)
-        twice = seconds(contract, repeated(start, token, 2 * SIZE), 2 + attempt)
-        if twice <= max(2.3 * once, 0.004):
-            break
-    assert twice <= max(2.3 * once, 0.004), f"{once * 1000:.1f} ms for {SIZE}, {twice * 1000:.1f} ms for twice as much"
+def assert_quick(contract: Contract, text: str) -> float:
+    taken = seconds(contract, text)
+    if taken >= LIMIT * SLACK:
+        taken = seconds(contract, text, 5)
+    assert taken < LIMIT * SLACK, f"{taken * 1000:.0f} ms for {text[:40]!r}…"
+    return taken
+
+
+def assert_linear(contract: Contract, once: str, twice: str, fixes: bool) -> None:
+    """Twice the text takes at most 2.3 times as long; what takes under 10 ms is too short to be measured."""
+    for tries in (1, 3, 6, 12):
+        short, long = seconds(contract, once, tries, fixes), seconds(contract, twice, tries, fixes)
+        if long <= max(2.3 * short, 0.010):
+            return
+    raise AssertionError(f"{short * 1000:.1f} ms for {len(once)}, {long * 1000:.1f} ms for twice {once[:40]!r}…")
 
 
 @pytest.mark.spec("X2")
 @pytest.mark.perf
 @pytest.mark.parametrize("token", TOKENS, ids=repr)
 def test_a_repeated_token_costs_little_and_linear_time(token: str) -> None:
-    for start in STARTS:
-        slowest = max(CONTRACTS.values(), key=lambda contract: seconds(contract, repeated(start, token, SIZE), 1))
-        if seconds(slowest, repeated(start, token, SIZE)) < 0.002:
-            continue
-        assert seconds(slowest, repeated(start, token, SIZE)) < LIMIT * SLACK
-        assert_linear(slowest, start, token)
+    taken = {
+        (start, name): assert_quick(contract, repeated(start, token, SIZE))
+        for start in STARTS
+        for name, contract in CONTRACTS.items()
+    }
+    start, name = max(taken, key=lambda key: taken[key])
+    once, twice = repeated(start, token, SIZE), repeated(start, token, 2 * SIZE)
+    assert_linear(CONTRACTS[name], once, twice, fixes=False)
+    assert_linear(CONTRACTS[name], once, twice, fixes=True)
 
 
 @pytest.mark.spec("X2")
 @pytest.mark.perf
-@given(st.sampled_from(STARTS), st.lists(st.sampled_from(TOKENS), min_size=1, max_size=4).map("".join))
-def test_any_repeated_run_of_tokens_costs_little(start: str, run: str) -> None:
-    text = repeated(start, run, SIZE)
-    for contract in CONTRACTS.values():
-        taken = seconds(contract, text, 1)
-        assert taken < LIMIT * SLACK or seconds(contract, text, 4) < LIMIT * SLACK
+@given(
+    st.sampled_from(STARTS),
+    st.lists(st.sampled_from(TOKENS), min_size=2, max_size=4).map("".join),
+    st.sampled_from(sorted(CONTRACTS)),
+)
+def test_any_repeated_run_of_tokens_costs_little(start: str, run: str, name: str) -> None:
+    assert assert_quick(CONTRACTS[name], repeated(start, run, SIZE)) > 0
 
 
 MEGABYTE = 1_000_000
@@ -102,11 +121,7 @@ HOSTILE = {
 @pytest.mark.perf
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_of_a_hostile_shape_takes_under_a_second(name: str) -> None:
-    for contract in (CONTRACTS["any"], CONTRACTS["object"], CONTRACTS["lenient"]):
-        whole = HOSTILE[name]
+    whole = HOSTILE[name]
+    for contract in (CONTRACTS["any"], CONTRACTS["lenient"]):
         assert seconds(contract, whole, 2) < 1.0 * SLACK
-        for _ in range(4):
-            twice, once = seconds(contract, whole, 2), seconds(contract, whole[: len(whole) // 2], 2)
-            if twice <= max(2.3 * once, 0.010):
-                break
-        assert twice <= max(2.3 * once, 0.010)
+        assert_linear(contract, whole[: len(whole) // 2], whole, fixes=True)

@@ -39,7 +39,7 @@ class Contract:
     """
 
     __slots__ = (
-        "_calls", "_integer_keys", "_is_valid", "_judge", "_plain", "_shallow",
+        "_calls", "_integral", "_is_valid", "_judge", "_plain", "_shallow",
         "accept", "max_depth", "max_size", "options", "schema", "strict",
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ class Contract:
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
             self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
-            self._integer_keys = self._judge.integer_keys
+            self._integral = self._judge.integral
 
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
         """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, or a `Reply`.
@@ -82,7 +82,7 @@ class Contract:
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
-        if type(reply) is str and self._calls is None and not reply.startswith(STREAM_STARTS):
+        if type(reply) is str and self._calls is None and reply[:3] not in STREAM_STARTS:
             return self._check_text(reply, reply)
         return self._check_reply(reply, context or {})
 
@@ -91,7 +91,7 @@ class Contract:
         text = written(value).decode()
         if self._judge is None:
             return Verdict(text, value)
-        if self._is_valid(value) and self._plain and not self._judge.integral(value):
+        if self._is_valid(value) and self._plain and not (self._integral and self._integral(value)):
             return Verdict(text, value)
         return self._judge.misfit(text, text, value)
 
@@ -129,13 +129,8 @@ class Contract:
             return judge.odd(reply, text, data)
         if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
             return judge.misfit(reply, text, data)
-        if self._integer_keys is None:
-            if b".0" in again:
-                return judge.misfit(reply, text, data)
-        else:
-            for key in self._integer_keys:
-                if type(data.get(key)) is float:
-                    return judge.misfit(reply, text, data)
+        if self._integral is not None and self._integral(data):
+            return judge.misfit(reply, text, data)
         if self._plain:
             return Verdict(reply, data)
         return judge.fitting(reply, text, data)

@@ -11,8 +11,12 @@ from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
-# How the body of a provider's event stream starts; it is read as one, not as text.
-STREAM_STARTS = ("data:", "event:", "id:")
+# The first letters of a provider's event stream: what starts so is looked at before it is taken for text.
+STREAM_STARTS = frozenset(("dat", "eve", "id:"))
+
+
+def _is_stream(text: str) -> bool:
+    return text.startswith(("data:", "event:", "id:"))
 
 
 def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
@@ -20,11 +24,11 @@ def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
     if isinstance(source, Reply):
         return source, (), []
     if isinstance(source, str):
-        if not source.startswith(STREAM_STARTS):
+        if not _is_stream(source):
             return Reply(text=source), (), []
     elif isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
-        if damage or not text.startswith(STREAM_STARTS):
+        if damage or not _is_stream(text):
             return Reply(text=text), (), damage
     from trueup.read.reader import read  # a room of its own, not needed for plain text
 

@@ -16,6 +16,7 @@ from trueup.conform.document import facets
 from trueup.conform.schema import Schema
 from trueup.conform.survey import types_at
 from trueup.contract.incoming import without_surrogates
+from trueup.contract.integers import integral_test
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import repeats_a_key, written
@@ -32,7 +33,6 @@ from trueup.verdict.verdict import Fixes, Verdict
 
 _ASK = "Reply with one JSON value that matches the schema, and nothing else."
 _GUESS = GRADES["guess"]
-_MAX_INTEGER_KEYS = 12
 _MAX_FINDINGS = 20
 _SHOWN = 80
 
@@ -49,7 +49,7 @@ class Judge:
         "_options",
         "_schema",
         "_strict",
-        "integer_keys",
+        "integral",
     )
 
     def __init__(self, schema: Schema, options: Options, accept: str, strict: bool, max_depth: int) -> None:
@@ -61,8 +61,7 @@ class Judge:
         self._loud = SPEAKING | {code for code, grade in GRADE.items() if GRADES[grade] > self._allowed}
         self._strict = strict
         self._item = schema.item
-        off = options.profile == "off" or not schema.has_integer
-        self.integer_keys = () if off else root_integers(schema.source)
+        self.integral = integral_test(schema.source, schema.has_integer and options.profile != "off")
         eager = options.profile == "eager"
         item_keys = self._item.root_keys if self._item is not None else frozenset()
         self._aims = Aims(
@@ -94,7 +93,7 @@ class Judge:
             and not self._schema.is_type
             and self._loud.isdisjoint(candidate.codes)
             and self._schema.is_valid(candidate.value)
-            and not self.integral(candidate.value)
+            and not (self.integral and self.integral(candidate.value))
         )
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
@@ -226,15 +225,9 @@ class Judge:
     # -- fitting -------------------------------------------------------------------------------
 
     def _fit(self, value: Any) -> Fit:
-        if self._schema.is_valid(value) and not self.integral(value):
+        if self._schema.is_valid(value) and not (self.integral and self.integral(value)):
             return Fit(value, [], 0, True)
         return _fit(value, self._schema, self._options)
-
-    def integral(self, value: Any) -> bool:
-        """Whether `5.0` may stand where the schema asks for an integer."""
-        if self.integer_keys is None:
-            return b".0" in written(value)
-        return any(type(value.get(key)) is float for key in self.integer_keys)
 
     def _fit_item(self, value: Any) -> Fit:
         assert self._item is not None
@@ -254,15 +247,6 @@ def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
     places = [here for schema in schemas if schema is not None for here in facets((schema.place,))]
     named = [place.child("properties", key) for place in places if key in (place.rules.get("properties") or ())]
     return frozenset().union(*map(types_at, named))
-
-
-def root_integers(source: Any) -> tuple[str, ...] | None:
-    """The root's integer fields when the schema asks for integers nowhere else; None when it may."""
-    fields = source.get("properties") if isinstance(source, dict) and source.get("type") == "object" else None
-    if not isinstance(fields, dict):
-        return None
-    keys = tuple(key for key, field in fields.items() if isinstance(field, dict) and field.get("type") == "integer")
-    return keys if repr(source).count("'integer'") == len(keys) and len(keys) <= _MAX_INTEGER_KEYS else None
 
 
 def too_large(reply: Any, text: str, limit: int) -> Verdict:

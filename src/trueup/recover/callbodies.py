@@ -5,7 +5,6 @@ that are offered make a call; everything else is passed over.
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from trueup.recover import calltags, pythonic
@@ -38,6 +37,7 @@ _CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
 _ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
+_NEAR = 200
 _PARALLEL = "multi_tool_use.parallel"
 _ASIDE = " \t\r\n`;"
 
@@ -45,11 +45,7 @@ _ASIDE = " \t\r\n`;"
 class Bodies(CallReader):
     """Reads calls at given places of one text."""
 
-    __slots__ = ("budget",)
-
-    def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
-        super().__init__(text, offered, max_depth)
-        self.budget = 2 * len(text) + 4096
+    __slots__ = ()
 
     def own(self, name: str) -> str:
         """The name without what Llama's built-in tools hang on it: `f.call`."""
@@ -97,6 +93,9 @@ class Bodies(CallReader):
         if read is None:
             return [], at + 1
         said = list(calls_in(read.value, self.offered, marked))
+        if said and read.cut:
+            read = self.further(at, read)
+            said = list(calls_in(read.value, self.offered, marked))
         whole = not read.cut
         if not whole and isinstance(read.value, list) and not list(calls_in(read.value[-1:], self.offered, marked)):
             # the text ends inside the next call of the list, before its name: those before it are whole
@@ -147,6 +146,8 @@ class Bodies(CallReader):
     ) -> Read:
         if read is None:
             return [], at
+        if read.cut:
+            read = self.further(at, read)
         stop = self.closed(read.stop)
         raw = self.text[at : read.stop]
         return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=read.cut)], stop
@@ -271,8 +272,8 @@ class Bodies(CallReader):
     def python_call(self, name: str, start: int, found: re.Match[str], dialect: str) -> Leak:
         text = self.text
         limit = self.stop_after(found.end())[0]
-        # a string may hold a mark; once too much was read in vain, marks end it all the same
-        reach = len(text) if self.budget > 0 else limit
+        # a string may hold a mark; once too much was read in vain, only what is near is looked at
+        reach = len(text) if self.budget > 0 else min(limit, found.end() + _NEAR)
         read = pythonic.read_arguments(text, found.end(), reach, self.max_depth)
         if isinstance(read, int):
             self.budget -= read - found.end()

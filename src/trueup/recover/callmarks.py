@@ -71,7 +71,7 @@ CLOSE = re.compile(
 # Where a line starts in a way that may be a call without a mark, or with a word for one.
 _ASSIGNED = r"(?:print\(|await |[a-z_]\w{0,30} = )?"
 LINE = (
-    r"^[ \t]*(?:`{3,9}[\w-]*[ \t]*)?(?:(?P<react>Action:)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
+    r"(?:^|(?<=[\w|｜]>))[ \t]*(?:`{3,9}[\w-]*[ \t]*)?(?:(?P<react>Action:)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
     rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\n?[ \t]*\{{)|(?=<[^\W\d][\w.\-]{{0,119}}>))"
 )
 INLINE = r"[:：][ \t]+(?=[{\[])"

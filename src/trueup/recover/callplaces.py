@@ -6,6 +6,8 @@ is no call. A bounded stretch before and behind is looked at, in English and in 
 
 import re
 
+from trueup.recover.callmarks import UNTHINK
+
 _WINDOW = 400
 _SAID = 240  # of a sentence without an end, so much is looked at
 _ME = re.compile(
@@ -28,7 +30,7 @@ _TALK = re.compile(
     r"(?:is|are|was|were|gets?|be) (?:called|written|invoked|expressed|formatted|quoted)|se (?:llama|escribe|invoca|expresa)|"
     r"(?:the )?(?:call )?(?:format|syntax|schema|structure|signature)(?: is| of| for|:|$)|following (?:format|syntax|structure|pattern)|"
     r"(?:el |la )?(?:formato|sintaxis|esquema|estructura)(?: es| de| para|:|$)|"
-    r"documentation|tutorial|README|documentaci[óo]n|means|significa)\b|\be\.g\.|\bp\. ?ej\.",
+    r"(?:call|request|message|output|reply)s? (?:was|were)|(?:llamada|mensaje|respuesta)s? (?:fue|era)|documentation|tutorial|README|documentaci[óo]n|means|significa)\b|\be\.g\.|\bp\. ?ej\.",
     re.IGNORECASE,
 )
 # What talks about a call that carries no mark of its own.
@@ -67,6 +69,16 @@ _REMARK = re.compile(
 _NOT_ME = re.compile(r"\b(?:examples?|ejemplos?|would|could|ser[íi]a|said|wrote|dijo)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+")
 _FENCE = re.compile(r"(?:\n|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*\Z")
+_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*$")
+# Tags and tokens right beside a call wrap it and say nothing.
+_TAGS_BEFORE = re.compile(r"(?:</?[\w:-]{1,40}>\s*|<[|｜][^<>\n]{1,60}[|｜]>\s*)+$")
+_TAGS_BEHIND = re.compile(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
+# Inside of these it is told what came back, or what somebody else said.
+_TOLD = re.compile(
+    r"<(?:[\w:-]{0,20}_?(?:response|result)|observation|examples?|user|quote|blockquote|doc|document)>\s*$",
+    re.IGNORECASE,
+)
+_WRAPPERS = ("<response>", "<result>")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
@@ -78,45 +90,48 @@ def acts(text: str, start: int, stop: int, marked: bool) -> bool:
     >>> acts("Let me look.\\nf(a=1)", 13, 19, False), acts("For example:\\nf(a=1)", 13, 19, False)
     (True, False)
     """
-    line_start = text.rfind("\n", max(0, start - _WINDOW), start) + 1 or max(0, start - _WINDOW)
-    before = text[line_start:start]
-    fence = (
-        _FENCE.search(text, max(0, line_start - 40), line_start - 1)
-        if line_start and not before.strip("` \t")
-        else None
-    )
-    if _quoted(before):
+    said = UNTHINK.split(text[max(0, start - _WINDOW) : start])[-1]
+    above, _, before = said.rpartition("\n")
+    tags = _TAGS_BEFORE.search(before)
+    if tags:
+        before = before[: tags.start()]
+    if _quoted(before) or (tags and _TOLD.search(tags[0]) and not tags[0].strip().endswith(_WRAPPERS)):
         return False
-    before = re.sub(r"^[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*$", "", before).strip()
+    before = _FENCE_LINE.sub("", before).strip()
     if before and not marked and not before.endswith((":", "：")):
         return False
-    behind = text[stop : stop + _WINDOW]
-    same_line, _, further = behind.partition("\n")
+    if not before and not marked and _among_code(above, text, start):
+        return False
+    if _goes_on(text[stop : stop + _WINDOW], marked, bool(before)):
+        return False
+    lead = before or _FENCE.sub("", above).rstrip()
+    return not _talks(lead, marked, bool(before))
+
+
+def _goes_on(behind: str, marked: bool, inline: bool) -> bool:
+    """Whether the words behind a call make it part of a sentence, or say that it was an example."""
+    same_line, _, further = behind[_TAGS_BEHIND.match(behind).end() :].partition("\n")  # type: ignore[union-attr]
     if _GOES_ON.match(same_line) or same_line.strip(" \t`*_").startswith("?"):
-        return False
-    if not marked and _GOES_ON_LOOSE.match(same_line):
-        return False
-    if not marked and not before and same_line.strip(" \t`;.,])"):
-        return False
-    remark = same_line if same_line.strip(" \t`;.,])") else further.lstrip("\n` ")
-    if _REMARK.match(remark):
-        return False
-    lead = (
-        before
-        or text[max(0, (fence.start() if fence else line_start) - _WINDOW) : fence.start() if fence else line_start]
-    )
-    return not _talks(lead.rstrip(), marked, bool(before))
+        return True
+    rest = same_line.strip(" \t`;.,])")
+    if not marked and (_GOES_ON_LOOSE.match(same_line) or (rest and not inline)):
+        return True
+    return _REMARK.match(same_line if rest else further.lstrip("\n` ")) is not None
+
+
+def _among_code(above: str, text: str, start: int) -> bool:
+    """Whether the line stands in a code block with other code above it."""
+    line = above.rsplit("\n", 1)[-1].strip()
+    return bool(line) and not line.startswith("```") and text.count("```", 0, start) % 2 == 1
 
 
 def _quoted(before: str) -> bool:
     """In quotes, in a code span, in a quotation or an item of a list."""
-    lead = before.lstrip()
-    if lead.startswith(">") or _LIST_ITEM.match(before):
+    if before.lstrip().startswith(">") or _LIST_ITEM.match(before) or before.lstrip().startswith("|"):
         return True
     if before.replace("```", "").count("`") % 2:
         return True
-    near = before[-1:]
-    return near != "" and near in _QUOTES and not before.rstrip().endswith("```")
+    return before[-1:] != "" and before[-1] in _QUOTES and not before.endswith("```")
 
 
 def _talks(lead: str, marked: bool, same_line: bool) -> bool:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import msgspec
 import orjson
 
 from trueup.recover.callmarks import STOP
@@ -21,6 +20,9 @@ _CUT = frozenset({"S028", "S029", "S030"})
 _BROKEN = frozenset({"S005", "S028", "S031"})
 _GEMMA = re.compile(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
 _TRIES = 3
+_WINDOW = 1024
+_EDGE = 16
+_LEAST = 200
 
 
 class Value(NamedTuple):
@@ -41,13 +43,14 @@ class Value(NamedTuple):
 class CallReader:
     """Reads values at given places of one text, and knows which names are offered."""
 
-    __slots__ = ("_stop", "max_depth", "offered", "text")
+    __slots__ = ("_stop", "budget", "max_depth", "offered", "text")
 
     def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
         self.text = text
         self.offered = offered
         self.max_depth = max_depth
         self._stop = (0, -1, 0)
+        self.budget = 2 * len(text) + 4096  # for readings that may be in vain
 
     def stop_after(self, at: int) -> tuple[int, int]:
         """Where the next mark starts and ends, from an offset on; found once, however often it is asked for."""
@@ -60,36 +63,50 @@ class CallReader:
 
     def value(self, at: int) -> Value | None:
         """The value that opens here; None when none does."""
-        text = self.text
-        if at >= len(text) or text[at] not in "{[":
+        if at >= len(self.text) or self.text[at] not in "{[":
             return None
-        try:
-            stop = _raw_decode(text, at)[1]
-            value = decode(text[at:stop])
-            if keeps_all_keys(text[at:stop], orjson.dumps(value)):
-                return Value(value, stop)
-        except (ValueError, RecursionError, TypeError, msgspec.MsgspecError):
-            pass
-        try:
-            return self._mended(at)
-        except TooDeep:
-            return Value(None, self.stop_after(at + 1)[0])
+        return self._exact(at) or self._mended(at, self.stop_after(at + 1)[0])
 
-    def _mended(self, at: int) -> Value:
-        """Read a value with faults; a closing mark ends it, unless that stands in a string of the value."""
-        best: Value | None = None
-        limit = at + 1
+    def further(self, at: int, first: Value) -> Value:
+        """The value here once more, when it was cut inside a string: the mark that ended it may stand in the string."""
+        limit = first.stop
         for _ in range(_TRIES):
-            end, limit = self.stop_after(limit)
-            outcome = Reader(self.text, at, end, frozenset(), self.max_depth).read()
-            codes = {record[0] for record in outcome.records}
-            inside = parts_of(next((r[4] for r in reversed(outcome.records) if r[0] == "S005"), None))
-            if best is None or not codes & _BROKEN:
-                best = Value(outcome.value, outcome.end, tuple(outcome.records), outcome.cut, inside)
-            if limit == end or "S028" not in codes:
+            if self.budget < 0 or not any(record[0] == "S028" for record in first.records):
                 break
-        assert best is not None
-        return best
+            end, limit = self.stop_after(self.stop_after(limit)[1])
+            self.budget -= max(_LEAST, end - at)
+            again = self._mended(at, end)
+            if not any(record[0] in _BROKEN for record in again.records):
+                return again
+            if end == limit:
+                break
+        return first
+
+    def _exact(self, at: int) -> Value | None:
+        """The value as strict JSON; looked at through a window, so that a fault costs no more than its distance."""
+        size = _WINDOW
+        while True:
+            piece = self.text[at : at + size]
+            try:
+                stop = _raw_decode(piece)[1]
+                value = decode(piece[:stop])
+                return Value(value, at + stop) if keeps_all_keys(piece[:stop], orjson.dumps(value)) else None
+            except json.JSONDecodeError as error:
+                inside = error.msg.startswith("Unterminated") or error.pos >= len(piece) - _EDGE
+                if len(piece) < size or not inside:
+                    return None
+            except (ValueError, RecursionError, TypeError):
+                return None
+            size *= 8
+
+    def _mended(self, at: int, end: int) -> Value:
+        """Read a value with faults, no further than to an offset."""
+        try:
+            outcome = Reader(self.text, at, end, frozenset(), self.max_depth).read()
+        except TooDeep:
+            return Value(None, end)
+        inside = parts_of(next((r[4] for r in reversed(outcome.records) if r[0] == "S005"), None))
+        return Value(outcome.value, outcome.end, tuple(outcome.records), outcome.cut, inside)
 
     def gemma(self, at: int) -> Value:
         """`{a:1,s:<|"|>txt<|"|>}`: strings between marks of their own, keys without quotes."""

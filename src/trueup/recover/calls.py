@@ -32,7 +32,7 @@ class _Search:
         self.leaks: list[Leak] = []
         self.thinking = False  # inside reasoning that never ends: only marked calls count
         self.acting = False  # what the last call was found to be
-        self.last = -_NEAR  # where it ended
+        self.last = -9 * _NEAR  # where it ended
         self.quiet = False  # no closing of reasoning follows any more
 
     def run(self) -> list[Leak]:

@@ -19,6 +19,7 @@ _LISTS = ("tool_calls", "toolCalls", "tool_uses", "calls", "function_calls", "fu
 _SINGLE = ("function_call", "functionCall", "tool_call", "toolCall", "tool_use", "toolUse", "function")
 _IDS = ("id", "call_id", "tool_call_id", "toolCallId", "toolUseId")
 _BESIDE = frozenset({*_IDS, "type", "index", "thought", "thoughts", "reasoning", "state"})
+_CALL_TYPES = ("function", "function_call", "tool_call", "tool_use", "tool", "custom")
 _MAX_DEPTH = 4
 CALL_KEYS = frozenset({*ARGUMENT_KEYS, *_NAMES, *_LISTS, *_SINGLE, *_BESIDE, "role", "content"})
 
@@ -104,7 +105,8 @@ def _named(value: dict[str, Any], offered: Callable[[str], bool], marked: bool) 
         rest = {k: v for k, v in value.items() if k != key and k not in _BESIDE}
         if "description" in rest or (rest and not marked and key not in _SURE_NAMES):
             return None
-        if not marked and not rest and key not in ("name", *_SURE_NAMES):
+        odd = "type" in value and value["type"] not in _CALL_TYPES
+        if not marked and not rest and (odd or key not in ("name", *_SURE_NAMES)):
             return None
         return Said(name, rest, _id(value), given=bool(rest))
     return None

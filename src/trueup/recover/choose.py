@@ -68,8 +68,11 @@ class Choice:
 
     @property
     def codes(self) -> set[str]:
-        """The codes of all records."""
-        return {record[0] for record in self.records()}
+        """The codes of all records, without making those of the value itself."""
+        codes = set(self.reading.candidate.codes)
+        codes.update(record[0] for record in self.reading.extra)
+        codes.update(record[0] for record in self._outside())
+        return codes
 
     def _name(self, other: Reading) -> str:
         """What a reading that was passed over is called."""
@@ -79,14 +82,18 @@ class Choice:
 
     def records(self) -> list[Record]:
         """A record for every change, and for everything in the text that is left out."""
+        return [*self.reading.candidate.records, *self.reading.extra, *self._outside()]
+
+    def _outside(self) -> list[Record]:
+        """Records of what stands beside the value: values passed over, and everything around."""
         if self._records is None:
-            self._records = self._all_records()
+            self._records = self._named_outside()
         return self._records
 
-    def _all_records(self) -> list[Record]:
+    def _named_outside(self) -> list[Record]:
         winner = self.reading
         used = list(winner.candidate.spans)
-        records = [*winner.candidate.records, *winner.extra]
+        records: list[Record] = []
         at = 0
         for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]):
             value, start, stop = other.candidate.value, other.candidate.spans[0][0], other.candidate.end

@@ -54,3 +54,12 @@ def keeps_all_keys(text: str, again: bytes) -> bool:
     False
     """
     return text.count('"') == again.count(b'"') and not ("\\" in text and "\\u0022" in text)
+
+
+def has_integral(again: bytes) -> bool:
+    """Whether a value that was written holds a number with a zero fraction, such as `5.0`.
+
+    >>> has_integral(b'{"a":5.0}'), has_integral(b'{"a":0.07}')
+    (True, False)
+    """
+    return b".0," in again or b".0}" in again or b".0]" in again or again.endswith(b".0")

@@ -98,7 +98,7 @@ class Sheet:
 
     def row(self, index: int) -> int:
         """Read the rows of the table that starts here: those of two cells as fields; the last row's index."""
-        found = table_at(self.text, self.lines, index, len(self.lines), self.top)
+        found = table_at(self.text, self.lines, index, len(self.lines), self.block.keys)
         end = index
         while end < len(self.lines) and self.lines[end].kind == ROW and (end == index or not self.lines[end].gap):
             line = self.lines[end]

@@ -116,7 +116,9 @@ def written_out(text: str, aims: Aims) -> Iterator[list[Candidate]]:
         yield together if len(together) <= fields.MAX_GROUPS else []
 
 
-def _document(text: str, lines: list[Line], aims: Aims, keys: list[Keys], plain_list: bool) -> Iterator[list[Candidate]]:
+def _document(
+    text: str, lines: list[Line], aims: Aims, keys: list[Keys], plain_list: bool
+) -> Iterator[list[Candidate]]:
     """The readings of one document: a list when it is asked for, an object when that is."""
     depth = min(aims.max_depth, _MAX_NESTING)
     nested, item, root = keys

@@ -27,6 +27,7 @@ _NEXT_FIELD = re.compile(
     r"([,;|，；、][ \t]*)[*_`\"']{0,3}([^\W_][^:：=*`\"|,;\n\t]{0,60}?)[*_`\"']{0,3}[ ]{0,2}[:：=]"
 )
 _EMPHASIS = "*_`"
+_QUOTES = tuple("\"'“”‘’«»")
 _MAX_LABEL = 60
 _MAX_WORDS = 4
 
@@ -156,7 +157,7 @@ def _read(text: str, line: Line, raw: str) -> None:
 def _read_key(text: str, line: Line) -> None:
     """Look for `key: value`, or for a line that is nothing but a label."""
     found = _KEY.match(text, line.body_at, line.end)
-    if found is None:
+    if found is None or _is_quoted(found):
         label = text[line.body_at : line.end]
         if len(label) <= _MAX_LABEL + 8:
             line.alone = True
@@ -178,6 +179,11 @@ def _read_key(text: str, line: Line) -> None:
     line.value_at = at
     line.value = text[at:end].rstrip()
     line.alone = not line.value and bool(line.heading or opened)
+
+
+def _is_quoted(found: re.Match[str]) -> bool:
+    """Whether a colon stands inside quotes that open before the key: `"Title: sub"` is a text."""
+    return found["open"][-1:] in _QUOTES and found["shut"][:1] not in _QUOTES
 
 
 def is_divider(text: str, line: Line) -> bool:

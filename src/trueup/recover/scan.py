@@ -111,16 +111,9 @@ class Scan:
 
     def plausible(self, at: int, stop: int) -> bool:
         """Whether an opener looks like the start of a value and not like a sign in prose."""
-        text = self.text
-        if text[at] in "{｛":
-            if _TEMPLATE.match(text, at, stop):
-                return False
-            return _OBJECT_START.match(text, at, stop) is not None
-        if _LINK.match(text, at, stop):
-            return False
-        if _LIST_START.match(text, at, stop):
+        if starts_value(self.text, at, stop):
             return True
-        return self.words and _LIST_OF_WORDS.match(text, at, stop) is not None
+        return self.words and self.text[at] == "[" and _LIST_OF_WORDS.match(self.text, at, stop) is not None
 
     def read(self, begin: int, stop: int) -> Outcome | None:
         """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""
@@ -139,6 +132,17 @@ class Scan:
         _doubt(outcome)
         self.budget -= outcome.end - begin + 32
         return outcome
+
+
+def starts_value(text: str, at: int, stop: int) -> bool:
+    """Whether a bracket opens something that looks like an object or a list of values.
+
+    >>> starts_value('{"a": 1}', 0, 8), starts_value("{name}", 0, 6), starts_value("[y/n]", 0, 5)
+    (True, False, False)
+    """
+    if text[at] in "{｛":
+        return _TEMPLATE.match(text, at, stop) is None and _OBJECT_START.match(text, at, stop) is not None
+    return _LIST_START.match(text, at, stop) is not None and _LINK.match(text, at, stop) is None
 
 
 def _doubt(outcome: Outcome) -> None:

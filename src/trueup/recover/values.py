@@ -26,6 +26,8 @@ class Values(Cursor):
         if sign in "{[(｛［（【":
             self.open(WIDE.get(sign, sign), into, slot, node)
         elif sign == "`" and text.startswith("```", pos):
+            if isinstance(into, dict):
+                self.note("S029", self.frames[-1].key_start, pos, "", node)
             self.end = pos
         elif sign in QUOTES:
             if isinstance(into, dict) and KEY_AS_VALUE.match(text, pos, self.end):

@@ -22,6 +22,7 @@ _MAX_PART, _MAX_PART_WORDS = 60, 6
 _PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", "‘": "’"}
 _TEXT_ONLY = frozenset({"string", "null"})
 _LIST_ONLY = frozenset({"array", "null"})
+_CLOSER = {"[": "]", "{": "}"}
 _MAP_ONLY = frozenset({"object", "null"})
 
 
@@ -248,6 +249,8 @@ class Block:
         value = self.text[start:stop].rstrip(" ,;\t\r")
         if value[-1] in "]}":
             return self.bracketed(start, start + len(value), node, depth)
+        if not line.quoted and _CLOSER[value[0]] in value:
+            return None
         if line.quoted or self.at >= self.stop:
             raise Unreadable
         last = self.lines[self.stop - 1].end
