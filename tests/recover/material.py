@@ -63,6 +63,24 @@ SAMPLES = [
     '[{"name": "Kim", "age": 20}, {"name": "Lee", "age": 41, "tags": []}]',
     "{'name': 'Ada', 'age': 36, 'flags': [True, False, None]}",
     'Sure!\n```json\n{"name": "Ada", "age": 36}\n```\nBye.',
+    '<think>Perhaps {"name": "Zed", "age": 5}?</think>\n<answer>{"name": "Ada", "age": 36}</answer>',
+    '{"response": {"name": "Ada", "age": "36"}, "status": "fine"}',
+    'First {"name": "Kim", "age": 20} then {"name": "Lee", "age": 41}.',
+    "name: Ada\nage: 36\ntags:\n  - alto\n  - bajo\n",
+    "- **Name**: Ada\n- **Age**: 36\n",
+    "| key | value |\n|---|---|\n| name | Ada |\n| age | 36 |\n",
+    "Person(name='Ada', age=36, tags=['alto', \"bajo\"])",
+    "<person><name>Ada</name><age>36</age></person>",
+    '<invoke name="make"><parameter name="name">Ada</parameter><parameter name="age">36</parameter></invoke>',
+    '"name": "Ada",\n"age": 36',
+    '> {\n>   "name": "Ada",\n>   "age": 36\n> }',
+    '{“name”: “Ada”，「age」：36｝',
+]
+# The same in a string, with escapes: for what need not tell which word was lost.
+ESCAPED = [
+    '"{\\"name\\": \\"Ada\\", \\"age\\": 36}"',
+    '{\\"name\\": \\"Ada\\", \\"age\\": 36}',
+    '{"name": "A\\u0064a \\"x\\" \\ud83d\\ude00", "age": 36, "path": "C:\\\\dir\\/x"}',
 ]
 
 scalars = st.one_of(
@@ -119,7 +137,7 @@ def written(draw: st.DrawFn, values: st.SearchStrategy[Any] = json_values) -> tu
 @st.composite
 def mutated(draw: st.DrawFn, tokens: list[str] | None = None, samples: list[str] | None = None) -> str:
     """A good text with up to six pieces inserted, deleted or replaced."""
-    text = draw(st.sampled_from(samples or SAMPLES))
+    text = draw(st.sampled_from(samples or [*SAMPLES, *ESCAPED]))
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, len(text)))
         stop = min(len(text), at + draw(st.sampled_from([0, 0, 1, 1, 2, 4])))

@@ -44,7 +44,9 @@ class Judge:
         "_accept",
         "_aims",
         "_allowed",
+        "_is_valid",
         "_item",
+        "_lenient",
         "_loud",
         "_options",
         "_schema",
@@ -59,6 +61,8 @@ class Judge:
         self._allowed = GRADES[accept]
         # the codes that give cause to a finding under this contract
         self._loud = SPEAKING | {code for code, grade in GRADE.items() if GRADES[grade] > self._allowed}
+        self._lenient = self._allowed >= _GUESS and not schema.is_type
+        self._is_valid = schema.is_valid
         self._strict = strict
         self._item = schema.item
         self.integral = integral_test(schema.source, schema.has_integer and options.profile != "off")
@@ -88,13 +92,10 @@ class Judge:
 
     def _quiet(self, candidate: Candidate) -> bool:
         """Whether a mended value is valid as it stands and none of its fixes gives cause to a finding."""
-        return (
-            self._allowed >= _GUESS
-            and not self._schema.is_type
-            and self._loud.isdisjoint(candidate.codes)
-            and self._schema.is_valid(candidate.value)
-            and not (self.integral and self.integral(candidate.value))
-        )
+        if not self._lenient or not self._loud.isdisjoint(candidate.codes):
+            return False
+        value = candidate.value
+        return self._is_valid(value) and (self.integral is None or not self.integral(value))
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
         return to_fixes(text, choose_only(text, candidate, self._fit, self._aims.root_keys).records())

@@ -4,6 +4,7 @@ A leak and its tool enter; a ToolCall leaves. Tags carry no types and Python cal
 is part of reading them; everything after that is judged like the arguments of any call.
 """
 
+import re
 from typing import Any
 
 from trueup.recover.calltags import NOT_JSON, json_value
@@ -17,6 +18,7 @@ CUT = "the arguments were cut off"
 _JSON_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _NULLS = frozenset({"null", "none", "nil"})
 _WORDS: dict[str, Any] = {"true": True, "false": False}
+_MEMBER = re.compile(r"""\s*["']?\w+["']?\s*:""")
 _MAX_STEPS = 8
 
 
@@ -46,7 +48,10 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
                 f"{len(leak.by_place)} arguments are given by position, {len(free)} are there to take them",
             )
         return {**dict(zip(free, leak.by_place, strict=False)), **arguments}, ""
-    if leak.dialect == "react" and isinstance(arguments, str) and (only := _only(tool, properties)):
+    if leak.dialect == "react" and isinstance(arguments, str) and not _MEMBER.match(arguments):
+        only = _only(tool, properties)
+        if not only:
+            return arguments, ""
         bare = arguments[1:-1] if arguments[:1] == arguments[-1:] and arguments[:1] in ('"', "'") else arguments
         return {only: _typed(bare, properties.get(only), tool)}, ""
     return arguments, ""

@@ -20,6 +20,7 @@ from trueup.recover.callmarks import (
     TAG_CLOSE,
     TAG_NAME,
     TO_REST,
+    WRAP_CLOSE,
     WRAP_OPEN,
 )  # fmt: skip
 from trueup.recover.callread import CallReader, Value
@@ -37,6 +38,7 @@ _CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
 _ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
+_CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
 _NEAR = 200
 _PARALLEL = "multi_tool_use.parallel"
 _ASIDE = " \t\r\n`;"
@@ -157,6 +159,8 @@ class Bodies(CallReader):
         found = TO_REST.match(self.text, at)
         if found is None:
             return [], at
+        channel = _CHANNEL.search(self.text, max(0, start - 80), start)
+        start = channel.start() if channel else start
         name = found[1].removesuffix("json") if not self.offered(found[1]) else found[1]
         if name == _PARALLEL:
             return self.json_calls(start, found.end(), "harmony")
@@ -173,6 +177,8 @@ class Bodies(CallReader):
         begin = _past(NOISE, text, at)
         if text[begin : begin + 1] in ("{", "["):
             return self.json_calls(start, begin, "react")
+        if PYTHON_CALL.match(text, begin):
+            return self.python(start, begin, "react")
         named = NAMED.match(text, begin)
         name = self.own(named[3]) if named else ""
         if named is None or not self.offered(name):
@@ -211,6 +217,8 @@ class Bodies(CallReader):
             return [Leak(name, {}, "", start, self.closed(closing.end()), "tag")], closing.end()
         wrapped = WRAP_OPEN.match(text, at)
         begin = wrapped.end() if wrapped else _past(BETWEEN, text, at)
+        if wrapped and (ended := WRAP_CLOSE.match(text, begin)):
+            return [Leak(name, {}, "", start, self.closed(ended.end()), "tag")], ended.end()
         read = self.value(begin)
         if read is not None:
             stop = text.find(">", read.stop) + 1 if wrapped and text.startswith("</", read.stop) else read.stop

@@ -21,6 +21,7 @@ TAG = rf"<{NS}{_CALL_TAG}(?:=|\s+(?:tool_?|function_?)?name\s*=\s*)[\"']?(?={NAM
 TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(/?)>")
 TAG_CLOSE = re.compile(rf"\s*</{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>", re.IGNORECASE)
 WRAP_OPEN = re.compile(rf"\s*<{NS}(parameters|arguments|args|input|tool_input|params)>\s*", re.IGNORECASE)
+WRAP_CLOSE = re.compile(rf"\s*</{NS}(?:parameters|arguments|args|input|tool_input|params)>", re.IGNORECASE)
 PARAMETER = re.compile(rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*)[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})>")
 # Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
 PARAMETER_EDGE = re.compile(

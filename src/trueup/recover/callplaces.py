@@ -84,13 +84,13 @@ _HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
 
 
-def acts(text: str, start: int, stop: int, marked: bool) -> bool:
-    """Whether the reply makes the call that stands there.
+def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool:
+    """Whether the reply makes the call that stands there; `since` is where the call before it ended.
 
     >>> acts("Let me look.\\nf(a=1)", 13, 19, False), acts("For example:\\nf(a=1)", 13, 19, False)
     (True, False)
     """
-    said = UNTHINK.split(text[max(0, start - _WINDOW) : start])[-1]
+    said = UNTHINK.split(text[max(since, start - _WINDOW, 0) : start])[-1]
     above, _, before = said.rpartition("\n")
     tags = _TAGS_BEFORE.search(before)
     if tags:

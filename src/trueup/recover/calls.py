@@ -72,7 +72,7 @@ class _Search:
         if leaks:
             start = leaks[0].start
             if start - self.last > _NEAR or _NEXT.fullmatch(self.text, self.last, start) is None:
-                self.acting = acts(self.text, start, leaks[-1].stop, marked)
+                self.acting = acts(self.text, start, leaks[-1].stop, marked, self.last)
             self.last = leaks[-1].stop
             if self.acting:
                 self.leaks += leaks

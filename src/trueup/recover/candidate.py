@@ -13,6 +13,7 @@ from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, render
 
 _SHORT = 200
+_NO_CODES: frozenset[str] = frozenset()
 
 
 class Candidate:
@@ -44,7 +45,9 @@ class Candidate:
     @property
     def codes(self) -> AbstractSet[str]:
         """The codes of the records, without making the records."""
-        return {record[0] for record in self.records} if self._codes is None else self._codes
+        if self._codes is not None:
+            return self._codes
+        return {record[0] for record in self.records} if self._records else _NO_CODES
 
     @property
     def cost(self) -> int:

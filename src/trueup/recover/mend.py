@@ -7,6 +7,7 @@ reader takes over. What this lane takes it reads exactly as the reader would.
 import json
 import re
 from functools import partial
+from typing import Any
 
 import msgspec
 from orjson import dumps
@@ -53,17 +54,20 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
     `fault` is what the parser said of just this stretch, where that is known already.
     """
     region = text[start:stop]
-    work = Mending(region, known)
-    if "'" in region and '"' not in region and "\\'" not in region:
-        work.sweep(region.replace("'", '"'), all_single_quoted, "S008")
-        fault = ""
+    work = None
+    value: Any = None
     for _ in range(_MAX_SPLICES):
+        if fault:
+            if work is None:
+                work = Mending(region, known)
+                if "'" in region and '"' not in region and "\\'" not in region:
+                    work.sweep(region.replace("'", '"'), all_single_quoted, "S008")
+                    fault = ""
+            if fault and not _mended(work, fault):
+                return None
+            region = work.text
         try:
-            if fault:
-                if not _mended(work, fault):
-                    return None
-                fault = ""
-            value = decode(work.text)
+            value = decode(region)
             break
         except msgspec.DecodeError as error:
             fault = str(error)
@@ -75,9 +79,10 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
         again = dumps(value)
     except TypeError:
         return None
-    if not keeps_all_keys(work.text, again) or max_depth < WRITABLE_DEPTH:
+    if max_depth < WRITABLE_DEPTH or not keeps_all_keys(region, again):
         return None
-
+    if work is None:
+        return Candidate(value, [(start, stop)], [])
     return Candidate(value, [(start, stop)], partial(_records, work, text, start, stop, max_depth), "json", work.codes)
 
 

@@ -8,9 +8,9 @@ import re
 from typing import Any, NamedTuple
 
 from trueup.recover.calltags import NOT_JSON, json_value
+from trueup.recover.grammar import SURROGATE
 from trueup.recover.reader import Reader, Record
 from trueup.recover.scalars import read_token
-from trueup.recover.strings import unescape
 
 _STRING = (
     r"[rbuRBU]?(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
@@ -23,6 +23,20 @@ _KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)\s*")
 _STRINGS = re.compile(rf"(?:\s*{_STRING})+\s*", re.DOTALL)
 _ONE_STRING = re.compile(_STRING, re.DOTALL)
 _LOST = frozenset({"S033", "S034"})
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
+_PLAIN = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "a": "\a",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "\n": "",
+}
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -107,8 +121,28 @@ def _value(text: str, start: int, end: int, max_depth: int, records: list[Record
 
 
 def _string(literal: str) -> str:
+    """What a string literal of Python says."""
     prefix = literal[0] if literal[0] not in "'\"" else ""
     body = literal[len(prefix) :]
     width = 3 if body[:3] in ("'''", '"""') and len(body) >= 6 else 1
     inner = body[width:-width]
-    return inner if prefix in ("r", "R") else unescape(inner)[0]
+    if prefix in ("r", "R") or "\\" not in inner:
+        return inner
+    joined = _ESCAPE.sub(_meaning, inner)
+    if not SURROGATE.search(joined):
+        return joined
+    paired = joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return SURROGATE.sub("\ufffd", paired)
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code in _PLAIN:
+        return _PLAIN[code]
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+    elif code[0] in "01234567":
+        number = int(code, 8)
+    else:
+        return escape[0]
+    return chr(number) if number < 0x110000 else escape[0]
