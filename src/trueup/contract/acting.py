@@ -8,12 +8,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from trueup.conform.functions import argument_maker, function_name
 from trueup.read.answers import Result, refusal_result, tool_results
 from trueup.recover.clean import written
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 
 Registry = Mapping[str, Callable[..., Any]] | Sequence[Callable[..., Any]]
+
+
+class Unregistered(LookupError):
+    """A call passed, but nothing was given to run it with."""
 
 
 class Done(NamedTuple):
@@ -45,7 +50,7 @@ def execute(verdict: Verdict, registry: Registry, provider: str = "") -> Executi
     done = []
     for call in _unanswered(verdict):
         try:
-            done.append(Done(call, _plain(call, functions[call.name](**(call.args or {}))), None))
+            done.append(Done(call, _plain(call, _run(call, functions)), None))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer for the model
             done.append(Done(call, None, error))
     return _answered(verdict, done, provider)
@@ -57,7 +62,7 @@ async def aexecute(verdict: Verdict, registry: Registry, provider: str = "") -> 
     done = []
     for call in _unanswered(verdict):
         try:
-            value = functions[call.name](**(call.args or {}))
+            value = _run(call, functions)
             done.append(Done(call, await value if inspect.isawaitable(value) else value, None))
         except Exception as error:  # noqa: BLE001 - as in execute()
             done.append(Done(call, None, error))
@@ -67,6 +72,15 @@ async def aexecute(verdict: Verdict, registry: Registry, provider: str = "") -> 
 def _unanswered(verdict: Verdict) -> list[ToolCall]:
     """The calls to run: what a provider ran itself has its answer already."""
     return [call for call in verdict.calls if not call.answered]
+
+
+def _run(call: ToolCall, functions: Mapping[str, Callable[..., Any]]) -> Any:
+    function = functions.get(call.name)
+    if function is None:
+        raise Unregistered(f"No function is registered for {call.name!r}.")
+    if call.kind == "custom":
+        return function(call.raw_args)
+    return function(**argument_maker(function)(call.args or {}))
 
 
 def _plain(call: ToolCall, value: Any) -> Any:
@@ -80,7 +94,7 @@ def _plain(call: ToolCall, value: Any) -> Any:
 def _functions(registry: Registry) -> Mapping[str, Callable[..., Any]]:
     if isinstance(registry, Mapping):
         return registry
-    return {function.__name__: function for function in registry}
+    return {function_name(function): function for function in registry}
 
 
 def _answered(verdict: Verdict, done: list[Done], provider: str) -> Execution:
@@ -92,13 +106,17 @@ def _answered(verdict: Verdict, done: list[Done], provider: str) -> Execution:
 
 
 def _said(done: Done) -> str:
-    if isinstance(done.error, KeyError) and done.error.args == (done.call.name,):
-        return f"No function is registered for {done.call.name!r}."
+    """What a call returned, as the text that the model is told."""
+    if isinstance(done.error, Unregistered):
+        return str(done.error)
     if done.error is not None:
         return f"{type(done.error).__name__}: {done.error}"
-    if isinstance(done.value, str):
-        return done.value
+    value = done.value
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "model_dump"):
+        value = value.model_dump(mode="json")
     try:
-        return written(done.value).decode()
-    except (TypeError, ValueError):
-        return str(done.value)
+        return written(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return str(value)

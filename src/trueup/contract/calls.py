@@ -6,6 +6,7 @@ Arguments go the same line as any value: recovered, conformed and checked under 
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -84,7 +85,7 @@ def _tools(source: Any) -> list[Tool]:
     given = source if isinstance(source, list | tuple) else [source]
     out: list[Tool] = []
     for index, item in enumerate(given):
-        plain_function = inspect.isroutine(item) or isinstance(item, type)
+        plain_function = inspect.isroutine(item) or isinstance(item, type | partial)
         out += [function_tool(item)] if plain_function else definitions(item, f"tools[{index}]")
     return out
 

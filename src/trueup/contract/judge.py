@@ -21,6 +21,7 @@ from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import repeats_a_key, written
 from trueup.recover.find import Aims
+from trueup.recover.forms import labelled
 from trueup.recover.grammar import WRITTEN_NUMBER, fold
 from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
@@ -135,6 +136,8 @@ class Judge:
             return None
         start, stop = where
         aims = self._aims
+        if start and labelled(text, start, aims.root_keys | aims.item_keys):
+            return None
         fault = str(error) if error is not None and start == 0 else ""
         if stop > 0:
             candidate = mend(text, start, stop, aims.known, aims.max_depth, fault if stop == len(text) else "")

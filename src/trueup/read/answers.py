@@ -1,6 +1,7 @@
 """Tool results in each provider's shape, for calls that were run and for calls that were refused.
 
-Results enter (call, text, whether it is an error); the messages that a provider takes back leave.
+Results enter (call, text, whether it is an error); the messages that a provider takes back leave. Calls that were
+answered already get no second answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,21 +26,25 @@ def _each(make: Callable[[Result], dict[str, Any]]) -> Callable[[Sequence[Result
     return lambda results: [make(result) for result in results]
 
 
+def _openai(r: Result) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": r.call.id, "content": r.text}
+
+
+def _responses(r: Result) -> dict[str, Any]:
+    kind = "custom_tool_call_output" if r.call.kind == "custom" else "function_call_output"
+    return {"type": kind, "call_id": r.call.id, "output": r.text}
+
+
 def _anthropic(results: Sequence[Result]) -> Messages:
-    blocks = [
-        {
-            "type": "tool_result",
-            "tool_use_id": r.call.id,
-            "content": r.text,
-            **({"is_error": True} if r.is_error else {}),
-        }
-        for r in results
-    ]
+    blocks: Messages = []
+    for r in results:
+        block = {"type": "tool_result", "tool_use_id": r.call.id, "content": r.text}
+        blocks.append({**block, "is_error": True} if r.is_error else block)
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
 def _gemini(results: Sequence[Result]) -> Messages:
-    parts = []
+    parts: Messages = []
     for r in results:
         answer: dict[str, Any] = {"name": r.call.name, "response": {"error" if r.is_error else "output": r.text}}
         parts.append({"functionResponse": {**({"id": r.call.id} if r.call.id else {}), **answer}})
@@ -47,48 +52,38 @@ def _gemini(results: Sequence[Result]) -> Messages:
 
 
 def _bedrock(results: Sequence[Result]) -> Messages:
-    blocks = [
-        {
-            "toolResult": {
-                "toolUseId": r.call.id,
-                "content": [{"text": r.text}],
-                "status": "error" if r.is_error else "success",
-            }
-        }
-        for r in results
-    ]
+    blocks: Messages = []
+    for r in results:
+        status = "error" if r.is_error else "success"
+        answer = {"toolUseId": r.call.id, "content": [{"text": r.text}], "status": status}
+        blocks.append({"toolResult": answer})
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
 def _vercel(results: Sequence[Result]) -> Messages:
-    parts = [
-        {
-            "type": "tool-result", "toolCallId": r.call.id, "toolName": r.call.name,
-            "output": {"type": "error-text" if r.is_error else "text", "value": r.text},
-        }
-        for r in results
-    ]  # fmt: skip
+    parts: Messages = []
+    for r in results:
+        output = {"type": "error-text" if r.is_error else "text", "value": r.text}
+        parts.append({"type": "tool-result", "toolCallId": r.call.id, "toolName": r.call.name, "output": output})
     return [{"role": "tool", "content": parts}] if parts else []
 
 
+def _langchain(r: Result) -> dict[str, Any]:
+    status = "error" if r.is_error else "success"
+    return {"type": "tool", "tool_call_id": r.call.id, "name": r.call.name, "content": r.text, "status": status}
+
+
 _SHAPES: dict[str, Callable[[Sequence[Result]], Messages]] = {
-    "openai": _each(lambda r: {"role": "tool", "tool_call_id": r.call.id, "content": r.text}),
-    "openai_responses": _each(lambda r: {"type": "function_call_output", "call_id": r.call.id, "output": r.text}),
+    "openai": _each(_openai),
+    "openai_responses": _each(_responses),
     "anthropic": _anthropic,
     "gemini": _gemini,
     "bedrock": _bedrock,
     "ollama": _each(lambda r: {"role": "tool", "tool_name": r.call.name, "content": r.text}),
-    "mistral": _each(lambda r: {"role": "tool", "tool_call_id": r.call.id, "name": r.call.name, "content": r.text}),
-    "cohere": _each(lambda r: {"role": "tool", "tool_call_id": r.call.id, "content": r.text}),
+    "mistral": _each(lambda r: {**_openai(r), "name": r.call.name}),
+    "cohere": _each(_openai),
     "vercel": _vercel,
-    "langchain": _each(
-        lambda r: {
-            "type": "tool",
-            "tool_call_id": r.call.id,
-            "content": r.text,
-            "status": "error" if r.is_error else "success",
-        }
-    ),
+    "langchain": _each(_langchain),
     "mcp": _each(lambda r: {"content": [{"type": "text", "text": r.text}], "isError": r.is_error}),
 }
 PROVIDERS = tuple(_SHAPES)
@@ -106,7 +101,7 @@ def tool_results(results: Sequence[Result], provider: str) -> Messages:
     shape = _SHAPES.get(_ALIASES.get(provider, provider.replace("-", "_")))
     if shape is None:
         raise ValueError(f"provider is one of {', '.join(PROVIDERS)}; got {provider!r}")
-    return shape(results)
+    return shape([result for result in results if not result.call.answered])
 
 
 def refusal_result(refusal: Refusal) -> Result:

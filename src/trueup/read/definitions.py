@@ -1,24 +1,30 @@
 """Tool definitions in every common shape, as Tool values (T1).
 
-OpenAI chat, Responses and legacy functions, Anthropic, Gemini, Bedrock, MCP `tools/list`, Vercel maps, LangChain
-dicts, and the simple list form. What has no name is refused with a sentence that says where.
+OpenAI chat, Responses and legacy functions, Anthropic, Gemini, Bedrock, Cohere, MCP `tools/list`, Vercel maps, LangChain
+dicts and objects, and the simple list form. What has no name is refused with a sentence that says where; tools that
+the provider runs itself and that carry no name are passed over.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from trueup.read.parameters import plain_schema, simple_schema
 from trueup.verdict.tool import Tool
 
 _SCHEMAS = (
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "parametersJsonSchema",
-    "parameters_json_schema",
-    "args_schema",
-)
+    "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema", "args_schema",
+    "params_json_schema", "json_schema",
+)  # fmt: skip
+_MAPS = ("args", "inputs", "parameter_definitions", "parameterDefinitions")
 _LISTS = ("tools", "functionDeclarations", "function_declarations", "functions")
-_INNER = ("function", "toolSpec", "tool_spec", "custom")
+_INNER = ("function", "toolSpec", "tool_spec", "custom", "tool")
+_HOLDERS = ("result", "toolConfig", "tool_config")
+# Tools that Gemini and Bedrock run by themselves: a key and nothing to call.
+_BUILT_IN = frozenset(
+    "googleSearch google_search googleSearchRetrieval google_search_retrieval codeExecution code_execution urlContext"
+    " url_context computerUse computer_use googleMaps google_maps fileSearch file_search enterpriseWebSearch"
+    " enterprise_web_search retrieval cachePoint systemTool".split()
+)
 
 
 class DefinitionError(ValueError):
@@ -35,83 +41,103 @@ def definitions(source: Any, where: str = "tools") -> list[Tool]:
         return [source]
     if isinstance(source, list | tuple):
         return [tool for i, item in enumerate(source) for tool in definitions(item, f"{where}[{i}]")]
-    if not isinstance(source, dict):
-        source = _dumped(source, where)
+    body = source if isinstance(source, Mapping) else _dumped(source, where)
     for key in _LISTS:
-        if isinstance(source.get(key), list | tuple):
-            return definitions(source[key], f"{where}.{key}")
-    if isinstance(source.get("result"), dict):
-        return definitions(source["result"], f"{where}.result")
+        if isinstance(body.get(key), list | tuple):
+            return definitions(body[key], f"{where}.{key}")
+    for key in _HOLDERS:
+        if isinstance(body.get(key), dict):
+            return definitions(body[key], f"{where}.{key}")
     for key in _INNER:
-        if isinstance(source.get(key), dict) and "name" in source[key]:
-            return [_one(source[key], f"{where}.{key}")]
-    if isinstance(source.get("name"), str):
-        return [_one(source, where)]
-    if source and all(isinstance(value, dict) for value in source.values()):
-        return [_one({"name": name, **value}, f"{where}.{name}") for name, value in source.items()]
+        if isinstance(body.get(key), dict) and "name" in body[key]:
+            return [_one(body[key], f"{where}.{key}")]
+    if isinstance(body.get("name"), str):
+        return [_one(body, where)]
+    if body and (body.keys() <= _BUILT_IN or _is_hosted(body)):
+        return []
+    if body and all(_is_definition(value) for value in body.values()):
+        return [_one({**value, "name": name}, f"{where}.{name}") for name, value in body.items()]
     raise DefinitionError(f"{where}: no tool definition with a name found; give the provider's tool list or functions")
 
 
-def _dumped(source: Any, where: str) -> dict[str, Any]:
-    for method in ("model_dump", "to_dict", "dict"):
+def _is_hosted(body: Mapping[str, Any]) -> bool:
+    """`{"type": "web_search_preview"}`: the provider runs it, and no call of it comes back."""
+    kind = body.get("type")
+    return isinstance(kind, str) and kind not in ("function", "custom", "object")
+
+
+def _is_definition(value: Any) -> bool:
+    """Whether the value beside a name can define the tool of that name, as Vercel's maps do."""
+    return isinstance(value, dict) and (
+        not value or any(key in value for key in (*_SCHEMAS, *_MAPS, "description", "title", "execute"))
+    )
+
+
+def _dumped(source: Any, where: str) -> Mapping[str, Any]:
+    """A tool of an SDK or a framework as a dict."""
+    name = getattr(source, "name", None)
+    for key in ("tool_call_schema", *_SCHEMAS):
+        schema = getattr(source, key, None)
+        if isinstance(name, str) and name and (isinstance(schema, dict) or _is_model(schema)):
+            description = getattr(source, "description", "")
+            return {"name": name, "description": description, "parameters": schema}
+    for method, options in (("model_dump", {"exclude_none": True, "by_alias": True}), ("to_dict", {}), ("dict", {})):
         dump = getattr(source, method, None)
-        if callable(dump):
-            dumped = dump()
+        if callable(dump) and not isinstance(source, type):
+            dumped = dump(**options)
             if isinstance(dumped, dict):
                 return dumped
     raise DefinitionError(f"{where}: a tool definition is a dict or a function, got {type(source).__name__}")
 
 
-def _one(source: dict[str, Any], where: str) -> Tool:
+def _is_model(schema: Any) -> bool:
+    return isinstance(schema, type) and hasattr(schema, "model_json_schema")
+
+
+def _one(source: Mapping[str, Any], where: str) -> Tool:
     name = source.get("name")
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name.strip():
         raise DefinitionError(f"{where}: a tool needs a name")
     description = source.get("description")
     return Tool(name, description if isinstance(description, str) else "", _schema(source, where))
 
 
-def _schema(source: dict[str, Any], where: str) -> dict[str, Any] | bool:
+def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
+    """The schema of a tool's arguments; a tool without one takes any object."""
     for key in _SCHEMAS:
         schema = source.get(key)
         if isinstance(schema, dict):
-            inner = schema.get("json")
-            return _plain_object(inner if isinstance(inner, dict) and len(schema) == 1 else schema)
+            return plain_schema(_unwrapped(schema))
         if isinstance(schema, list):
             return _simple(schema, f"{where}.{key}")
-        if schema is not None and hasattr(schema, "model_json_schema"):
+        if _is_model(schema):
             return dict(schema.model_json_schema())
+        if schema is not None and not isinstance(schema, bool):
+            raise DefinitionError(f"{where}.{key}: a schema is an object, got {type(schema).__name__}")
+    for key in _MAPS:
+        if isinstance(source.get(key), dict):
+            return _simple(
+                [{**_row(value), "name": name} for name, value in source[key].items()],
+                f"{where}.{key}",
+                key == "inputs",
+            )
     return True
 
 
-def _simple(parameters: Iterable[Any], where: str) -> dict[str, Any]:
-    """The simple list form: each parameter with its name, type, and whether it is required."""
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    for i, parameter in enumerate(parameters):
-        if not isinstance(parameter, dict) or not isinstance(parameter.get("name"), str):
-            raise DefinitionError(f"{where}[{i}]: a parameter needs a name")
-        name = parameter["name"]
-        properties[name] = {k: v for k, v in parameter.items() if k not in ("name", "required")}
-        if parameter.get("required"):
-            required.append(name)
-    return _plain_object({"type": "object", "properties": properties, "required": required})
+def _unwrapped(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema itself: Bedrock wraps it in `json`, Vercel in `jsonSchema`."""
+    for key in ("json", "jsonSchema"):
+        if isinstance(schema.get(key), dict) and "properties" not in schema:
+            return dict(schema[key])
+    return schema
 
 
-def _plain_object(schema: dict[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(schema)
-    return plain
+def _row(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"type": value} if isinstance(value, str) else {}
 
 
-def _plain(schema: Any) -> Any:
-    """A schema in JSON Schema's own words: Gemini's upper-case types and `nullable` are turned into them."""
-    if isinstance(schema, list):
-        return [_plain(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    out = {key: _plain(value) for key, value in schema.items()}
-    kind = out.get("type")
-    if isinstance(kind, str) and kind.isupper():
-        kind = out["type"] = kind.lower()
-    if out.pop("nullable", None) is True and isinstance(kind, str):
-        out["type"] = [kind, "null"]
-    return out
+def _simple(parameters: Iterable[Any], where: str, required: bool = False) -> dict[str, Any]:
+    try:
+        return simple_schema(parameters, required=required)
+    except ValueError as error:
+        raise DefinitionError(f"{where}{error}") from None

@@ -54,7 +54,11 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
     at = 0
     while found := _CALL_START.search(text, at):
         outcome = Reader(text, found.start(), len(text), known, max_depth).read()
-        out.append(Candidate(outcome.value, [(found.start(), outcome.end)], outcome.records, "call"))
+        span = (found.start(), outcome.end)
+        # the name, the brackets and every equals sign are what was taken off
+        records: list[Record] = [("F003", *span, "", None)]
+        records += [record for record in outcome.records if record[0] != "F003" or record[4] is not None]
+        out.append(Candidate(outcome.value, [span], records, "call"))
         at = max(outcome.end, found.end())
     return out
 

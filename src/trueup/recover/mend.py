@@ -29,7 +29,7 @@ from trueup.recover.sweeps import (
     trailing_commas,
     words,
 )
-from trueup.recover.wrappers import is_debris
+from trueup.recover.wrappers import REASONING_MARK, is_debris
 
 _MAX_SPLICES = 10
 _MAX_OPENERS = 8
@@ -241,8 +241,12 @@ def region(text: str) -> tuple[int, int] | None:
     start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, 0, length)
     if start < 0:
         return None
+    if "<" in text and not text.lstrip().startswith("<think>") and REASONING_MARK.search(text):
+        return None
     if start:
         before = text[:start]
+        if before[-1] == "\\":
+            return None
         if "<" in before:
             closed = text.rfind("</think>")
             if closed < 0 or not text.lstrip().startswith("<think>"):

@@ -18,6 +18,9 @@ REASONING_CLOSE = re.compile(
     r"|<\|(?:end_of_thought|end)\|>|◁/think▷",
     re.IGNORECASE,
 )
+REASONING_MARK = re.compile(
+    r"</?(?:think|thought|reasoning|reflection|scratchpad|analysis|ant|inner)|<\|(?:begin|end|channel)", re.IGNORECASE
+)
 _PIECE = re.compile(
     r"(?P<fence>(?:```+|~~~+)[^\n`{\[]{0,60}(?:\n|\Z)|(?:```+|~~~+)[\w+.-]{0,20})"
     r"|(?P<token><\|[^<>|\n]{1,60}\|>|<｜[^<>｜\n]{1,60}｜>|</?s>|\[/?INST\]|\[TOOL_CALLS\]|\[ARGS\]|<\|[^<>|\n]{1,40}>|<[^<>|\n]{1,40}\|>)"

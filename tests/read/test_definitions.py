@@ -1,0 +1,261 @@
+"""T1: tool definitions in every shape give the same tool."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from trueup import Contract
+from trueup.read.definitions import DefinitionError, definitions
+from trueup.verdict.tool import Tool
+
+pytestmark = pytest.mark.spec("T1")
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "unit": {"type": "string", "enum": ["c", "f"]}},
+    "required": ["city"],
+}
+UPPER = {
+    "type": "OBJECT",
+    "properties": {"city": {"type": "STRING"}, "unit": {"type": "STRING", "enum": ["c", "f"]}},
+    "required": ["city"],
+}
+FLAT = {"name": "get_weather", "description": "Weather.", "parameters": SCHEMA}
+MCP = {"name": "get_weather", "title": "W", "description": "Weather.", "inputSchema": SCHEMA, "outputSchema": {}}
+WEATHER = Tool("get_weather", "Weather.", SCHEMA)
+
+
+class Args(BaseModel):
+    city: str
+    unit: str = "c"
+
+
+SHAPES: dict[str, Any] = {
+    "openai chat": {"type": "function", "function": {**FLAT, "strict": True}},
+    "openai responses": {"type": "function", **FLAT, "strict": True},
+    "openai legacy": {"functions": [FLAT]},
+    "openai request": {"model": "m", "messages": [], "tools": [{"type": "function", "function": FLAT}]},
+    "anthropic": {"name": "get_weather", "description": "Weather.", "input_schema": SCHEMA, "cache_control": {}},
+    "gemini": {"functionDeclarations": [{**FLAT, "parameters": UPPER}]},
+    "gemini snake": {"function_declarations": [{**FLAT, "parameters": UPPER}]},
+    "gemini json schema": {"functionDeclarations": [{**FLAT, "parameters": None, "parametersJsonSchema": SCHEMA}]},
+    "gemini tools": {"tools": [{"functionDeclarations": [{**FLAT, "parameters": UPPER}]}]},
+    "bedrock": {"toolSpec": {"name": "get_weather", "description": "Weather.", "inputSchema": {"json": SCHEMA}}},
+    "bedrock config": {"toolConfig": {"tools": [{"toolSpec": {**FLAT, "inputSchema": {"json": SCHEMA}}}]}},
+    "mcp": MCP,
+    "mcp list": {"tools": [MCP], "nextCursor": "x"},
+    "mcp json-rpc": {"jsonrpc": "2.0", "id": 1, "result": {"tools": [MCP]}},
+    "vercel map": {"get_weather": {"description": "Weather.", "inputSchema": SCHEMA}},
+    "vercel old": {"get_weather": {"description": "Weather.", "parameters": SCHEMA}},
+    "vercel json schema": {"get_weather": {"description": "Weather.", "inputSchema": {"jsonSchema": SCHEMA}}},
+    "langchain": {"name": "get_weather", "description": "Weather.", "args_schema": SCHEMA},
+    "simple list": {
+        "name": "get_weather",
+        "description": "Weather.",
+        "parameters": [
+            {"name": "city", "type": "string", "required": True},
+            {"name": "unit", "type": "string", "required": False, "enum": ["c", "f"]},
+        ],
+    },
+    "simple map": {
+        "name": "get_weather",
+        "description": "Weather.",
+        "parameters": {"city": {"type": "str", "required": True}, "unit": {"type": "string", "enum": ["c", "f"]}},
+    },
+    "cohere v1": {
+        "name": "get_weather",
+        "description": "Weather.",
+        "parameter_definitions": {"city": {"type": "str", "required": True}, "unit": {"type": "str", "enum": ["c", "f"]}},
+    },
+    "required at the property": {
+        **FLAT,
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "required": True}, "unit": SCHEMA["properties"]["unit"]},
+        },
+    },
+    "tool": WEATHER,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_every_shape_gives_the_same_tool(shape: Any) -> None:
+    (tool,) = definitions(shape)
+    assert (tool.name, tool.description) == ("get_weather", "Weather.")
+    assert tool.parameters == SCHEMA
+    assert Contract(tools=[shape]).check({"tool_calls": [_call(city="Oslo", unit="c")]}).ok
+    refused = Contract(tools=shape).check({"tool_calls": [_call(unit="c")]})
+    assert [f.code for f in refused.errors] == ["V002"]
+
+
+def _call(**args: Any) -> dict[str, Any]:
+    return {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": args}}
+
+
+GEMINI = [
+    ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+    ({"type": "string", "nullable": False}, {"type": "string"}),
+    ({"type": "STRING", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+    ({"anyOf": [{"type": "STRING"}], "nullable": True}, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+    ({"any_of": [{"type": "STRING"}]}, {"anyOf": [{"type": "string"}]}),
+    ({"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": "1"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}),
+    ({"type": "TYPE_UNSPECIFIED"}, {}),
+    ({"type": "OBJECT", "properties": {"a": {"type": "BOOLEAN"}}}, {"type": "object", "properties": {"a": {"type": "boolean"}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "plain"), GEMINI)
+def test_gemini_s_words_become_json_schema(given: Any, plain: Any) -> None:
+    schema = {"type": "OBJECT", "properties": {"x": given}}
+    (tool,) = definitions({"name": "f", "parameters": schema})
+    assert tool.parameters == {"type": "object", "properties": {"x": plain}}
+
+
+def test_only_schemas_are_rewritten_not_names_and_data() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "default": {"type": "STRING"}},
+            "nullable": {"type": "boolean"},
+            "required": {"type": "boolean"},
+            "kind": {"enum": ["STRING", {"type": "INTEGER"}], "examples": [{"nullable": True}]},
+        },
+        "required": ["type"],
+    }
+    (tool,) = definitions({"name": "f", "parameters": schema})
+    assert tool.parameters == schema
+
+
+def test_the_given_definition_is_not_changed() -> None:
+    given = {"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT", "properties": {"a": {"type": "STRING", "nullable": True}}}}]}  # fmt: skip
+    before = repr(given)
+    definitions(given)
+    assert repr(given) == before
+
+
+NO_ARGUMENTS = [
+    {"name": "now"},
+    {"name": "now", "parameters": {}},
+    {"name": "now", "parameters": None},
+    {"type": "function", "function": {"name": "now"}},
+    {"name": "now", "parameters": []},
+    {"now": {}},
+    {"type": "web_search_20250305", "name": "now"},
+    {"type": "custom", "custom": {"name": "now", "format": {"type": "grammar"}}},
+    {"type": "custom", "name": "now"},
+]
+
+
+@pytest.mark.parametrize("given", NO_ARGUMENTS)
+def test_a_tool_without_parameters_is_a_tool(given: Any) -> None:
+    (tool,) = definitions(given)
+    assert tool.name == "now"
+    assert Contract(tools=[given]).check({"tool_calls": [{"id": "a", "function": {"name": "now", "arguments": ""}}]}).ok
+
+
+@pytest.mark.parametrize(
+    "hosted", [{"type": "web_search_preview"}, {"googleSearch": {}}, {"code_execution": {}}, {"cachePoint": {"type": "default"}}]
+)  # fmt: skip
+def test_tools_that_the_provider_runs_are_passed_over(hosted: Any) -> None:
+    assert [tool.name for tool in definitions([hosted, FLAT])] == ["get_weather"]
+
+
+TYPES = [
+    ("str", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("list", "array"), ("dict", "object"),
+    ("string", "string"), ("number", "number"), ("boolean", "boolean"), ("array", "array"), ("object", "object"),
+    ("integer", "integer"), ("List[str]", "array"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "kind"), TYPES)
+def test_the_simple_form_takes_every_type_by_its_common_names(word: str, kind: str) -> None:
+    (tool,) = definitions({"name": "f", "parameters": [{"name": "a", "type": word}]})
+    assert tool.parameters == {"type": "object", "properties": {"a": {"type": kind}}, "required": []}
+
+
+BAD = [
+    ([{"description": "no name"}], "tools[0]: no tool definition with a name found"),
+    ([{"name": ""}], "tools[0]: a tool needs a name"),
+    ([{"name": "f", "parameters": [{"type": "string"}]}], "tools[0].parameters[0]: a parameter needs a name"),
+    ([{"name": "f", "parameters": [{"name": "a", "type": "strnig"}]}], "tools[0].parameters[0]: 'strnig' is no type"),
+    ([{"name": "f", "parameters": "city"}], "tools[0].parameters: a schema is an object, got str"),
+    ([3], "tools[0]: a tool definition is a dict or a function, got int"),
+    (["f"], "tools[0]: a tool definition is a dict or a function, got str"),
+    ([{"functionDeclarations": [{"name": "f"}, {}]}], "tools[0].functionDeclarations[1]: no tool definition"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD)
+def test_what_cannot_be_read_is_refused_with_its_place(given: Any, message: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        definitions(given)
+    assert str(refused.value).startswith(message)
+    with pytest.raises(ValueError):
+        Contract(tools=given)
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two tools are named 'get_weather'"):
+        Contract(tools=[FLAT, MCP])
+
+
+def test_a_schema_that_is_none_is_refused_when_the_contract_is_made() -> None:
+    with pytest.raises(ValueError, match="'f'"):
+        Contract(tools=[{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "strnig"}}}}])
+
+
+def test_objects_of_sdks_and_frameworks() -> None:
+    from google.genai import types as genai
+    from langchain_core.tools import tool as langchain_tool
+
+    declared = genai.FunctionDeclaration(
+        name="get_weather",
+        description="Weather.",
+        parameters=genai.Schema(
+            type=genai.Type.OBJECT,
+            properties={"city": genai.Schema(type=genai.Type.STRING), "unit": genai.Schema(type=genai.Type.STRING, enum=["c", "f"])},
+            required=["city"],
+        ),
+    )  # fmt: skip
+    (tool,) = definitions(declared)
+    assert tool.parameters == SCHEMA
+    (again,) = definitions(genai.Tool(function_declarations=[declared]))
+    assert again == tool
+
+    @langchain_tool
+    def get_weather(city: str, unit: str = "c") -> str:
+        """Weather."""
+        return city + unit
+
+    (tool,) = definitions(get_weather)
+    assert (tool.name, tool.description) == ("get_weather", "Weather.")
+    assert isinstance(tool.parameters, dict)
+    assert tool.parameters["required"] == ["city"]
+
+    (tool,) = definitions({"name": "get_weather", "description": "Weather.", "args_schema": Args})
+    assert isinstance(tool.parameters, dict)
+    assert tool.parameters["required"] == ["city"]
+
+
+def test_a_pydantic_model_and_a_dataclass_are_tools() -> None:
+    class BookTable(BaseModel):
+        """Book a table."""
+
+        guests: int = Field(ge=1)
+        name: str
+
+    @dataclasses.dataclass
+    class Cancel:
+        booking: str
+
+    contract = Contract(tools=[BookTable, Cancel])
+    call = {"id": "1", "function": {"name": "BookTable", "arguments": '{"guests": "2", "name": "Ana"}'}}
+    verdict = contract.check({"tool_calls": [call]})
+    assert verdict.ok
+    assert verdict.calls[0].args == {"guests": 2, "name": "Ana"}
+    call["function"]["arguments"] = '{"guests": 0, "name": "Ana"}'  # type: ignore[index]
+    assert [f.code for f in contract.check({"tool_calls": [call]}).errors] == ["V004"]
+    gone = {"id": "2", "function": {"name": "cancel", "arguments": "{}"}}
+    assert [f.code for f in contract.check({"tool_calls": [gone]}).errors] == ["V002"]
