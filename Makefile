@@ -55,7 +55,7 @@ docs: $(STAMP) ## build the documentation into site/, strictly
 	@$(BIN)/python -m mkdocs build --strict
 
 bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
-	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES))
+	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
 
 $(BENCH)/.installed: bench/requirements.txt pyproject.toml
 	@echo "== setting up $(BENCH)"

@@ -13,7 +13,7 @@ from tests.recover.material import same, scalars_of, strictly
 from trueup import Contract, Verdict
 from trueup.recover import choose as choosing
 from trueup.recover.find import stages
-from trueup.verdict.catalogue import GRADE
+from trueup.verdict.catalogue import GRADE, GRADES
 from trueup.verdict.paths import parse
 
 
@@ -31,6 +31,8 @@ def well_formed(contract: Contract, text: str) -> None:
         if fix.code[0] != "C" and text.isprintable():
             assert fix.before == text[start:stop] or len(fix.before) == 200, "before is what stood in the text"
         parse(fix.path)
+    if verdict.ok:
+        assert all(GRADES[fix.grade] <= GRADES[contract.accept] for fix in verdict.fixes), "ok, yet not accepted"
     assert list(verdict.fixes) == sorted(verdict.fixes, key=lambda f: f.span or (0, 0))
     for found in verdict.findings:
         assert found.message
@@ -51,17 +53,26 @@ def changed_means_fixes(contract: Contract, text: str) -> None:
         assert unchanged or not verdict.ok
 
 
+def number_of(text: str) -> float | None:
+    """What a text says as a number: `1e4` and `10000.0` are the same one."""
+    found = re.fullmatch(r"-?[0-9]{1,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?", text)
+    return float(text) if found else None
+
+
 def drops_are_covered(contract: Contract, text: str) -> None:
     """Every word and sign of the text is in the value, is JSON's own punctuation, or lies in the span of a fix."""
     verdict = contract.check(text)
     if verdict.data is None or "\\" in text:
         return
-    kept = " ".join(scalars_of(verdict.data)).lower()
+    scalars = scalars_of(verdict.data)
+    kept = " ".join(scalars).lower()
+    numbers = {number for scalar in scalars if (number := number_of(scalar)) is not None}
     spans = [fix.span for fix in verdict.fixes if fix.span]
     for piece in re.finditer(r"\w+|[^\w\s]", text):
         if any(start < piece.end() and piece.start() < stop for start, stop in spans):
             continue
-        assert piece[0] in '{}[]:,"' or piece[0].lower() in kept, f"{piece[0]!r} at {piece.start()} was dropped"
+        known = piece[0] in '{}[]:,"' or piece[0].lower() in kept or number_of(piece[0]) in numbers
+        assert known, f"{piece[0]!r} at {piece.start()} was dropped"
 
 
 def twice_is_once(contract: Contract, text: str) -> None:

@@ -1,5 +1,6 @@
 """What the properties are tried on: JSON values of every kind, texts with a few faults, soups of tokens."""
 
+import itertools
 import json
 import math
 import re
@@ -74,7 +75,7 @@ SAMPLES = [
     '<invoke name="make"><parameter name="name">Ada</parameter><parameter name="age">36</parameter></invoke>',
     '"name": "Ada",\n"age": 36',
     '> {\n>   "name": "Ada",\n>   "age": 36\n> }',
-    '{“name”: “Ada”，「age」：36｝',
+    "{“name”: “Ada”，「age」：36｝",
 ]
 # The same in a string, with escapes: for what need not tell which word was lost.
 ESCAPED = [
@@ -163,7 +164,7 @@ def chunks(draw: st.DrawFn, of: st.SearchStrategy[str]) -> tuple[str, list[str]]
     text = draw(of)
     places = sorted(draw(st.lists(st.integers(0, len(text)), max_size=12)))
     edges = [0, *places, len(text)]
-    return text, [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return text, [text[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def same(one: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.recover import laws
@@ -16,6 +16,7 @@ from tests.recover.material import (
     CONTRACTS,
     PERSON,
     PLAIN,
+    SAMPLES,
     chunks,
     json_values,
     mutated,
@@ -28,6 +29,8 @@ from trueup import Contract, Reply
 
 ANY = CONTRACTS["any"]
 SCHEMATIC = sorted(set(CONTRACTS) - {"reply"})
+# These are the promises of the house: they are tried four times as often as the profile says.
+often = settings(max_examples=4 * settings.default.max_examples)  # type: ignore[attr-defined]
 
 
 def shape_of(value: Any) -> Any:
@@ -43,6 +46,7 @@ def shape_of(value: Any) -> Any:
 
 
 @pytest.mark.spec("X3")
+@often
 @given(written())
 def test_valid_json_comes_back_as_it_is(case: tuple[Any, str]) -> None:
     value, text = case
@@ -52,6 +56,7 @@ def test_valid_json_comes_back_as_it_is(case: tuple[Any, str]) -> None:
     assert verdict.findings == ()
 
 
+@often
 @given(written(), st.sampled_from(["off", "standard", "eager"]))
 def test_valid_json_that_fits_its_schema_comes_back_as_it_is(case: tuple[Any, str], profile: Any) -> None:
     value, text = case
@@ -61,6 +66,7 @@ def test_valid_json_that_fits_its_schema_comes_back_as_it_is(case: tuple[Any, st
     assert verdict.findings == ()
 
 
+@often
 @given(st.lists(st.sampled_from("[{"), min_size=1, max_size=500), json_values)
 def test_nesting_up_to_the_limit_comes_back_as_it_is(openers: list[str], leaf: Any) -> None:
     value: Any = "leaf" if isinstance(leaf, dict | list) else leaf
@@ -72,17 +78,20 @@ def test_nesting_up_to_the_limit_comes_back_as_it_is(openers: list[str], leaf: A
     assert verdict.ok
 
 
+@often
 @given(texts, st.sampled_from(["any", "lossy", "people"]))
 def test_changed_if_and_only_if_there_are_fixes(text: str, name: str) -> None:
     laws.changed_means_fixes(CONTRACTS[name], text)
 
 
 @pytest.mark.spec("X44")
-@given(mutated(PLAIN), st.sampled_from(["any", "lossy"]))
+@often
+@given(mutated(PLAIN, SAMPLES), st.sampled_from(["any", "lossy"]))
 def test_everything_that_is_dropped_lies_in_the_span_of_a_fix(text: str, name: str) -> None:
     laws.drops_are_covered(CONTRACTS[name], text)
 
 
+@often
 @given(st.lists(st.integers(100, 999), min_size=2, max_size=12), st.data())
 def test_no_item_of_a_list_is_dropped_in_silence(numbers: list[int], data: st.DataObject) -> None:
     text = json.dumps(numbers)
@@ -102,17 +111,20 @@ def test_no_item_of_a_list_is_dropped_in_silence(numbers: list[int], data: st.Da
     assert outside <= kept
 
 
+@often
 @given(texts, st.sampled_from(SCHEMATIC))
 def test_fixing_twice_is_fixing_once(text: str, name: str) -> None:
     laws.twice_is_once(CONTRACTS[name], text)
 
 
 @pytest.mark.spec("B1")
+@often
 @given(texts, st.sampled_from(sorted(CONTRACTS)))
 def test_no_text_raises_and_the_text_as_received_is_kept(text: str, name: str) -> None:
     laws.well_formed(CONTRACTS[name], text)
 
 
+@often
 @given(
     st.one_of(
         st.binary(max_size=60),
@@ -132,6 +144,7 @@ def test_no_bytes_raise(raw: bytes) -> None:
             assert verdict == contract.check(text)
 
 
+@often
 @given(texts)
 def test_what_is_handed_in_is_not_written_to(text: str) -> None:
     schema = copy.deepcopy(PERSON)
@@ -146,17 +159,20 @@ def test_what_is_handed_in_is_not_written_to(text: str) -> None:
 
 
 @pytest.mark.spec("A2")
+@often
 @given(texts, st.randoms(use_true_random=False), st.sampled_from(SCHEMATIC))
 def test_the_order_of_candidates_does_not_matter(text: str, random: Random, name: str) -> None:
     laws.order_is_irrelevant(CONTRACTS[name], text, random.shuffle)
 
 
+@often
 @given(texts, st.sampled_from(["any", "person", "lossy", "people"]))
 def test_the_quick_lane_reads_as_the_tolerant_reader_does(text: str, name: str) -> None:
     laws.quick_is_slow(CONTRACTS[name], text)
 
 
 @pytest.mark.spec("A15")
+@often
 @given(chunks(texts), st.sampled_from(sorted(CONTRACTS)))
 def test_a_stream_equals_the_whole(case: tuple[str, list[str]], name: str) -> None:
     laws.stream_is_whole(CONTRACTS[name], *case)

@@ -1,5 +1,6 @@
 """X3, X4, X5, X6: numbers, doubled keys, half surrogates and YAML's habits: nothing is lost or turned unsaid."""
 
+import itertools
 import json
 import sqlite3
 from typing import Any
@@ -200,7 +201,7 @@ def test_yaml_words_that_json_has_too_are_values(word: str, value: Any) -> None:
 def test_an_alias_bomb_does_not_go_off() -> None:
     names = "abcdefghi"
     lines = ["a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol]"]
-    lines += [f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in zip(names, names[1:], strict=False)]
+    lines += [f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in itertools.pairwise(names)]
     schema = {"type": "object", "properties": {name: {} for name in names}, "required": list(names)}
     verdict = Contract(schema).check("\n".join(lines))
     assert len(json.dumps(verdict.data)) < 4 * sum(map(len, lines))

@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from trueup.checks.toolset import Toolset
 from trueup.verdict.facts import Finding, finding
 
-_NAME = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
-_CAMEL = r"[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+"
+_NAME = r"[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){0,6}?_[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){0,6}"
+_CAMEL = r"[a-z][a-z0-9]{1,40}(?:[A-Z][a-z0-9]{1,40}){1,8}"
 _THE = r"(?:(?:the|a|my|our|la|el|una|un)\s+)?(?:(?:tool|function|herramienta|función)\s+)?[`\"'“]?"
 _DID = r"(?:ran|called|invoked|executed|triggered|ejecuté|ejecutamos|llamé|invoqué|utilicé|usé)"
 _DOING = r"(?:running|calling|invoking|executing|run|call|invoke|execute|ejecutando|llamando|invocando|ejecutar|llamar|invocar)"
@@ -22,9 +22,9 @@ _I = r"(?:I|we|yo|nosotros)"
 _HAVE = r"(?:I['’]ve|I have|we['’]ve|we have|he|hemos)"
 _ALREADY = r"(?:\s+(?:just|already|also|now|successfully|ya|también))?"
 _TOOL = r"(?:tool|function|herramienta|función)\s+(?:called\s+|named\s+|llamada\s+)?[`\"'“]?"
-_EDGE = r"(?![\w.\-/]*[\w/])"  # `run test_all.py` and `a_b.c` speak of files and members
+_EDGE = r"(?![\w.\-/]{0,80}[\w/])"  # `run test_all.py` and `a_b.c` speak of files and members
 _IN_CONTEXT = re.compile(
-    rf"(?:\b(?:{_DID}|{_DOING}|{_I}{_ALREADY}\s+used|{_HAVE}{_ALREADY}\s+{_DONE})\s+{_THE}|\b{_TOOL})({_NAME}|{_CAMEL}){_EDGE}"
+    rf"(?:\b(?i:{_DID}|{_DOING}|{_I}{_ALREADY}\s+used|{_HAVE}{_ALREADY}\s+{_DONE})\s+{_THE}|\b(?i:{_TOOL}))({_NAME}|{_CAMEL}){_EDGE}"
     rf"|(?<![`\w])`({_NAME})(?:\([^`\n]{{0,200}}\))?`(?!`)|(?<![\w.`/\"'])({_NAME})\((?!s\))",
 )
 _ANY_NAME = re.compile(rf"(?<![\w.\-/])({_NAME}){_EDGE}")

@@ -172,6 +172,8 @@ def _contract(given: Given, options: dict[str, Any]) -> Any:
     try:
         return Contract(schema=given.schema, tools=given.tools, order=given.order, **options)
     except SchemaError as error:
+        if str(error).startswith("tool "):
+            raise Unavailable(f"--tools {given.tools_name}: {error}") from None
         where = f"--schema {given.schema_name}" if given.schema_name[:1] != "{" else "--schema"
         raise Unavailable(f"{where}: {error}") from None
     except ValueError as error:

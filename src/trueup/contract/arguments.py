@@ -4,6 +4,7 @@ A call and its tool enter; the arguments as they may be passed on, the findings 
 were cut off are told apart from malformed ones, and a call whose arguments are not known in full is never passed.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ Check = Callable[[Any], Verdict]
 _CUT = frozenset({"S028", "S029", "S030"})
 _OPEN_END = _CUT | {"S005"}
 _AS_OBJECT = "Give the arguments as a JSON object."
+_NOT_JSON = "the arguments hold what JSON cannot: NaN, half of a surrogate pair, or a value of another kind"
 _SHORTER = "Give shorter arguments, or raise the output limit."
 
 
@@ -51,16 +53,18 @@ class ArgumentJudge:
         check = self._checks.get(tool.name)
         if check is None:
             check = self._checks[tool.name] = self._make_check(tool)
-        source = call.args if call.args is not None else call.raw_args
-        verdict = check(source if source != "" else {})
-        args = verdict.data
+        source: Any = call.args if call.args is not None else call.raw_args
         place = f"$.calls[{index}].args"
         fixes: list[Fix] = []
-        if type(args) is dict:
-            if len(args) == 1:
-                verdict, args = self._unwrapped(verdict, args, tool, check, place, fixes)
-            if self._defaults:
+        try:
+            verdict = self._unwrapped(source, tool, check, place, fixes) or check(source if source != "" else {})
+            args = verdict.data
+            if self._defaults and type(args) is dict:
                 verdict, args = self._filled(verdict, args, tool, check, place, fixes)
+        except (TypeError, UnicodeEncodeError, RecursionError):
+            return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
+        if type(args) is dict and "null" in call.raw_args and not _finite(args):
+            return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
         fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
         problems = _problems(verdict, call, index, finish)
         if type(args) is not dict:
@@ -69,21 +73,19 @@ class ArgumentJudge:
         unknown = [f for f in unknown_arguments(args, tool, place) if f.data["argument"] not in meant]
         return Outcome(args, [*problems, *unknown], fixes)
 
-    def _unwrapped(
-        self, verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
-    ) -> tuple[Verdict, dict[str, Any]]:
-        """`{"arguments": {…}}`: what is inside, when only that fits the tool."""
+    def _unwrapped(self, args: Any, tool: Tool, check: Check, place: str, fixes: list[Fix]) -> Verdict | None:
+        """`{"arguments": {…}}`: the verdict on what is inside, when only that fits the tool."""
+        if type(args) is not dict or len(args) != 1:
+            return None
         (key, inner), *_ = args.items()
         known = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
-        if key not in ARGUMENT_KEYS or not isinstance(known, dict) or key in known:
-            return verdict, args
-        if not isinstance(inner, dict | str):
-            return verdict, args
+        if key not in ARGUMENT_KEYS or not isinstance(known, dict) or key in known or not isinstance(inner, dict | str):
+            return None
         found = check(inner)
         if not found.ok or not isinstance(found.data, dict) or not found.data.keys() <= known.keys():
-            return verdict, args
+            return None
         fixes.append(fix("K003", place, None, key, ""))
-        return found, found.data
+        return found
 
     def _filled(
         self, verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
@@ -123,6 +125,17 @@ def _problems(verdict: Verdict, call: ToolCall, index: int, finish: str) -> list
     if data is None and not ok:
         return [_unread(call, index, f"the arguments are not JSON: {verdict.errors[0].message}")]
     return [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.findings]
+
+
+def _finite(value: Any) -> bool:
+    """Whether a value holds no NaN and no infinity; looked at level by level."""
+    level = [value]
+    while level:
+        if any(isinstance(item, float) and not math.isfinite(item) for item in level):
+            return False
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [child for children in inner for child in children]
+    return True
 
 
 def _unread(call: ToolCall, index: int, fault: str) -> Finding:

@@ -21,7 +21,6 @@ from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import repeats_a_key, written
 from trueup.recover.find import Aims
-from trueup.recover.forms import labelled
 from trueup.recover.grammar import WRITTEN_NUMBER, fold
 from trueup.recover.locate import Places
 from trueup.recover.mend import mend, region, whole_rest
@@ -33,6 +32,7 @@ from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
 _ASK = "Reply with one JSON value that matches the schema, and nothing else."
+_OPEN_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"))
 _GUESS = GRADES["guess"]
 _MAX_FINDINGS = 20
 _SHOWN = 80
@@ -47,9 +47,11 @@ class Judge:
         "_allowed",
         "_is_valid",
         "_item",
+        "_item_own",
         "_lenient",
         "_loud",
         "_options",
+        "_own",
         "_schema",
         "_strict",
         "integral",
@@ -66,6 +68,8 @@ class Judge:
         self._is_valid = schema.is_valid
         self._strict = strict
         self._item = schema.item
+        self._own = _closed_keys(schema, options)
+        self._item_own = _closed_keys(self._item, options) if self._item is not None else None
         self.integral = integral_test(schema.source, schema.has_integer and options.profile != "off")
         eager = options.profile == "eager"
         item_keys = self._item.root_keys if self._item is not None else frozenset()
@@ -136,7 +140,7 @@ class Judge:
             return None
         start, stop = where
         aims = self._aims
-        if start and labelled(text, start, aims.root_keys | aims.item_keys):
+        if start and self._is_labelled(text, start):
             return None
         fault = str(error) if error is not None and start == 0 else ""
         if stop > 0:
@@ -147,6 +151,15 @@ class Judge:
         if rest == stop:
             return None
         return mend(text, start, rest, aims.known, aims.max_depth, fault if rest == len(text) else "")
+
+    def _is_labelled(self, text: str, start: int) -> bool:
+        """`tags: []` in a line of its own is a field among others, not the answer."""
+        line = text.rfind("\n", 0, start) + 1
+        if ":" not in text[line:start]:
+            return False
+        from trueup.recover.forms import labelled  # see recover.find
+
+        return labelled(text, start, self._aims.root_keys | self._aims.item_keys)
 
     # -- the way on ----------------------------------------------------------------------------
 
@@ -231,11 +244,19 @@ class Judge:
     def _fit(self, value: Any) -> Fit:
         if self._schema.is_valid(value) and not (self.integral and self.integral(value)):
             return Fit(value, [], 0, True)
+        if self._shares_nothing(value, self._own):
+            return Fit(value, [], 0, ok=False)
         return _fit(value, self._schema, self._options)
 
     def _fit_item(self, value: Any) -> Fit:
         assert self._item is not None
+        if self._shares_nothing(value, self._item_own):
+            return Fit(value, [], 0, self._item.is_valid(value))
         return _fit(value, self._item, self._options)
+
+    def _shares_nothing(self, value: Any, own: frozenset[str] | None) -> bool:
+        """Whether an object has no key that any of these could mean: coercing it would be in vain."""
+        return own is not None and type(value) is dict and bool(value) and own.isdisjoint(map(fold, value))
 
 
 def _fit(value: Any, schema: Schema, options: Options) -> Fit:
@@ -244,6 +265,16 @@ def _fit(value: Any, schema: Schema, options: Options) -> Fit:
         return Fit(value, [], 0, schema.is_valid(value))
     fitted, notes = conform(value, schema, options)
     return Fit(fitted, notes, sum(PRICE[note.code] for note in notes), schema.is_valid(fitted))
+
+
+def _closed_keys(schema: Schema, options: Options) -> frozenset[str] | None:
+    """The folded keys of a plain object with required fields; None where other keys could come to count."""
+    source = schema.source
+    if not isinstance(source, dict) or options.aliases or not source.get("required"):
+        return None
+    if not _OPEN_WORDS.isdisjoint(source) or isinstance(source.get("additionalProperties"), dict):
+        return None
+    return frozenset(map(fold, schema.root_keys)) or None
 
 
 def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:

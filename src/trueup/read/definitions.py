@@ -105,7 +105,7 @@ def _one(source: Mapping[str, Any], where: str) -> Tool:
 def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
     """The schema of a tool's arguments; a tool without one takes any object."""
     for key in _SCHEMAS:
-        schema = source.get(key)
+        schema: Any = source.get(key)
         if isinstance(schema, dict):
             return plain_schema(_unwrapped(schema))
         if isinstance(schema, list):

@@ -39,6 +39,7 @@ _ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
+_THOUGHT = re.compile(r"\bThought:[^\n]*\n\s*\Z")
 _NEAR = 200
 _PARALLEL = "multi_tool_use.parallel"
 _ASIDE = " \t\r\n`;"
@@ -174,6 +175,8 @@ class Bodies(CallReader):
     def react(self, start: int, at: int) -> Read:
         """`Action: f`, then `Action Input:` with JSON or a line of text; or an action as JSON."""
         text = self.text
+        thought = _THOUGHT.search(text, max(0, start - 400), start)
+        start = thought.start() if thought else start
         begin = _past(NOISE, text, at)
         if text[begin : begin + 1] in ("{", "["):
             return self.json_calls(start, begin, "react")

@@ -68,17 +68,17 @@ _REMARK = re.compile(
 )
 _NOT_ME = re.compile(r"\b(?:examples?|ejemplos?|would|could|ser[íi]a|said|wrote|dijo)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+")
-_FENCE = re.compile(r"(?:\n|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*\Z")
-_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,9}|~{3,9})[\w+-]*[ \t]*$")
-# Tags and tokens right beside a call wrap it and say nothing.
-_TAGS_BEFORE = re.compile(r"(?:</?[\w:-]{1,40}>\s*|<[|｜][^<>\n]{1,60}[|｜]>\s*)+$")
+# Tags, tokens and fences right before a call wrap it and say nothing.
+_WRAP = re.compile(
+    r"(?:(?P<tag></?[\w:｜-]{1,40}>)|(?P<token><[|｜][^<>\n]{1,60}[|｜]>|\[[A-Z_]{4,20}\])"
+    r"|(?P<fence>(?:(?<=\n)|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]{0,20})|(?P<role>\b(?:assistant|function)))\s*\Z"
+)
 _TAGS_BEHIND = re.compile(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
 # Inside of these it is told what came back, or what somebody else said.
 _TOLD = re.compile(
-    r"<(?:[\w:-]{0,20}_?(?:response|result)|observation|examples?|user|quote|blockquote|doc|document)>\s*$",
+    r"<(?:(?:tool|function|call|action)_?(?:response|result|output)s?|observation|examples?|user|quote|blockquote|doc|document)>",
     re.IGNORECASE,
 )
-_WRAPPERS = ("<response>", "<result>")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
@@ -91,21 +91,34 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
     (True, False)
     """
     said = UNTHINK.split(text[max(since, start - _WINDOW, 0) : start])[-1]
-    above, _, before = said.rpartition("\n")
-    tags = _TAGS_BEFORE.search(before)
-    if tags:
-        before = before[: tags.start()]
-    if _quoted(before) or (tags and _TOLD.search(tags[0]) and not tags[0].strip().endswith(_WRAPPERS)):
+    bare, told = _unwrapped(said)
+    above, _, before = bare.rpartition("\n")
+    if "\n" in said[len(bare) :]:
+        above, before = bare, ""
+    if told or _quoted(before):
         return False
-    before = _FENCE_LINE.sub("", before).strip()
+    before = before.strip()
     if before and not marked and not before.endswith((":", "：")):
         return False
     if not before and not marked and _among_code(above, text, start):
         return False
     if _goes_on(text[stop : stop + _WINDOW], marked, bool(before)):
         return False
-    lead = before or _FENCE.sub("", above).rstrip()
-    return not _talks(lead, marked, bool(before))
+    return not _talks(before or above.rstrip(), marked, bool(before))
+
+
+def _unwrapped(said: str) -> tuple[str, bool]:
+    """The words before a call without the tags, tokens and fences that wrap it; whether a tag says it is only told."""
+    token = False
+    for _ in range(8):
+        wrap = _WRAP.search(said)
+        if wrap is None or (wrap["role"] and not token):
+            break
+        if wrap["tag"] and _TOLD.fullmatch(wrap["tag"]):
+            return said, True
+        token = token or bool(wrap["tag"] or wrap["token"])
+        said = said[: wrap.start()]
+    return said, False
 
 
 def _goes_on(behind: str, marked: bool, inline: bool) -> bool:

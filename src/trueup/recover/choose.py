@@ -171,6 +171,8 @@ def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
         for base, outer in level:
             inside += _step_in(base, outer, folded)
         for base, inner in inside:
+            if folded and not isinstance(inner, dict | list):
+                continue
             if base == (0,):
                 continue  # the one element of a list is a matter of coercion, not an envelope
             if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):

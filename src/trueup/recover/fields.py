@@ -202,7 +202,8 @@ class Sheet:
         end = self.lines[block.at - 1].stop
         if value[key] is None and not line.value and end >= self.final:
             block.records.append(("S036", line.end, line.end, "null", (node, key)))
-        block.records.insert(where, ("F002" if line.marked else "F001", line.start, end, "", (node, key)))
+        after = "null" if value[key] is None else ""
+        block.records.insert(where, ("F002" if line.marked else "F001", line.start, end, after, (node, key)))
         spans.append((line.start, end))
         return block.at
 

@@ -6,7 +6,6 @@ The stages are lazy: a later one is only read when nothing before it fits what t
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from trueup.recover import forms, markup, prose
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
 from trueup.recover.unfold import ESCAPED_START, refold, unentity, unfold, unmark, unquote
@@ -34,6 +33,8 @@ class Aims(NamedTuple):
 
 def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first."""
+    from trueup.recover import forms, markup, prose  # their many patterns are compiled when a reply first needs them
+
     quoted = unquote(text) if level < _MAX_UNFOLD else None
     if quoted is not None:
         yield [refold(c, quoted, "W016") for c in _scanner(quoted.text, aims).candidates([(0, len(quoted.text))])]

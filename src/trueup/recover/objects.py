@@ -54,8 +54,10 @@ class Objects(Between):
                     into[key] = string
                     frame.last_string = (key, found.start(4) - 1)
                 elif number is not None:
+                    frame.last_string = None
                     into[key] = self.number(number, found.start(6), (frame.node, key))
                 elif word is not None:
+                    frame.last_string = None
                     into[key] = WORDS[word]
                     if word in FOREIGN:
                         self.note("S018", found.start(7), found.end(7), json_word(word), (frame.node, key))
@@ -131,6 +133,7 @@ class Objects(Between):
             self.lone_key(frame, key, start, bool(sign))
             return
         frame.comma = False
+        frame.last_string = None
         frame.key_start = start
         if not sign:
             self.note("S029", start, self.end, "", node)

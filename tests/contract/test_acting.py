@@ -1,0 +1,186 @@
+"""T11: judged first, then only what passed is run, and every call is answered."""
+
+import asyncio
+import datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from trueup import Contract
+from trueup.contract.acting import aexecute, execute
+
+pytestmark = pytest.mark.spec("T11")
+
+ran: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_run() -> None:
+    ran.clear()
+
+
+def add(a: int, b: int = 0) -> int:
+    """Add."""
+    ran.append((a, b))
+    return a + b
+
+
+def fail(why: str) -> None:
+    """Fail."""
+    ran.append(why)
+    raise RuntimeError(why)
+
+
+async def later(x: int) -> int:
+    """Double it later."""
+    await asyncio.sleep(0)
+    ran.append(x)
+    return 2 * x
+
+
+def day_after(day: datetime.date) -> datetime.date:
+    """The next day."""
+    return day + datetime.timedelta(days=1)
+
+
+TOOLS = [add, fail, later, day_after]
+CONTRACT = Contract(tools=TOOLS)
+
+
+def reply(*calls: tuple[str, Any]) -> dict[str, Any]:
+    rows = [
+        {"id": f"c{i}", "type": "function", "function": {"name": n, "arguments": a}} for i, (n, a) in enumerate(calls)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": rows}
+
+
+def test_only_what_passed_is_run_and_every_call_is_answered_in_order() -> None:
+    verdict = CONTRACT.check(
+        reply(("add", {"a": "x"}), ("add", {"a": 1, "b": "2"}), ("ad", {}), ("fail", {"why": "no"}), ("add", "{"))
+    )
+    execution = execute(verdict, TOOLS)
+    assert ran == [(1, 2), "no"]
+    assert [(d.call.id, d.value, str(d.error or "")) for d in execution.done] == [("c1", 3, ""), ("c3", None, "no")]
+    assert [(m["tool_call_id"], m["content"]) for m in execution.messages][1] == ("c1", "3")
+    assert [m["tool_call_id"] for m in execution.messages] == ["c0", "c1", "c2", "c3", "c4"]
+    said = [m["content"] for m in execution.messages]
+    assert said[0].startswith("The call of 'add' was not made. ")
+    assert "integer" in said[0]
+    assert "'add'" in said[2]
+    assert said[3] == "RuntimeError: no"
+    assert "cut off" in said[4]
+
+
+def test_a_refused_verdict_runs_nothing() -> None:
+    strict = Contract(tools=TOOLS, strict=True, calls={"parallel": False})
+    verdict = strict.check(reply(("add", {"a": 1}), ("add", {"a": 2})))
+    assert execute(verdict, TOOLS).done == ()
+    assert ran == []
+    assert len(execute(verdict, TOOLS).messages) == 2
+
+
+def test_calls_that_were_answered_before_are_not_run_again() -> None:
+    conversation = [
+        {"role": "user", "content": "add"},
+        reply(("add", {"a": 1})),
+        {"role": "tool", "tool_call_id": "c0", "content": "1"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "d", "function": {"name": "add", "arguments": {"a": 5}}}],
+        },
+    ]
+    execution = execute(CONTRACT.check(conversation), TOOLS)
+    assert ran == [(5, 0)]
+    assert [m["tool_call_id"] for m in execution.messages] == ["d"]
+
+
+def test_a_call_read_from_the_text_is_run_and_answered() -> None:
+    verdict = CONTRACT.check('<tool_call>{"name": "functions.add", "arguments": {"a": "4"}}</tool_call>')
+    execution = execute(verdict, TOOLS)
+    assert ran == [(4, 0)]
+    assert execution.messages == [{"role": "tool", "tool_call_id": "call_0", "content": "4"}]
+
+
+def test_arguments_arrive_as_the_function_wants_them() -> None:
+    execution = execute(CONTRACT.check(reply(("day_after", {"day": "2024-02-29"}))), TOOLS)
+    assert execution.done[0].value == datetime.date(2024, 3, 1)
+    assert execution.messages[0]["content"] == '"2024-03-01"'
+
+
+def test_an_asynchronous_tool_needs_aexecute() -> None:
+    verdict = CONTRACT.check(reply(("later", {"x": 2}), ("add", {"a": 1})))
+    execution = execute(verdict, TOOLS)
+    assert [type(d.error) for d in execution.done] == [TypeError, type(None)]
+    assert "use aexecute()" in execution.messages[0]["content"]
+    assert ran == [(1, 0)]
+    ran.clear()
+    execution = asyncio.run(aexecute(verdict, TOOLS))
+    assert [d.value for d in execution.done] == [4, 1]
+    assert ran == [2, (1, 0)]
+
+
+def test_asynchronous_tools_that_fail_are_answered_too() -> None:
+    async def boom(x: int) -> int:
+        raise ValueError("boom")
+
+    verdict = Contract(tools=[boom, add]).check(reply(("boom", {"x": 1}), ("add", {"a": 1})))
+    execution = asyncio.run(aexecute(verdict, [boom, add], "anthropic"))
+    (message,) = execution.messages
+    assert [(b["tool_use_id"], b.get("is_error", False)) for b in message["content"]] == [("c0", True), ("c1", False)]
+
+
+def test_a_registry_is_a_mapping_or_the_functions_themselves() -> None:
+    verdict = Contract(tools=[{"name": "plus"}]).check(reply(("plus", {"a": 1, "b": 2})))
+    assert execute(verdict, {"plus": add}).done[0].value == 3
+    missing = execute(verdict, [add])
+    assert missing.messages[0]["content"] == "No function is registered for 'plus'."
+    assert missing.done[0].error is not None
+
+
+def test_a_key_error_of_the_tool_is_its_own() -> None:
+    def look(key: str) -> str:
+        return {}[key]  # type: ignore[no-any-return]
+
+    verdict = Contract(tools=[look]).check(reply(("look", {"key": "look"})))
+    assert execute(verdict, [look]).messages[0]["content"] == "KeyError: 'look'"
+
+
+def test_an_interrupt_is_not_swallowed() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(Contract(tools=[stop]).check(reply(("stop", {}))), [stop])
+
+
+class Place(BaseModel):
+    city: str
+
+
+RETURNED = [
+    ("text", "text"),
+    (None, "null"),
+    ({"a": [1, "é"]}, '{"a":[1,"é"]}'),
+    (Place(city="Oslo"), '{"city":"Oslo"}'),
+    (object, "<class 'object'>"),
+    (2**70, str(2**70)),
+]
+
+
+@pytest.mark.parametrize(("value", "said"), RETURNED)
+def test_what_a_tool_returns_is_told_as_text(value: Any, said: str) -> None:
+    def give() -> Any:
+        return value
+
+    execution = execute(Contract(tools=[give]).check(reply(("give", {}))), [give])
+    assert execution.messages[0]["content"] == said
+    assert execution.done[0].value is value
+
+
+def test_a_custom_tool_gets_its_text() -> None:
+    contract = Contract(tools=[{"type": "custom", "custom": {"name": "sql"}}])
+    call = {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+    verdict = contract.check({"role": "assistant", "tool_calls": [call]})
+    assert execute(verdict, {"sql": str.upper}).done[0].value == "SELECT 1"
