@@ -1,6 +1,6 @@
 """T1: a Python function is a tool: its signature is the schema, its docstring the descriptions."""
 
-import datetime
+import datetime as dt
 import enum
 import functools
 from typing import Annotated, Any, Literal, Optional, TypedDict
@@ -95,11 +95,11 @@ def hinted(
     d: list[int],
     e: dict[str, float],
     f: Unit,
-    g: datetime.date,
+    g: dt.date,
     h: Row,
     i: int | str,
     j: Any,
-    k=None,  # type: ignore[no-untyped-def]  # noqa: ANN001
+    k=None,  # type: ignore[no-untyped-def]
 ) -> None: ...
 
 
@@ -171,9 +171,9 @@ def test_classes_do_not_inherit_a_description() -> None:
 
 
 def test_arguments_become_what_the_function_expects() -> None:
-    def f(a: int, day: datetime.date, place: Place, unit: Unit = Unit.C) -> None: ...
+    def f(a: int, day: dt.date, place: Place, unit: Unit = Unit.C) -> None: ...
 
     made = argument_maker(f)({"a": 1, "day": "2024-02-29", "place": {"city": "Oslo"}, "unit": "f"})
-    assert made == {"a": 1, "day": datetime.date(2024, 2, 29), "place": Place(city="Oslo"), "unit": Unit.F}
+    assert made == {"a": 1, "day": dt.date(2024, 2, 29), "place": Place(city="Oslo"), "unit": Unit.F}
     with pytest.raises(ValueError, match="day"):
         argument_maker(f)({"a": 1, "day": "yesterday", "place": {"city": "Oslo"}})

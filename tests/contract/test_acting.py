@@ -1,7 +1,7 @@
 """T11: judged first, then only what passed is run, and every call is answered."""
 
 import asyncio
-import datetime
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -39,9 +39,9 @@ async def later(x: int) -> int:
     return 2 * x
 
 
-def day_after(day: datetime.date) -> datetime.date:
+def day_after(day: dt.date) -> dt.date:
     """The next day."""
-    return day + datetime.timedelta(days=1)
+    return day + dt.timedelta(days=1)
 
 
 TOOLS = [add, fail, later, day_after]
@@ -105,7 +105,7 @@ def test_a_call_read_from_the_text_is_run_and_answered() -> None:
 
 def test_arguments_arrive_as_the_function_wants_them() -> None:
     execution = execute(CONTRACT.check(reply(("day_after", {"day": "2024-02-29"}))), TOOLS)
-    assert execution.done[0].value == datetime.date(2024, 3, 1)
+    assert execution.done[0].value == dt.date(2024, 3, 1)
     assert execution.messages[0]["content"] == '"2024-03-01"'
 
 

@@ -577,9 +577,9 @@ MARKS = sorted(
 )  # fmt: skip
 
 
-def seconds(run: Callable[[], Any]) -> float:
+def seconds(run: Callable[[], Any], rounds: int = 3) -> float:
     best = 9.0
-    for _ in range(3):
+    for _ in range(rounds):
         begun = time.process_time()
         run()
         best = min(best, time.process_time() - begun)
@@ -592,6 +592,8 @@ def seconds(run: Callable[[], Any]) -> float:
 def test_repeated_marks_are_read_in_linear_time(unit: str) -> None:
     offered = {"get_weather", "ping", "now"}.__contains__
     half, whole = unit * (50_000 // len(unit)), unit * (100_000 // len(unit))
+    if seconds(lambda: leaked_calls(whole, offered), 1) < 0.03:
+        return
     long = seconds(lambda: leaked_calls(whole, offered))
     assert long < 0.3
-    assert long < 0.03 or long / seconds(lambda: leaked_calls(half, offered)) < 2.6
+    assert long < 0.03 or long / seconds(lambda: leaked_calls(half, offered)) < 2.3

@@ -9,6 +9,7 @@ import re
 from trueup.recover.callmarks import UNTHINK
 
 _WINDOW = 400
+_FAR = 10_000  # a code block that was opened further back is not seen
 _SAID = 240  # of a sentence without an end, so much is looked at
 _ME = re.compile(
     r"\b(?:I['’]ll|I will|I['’]m going to|I am going to|let me|let['’]s|I need to|I have to|I must|now I|I should|calling|"
@@ -71,7 +72,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。])\s+")
 # Tags, tokens and fences right before a call wrap it and say nothing.
 _WRAP = re.compile(
     r"(?:(?P<tag></?[\w:｜-]{1,40}>)|(?P<token><[|｜][^<>\n]{1,60}[|｜]>|\[[A-Z_]{4,20}\])"
-    r"|(?P<fence>(?:(?<=\n)|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]{0,20})|(?P<role>\b(?:assistant|function)))\s*\Z"
+    r"|(?P<fence>(?:(?<=\n)|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]{0,20})|(?P<role>(?<=>)(?:assistant|function)))\s*\Z"
 )
 _TAGS_BEHIND = re.compile(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
 # Inside of these it is told what came back, or what somebody else said.
@@ -109,14 +110,12 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
 
 def _unwrapped(said: str) -> tuple[str, bool]:
     """The words before a call without the tags, tokens and fences that wrap it; whether a tag says it is only told."""
-    token = False
     for _ in range(8):
         wrap = _WRAP.search(said)
-        if wrap is None or (wrap["role"] and not token):
+        if wrap is None:
             break
         if wrap["tag"] and _TOLD.fullmatch(wrap["tag"]):
             return said, True
-        token = token or bool(wrap["tag"] or wrap["token"])
         said = said[: wrap.start()]
     return said, False
 
@@ -135,7 +134,7 @@ def _goes_on(behind: str, marked: bool, inline: bool) -> bool:
 def _among_code(above: str, text: str, start: int) -> bool:
     """Whether the line stands in a code block with other code above it."""
     line = above.rsplit("\n", 1)[-1].strip()
-    return bool(line) and not line.startswith("```") and text.count("```", 0, start) % 2 == 1
+    return bool(line) and not line.startswith("```") and text.count("```", max(0, start - _FAR), start) % 2 == 1
 
 
 def _quoted(before: str) -> bool:
