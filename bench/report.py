@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import tools
+
 Rows = list[list[str]]
 Table = tuple[str, str, list[str], Rows]  # title, note, head, rows
 
@@ -131,6 +133,7 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "streaming": _streaming,
     "hostile": _hostile,
     "probes": _probes,
+    "tools": tools.table,
     "imports": _imports,
 }
 

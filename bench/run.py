@@ -17,6 +17,7 @@ from hostile import hostile
 from peers import PARSERS
 from plot import svg
 from sections import broken, clean, import_time, probes, streaming
+from tools import tools
 
 Result = dict[str, Any]
 
@@ -41,6 +42,7 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "broken": lambda: broken(rounds),
         "streaming": lambda: streaming(4_000 if quick else 16_000, 2 if quick else 7),
         "hostile": lambda: hostile(2.0 if quick else options.limit, quick),
+        "tools": lambda: tools(rounds),
         "imports": lambda: import_time(2 if quick else 7),
     }
     if options.probes:

@@ -27,7 +27,7 @@ TOKENS = [
     "\u200b", "\x00", "```\n", "```json\n", "~~~", "> {\n", "<think>", "</think>", "<think></think>", "<a>", "</a>", "<name>",
     "</name>", "<name></name>", "<|im_end|>", "<![CDATA[", "<!--", '<parameter name="a">', "</parameter>",
     "<arg_key>a</arg_key><arg_value>", "<invoke>", "- a: 1\n", "name: x\n", "name:\n", "- ", "| a | 1 |\n", "**name:** x\n",
-    "P(a=1, ", "P(", "a=1\n", "[x](y) ", "{{x}} ", "&amp;", "&", ",", ";", ":", "=", "=>", "}", "]", ")", "}]", "Note: ",
+    '"a","a"/*', "“”/*", '""x""<!--', '/*{"a" "b" ', '{"a": "x" /*...', '{"name": "<!--', "P(a=1, ", "P(", "a=1\n", "[x](y) ", "{{x}} ", "&amp;", "&", ",", ";", ":", "=", "=>", "}", "]", ")", "}]", "Note: ",
 ]  # fmt: skip
 STARTS = ["", '{"name": "x", "b": ', '{"name": "', "["]
 SIZE = 20_000

@@ -32,6 +32,11 @@ _CLAIM = re.compile(
     rf"\b(?:{_I}{_ALREADY}\s+(?:{_DID}|used)|{_HAVE}{_ALREADY}\s+{_DONE}|(?:ejecuté|llamé|invoqué|utilicé|usé))\s+{_THE}([A-Za-z_][\w-]*)",
     re.IGNORECASE,
 )
+# Without one of these words there is no claim; a look for them is cheaper than for the whole pattern.
+_CLAIMING = (" ran ", "called ", "used ", "invoked ", "executed ", "triggered ", "run ", "ejecut", "llam", "invoc", "invoq",
+             "utiliz", "utilic", "usé ", "usado ")  # fmt: skip
+_HAVING = ("'ve ", "’ve ", " have ", "he ", "hemos ")
+_HUMP = re.compile(r"[a-z][A-Z]")
 _CODE = re.compile(r"```[\s\S]*?(?:```|\Z)")
 # Verbs whose deed shows in the world; "I've booked the table" claims a call of book_table.
 _PARTICIPLES = {
@@ -52,11 +57,17 @@ def mention_findings(
     """A warning for each undefined tool that the text talks of, and for each defined one it claims to have run."""
     if "```" in text:
         text = _CODE.sub(lambda block: " " * len(block[0]), text)
-    yield from _undefined(text, tools)
+    if "_" in text or _HUMP.search(text):
+        yield from _undefined(text, tools)
     claimed: dict[str, tuple[int, int]] = {}
-    for claim in _CLAIM.finditer(text):
-        claimed.setdefault(tools.meant(claim[1]), claim.span(1))
-    for name, span in (*_deeds(text, tools), *_phrases(text, claims or {})):
+    plain = text.lower()
+    if any(word in plain for word in _CLAIMING):
+        for claim in _CLAIM.finditer(text):
+            claimed.setdefault(tools.meant(claim[1]), claim.span(1))
+    if any(word in plain for word in _HAVING):
+        for name, span in _deeds(text, tools):
+            claimed.setdefault(name, span)
+    for name, span in _phrases(text, claims or {}):
         claimed.setdefault(name, span)
     for name, span in claimed.items():
         if name in tools.tools and name not in called:

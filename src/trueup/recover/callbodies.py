@@ -111,7 +111,7 @@ class Bodies(CallReader):
             last = index == len(said) - 1
             inside = any(part in ARGUMENT_KEYS or part == call.name for part in read.inside)
             cut = last and not whole and (read.lost or inside or not call.given)
-            records = _records_of(read, index, len(said), dropped=whole and read.cut)
+            records = _records_of(read, index, len(said), call.name, dropped=whole and read.cut)
             raw = self.text[at : read.stop]
             leaks.append(Leak(call.name, call.arguments, raw, start, stop, dialect, records, call.id, cut=cut))
         return leaks, max(stop, at + 1)
@@ -365,13 +365,17 @@ def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
     return pattern.match(text, at).end()  # type: ignore[union-attr]
 
 
-def _records_of(read: Value, index: int, count: int, dropped: bool) -> tuple[Record, ...]:
+def _records_of(read: Value, index: int, count: int, name: str, dropped: bool) -> tuple[Record, ...]:
     """The records of one call among those of a list, each with its place inside the arguments."""
     out: list[Record] = []
+    item = read.value[index] if isinstance(read.value, list) and len(read.value) == count else read.value
+    apart = isinstance(item, dict) and any(key in item for key in ARGUMENT_KEYS)
     for code, start, stop, after, node in read.records:
         parts = parts_of(node)
         own = parts[0] if parts and isinstance(parts[0], int) and isinstance(read.value, list) else count - 1
-        if own != index or (dropped and code in _CUT_OFF):
+        key = next((p for p in parts if isinstance(p, str)), name)
+        beside = apart and key != name and key not in CALL_KEYS
+        if own != index or beside or (dropped and code in _CUT_OFF):
             continue
         inner: Node = None
         for part in parts[next((i + 1 for i, p in enumerate(parts) if p in ARGUMENT_KEYS), len(parts)) :]:

@@ -18,6 +18,7 @@ __all__ = ["Leak", "leaked_calls"]
 # Between two calls that stand side by side: blanks, and the marks that close one and open the next.
 _NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
 _NEAR = 200
+_OPENERS = ("{", "[", "(", "Action:", ">>>")
 _SIGNS = ("<", "[T", "to=", "functools", "function call", "◁", "```")
 
 
@@ -37,7 +38,12 @@ class _Search:
 
     def run(self) -> list[Leak]:
         text = self.text
-        pattern = ANY if any(sign in text for sign in _SIGNS) else UNMARKED
+        if any(sign in text for sign in _SIGNS):
+            pattern = ANY
+        elif any(sign in text for sign in _OPENERS):
+            pattern = UNMARKED
+        else:
+            return []
         at = 0
         while found := pattern.search(text, at):
             kind = found.lastgroup
