@@ -182,3 +182,27 @@ def test_spans_are_those_of_the_original_text() -> None:
     (found,) = CONTRACT.check(text).findings
     assert found.span is not None
     assert text[slice(*found.span)] == "reset_router"
+
+
+WRITTEN = [
+    '<tool_call>{"name": "get_booking", "arguments": {"id": 1}}</tool_call>',
+    '{"name": "get_booking", "arguments": {"id": 1}}',
+    "<function=get_booking><parameter=id>1</parameter></function>",
+    '[TOOL_CALLS]get_booking{"id": 1}',
+    '<tool_call>[{"name": "ping_gateway", "arguments": {}}, {"name": "get_booking", "arguments": {}}]</tool_call>',
+    'Action: get_booking\nAction Input: {"id": 1}',
+]
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_written_call_of_no_tool_is_a_warning_and_no_call(text: str) -> None:
+    verdict = CONTRACT.check(text)
+    assert [(f.code, f.data["name"]) for f in verdict.findings] == [("T011", "get_booking")]
+    assert [c.name for c in verdict.calls] == ["ping_gateway"] * ("ping" in text)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "Ada", "age": 36}', '{"name": "Ada", "input": "x"}', "<b>bold</b>", "print(x)\nfoo(1)"]
+)
+def test_data_and_code_are_no_calls_of_unknown_tools(text: str) -> None:
+    assert mentions(text) == []

@@ -71,6 +71,8 @@ def drops_are_covered(contract: Contract, text: str) -> None:
     for piece in re.finditer(r"\w+|[^\w\s]", text):
         if any(start < piece.end() and piece.start() < stop for start, stop in spans):
             continue
+        if text.startswith("-0", piece.start()):
+            continue  # JSON's -0 is 0
         known = piece[0] in '{}[]:,"' or piece[0].lower() in kept or number_of(piece[0]) in numbers
         assert known, f"{piece[0]!r} at {piece.start()} was dropped"
 

@@ -517,9 +517,7 @@ SCALARS = st.sampled_from(
 ) | st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=10)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(-1e6, 1e6) | SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "k_2", "K3"]), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "k_2", "K3"]), inner, max_size=3),
     max_leaves=6,
 )
 ARGUMENTS = st.fixed_dictionaries(

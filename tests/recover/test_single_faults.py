@@ -26,7 +26,8 @@ phrases = st.one_of(
 )  # fmt: skip
 plain_phrases = phrases.filter(lambda text: not re.search(r"[\"\\\n\t]", text))
 names = st.one_of(
-    st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True), st.sampled_from(["first_name", "unitPrice", "ciudad", "año", "姓名"])
+    st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True),
+    st.sampled_from(["first_name", "unitPrice", "ciudad", "año", "姓名"]),
 )
 
 
@@ -126,8 +127,8 @@ def test_typographic_quotes(value: Any, marks: str) -> None:
 
 @given(values(phrases.filter(lambda text: '"' not in text and "\\" not in text)))
 def test_raw_line_breaks_and_tabs(value: Any) -> None:
+    value["note"] = "two\nlines\tand more"
     text = json.dumps(value, ensure_ascii=False)
-    assume("\\n" in text or "\\t" in text)
     gives(text.replace("\\n", "\n").replace("\\t", "\t"), value, "S016")
 
 
@@ -141,7 +142,6 @@ def test_closing_brackets_that_never_came(value: Any, missing: int, layout: Any)
     cut = len(text)
     for _ in open_after:
         cut = max(text.rfind("}", 0, cut), text.rfind("]", 0, cut))
-    assume(text[:cut].rstrip()[-1:] not in "0123456789", )
     gives(text[:cut], value, "S005")
 
 
@@ -150,7 +150,7 @@ def test_comments(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value, indent=1)
     ends = [i for i, line in enumerate(text.split("\n")) if i]
     at = data.draw(st.sampled_from(ends))
-    note = data.draw(st.sampled_from([" // a \"note\", here", " # note: {x}", " /* a note, \"b\": 1 */", "\n  // alone"]))
+    note = data.draw(st.sampled_from([' // a "note", here', " # note: {x}", ' /* a note, "b": 1 */', "\n  // alone"]))
     lines = text.split("\n")
     lines[at - 1] += note
     gives("\n".join(lines), value, "S017")

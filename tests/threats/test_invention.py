@@ -33,7 +33,7 @@ def assert_nothing_is_invented(verdict: Verdict, text: str) -> None:
     put = " ".join(fix.after for fix in verdict.fixes).lower()
     numbers = {float(number) for number in re.findall(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?", text)}
     for scalar in scalars_of(verdict.data):
-        if re.fullmatch(r"-?[0-9.]+(?:e[+-]?[0-9]+)?", scalar) and abs(float(scalar)) in numbers:
+        if re.fullmatch(r"-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?", scalar) and abs(float(scalar)) in numbers:
             continue
         for word in re.findall(r"\w+", scalar.lower()):
             assert word in given or word in put, f"{word!r} is nowhere in the text"

@@ -92,11 +92,16 @@ def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
         count += 1
         if count > _MAX:
             return
-        closest = tools.closest(name)
-        near = f"; the closest is {closest!r}" if closest else ""
-        message = f"The text speaks of a tool {name!r} that is not defined{near}"
-        hint = f"Speak only of offered tools{f', such as {closest!r}' if closest else ''}."
-        yield finding("T011", "$", message, span, {"name": name, "closest": closest}, hint)
+        yield undefined(name, span, tools)
+
+
+def undefined(name: str, span: tuple[int, int], tools: Toolset) -> Finding:
+    """The warning that a text speaks of a tool that is not offered."""
+    closest = tools.closest(name)
+    near = f"; the closest is {closest!r}" if closest else ""
+    message = f"The text speaks of a tool {name!r} that is not defined{near}"
+    hint = f"Speak only of offered tools{f', such as {closest!r}' if closest else ''}."
+    return finding("T011", "$", message, span, {"name": name, "closest": closest}, hint)
 
 
 def _likeness(tools: Toolset) -> Callable[[str], bool]:

@@ -5,14 +5,16 @@ Arguments go the same line as any value: recovered, conformed and checked under 
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from trueup.checks.fixes import remarks
-from trueup.checks.mentions import mention_findings
+from trueup.checks.mentions import mention_findings, undefined
 from trueup.checks.order import Order, order_findings, read_order
 from trueup.checks.tools import resolve, together
 from trueup.checks.toolset import Toolset
@@ -47,6 +49,8 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 answer_with(answer_refusals)
+_TOOL_LIKE = re.compile(r"[^\W\d][\w.\-:/]{1,79}")
+_MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient"})
 
 
 def make_call_judge(
@@ -124,10 +128,13 @@ class CallJudge:
             self._between(accounts, called, findings)
         if prose and self.options.mentions:
             names = {account.passed.name for account in accounts}.union(called)
-            findings += mention_findings(prose, self.tools, names, self.options.claims)
+            said = list(mention_findings(prose, self.tools, names, self.options.claims))
+            findings += said
+            if self.options.from_text and not reply.calls:
+                findings += self._written_unknown(reply.text, {f.data["name"] for f in said})
         if not given and not reply.text.strip() and not reply.refusal:
-            said = "The reply has neither text nor calls"
-            findings.append(finding("T013", "$", said, None, {}, "Answer, or call a tool."))
+            message = "The reply has neither text nor calls"
+            findings.append(finding("T013", "$", message, None, {}, "Answer, or call a tool."))
         calls, refused = parted(accounts, findings, strict=False)
         for account in accounts:
             findings += account.findings
@@ -178,6 +185,17 @@ class CallJudge:
             prose += (text[at : leak.start], " " * (max(leak.stop, at) - max(leak.start, at)))
             at = max(at, leak.stop)
         return calls, remarked, "".join((*prose, text[at:])) if calls else text
+
+    def _written_unknown(self, text: str, known: AbstractSet[str]) -> Iterator[Finding]:
+        """A warning for each call in the text, beyond doubt a call, of a tool that is not offered."""
+        if not any(sign in text for sign in ("<", "[TOOL", '"name"', "Action:", "to=functions.")):
+            return
+        seen = set(known)
+        for leak in leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name))):
+            sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
+            if sure and leak.name not in seen and not self.tools.offers(leak.name.removesuffix(".call")):
+                seen.add(leak.name)
+                yield undefined(leak.name, (leak.start, leak.stop), self.tools)
 
     def _account(self, call: ToolCall, index: int, finish: str, fixes: list[Fix]) -> Account:
         place = f"$.calls[{index}]"

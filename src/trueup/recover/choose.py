@@ -154,6 +154,7 @@ def _best_part(candidate: Candidate, judge: Judge, own: frozenset[str]) -> Readi
             base, fit = fitting[0]
             rivals = [other.value for _, other in fitting[1:] if other.value != fit.value]
             extra: list[Record] = [("W007", *span, "", None)]
+            extra += [("W008", *span, "", None)] if _through_text(candidate.value, base) else []
             extra += [("W010", *span, "", None)] if rivals else []
             return Reading(candidate, fit, base, extra, rivals)
     return Reading(candidate, whole, (), [], [])
@@ -178,6 +179,15 @@ def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
             if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):
                 yield base, inner
         level = inside
+
+
+def _through_text(value: Any, base: Parts) -> bool:
+    """Whether the way to a part leads through a string that holds JSON."""
+    for part in base:
+        if isinstance(value, str):
+            return True
+        value = value[part]
+    return isinstance(value, str)
 
 
 def _step_in(base: Parts, outer: Any, folded: set[str]) -> list[tuple[Parts, Any]]:

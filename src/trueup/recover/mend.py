@@ -29,7 +29,7 @@ from trueup.recover.sweeps import (
     trailing_commas,
     words,
 )
-from trueup.recover.wrappers import REASONING_MARK, is_debris
+from trueup.recover.wrappers import REASONING_MARK, is_debris, leads_in
 
 _MAX_SPLICES = 10
 _MAX_OPENERS = 8
@@ -45,6 +45,7 @@ _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
     "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
 )  # fmt: skip
 
+_PROSE_SIGNS = frozenset("\"'”{[")
 _QUOTE_SIGNS = ('"', "'", "”")
 
 
@@ -142,6 +143,8 @@ def _raw_control(work: Mending, at: int) -> bool:
         if read.codes != ("S016",):
             return False
         after = read.after
+    if "\\" in text[start:after]:
+        return False
     body = text[start:after].replace("\n", "\\n")
     if CONTROL.search(body):
         body = CONTROL.sub(lambda m: _ESCAPES[m[0]], body)
@@ -217,6 +220,8 @@ def _inner_quotes(work: Mending, closing: int, in_object: bool) -> bool:
 
 def _close(work: Mending) -> bool:
     """The text ended with brackets open: add them when there is one way to, and no string was cut."""
+    if "S017" in work.codes:
+        return False  # what the comment ended, and whether the text did, is for the reader to say
     text = work.text
     braces = text.count("{") - text.count("}")
     brackets = text.count("[") - text.count("]")
@@ -254,8 +259,10 @@ def region(text: str) -> tuple[int, int] | None:
             start = _opener(text, closed, length)
             if start < 0:
                 return None
-        elif '"' in before or "'" in before or "”" in before:
+        elif not _PROSE_SIGNS.isdisjoint(before):
             lead = before.rstrip()
+            if leads_in(text, 0, start):
+                return None
             if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
                 return None
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
