@@ -1,6 +1,7 @@
 """T2, T4, T5, T8 to T10: the calls of a reply judged under a contract, and the contradictions of the source."""
 
 import json
+import time
 from random import Random
 from typing import Any
 
@@ -515,3 +516,39 @@ def test_calls_that_are_right_raise_no_alarm() -> None:
                 alarms.append((rows, verdict.findings, verdict.fixes))
     assert count == 3000
     assert alarms == []
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def _spent(run: Any, loops: int) -> float:
+    best = 9.0
+    for _ in range(15):
+        begun = time.process_time()
+        for _ in range(loops):
+            run()
+        best = min(best, (time.process_time() - begun) / loops)
+    return best
+
+
+@pytest.mark.perf
+def test_three_calls_against_fifty_tools_and_ten_thousand() -> None:
+    def tool(number: int) -> dict[str, Any]:
+        return {"type": "function", "function": {**WEATHER, "name": f"tool_{number}"}}
+
+    args = json.dumps({"city": "Oslo", "days": 3, "unit": "celsius", "tags": ["a", "b"]})
+    rows = [
+        {"id": f"c{i}", "type": "function", "function": {"name": f"tool_{i}", "arguments": args}} for i in (1, 7, 30)
+    ]
+    reply = {
+        "object": "chat.completion",
+        "choices": [{"message": {"content": None, "tool_calls": rows}, "finish_reason": "tool_calls"}],
+    }
+    few = Contract(tools=[tool(i) for i in range(50)])
+    assert len(few.check(reply).calls) == 3
+    begun = time.process_time()
+    many = Contract(tools=[tool(i) for i in range(10_000)])
+    assert time.process_time() - begun < 1
+    short = _spent(lambda: few.check(reply), 200)
+    assert short < 60e-6
+    assert _spent(lambda: many.check(reply), 200) < 1.5 * short

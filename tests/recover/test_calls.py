@@ -317,6 +317,8 @@ J = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
 H = f"<tool_call>{J}</tool_call>"
 P = 'get_weather(city="Oslo")'
 TALK = [
+    "now {\n  color: red;\n}",
+    "ping {\n  host: 5px\n}",
     f"For example, you could call {J} to get the weather.",
     f"For example:\n{J}",
     f"For example:\n\n```json\n{J}\n```",
@@ -590,8 +592,14 @@ def seconds(run: Callable[[], Any], rounds: int = 3) -> float:
 def test_repeated_marks_are_read_in_linear_time(unit: str) -> None:
     offered = {"get_weather", "ping", "now"}.__contains__
     half, whole = unit * (50_000 // len(unit)), unit * (100_000 // len(unit))
-    if seconds(lambda: leaked_calls(whole, offered), 1) < 0.03:
-        return
-    long = seconds(lambda: leaked_calls(whole, offered))
-    assert long < 0.3
-    assert long < 0.03 or long / seconds(lambda: leaked_calls(half, offered)) < 2.3
+    long = ratio = 9.0
+    for _ in range(4):  # a busy machine is given more than one try
+        long = min(long, seconds(lambda: leaked_calls(whole, offered), 1))
+        if long < 0.03:
+            return
+        short = seconds(lambda: leaked_calls(half, offered))
+        long = min(long, seconds(lambda: leaked_calls(whole, offered)))
+        ratio = min(ratio, long / short)
+        if long < 0.3 and ratio < 2.3:
+            return
+    assert (long < 0.3, ratio < 2.3) == (True, True), (long, ratio)

@@ -50,6 +50,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 answer_with(answer_refusals)
 _TOOL_LIKE = re.compile(r"[^\W\d][\w.\-:/]{1,79}")
+_SIGNS = ("<", "[TOOL", '"name"', "Action:", "to=functions.")
 _MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient"})
 
 
@@ -130,7 +131,8 @@ class CallJudge:
             names = {account.passed.name for account in accounts}.union(called)
             said = list(mention_findings(prose, self.tools, names, self.options.claims))
             findings += said
-            if self.options.from_text and not reply.calls:
+            all_read = reply.text.count('"name"') <= len(given) and not any(sign in prose for sign in _SIGNS)
+            if self.options.from_text and not reply.calls and not all_read:
                 findings += self._written_unknown(reply.text, {f.data["name"] for f in said})
         if not given and not reply.text.strip() and not reply.refusal:
             message = "The reply has neither text nor calls"
@@ -188,8 +190,6 @@ class CallJudge:
 
     def _written_unknown(self, text: str, known: AbstractSet[str]) -> Iterator[Finding]:
         """A warning for each call in the text, beyond doubt a call, of a tool that is not offered."""
-        if not any(sign in text for sign in ("<", "[TOOL", '"name"', "Action:", "to=functions.")):
-            return
         seen = set(known)
         for leak in leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name))):
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())

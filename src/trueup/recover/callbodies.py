@@ -37,6 +37,7 @@ _BLANK = re.compile(r"\s*")
 _CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
 _ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
+_LOOSE = frozenset({"S014", "S015", "S031"})
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
 _THOUGHT = re.compile(r"\bThought:[^\n]*\n\s*\Z")
@@ -319,7 +320,10 @@ class Bodies(CallReader):
             if not self.offered(found[0]):
                 return [], found.end()
             begin = _past(BETWEEN, text, found.end())
-            return self.with_arguments(found[0], self.value(begin), at, begin, "name")
+            read = self.value(begin)
+            if read is None or not _LOOSE.isdisjoint(record[0] for record in read.records):
+                return [], found.end()  # a style sheet, a block of code
+            return self.with_arguments(found[0], read, at, begin, "name")
         return self.python(at, at) if not inline else ([], at)
 
     def unmarked_json(self, at: int, inline: bool) -> Read:

@@ -115,7 +115,7 @@ def _mended(work: Mending, message: str) -> bool:
         return _key(work, at)
     if what.startswith(_ESCAPE):
         slash = text.rfind("\\", 0, at)
-        return text[slash + 1] in "_*'-[]()#.!~`$&%+> " and work.splice(slash, slash + 1, "", "S025")
+        return text[slash + 1] in "_*'-[]()#.!~`$&%+>" and work.splice(slash, slash + 1, "", "S025")
     return False
 
 

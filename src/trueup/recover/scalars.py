@@ -10,6 +10,9 @@ from typing import Any
 from trueup.recover.grammar import FOREIGN, LITERALS, NON_FINITE, NUMBER, ODD_NUMBER
 
 MAX_DIGITS = 4300
+_CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
+_CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
+NOTHING = object()
 _SEPARATED = re.compile(r"[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+(?:_[0-9]+)+")
 
 
@@ -84,3 +87,14 @@ def _plain_number(factor: int, plain: str) -> tuple[Any, str | None] | None:
         return factor * int(digits), "S020"
     value = factor * float(digits)
     return (None, "S034") if math.isinf(value) else (value, "S020")
+
+
+def cut_word(token: str) -> tuple[object, str] | None:
+    """What a bare token at the very end of the text was going to be; None when it may be whole."""
+    for word, value in _CUT_WORDS:
+        if len(token) < len(word) and word.startswith(token):
+            return value, "S030"
+    if _CUT_NUMBER.fullmatch(token):
+        stem = token.rstrip("+-eE._")
+        return (NOTHING if not stem else float(stem) if "." in stem else int(stem)), "S030"
+    return None

@@ -11,7 +11,6 @@ from trueup.recover.grammar import (
     ARGUMENT_AHEAD,
     BLANK,
     COMMAS,
-    COMMENT,
     CONTROL,
     ESCAPE,
     KEY_AHEAD,
@@ -34,7 +33,7 @@ _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*
 _RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
 _DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
 _VALUE_AHEAD = re.compile(
-    rf"""[{BLANK}]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
+    rf"""[{BLANK},]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
 )
 _CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
 _PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1(?:\s+\1[^"'\n]{0,400}\1){0,12}\s*[,}\])]""")
@@ -49,13 +48,11 @@ _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
 _WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
 _BARE_STOP = re.compile(r"""```|[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
-_CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
-_CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
 _DOUBLED = re.compile(r'""([^",:}\]\s\\](?:[^"\\]|\\[\s\S])*)""(?=\s*(?:[,:}\]]|\Z))')
 # A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
 _BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
 _RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']""")
-NOTHING = object()
+_MAX_COMMENT = 1000
 _NONE: frozenset[str] = frozenset()
 
 
@@ -92,8 +89,8 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
         return _comma_closes(text, here, end, place, known, first)
     if sign in "}])｝］】）":
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
-    if comment := COMMENT.match(text, here, end):
-        return _comment_closes(text, comment.end(), end, known)
+    if sign in "/#" and (stop := _comment_end(text, here, end)) > 0:
+        return _comment_closes(text, stop, end, known)
     if text.startswith("```", here):
         return True
     if sign == ":" or text.startswith("=>", here):
@@ -103,6 +100,17 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     if here == at:
         return False
     return _starts_next(text, at, here, end, place, known)
+
+
+def _comment_end(text: str, at: int, end: int) -> int:
+    """Where the comment that starts here ends, looked for a bounded way ahead; 0 when there is none."""
+    limit = min(end, at + _MAX_COMMENT)
+    if text.startswith("/*", at):
+        return text.find("*/", at + 2, limit) + 2 if text.find("*/", at + 2, limit) > 0 else 0
+    if text[at] == "#" or text.startswith("//", at):
+        stop = text.find("\n", at, limit)
+        return stop if stop > 0 else end if limit == end else 0
+    return 0
 
 
 def _comment_closes(text: str, at: int, end: int, known: frozenset[str]) -> bool:
@@ -380,14 +388,3 @@ def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str])
         else:
             return at
         at += 1
-
-
-def cut_word(token: str) -> tuple[object, str] | None:
-    """What a bare token at the very end of the text was going to be; None when it may be whole."""
-    for word, value in _CUT_WORDS:
-        if len(token) < len(word) and word.startswith(token):
-            return value, "S030"
-    if _CUT_NUMBER.fullmatch(token):
-        stem = token.rstrip("+-eE._")
-        return (NOTHING if not stem else float(stem) if "." in stem else int(stem)), "S030"
-    return None

@@ -9,7 +9,7 @@ from typing import Any
 from trueup.recover import strings
 from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
 from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE, WORDS
-from trueup.recover.scalars import read_token
+from trueup.recover.scalars import NOTHING, cut_word, read_token
 
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
 
@@ -119,9 +119,9 @@ class Values(Cursor):
                 self.note(each, start, stop, shown(text), node)
             return
         value, code = read_token(token)
-        if stop >= self.end and (cut := strings.cut_word(token)) is not None:
+        if stop >= self.end and (cut := cut_word(token)) is not None:
             value, code = cut
-        if code == "S030" and value is strings.NOTHING:
+        if code == "S030" and value is NOTHING:
             self.note("S030", start, stop, "", node)
             if not in_list:
                 self.note("S029", self.frames[-1].key_start, stop, "", node)

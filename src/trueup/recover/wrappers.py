@@ -57,6 +57,11 @@ def is_debris(text: str, start: int, stop: int) -> bool:
     return False
 
 
+def _in_string(text: str, at: int) -> bool:
+    """Whether an odd number of quotes stands before an offset on its line."""
+    return text.count('"', text.rfind("\n", 0, at) + 1, at) % 2 == 1
+
+
 def _starts_line(text: str, at: int) -> bool:
     """Whether only blanks stand between an offset and the line's start, or a value's end."""
     while at > 0 and text[at - 1] in " \t":
@@ -96,6 +101,8 @@ def reasoning_spans(text: str) -> list[tuple[int, int]]:
         spans.append((opened.start(), stop))
         at = search = stop
     first = REASONING_CLOSE.search(text)
+    if first and _in_string(text, first.start()):
+        first = None
     if first and (not spans or first.start() < spans[0][0]) and text.lstrip()[:1] not in ("{", "["):
         spans.insert(0, (0, first.end()))
     return spans
