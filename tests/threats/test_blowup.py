@@ -32,7 +32,6 @@ TOKENS = [
 STARTS = ["", '{"name": "x", "b": ', '{"name": "', "["]
 SIZE = 20_000
 LIMIT = 0.050
-# The limit is for a core of its own; one that is shared with other work is given twice as long.
 SLACK = 3.0  # machines that other work shares: the limit itself is what the bench shows on a quiet one
 
 

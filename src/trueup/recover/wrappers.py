@@ -59,7 +59,8 @@ def is_debris(text: str, start: int, stop: int) -> bool:
 
 def _in_string(text: str, at: int) -> bool:
     """Whether an odd number of quotes stands before an offset on its line."""
-    return text.count('"', text.rfind("\n", 0, at) + 1, at) % 2 == 1
+    line = text.rfind("\n", 0, at) + 1
+    return (text.count('"', line, at) - text.count('\\"', line, at)) % 2 == 1
 
 
 def _starts_line(text: str, at: int) -> bool:
