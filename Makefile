@@ -75,7 +75,7 @@ snapshots: $(STAMP) ## write rendered outputs and generated pages anew
 	@$(BIN)/python -m pytest -q --update-snapshots tests
 
 lock: $(STAMP) ## choose new versions of everything and write the lock
-	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --group dev --universal --generate-hashes \
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 	    --python-version 3.11 --no-emit-index-url --no-annotate --upgrade \
 	    --custom-compile-command "make lock" --output-file requirements/dev.lock
 

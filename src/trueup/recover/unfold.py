@@ -61,7 +61,7 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
 _ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);")
 _ENTITY_START = re.compile(r"[{\[]\s*&(?:quot|apos|#34|#39|#x22|#x27);")
 _MARKED = re.compile(r"\\(\\|[_\[\]{}])")
-_MARKED_START = re.compile(r"\\[\[\]{}]|[{,]\s*\w*\\_")
+_MARKED_START = re.compile(r"(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_")
 
 
 def unentity(text: str) -> Unfolded | None:

@@ -57,10 +57,13 @@ def is_debris(text: str, start: int, stop: int) -> bool:
     return False
 
 
+_QUOTE_OR_ESCAPE = re.compile(r'\\.|"')
+
+
 def _in_string(text: str, at: int) -> bool:
     """Whether an odd number of quotes stands before an offset on its line."""
     line = text.rfind("\n", 0, at) + 1
-    return (text.count('"', line, at) - text.count('\\"', line, at)) % 2 == 1
+    return sum(sign[0] == '"' for sign in _QUOTE_OR_ESCAPE.finditer(text, line, at)) % 2 == 1
 
 
 def _starts_line(text: str, at: int) -> bool:
