@@ -11,9 +11,11 @@ from orjson import dumps
 
 from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
+from trueup.contract.envelope import SCHEMA as ENVELOPE
+from trueup.contract.envelope import opened
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
 from trueup.contract.judge import Judge, damaged, depth_over, too_large
-from trueup.contract.merge import NO_CALLS, merge
+from trueup.contract.merge import NO_CALLS, Judged, merge
 from trueup.recover.clean import WRITABLE_DEPTH, decode, written
 from trueup.verdict.catalogue import GRADES, Accept
 from trueup.verdict.facts import Finding
@@ -23,6 +25,7 @@ from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.calls import CallJudge
+    from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
 
 Profile = Literal["off", "standard", "eager"]
@@ -39,7 +42,7 @@ class Contract:
     """
 
     __slots__ = (
-        "_calls", "_integral", "_is_valid", "_judge", "_plain", "_shallow",
+        "_calls", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
         "accept", "max_depth", "max_size", "options", "schema", "strict",
     )  # fmt: skip
 
@@ -50,6 +53,10 @@ class Contract:
         tools: Any = None,
         order: Any = None,
         calls: Any = None,
+        rules: Any = None,
+        reply: Any = None,
+        states: Any = None,
+        checks: Any = None,
         accept: Accept = "guess",
         coerce: Profile | Options = "standard",
         strict: bool = False,
@@ -67,12 +74,27 @@ class Contract:
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
+        self._meaning = self._make_meaning(rules, reply, states, checks)
+        self._text_only = self._calls is None and self._meaning is None
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
             self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
             self._integral = self._judge.integral
+
+    @classmethod
+    def envelope(cls, tools: Any = None, *, calls: Any = None, **options: Any) -> "Contract":
+        """A contract for models that call tools in JSON: `{"toolCalls": […], "content": "…", "needsMoreWork": …}`.
+
+        An object with neither `content` nor a call is refused. With `tools`, the calls inside are judged like native ones.
+
+        >>> Contract.envelope().check('{"content": "Done."}').ok, Contract.envelope().check("{}").ok
+        (True, False)
+        """
+        if tools is not None:
+            calls = {**(calls or {}), "envelope": True}
+        return cls(ENVELOPE, tools=tools, calls=calls, **options)
 
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
         """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, or a `Reply`.
@@ -82,12 +104,24 @@ class Contract:
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
+        if type(reply) is str and self._text_only and reply[:3] not in STREAM_STARTS:
+            return self._check_text(reply, reply)
+        if self._meaning is None:
+            return self._check_reply(reply, context or {})
+        return self._meaning.judge(self._check_structure(reply, context or {}), context or {})
+
+    def check_value(self, value: Any, context: dict[str, Any] | None = None) -> Verdict:
+        """Judge a value that is already JSON data, such as the arguments of a native tool call."""
+        verdict = self._check_value(value)
+        return verdict if self._meaning is None else self._meaning.judge_value(verdict, context or {})
+
+    def _check_structure(self, reply: Any, context: dict[str, Any]) -> Verdict:
+        """The verdict before any check of meaning."""
         if type(reply) is str and self._calls is None and reply[:3] not in STREAM_STARTS:
             return self._check_text(reply, reply)
-        return self._check_reply(reply, context or {})
+        return self._check_reply(reply, context)
 
-    def check_value(self, value: Any) -> Verdict:
-        """Judge a value that is already JSON data, such as the arguments of a native tool call."""
+    def _check_value(self, value: Any) -> Verdict:
         text = written(value).decode()
         if self._judge is None:
             return Verdict(text, value)
@@ -102,13 +136,31 @@ class Contract:
             return damaged(reply, reply.text, damage, self._judge)
         if len(reply.text) > self.max_size:
             return too_large(reply, reply.text, self.max_size)
-        judged = NO_CALLS
-        if not read_findings and self._calls is not None:
-            judged = self._calls.judge(reply, called_before(context.get("history")))
-        text_verdict = None
-        if self._judge is not None and not read_findings and not (judged.calls or judged.refused or reply.calls):
-            text_verdict = self._check_text(reply, reply.text)
+        judged, text_verdict = (NO_CALLS, None) if read_findings else self._parts(reply, context)
         return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
+
+    def _parts(self, reply: Reply, context: dict[str, Any]) -> tuple[Judged, Verdict | None]:
+        """The calls of a reply and its text, each judged; who makes calls owes no value, but an envelope is both."""
+        calls = self._calls
+        if calls is not None and calls.options.envelope and not reply.calls:
+            text = self._check_text(reply, reply.text)
+            return calls.judge(opened(reply, text.data), called_before(context.get("history"))), text
+        judged = NO_CALLS if calls is None else calls.judge(reply, called_before(context.get("history")))
+        if self._judge is None or reply.calls:
+            return judged, None
+        if not (judged.calls or judged.refused):
+            return judged, self._check_text(reply, reply.text)
+        # a value that the schema describes is data, even where it has the shape of a call
+        return (NO_CALLS, self._check_text(reply, reply.text)) if self._describes(reply.text) else (judged, None)
+
+    def _describes(self, text: str) -> bool:
+        """Whether a text is a valid object, and every key of it one that the schema names."""
+        try:
+            data = decode(text)
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+            return False
+        named = self.schema.root_keys if self.schema is not None else frozenset()
+        return isinstance(data, dict) and bool(data) and named.issuperset(data) and self._is_valid(data)
 
     def _check_text(self, reply: str | Reply, text: str) -> Verdict:
         """Judge a text: the clean path is all here, the rest goes to the judge."""
@@ -139,6 +191,15 @@ class Contract:
         from trueup.contract.calls import make_call_judge  # its many patterns are compiled only where tools are judged
 
         return make_call_judge(tools, order, options, self._arguments_check, self.accept)
+
+    def _make_meaning(self, rules: Any, reply: Any, states: Any, checks: Any) -> "Meaning | None":
+        if rules is None and reply is None and states is None and not checks:
+            return None
+        if rules is not None and self.schema is None:
+            raise ValueError("rules speak of data; give a schema as well (True takes any JSON value)")
+        from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
+
+        return make_meaning(rules, reply, states, checks, strict=self.strict)
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""

@@ -4,12 +4,12 @@ Fixes are kept as compact records until somebody looks: a check that only wants 
 pay for their paths and excerpts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, promoted
 from trueup.verdict.reply import Reply, ToolCall
 
 Fixes = tuple[Fix, ...]
@@ -121,6 +121,23 @@ class Verdict:
         """What to tell the model so that it can do better, from the errors; empty when ok."""
         lines = dict.fromkeys(f.hint or f.message for f in self.findings.errors)
         return "\n".join(lines)
+
+    def with_more(self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False) -> "Verdict":
+        """This verdict with further findings and metrics; an error at `$.calls[n]` refuses the call of that index."""
+        more = [promoted(f) for f in findings] if strict else findings
+        ordered = Findings(sorted((*self.findings, *more), key=lambda f: f.level != "error"))
+        against: dict[str, list[Finding]] = {}
+        for found in more:
+            if found.level == "error" and found.path.startswith("$.calls["):
+                against.setdefault(found.path[8 : found.path.index("]")], []).append(found)
+        calls, refused = self.calls, self.refused
+        if against:
+            judged = [(call, tuple(against.get(str(call.index), ()))) for call in calls]
+            calls = tuple(call for call, problems in judged if not problems)
+            refused = (*refused, *(Refusal(call, problems) for call, problems in judged if problems))
+        return Verdict(
+            self._reply, self.data, ordered, self._fixes, self._value, calls, {**self.metrics, **metrics}, refused
+        )
 
     def rejections(self, provider: str = "") -> list[dict[str, Any]]:
         """The refused calls as tool-result messages, in the shape that a provider takes back.

@@ -1,0 +1,108 @@
+"""Meaning: what a contract asks of a reply beyond its structure: rules, the reply's worth, the state, custom checks.
+
+A verdict of the structure and the conversation's context enter; the verdict with the further findings leaves.
+Each part is optional and knows nothing of the others. Rules speak of data, so they run only where the structure holds.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from trueup.verdict.facts import Finding
+from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.verdict import Verdict
+
+Context = Mapping[str, Any]
+Check = Callable[[Verdict, Context], Iterable[Finding]]
+
+# What belongs to the unit and not to the model: a reply that names one of these does not change it.
+RESERVED = frozenset({"unit_id", "_metadata", "retry_count", "error"})
+
+
+class RuleCheck(Protocol):
+    """Business rules over a record: `checks.rules.Rules`."""
+
+    def check(self, record: dict[str, Any]) -> list[Finding]: ...
+
+
+class ReplyCheck(Protocol):
+    """Whether a reply is worth its price: `checks.reply.ReplyRules`."""
+
+    def check(self, reply: Reply, context: Context) -> tuple[list[Finding], dict[str, Any]]: ...
+
+
+class StateCheck(Protocol):
+    """Whether a reply agrees with the conversation's state: `checks.state.States`.
+
+    A finding about one call has the path `$.calls[n]`, n being the call's `index`: an error there refuses the call.
+    """
+
+    def check(self, reply: Reply, calls: Sequence[ToolCall], context: Context) -> list[Finding]: ...
+
+
+class Meaning:
+    """The further checks of one contract, run in the order rules, reply, states, custom checks."""
+
+    __slots__ = ("_strict", "checks", "reply", "rules", "states")
+
+    def __init__(
+        self,
+        rules: RuleCheck | None = None,
+        reply: ReplyCheck | None = None,
+        states: StateCheck | None = None,
+        checks: Sequence[Check] = (),
+        *,
+        strict: bool = False,
+    ) -> None:
+        self.rules = rules
+        self.reply = reply
+        self.states = states
+        self.checks = tuple(checks)
+        self._strict = strict
+
+    def judge(self, verdict: Verdict, context: Context) -> Verdict:
+        """The verdict with what the further checks find; the same one where they find nothing."""
+        findings: list[Finding] = []
+        metrics: dict[str, Any] = {}
+        if self.rules is not None and verdict.data is not None and verdict.ok:
+            findings += self.rules.check(record(verdict.data, context))
+        if self.reply is not None:
+            said, metrics = self.reply.check(verdict.reply, context)
+            findings += said
+        if self.states is not None:
+            reply = verdict.reply
+            calls = verdict.calls if verdict.calls or verdict.refused else reply.calls
+            findings += self.states.check(reply, calls, context)
+        for check in self.checks:
+            findings += check(verdict, context)
+        return verdict.with_more(findings, metrics, strict=self._strict) if findings or metrics else verdict
+
+    def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
+        """The same for a value that no reply brought: only the rules speak of it."""
+        if self.rules is None or verdict.data is None or not verdict.ok:
+            return verdict
+        findings = self.rules.check(record(verdict.data, context))
+        return verdict.with_more(findings, {}, strict=self._strict) if findings else verdict
+
+
+def record(data: Any, context: Context) -> dict[str, Any]:
+    """What rules see: the fields of the unit's input, and the reply's data over them.
+
+    Fields that belong to the unit are not overridden. Data that is no object stands under the name `value`.
+
+    >>> record({"hp": 3, "unit_id": "mine"}, {"input": {"unit_id": "u1", "max_hp": 9}})
+    {'unit_id': 'u1', 'max_hp': 9, 'hp': 3}
+    """
+    fields = data if isinstance(data, dict) else {"value": data}
+    before = context.get("input")
+    if not before:
+        return fields
+    merged = {**before, **fields}
+    for name in before:
+        if name in RESERVED or name[:1] == "_":
+            merged[name] = before[name]
+    return merged
+
+
+def make_meaning(rules: Any, reply: Any, states: Any, checks: Any, *, strict: bool) -> Meaning:
+    """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for."""
+    return Meaning(rules=rules, reply=reply, states=states, checks=checks or (), strict=strict)
