@@ -1,0 +1,115 @@
+"""Events: what happened, as frozen values; logs, metrics, traces and progress lines subscribe to them.
+
+An event is plain data: it holds no reply beyond a short cut of its text, does nothing by itself and names nobody who
+listens. A subscriber is a callable that takes one event; those of the house live in `watch/`.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.verdict.verdict import Verdict
+
+CUT = 200  # characters of a reply that an event carries
+
+
+class Violation(NamedTuple):
+    """One finding of a check, without its data."""
+
+    code: str
+    path: str
+    message: str
+
+
+def spelled(name: str) -> str:
+    """The name of an event as logs and metrics spell it.
+
+    >>> spelled("SteppedDown")
+    'stepped_down'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=spelled):
+    """What all events share: the contract's name, and when it happened, in seconds since 1970."""
+
+    contract: str = ""
+    at: float = 0.0
+
+    @property
+    def event(self) -> str:
+        """The name of what happened, such as `checked`."""
+        return spelled(type(self).__name__)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON-able data, its name under `event`.
+
+        >>> Checked(state="BOOKED", text="Hasta mañana", ok=True, seconds=0.001).to_dict()["event"]
+        'checked'
+        """
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+
+class Checked(Event, frozen=True, kw_only=True):
+    """One check: the state it was made in, the reply cut at 200 characters, the result, the violations, the time it took.
+
+    `regenerations` says how many replies were asked for anew before this one.
+    """
+
+    state: str = ""
+    text: str = ""
+    ok: bool = True
+    violations: tuple[Violation, ...] = ()
+    warnings: tuple[Violation, ...] = ()
+    fixes: int = 0
+    confidence: float = 1.0
+    seconds: float = 0.0
+    regenerations: int = 0
+    model: str = ""
+
+    @property
+    def result(self) -> str:
+        """`ok` or `refused`."""
+        return "ok" if self.ok else "refused"
+
+
+Subscriber = Callable[[Event], object]
+
+
+def cut(text: str) -> str:
+    """The part of a text that an event carries, with a mark where it was cut.
+
+    >>> len(cut("a" * 500)), cut("short")
+    (200, 'short')
+    """
+    return text if len(text) <= CUT else text[: CUT - 1] + "…"
+
+
+def checked(
+    verdict: Verdict,
+    *,
+    state: str = "",
+    seconds: float = 0.0,
+    regenerations: int = 0,
+    contract: str = "",
+    at: float = 0.0,
+) -> Checked:
+    """The event of one check, from its verdict."""
+    findings = verdict.findings
+    return Checked(
+        contract=contract,
+        at=at,
+        state=state,
+        text=cut(verdict.reply.text),
+        ok=verdict.ok,
+        violations=tuple(Violation(f.code, f.path, f.message) for f in findings.errors),
+        warnings=tuple(Violation(f.code, f.path, f.message) for f in findings.warnings),
+        fixes=len(verdict.fixes),
+        confidence=verdict.confidence,
+        seconds=seconds,
+        regenerations=regenerations,
+        model=verdict.reply.model,
+    )
