@@ -38,13 +38,15 @@ from trueup.verdict.verdict import answer_with
 class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How calls are judged: from text too, in parallel, with defaults filled in, prose about tools watched.
 
-    `claims` are phrases that say a tool was run: `{"book": ["I've booked", "he reservado"]}`.
+    `claims` are phrases that say a tool was run: `{"book": ["I've booked", "he reservado"]}`. `envelope` means that the
+    calls stand in the reply's value, under `toolCalls`.
     """
 
     from_text: bool = True
     parallel: bool = True
     defaults: bool = False
     mentions: bool = True
+    envelope: bool = False
     claims: dict[str, tuple[str, ...]] = {}
 
 

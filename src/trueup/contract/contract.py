@@ -144,7 +144,10 @@ class Contract:
         calls = self._calls
         if calls is not None and calls.options.envelope and not reply.calls:
             text = self._check_text(reply, reply.text)
-            return calls.judge(opened(reply, text.data), called_before(context.get("history"))), text
+            inside = opened(reply, text.data)
+            if not inside.calls and not text.ok:
+                return NO_CALLS, text
+            return calls.judge(inside, called_before(context.get("history"))), text
         judged = NO_CALLS if calls is None else calls.judge(reply, called_before(context.get("history")))
         if self._judge is None or reply.calls:
             return judged, None

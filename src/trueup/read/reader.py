@@ -43,6 +43,8 @@ def read(source: Any, status: int | None = None) -> Reading:
         return _read_text(source, source)
     if isinstance(source, Reply):
         return Reading(source)
+    if isinstance(source, Reading):
+        return source
     if isinstance(source, bytes | bytearray | memoryview):
         return _read_bytes(source)
     if isinstance(source, list | tuple) and not hasattr(source, "_asdict"):

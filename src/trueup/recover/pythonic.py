@@ -22,7 +22,7 @@ _PIECE = re.compile(
 _KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)\s*")
 _STRINGS = re.compile(rf"(?:\s*{_STRING})+\s*", re.DOTALL)
 _ONE_STRING = re.compile(_STRING, re.DOTALL)
-_LOST = frozenset({"S033", "S034"})
+_LOST = frozenset({"S027", "S033", "S034"})
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
 _PLAIN = {
     "n": "\n",

@@ -40,6 +40,8 @@ def read_token(token: str) -> tuple[Any, str | None]:
         return token, "S015"
     if token in FOREIGN:
         return FOREIGN[token], "S018"
+    if token in ("...", "…"):
+        return None, "S027"
     if token == "undefined":
         return None, "S019"
     if token in NON_FINITE:

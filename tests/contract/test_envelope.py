@@ -1,0 +1,115 @@
+"""The ready-made envelope contract: text and calls in one JSON object, for models without native calls."""
+
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+
+TOOLS = [
+    {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+            "required": ["city"],
+        },
+    },
+    {"name": "ping", "parameters": {"type": "object", "properties": {}}},
+]
+PLAIN = Contract.envelope()
+TOOLED = Contract.envelope(TOOLS)
+
+
+@pytest.mark.spec("A3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"content": "Done."}',
+        '{"content": "use } here"}',
+        '{"toolCalls": [{"name": "ping", "arguments": {}}]}',
+        '{"toolCalls": [{"name": "ping", "arguments": {}}], "content": "One moment.", "needsMoreWork": true}',
+        '{"toolCalls": [], "content": "Nothing to call.", "needsMoreWork": false}',
+        '```json\n{"content": "fenced"}\n```',
+    ],
+)
+def test_an_envelope_passes(text: str) -> None:
+    assert PLAIN.check(text).ok
+    assert TOOLED.check(text).ok
+
+
+@pytest.mark.spec("A3")
+@pytest.mark.parametrize(
+    "text", ["{}", '{"answer": 42}', '{"needsMoreWork": true}', '{"toolCalls": []}', "[]", "no JSON at all", '"text"']
+)
+def test_what_says_nothing_is_no_envelope(text: str) -> None:
+    for contract in (PLAIN, TOOLED):
+        verdict = contract.check(text)
+        assert not verdict.ok
+        assert "T013" not in {f.code for f in verdict.findings}
+
+
+@pytest.mark.spec("A3", "A4")
+def test_a_fault_inside_is_named_by_its_field() -> None:
+    verdict = Contract.envelope(coerce="off").check('{"toolCalls": [{"name": 5, "arguments": {}}]}')
+    assert [(f.path, f.message) for f in verdict.findings] == [
+        ("$.toolCalls[0].name", 'Field "toolCalls.0.name": Expected string, got number')
+    ]
+
+
+@pytest.mark.spec("A2", "A3")
+def test_the_envelope_is_found_beside_a_stray_object() -> None:
+    verdict = PLAIN.check('Sure! {} here it is: {"content": "hi", "needsMoreWork": false}')
+    assert verdict.ok
+    assert verdict.data == {"content": "hi", "needsMoreWork": False}
+
+
+@pytest.mark.spec("A3", "T3", "T5")
+def test_calls_inside_are_judged_like_native_ones() -> None:
+    good = TOOLED.check('{"toolCalls": [{"name": "get_weather", "arguments": {"city": "Oslo", "days": "3"}}]}')
+    assert good.ok
+    assert [(c.name, c.args, c.origin) for c in good.calls] == [
+        ("get_weather", {"city": "Oslo", "days": 3}, "envelope")
+    ]
+    unknown = TOOLED.check('{"toolCalls": [{"name": "get_wether", "arguments": {}}], "content": "…"}')
+    assert [f.code for f in unknown.errors] == ["T001"]
+    assert unknown.errors[0].data["closest"] == "get_weather"
+    assert not unknown.calls
+    assert len(unknown.refused) == 1
+
+
+def test_spellings_of_the_keys_and_arguments_as_text_are_read() -> None:
+    verdict = TOOLED.check('{"tool_calls": [{"name": "get_weather", "arguments": "{\\"city\\": \\"Oslo\\"}"}]}')
+    assert verdict.ok
+    assert verdict.calls[0].args == {"city": "Oslo"}
+    assert {"C005", "C010"} <= {fix.code for fix in verdict.fixes}
+
+
+def test_native_calls_pass_by_the_envelope() -> None:
+    native: dict[str, Any] = {
+        "choices": [{
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant", "content": None,
+                "tool_calls": [{"id": "a", "type": "function", "function": {"name": "ping", "arguments": "{}"}}],
+            },
+        }]
+    }  # fmt: skip
+    verdict = TOOLED.check(native)
+    assert verdict.ok
+    assert verdict.calls[0].origin == "native"
+
+
+def test_a_value_the_schema_describes_is_data_even_in_the_shape_of_a_call() -> None:
+    shape = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+        "required": ["name"],
+    }
+    text = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
+    verdict = Contract(shape, tools=TOOLS).check(text)
+    assert verdict.data == {"name": "get_weather", "arguments": {"city": "Oslo"}}
+    assert not verdict.calls
+    called = Contract({"type": "object", "properties": {"total": {"type": "number"}}}, tools=TOOLS).check(text)
+    assert called.calls[0].name == "get_weather"
+    assert called.data is None
