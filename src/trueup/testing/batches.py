@@ -1,0 +1,99 @@
+"""How one provider batch goes: which lines come back, in which order, with which faults. Pure, the same for all providers.
+
+Lines are picked by their custom ids, or by a count: that many of the last ones.
+"""
+
+import random
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import orjson
+
+from trueup.testing import script
+from trueup.testing.faults import build, plain
+from trueup.testing.protocols.shapes import Speaks
+from trueup.testing.wire import Request
+
+Pick: TypeAlias = int | Collection[str]
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """The course of one batch; without any fault it completes after `polls` looks at it, its lines out of order.
+
+    `expired` lines get no reply and are told as expired; `missing` ones are told nowhere; `repeated` ones come twice; of the
+    `garbled` ones only the first half of the line arrives.
+    """
+
+    polls: int = 1
+    status: Literal["completed", "failed", "expired", "cancelled"] = "completed"
+    expired: Pick = ()
+    missing: Pick = ()
+    repeated: Pick = ()
+    garbled: Pick = ()
+    shuffled: bool = True
+    message: str = "scripted failure"
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What became of one line: a status and a body, or no reply at all."""
+
+    custom_id: str
+    kind: Literal["replied", "failed", "expired"]
+    status: int = 200
+    body: Any = None
+    number: int = 0
+
+
+def picked(pick: Pick, ids: Sequence[str]) -> set[str]:
+    """The custom ids that are meant.
+
+    >>> sorted(picked(2, ["a", "b", "c"])), picked(["a"], ["a", "b"])
+    (['b', 'c'], {'a'})
+    """
+    if isinstance(pick, int):
+        return set(ids[len(ids) - pick :]) if pick else set()
+    return set(pick) & set(ids)
+
+
+def results_of(batch: Batch, requests: Sequence[tuple[Request, Any]], protocol: Speaks, first: int) -> list[Result]:
+    """What comes of each (request, step); the missing ones are left out."""
+    ids = [request.custom_id for request, _ in requests]
+    expired = set(ids) if batch.status == "expired" and not batch.expired else picked(batch.expired, ids)
+    missing = picked(batch.missing, ids)
+    results = []
+    for number, (request, step) in enumerate(requests, first):
+        if request.custom_id in missing:
+            continue
+        if request.custom_id in expired:
+            results.append(Result(request.custom_id, "expired", number=number))
+        else:
+            results.append(_result(request, plain(step), protocol, number))
+    return results
+
+
+def _result(request: Request, step: Any, protocol: Speaks, number: int) -> Result:
+    if not isinstance(step, script.Say | script.Fail | script.Raw):
+        step = script.Fail(500, f"a batch cannot carry {type(step).__name__}")
+    response = build(step, request, protocol, number)
+    try:
+        body = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        body = response.body.decode(errors="replace")
+    kind: Literal["replied", "failed"] = "replied" if response.status == 200 else "failed"
+    return Result(request.custom_id, kind, response.status, body, number)
+
+
+def file_of(batch: Batch, lines: Sequence[tuple[str, Any]]) -> bytes:
+    """The lines (custom id, value) as a JSONL file, with the batch's faults and in its order."""
+    ids = [ident for ident, _ in lines]
+    repeated, garbled = picked(batch.repeated, ids), picked(batch.garbled, ids)
+    out = []
+    for ident, value in lines:
+        line = orjson.dumps(value)
+        out.append(line[: len(line) // 2] if ident in garbled else line)
+        if ident in repeated:
+            out.append(line)
+    if batch.shuffled:
+        random.Random(7).shuffle(out)  # noqa: S311 - the same order each time
+    return b"".join(line + b"\n" for line in out)

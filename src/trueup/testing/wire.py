@@ -1,0 +1,225 @@
+"""HTTP/1.1 over one asyncio connection: bytes in, Requests out; a Response in, its bytes out, with its faults.
+
+Refuses what no client of ours sends (a head over 64 KB, a body over 1 GB, a request line that is none) with a ValueError.
+"""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import orjson
+
+MAX_HEAD, MAX_BODY = 64 * 1024, 1 << 30
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request as it came in; names of headers are in small letters. `custom_id` is set for a line of a batch."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    custom_id: str = ""
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON; None where it is none."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            return None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The JSON object of the body; empty where it holds none."""
+        value = self.json
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def model(self) -> str:
+        """The model that is asked: from the body, or from the path (Gemini)."""
+        named = self.fields.get("model")
+        if isinstance(named, str):
+            return named
+        return self.path.rpartition("/models/")[2].partition(":")[0] if "/models/" in self.path else ""
+
+    @property
+    def messages(self) -> list[Any]:
+        """The conversation that was sent: `messages`, `input` or `contents`."""
+        fields = self.fields
+        found = fields.get("messages", fields.get("input", fields.get("contents", [])))
+        return found if isinstance(found, list) else [found]
+
+    @property
+    def streams(self) -> bool:
+        """Whether the client asks for a stream of events."""
+        return self.fields.get("stream") is True or "streamGenerateContent" in self.path
+
+
+class Response(msgspec.Struct, frozen=True):
+    """What goes out: pieces of a body, how they are framed, how fast, and how the connection ends."""
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[bytes, ...] = ()
+    framing: Literal["length", "chunked", "close"] = "length"
+    length: int | None = None
+    first: float = 0.0
+    every: float = 0.0
+    whole: bool = True
+    end: Literal["keep", "close", "reset", "hang"] = "keep"
+    silent: bool = False
+
+    @property
+    def body(self) -> bytes:
+        """The whole body."""
+        return b"".join(self.pieces)
+
+
+class Connection:
+    """One client: requests read one after another, with a buffer of its own so that a client's leaving is noticed."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._buffer = bytearray()
+        self.sent = 0
+        writer.transport.set_write_buffer_limits(high=0)
+
+    async def _fill(self) -> bool:
+        data = await self._reader.read(1 << 16)
+        self._buffer += data
+        return bool(data)
+
+    async def _take(self, count: int) -> bytes:
+        while len(self._buffer) < count:
+            if not await self._fill():
+                raise ConnectionResetError("the client left amid a request")
+        data = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return data
+
+    async def _line(self) -> bytes:
+        while (at := self._buffer.find(b"\r\n")) < 0:
+            if len(self._buffer) > MAX_HEAD:
+                raise ValueError("a line over 64 KB")
+            if not await self._fill():
+                raise ConnectionResetError("the client left amid a request")
+        return await self._take(at + 2)
+
+    async def read(self) -> Request | None:
+        """The next request, or None when the client has closed the connection."""
+        while (at := self._buffer.find(b"\r\n\r\n")) < 0:
+            if len(self._buffer) > MAX_HEAD:
+                raise ValueError("a head over 64 KB")
+            if not await self._fill():
+                return None
+        lines = (await self._take(at + 4)).decode("latin-1").split("\r\n")
+        words = lines[0].split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            raise ValueError(f"no HTTP/1.1 request line: {lines[0]!r:.80}")
+        headers = {name.strip().lower(): value.strip() for name, _, value in (x.partition(":") for x in lines[1:] if x)}
+        if headers.get("expect", "").lower() == "100-continue":
+            await self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        address = urlsplit(words[1])
+        query = {key: values[-1] for key, values in parse_qs(address.query).items()}
+        return Request(words[0], address.path, query, headers, await self._body(headers))
+
+    async def _body(self, headers: Mapping[str, str]) -> bytes:
+        if headers.get("transfer-encoding", "").lower() != "chunked":
+            length = int(headers.get("content-length") or 0)
+            if length > MAX_BODY:
+                raise ValueError("a body over 1 GB")
+            return await self._take(length)
+        whole = bytearray()
+        while size := int((await self._line()).split(b";")[0], 16):
+            whole += (await self._take(size + 2))[:-2]
+            if len(whole) > MAX_BODY:
+                raise ValueError("a body over 1 GB")
+        while await self._line() != b"\r\n":
+            pass
+        return bytes(whole)
+
+    async def left(self) -> None:
+        """Returns when the client has closed its side."""
+        try:
+            while await self._fill():
+                pass
+        except OSError:
+            pass
+
+    async def _write(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def send(self, response: Response, *, bare: bool = False) -> bool:
+        """Send it, without its body when `bare` (HEAD); whether the connection can be used again."""
+        self.sent = 0
+        if response.first:
+            await asyncio.sleep(response.first)
+        if response.end == "hang":
+            await asyncio.Event().wait()
+        if not response.silent:
+            await self._send_pieces(response, bare)
+        if response.end == "reset":
+            self.reset()
+        return response.end == "keep" and response.framing != "close"
+
+    async def _send_pieces(self, response: Response, bare: bool) -> None:
+        pieces = [] if bare else [piece for piece in response.pieces if piece]
+        waiting = _head(response)
+        for number, piece in enumerate(pieces):
+            framed = b"%x\r\n%s\r\n" % (len(piece), piece) if response.framing == "chunked" else piece
+            if number and response.every:
+                await self._write(waiting)
+                waiting = b""
+                await asyncio.sleep(response.every)
+            waiting += framed
+            if number + 1 < len(pieces) and (response.every or len(waiting) > 1 << 16 or response.framing == "chunked"):
+                await self._write(waiting)
+                waiting = b""
+            self.sent += len(piece)
+        if response.framing == "chunked" and response.whole and not bare:
+            waiting += b"0\r\n\r\n"
+        await self._write(waiting)
+
+    def reset(self) -> None:
+        """Close the connection with RST."""
+        line = self._writer.get_extra_info("socket")
+        if line is not None:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._writer.transport.abort()
+
+    def abort(self) -> None:
+        """Drop the connection, and what is not sent yet with it."""
+        self._writer.transport.abort()
+
+    async def close(self) -> None:
+        """Close the connection in the usual way; what is gone already is gone."""
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except OSError:
+            pass
+
+
+def _head(response: Response) -> bytes:
+    try:
+        words = HTTPStatus(response.status).phrase
+    except ValueError:
+        words = "Scripted"
+    headers = list(response.headers)
+    if response.framing == "chunked":
+        headers.append(("Transfer-Encoding", "chunked"))
+    elif response.framing == "length":
+        length = len(response.body) if response.length is None else response.length
+        headers.append(("Content-Length", str(length)))
+    if response.end != "keep" or response.framing == "close":
+        headers.append(("Connection", "close"))
+    lines = [f"HTTP/1.1 {response.status} {words}", *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
