@@ -119,6 +119,8 @@ class Connection:
                 raise ValueError("a head over 64 KB")
             if not await self._fill():
                 return None
+        if at > MAX_HEAD:
+            raise ValueError("a head over 64 KB")
         lines = (await self._take(at + 4)).decode("latin-1").split("\r\n")
         words = lines[0].split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
