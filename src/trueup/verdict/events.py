@@ -76,6 +76,117 @@ class Checked(Event, frozen=True, kw_only=True):
         return "ok" if self.ok else "refused"
 
 
+class Attempted(Event, frozen=True, kw_only=True):
+    """What the events of asking share: the ask, the call it belongs to, and whether that is a repair or a retry.
+
+    `attempt` of `limit` calls; `purpose` is `ask`, `repair` or `regenerate`; `retry` counts the same request again.
+    `started` is when the asking began, in seconds since 1970.
+    """
+
+    ask: str = ""
+    attempt: int = 0
+    limit: int = 0
+    purpose: str = "ask"
+    retry: int = 0
+    model: str = ""
+    mode: str = ""
+    started: float = 0.0
+
+
+class Sent(Attempted, frozen=True, kw_only=True):
+    """A request goes out."""
+
+    temperature: float | None = None
+    reduced: bool = False
+
+
+class Replied(Attempted, frozen=True, kw_only=True):
+    """A reply came in, after so many seconds, for so much; `cost` is None when the price is not known."""
+
+    seconds: float = 0.0
+    tokens: int | None = None
+    cost: float | None = None
+
+
+class Judged(Attempted, frozen=True, kw_only=True):
+    """A reply was judged; `fault` is the kind of what is wrong with it, `codes` are its errors."""
+
+    ok: bool = True
+    fault: str = ""
+    codes: tuple[str, ...] = ()
+
+
+class Failed(Attempted, frozen=True, kw_only=True):
+    """No reply came; `kind` is how the plan sees it: rate, transient, mode, temperature, fatal."""
+
+    reason: str = ""
+    kind: str = ""
+    status: int | None = None
+
+
+class Waiting(Attempted, frozen=True, kw_only=True):
+    """Nothing is done for `delay` seconds, before the `nth` of `most` retries; `most` is None until the deadline."""
+
+    delay: float = 0.0
+    reason: str = ""
+    nth: int = 0
+    most: int | None = None
+
+
+class Repairing(Attempted, frozen=True, kw_only=True):
+    """A faulty reply is asked for again: the `nth` of `most` repairs; only some fields of it, if `fields`."""
+
+    nth: int = 0
+    most: int = 0
+    reason: str = ""
+    fields: bool = False
+
+
+class Regenerating(Attempted, frozen=True, kw_only=True):
+    """A reply that does not belong here is asked for anew, with a hint."""
+
+    nth: int = 0
+    most: int = 0
+    reason: str = ""
+
+
+class SteppedDown(Attempted, frozen=True, kw_only=True):
+    """The next rung of a ladder: `what` is `mode` or `model`."""
+
+    what: str = "mode"
+    before: str = ""
+    after: str = ""
+    reason: str = ""
+
+
+class Aborted(Attempted, frozen=True, kw_only=True):
+    """A stream was given up at its first certain fault; `received` characters had come, `saved` tokens at most did not."""
+
+    reason: str = ""
+    received: int = 0
+    saved: int | None = None
+
+
+class FellBack(Attempted, frozen=True, kw_only=True):
+    """The configured reply is given in place of the model's."""
+
+    reason: str = ""
+
+
+class Finished(Attempted, frozen=True, kw_only=True):
+    """The asking is over; `cost` is None when a price or a count is not known."""
+
+    outcome: str = ""
+    reason: str = ""
+    ok: bool = True
+    repairs: int = 0
+    regenerations: int = 0
+    retries: int = 0
+    seconds: float = 0.0
+    tokens: int | None = None
+    cost: float | None = None
+
+
 Subscriber = Callable[[Event], object]
 
 
