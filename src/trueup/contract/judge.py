@@ -23,7 +23,7 @@ from trueup.recover.clean import repeats_a_key, written
 from trueup.recover.find import Aims
 from trueup.recover.grammar import WRITTEN_NUMBER, fold
 from trueup.recover.locate import Places
-from trueup.recover.mend import mend, region, whole_rest
+from trueup.recover.mend import CUT, mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
@@ -143,7 +143,8 @@ class Judge:
         if start and self._is_labelled(text, start):
             return None
         fault = str(error) if error is not None and start == 0 else ""
-        if stop > 0:
+        # where the parser wanted more, what ends at the last bracket wants more as well
+        if stop > 0 and (fault != CUT or whole_rest(text, start) < len(text)):
             candidate = mend(text, start, stop, aims.known, aims.max_depth, fault if stop == len(text) else "")
             if candidate is not None and "S005" not in candidate.codes:
                 return candidate

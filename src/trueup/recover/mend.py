@@ -45,6 +45,7 @@ _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
     "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
 )  # fmt: skip
 
+CUT = "Input data was truncated"
 _PROSE_SIGNS = frozenset("\"'”{[")
 _QUOTE_SIGNS = ('"', "'", "”")
 
@@ -63,6 +64,7 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
                 work = Mending(region, known)
                 if "'" in region and '"' not in region and "\\'" not in region:
                     work.sweep(region.replace("'", '"'), all_single_quoted, "S008")
+                    words(work)
                     fault = ""
             if fault and not _mended(work, fault):
                 return None
@@ -94,7 +96,7 @@ def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) ->
 
 def _mended(work: Mending, message: str) -> bool:
     """Change the text so that the fault the parser names goes away; False when that is not plain."""
-    if message == "Input data was truncated":
+    if message == CUT:
         return _close(work)
     at_byte = message.rfind("(byte ")
     text = work.text
@@ -106,7 +108,7 @@ def _mended(work: Mending, message: str) -> bool:
     what = message[19:]
     if what.startswith(_TRAILING):
         comma = text.rfind(",", 0, at)
-        return (len(work.steps) > 1 and trailing_commas(work)) or work.splice(comma, comma + 1, "", "S001")
+        return trailing_commas(work) or work.splice(comma, comma + 1, "", "S001")
     if what.startswith(_EXPECTED):
         return _separator(work, at, what[len(_EXPECTED) :])
     if what.startswith(_INVALID):

@@ -14,6 +14,9 @@ BARE_KEY_AT_MEMBER = re.compile(r"([{,][ \n\t\r]*)([A-Za-z_$][\w$]*)(?=[ \t\n\r]
 _COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
 _SLASH_COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 _TRAILING_COMMA = re.compile(r",(?=[ \t\n\r]*[}\]])")
+_WORDS = ("True", "False", "None")
+_MEMBER_WORDS = tuple((word, f'": {word}', f'": {json_word(word)}') for word in _WORDS)
+_MEMBER_WORD = re.compile(r'(?<=": )(?:True|False|None)')
 _SINGLE = re.compile(r"'((?:[^'\\]|\\[\s\S])*)'")
 _QUOTED = re.compile(r"""'([^'"\\]*)'|("[^"\\]*")""")
 
@@ -111,18 +114,29 @@ def trailing_commas(work: Mending) -> bool:
     slashes = "\\" in text
     if slashes and "\\\\" in text:
         return False
-    edits: list[Edit] = []
-    pieces: list[str] = []
-    at = 0
-    for found in _TRAILING_COMMA.finditer(text):
-        start = found.start()
-        if _outside(text, at, start, slashes) % 2:
+    pieces = _TRAILING_COMMA.split(text)
+    for piece in pieces:
+        if (piece.count('"') - (piece.count('\\"') if slashes else 0)) % 2:
             return False
-        edits.append((start, start + 1, "", "S001"))
-        pieces.append(text[at:start])
-        at = start + 1
-    pieces.append(text[at:])
-    return bool(edits) and work.sweep("".join(pieces), lambda _: edits, "S001")
+    return work.sweep("".join(pieces), trailing_comma_edits, "S001")
+
+
+def trailing_comma_edits(text: str) -> list[Edit]:
+    return [(*found.span(), "", "S001") for found in _TRAILING_COMMA.finditer(text)]
+
+
+def _member_words(work: Mending) -> bool:
+    """Where no quote is escaped, a word behind `": ` is the value of a member; False unless all of them are such."""
+    changed = work.text
+    for word, python, plain in _MEMBER_WORDS:
+        changed = changed.replace(python, plain)
+        if word in changed:
+            return False
+    return work.sweep(changed, _member_word_edits, "S018")
+
+
+def _member_word_edits(text: str) -> list[Edit]:
+    return [(*found.span(), json_word(found[0]), "S018") for found in _MEMBER_WORD.finditer(text)]
 
 
 def words(work: Mending) -> bool:
@@ -131,8 +145,10 @@ def words(work: Mending) -> bool:
     slashes = "\\" in text
     if "S018" in work.codes or (slashes and "\\\\" in text):
         return False
+    if (not slashes or '\\"' not in text) and _member_words(work):
+        return True
     found: list[tuple[int, str]] = []
-    for word in ("True", "False", "None"):
+    for word in _WORDS:
         at = text.find(word)
         while at >= 0:
             found.append((at, word))
@@ -162,22 +178,22 @@ def comment(work: Mending, at: int) -> bool:
     first = _COMMENT.match(text, at)
     if first is None:
         return False
-    pattern = _SLASH_COMMENT if sign == "/" else _COMMENT
     slashes = "\\" in text
     if text.find(sign, first.end()) < 0 or (slashes and "\\\\" in text):
         return work.splice(at, first.end(), " ", "S017")
+    pattern = _SLASH_COMMENT if sign == "/" else _COMMENT
     edits: list[Edit] = []
     pieces: list[str] = []
-    last = quotes = seen = 0
-    for found in pattern.finditer(text, at):
-        start = found.start()
-        quotes += _outside(text, max(seen, at), start, slashes)
-        seen = found.end()
-        if quotes % 2 == 0:
+    last = quotes = 0
+    seen = start = at
+    while start >= 0:
+        quotes += _outside(text, seen, start, slashes)
+        seen = start + 1
+        found = pattern.match(text, start) if quotes % 2 == 0 else None
+        if found is not None:
             edits.append((start, found.end(), " ", "S017"))
             pieces += (text[last:start], " ")
-            last = found.end()
-        else:
-            quotes += _outside(text, start, seen, slashes)
+            last = seen = found.end()
+        start = text.find(sign, seen)
     pieces.append(text[last:])
     return work.sweep("".join(pieces), lambda _: edits, "S017")
