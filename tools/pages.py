@@ -31,6 +31,8 @@ _FAMILIES = {
     "G": "Grades",
     "V": "Against the schema",
     "T": "Tool calls, and words about them",
+    "A": "Asking: why it ended without a valid reply",
+    "N": "Contract and pipeline files",
 }
 
 

@@ -25,6 +25,8 @@ FAMILIES = {
     "G": "Grades",
     "V": "Schema: what the value breaks",
     "T": "Tools: what is wrong with calls, and with words about them",
+    "A": "Asking: why it ended without a valid reply",
+    "N": "Files: what is wrong with a contract or a pipeline",
 }
 
 

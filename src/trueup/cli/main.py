@@ -17,6 +17,10 @@ from trueup.cli.terminal import forgive_encoding, safe
 
 COMMANDS = {
     "check": "Judge one reply: its value, what was changed, what is wrong.",
+    "sift": "Judge files of replies: validated units, failure records, a summary.",
+    "revalidate": "Judge stored replies under another contract; say what flips.",
+    "lint": "Find what is wrong with contract files, with file, line and column.",
+    "local": "A real model on this machine: install, status, serve.",
     "explain": "Say what a code means, with examples.",
 }
 

@@ -105,4 +105,8 @@ def record(data: Any, context: Context) -> dict[str, Any]:
 
 def make_meaning(rules: Any, reply: Any, states: Any, checks: Any, *, strict: bool) -> Meaning:
     """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for."""
+    if checks:
+        from trueup.contract.plugins import read_checks
+
+        checks = read_checks(checks)
     return Meaning(rules=rules, reply=reply, states=states, checks=checks or (), strict=strict)

@@ -201,10 +201,52 @@ _FINDINGS = (
     FindingKind("T014", "repeated-id", "warning", "Two calls carry the same id."),
     FindingKind("T015", "repeated-call", "warning", "The same call is made twice."),
     FindingKind("T016", "parallel-calls", "error", "Several calls are made where one at a time is allowed."),
+    FindingKind("Q001", "no-message", "error", "There is no message of the assistant to judge."),
+    FindingKind("Q002", "empty-response", "error", "All messages of the reply are empty."),
+    FindingKind("Q003", "only-calls", "error", "The reply calls tools and says nothing."),
+    FindingKind("Q004", "only-whitespace", "error", "The reply's text is nothing but whitespace."),
+    FindingKind("Q005", "unexplained-output", "error", "A tool's output is not followed by enough text to explain it."),
+    FindingKind("Q006", "too-short", "error", "The reply's text is too short to be worth anything."),
+    FindingKind("Q007", "custom-rule", "error", "A rule of the contract's own refuses the reply."),
+    FindingKind("D001", "forbidden-content", "error", "The reply says what does not belong into this state."),
+    FindingKind("D002", "tool-not-in-state", "error", "A tool is called that this state does not have."),
+    FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call has made."),
+    FindingKind("D004", "unknown-state", "warning", "The context names a state that the contract does not have."),
+    FindingKind("D005", "pattern-out-of-time", "error", "A timed pattern gave no answer in its time."),
+    # asking again
+    FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply came."),
+    FindingKind("A002", "unfinished", "error", "The provider did not say that the reply was finished."),
+    FindingKind("A003", "same-fault", "error", "The model repeated the same fault after being told of it."),
+    FindingKind("A004", "gave-up", "error", "No valid reply came in as many tries as the policy allows."),
+    FindingKind("A005", "cancelled", "error", "The asking was cancelled."),
+    # contract and pipeline files, as `trueup lint` finds them
+    FindingKind("N001", "unreadable-file", "error", "A file cannot be read, or is of no known kind."),
+    FindingKind("N002", "bad-syntax", "error", "A file is not YAML, TOML or JSON as contracts are written."),
+    FindingKind("N003", "file-too-large", "error", "A file is too large or too deep, aliases counted."),
+    FindingKind("N004", "key-twice", "error", "A key stands twice in one mapping of a file."),
+    FindingKind("N005", "unknown-option", "error", "A key of a file is not one that is known there."),
+    FindingKind("N006", "wrong-shape", "error", "A value of a file has the wrong shape."),
+    FindingKind("N007", "bad-schema", "error", "The schema of a contract cannot be used."),
+    FindingKind("N008", "bad-extends", "error", "What a contract extends is missing, or leads back to itself."),
+    FindingKind("N009", "bad-tools", "error", "The tools of a contract cannot be used."),
+    FindingKind("N010", "no-such-tool", "error", "A contract speaks of a tool that it does not offer."),
+    FindingKind("N011", "rule-twice", "error", "Two rules of a contract have the same name."),
+    FindingKind("N012", "bad-expression", "error", "An expression of a contract cannot be compiled."),
+    FindingKind("N013", "no-such-field", "warning", "An expression names a field that the schema does not have."),
+    FindingKind("N014", "bad-pattern", "error", "A pattern of a contract cannot be used."),
+    FindingKind("N015", "unreachable-state", "warning", "No transition leads to a state."),
+    FindingKind("N016", "no-fallback", "warning", "A state has no text to fall back on."),
+    FindingKind("N017", "bad-fallback", "error", "A fallback breaks the rules of its own state."),
+    FindingKind("N018", "no-such-state", "error", "A contract speaks of a state that it does not have."),
+    FindingKind("N019", "no-such-check", "error", "A contract names a custom check that nobody provides."),
+    FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
+    FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
+    FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
 )
 
 FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}
 FINDINGS: dict[str, FindingKind] = {kind.code: kind for kind in _FINDINGS}
+OWN: dict[str, FindingKind] = {}  # what custom checks find; filled as they are made
 PRICE: dict[str, int] = {kind.code: kind.price for kind in _FIXES}
 GRADE: dict[str, Grade] = {kind.code: kind.grade for kind in _FIXES}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.verdict.catalogue import FINDINGS, FIXES, GRADE, Grade, Level
+from trueup.verdict.catalogue import FINDINGS, FIXES, GRADE, OWN, Grade, Level
 
 Span = tuple[int, int]
 
@@ -57,7 +57,9 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return FINDINGS[self.code].name
+        """The name of its code; of a custom check that is not loaded here, the code."""
+        kind = FINDINGS.get(self.code) or OWN.get(self.code)
+        return kind.name if kind else self.code.lower()
 
     @property
     def sort_key(self) -> tuple[bool, str, str, str]:

@@ -2,7 +2,8 @@ r"""The page of a code: its Markdown enters, its parts and its examples leave; r
 
 An example is a fenced block marked `trueup`: lines of `option: value`, then `--- reply` and, in Triggers, `--- gives` with
 one `CODE path` a line. `--- python` may define the schema's type. With `escapes: yes` the reply's `\u200b` and `\x1b` are
-characters, with `escapes: bytes` they are the bytes of a reply that is not text. With `reply: json` the reply is what a
+characters, with `escapes: bytes` they are the bytes of a reply that is not text. `--- contract` is the text of a contract
+file: it stands for the options, and without a reply the file is what is judged. With `reply: json` the reply is what a
 provider sent, read as JSON; `history` holds the messages before it.
 """
 
@@ -15,18 +16,22 @@ SECTIONS = ("Finds", "Why", "Triggers", "Stays quiet", "Fix")
 _TITLE = re.compile(r"# ([A-Z]{1,3}\d{3}) · ([a-z0-9-]+)\n\n\*([^*\n]+)\*\n")
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _BLOCK = re.compile(r"^(`{3,})trueup\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
-_PART = re.compile(r"^--- (python|reply|gives)$", re.MULTILINE)
+_PART = re.compile(r"^--- (python|contract|reply|gives)$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 
 
 class Example(NamedTuple):
-    """One reply, the contract it is judged by, what the conversation knows beside it, and what must come of it."""
+    """One reply, the contract it is judged by, what the conversation knows beside it, and what must come of it.
+
+    `contract` is the text of a contract file; without a reply, the file itself is what is judged.
+    """
 
     options: dict[str, Any]
     python: str
     reply: Any
     gives: frozenset[tuple[str, str]]
     context: dict[str, Any]
+    contract: str = ""
 
 
 class Page(NamedTuple):
@@ -74,14 +79,17 @@ def read_example(block: str) -> Example:
     """Take the text of an example block apart."""
     head, *rest = _PART.split(block)
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
-    if "reply" not in parts:
-        raise BadPage("an example has a line '--- reply'")
+    if "reply" not in parts and "contract" not in parts:
+        raise BadPage("an example has a line '--- reply' or '--- contract'")
     options = dict(_option(line) for line in head.splitlines() if line.strip())
-    context = {"history": options.pop("history")} if "history" in options else {}
-    text = _unescape(parts["reply"][1:].removesuffix("\n"), options.pop("escapes", "no"))
-    reply = _provider_reply(text) if options.pop("reply", "text") == "json" else text
+    context = {
+        **options.pop("context", {}),
+        **{key: options.pop(key) for key in ("history", "state") if key in options},
+    }
+    text = _unescape(parts.get("reply", "\n")[1:].removesuffix("\n"), options.pop("escapes", "no"))
+    reply = _provider_reply(text) if options.pop("reply", "text") == "json" else text if "reply" in parts else None
     gives = frozenset(_result(line) for line in parts.get("gives", "").splitlines() if line.strip())
-    return Example(options, parts.get("python", ""), reply, gives, context)
+    return Example(options, parts.get("python", ""), reply, gives, context, parts.get("contract", "")[1:])
 
 
 def _option(line: str) -> tuple[str, Any]:

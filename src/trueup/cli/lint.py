@@ -1,0 +1,106 @@
+"""`trueup lint`: contract files in, everything that is wrong with them out, one line each with file, line and column."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from trueup.cli.terminal import Color
+
+if TYPE_CHECKING:
+    from trueup.contract.files.faults import Fault
+
+
+class Looked(NamedTuple):
+    """What was found in one file, and how many of its examples were run."""
+
+    file: str
+    faults: "tuple[Fault, ...]"
+    examples: int
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="FILES...")
+@click.option("--run", "run_them", is_flag=True, help="Run the examples inside each contract, too.")
+@click.option("--strict", is_flag=True, help="Let warnings fail as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print the faults as one JSON document.")
+@click.option("--editor-schema", is_flag=True, help="Print the JSON Schema of contract files, for an editor.")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour; auto means on a terminal, unless NO_COLOR is set.",
+)
+def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, editor_schema: bool, color: Color) -> int:
+    """Find what is wrong with contract FILES before any reply comes in.
+
+    Each fault is one line: file, line, column, code and what to do. Exit code 0: nothing wrong (warnings aside,
+    unless --strict), 1: something is wrong, 2: a file cannot be read, or the command is wrong.
+
+    \b
+      trueup lint contracts/*.yaml
+      trueup lint --run salon.yaml
+    """
+    from trueup.cli.pretty import document
+    from trueup.cli.terminal import is_terminal, write
+
+    if editor_schema:
+        from trueup.contract.files.shape import file_schema
+
+        write(document(file_schema(), indented=True) + "\n")
+        return 0
+    if not files:
+        raise click.UsageError("no file to look at: name one or more contracts")
+    looked = [_look(file, run_them) for file in files]
+    failed = any(found.level == "error" or strict for each in looked for found in each.faults)
+    if as_json:
+        write(document(_report(looked, failed), indented=is_terminal()) + "\n")
+    else:
+        _show(looked, run_them, color)
+    if any(found.code == "N001" and found.file in files for each in looked for found in each.faults):
+        return 2
+    return 1 if failed else 0
+
+
+def _look(file: str, run_them: bool) -> Looked:
+    from trueup.contract.lint.run import lint_contract
+
+    linted = lint_contract(file)
+    faults = linted.faults
+    if run_them:
+        from trueup.contract.lint.examples import run_examples
+
+        faults = (*faults, *run_examples(linted))
+    ran = len(linted.examples) if run_them and linted.contract is not None else 0
+    return Looked(file, tuple(sorted(faults, key=lambda found: found.sort_key)), ran)
+
+
+def _report(looked: list[Looked], failed: bool) -> dict[str, Any]:
+    return {
+        "ok": not failed,
+        "files": [{"file": each.file, "examples": each.examples} for each in looked],
+        "faults": [found.to_dict() for each in looked for found in each.faults],
+    }
+
+
+def _show(looked: list[Looked], run_them: bool, color: Color) -> None:
+    from rich.text import Text
+
+    from trueup.cli.layout import count
+    from trueup.cli.terminal import open_console, safe_line
+
+    console = open_console(color)
+    faults = [found for each in looked for found in each.faults]
+    for found in faults:
+        style = "red" if found.level == "error" else "yellow"
+        where = f"{found.file}:{found.line}:{found.column}: "
+        line = Text.assemble((safe_line(where), "bold"), (f"{found.level}[{found.code}]", style), " ")
+        line.append(safe_line(found.message))
+        if found.hint:
+            line.append(f"{'' if found.message.endswith(('.', '!', '?')) else '.'} {safe_line(found.hint)}", "dim")
+        console.print(line, soft_wrap=True)
+    errors = sum(found.level == "error" for found in faults)
+    parts = [count(errors, "error"), count(len(faults) - errors, "warning")] if faults else ["nothing wrong"]
+    ran = f", {count(sum(each.examples for each in looked), 'example')} run" if run_them else ""
+    sign = ("✗ ", "red") if errors else ("✓ ", "green")
+    console.print(Text.assemble(sign, f"{count(len(looked), 'file')}: {', '.join(parts)}{ran}"), soft_wrap=True)

@@ -1,0 +1,179 @@
+"""Extending: contract files that start from others, as one document that still knows where everything stands.
+
+Mappings are merged key by key; lists whose items have names are merged by name; everything else is replaced, a schema
+always as a whole. `null` takes away what was extended. A file that leads back to itself is refused with the chain.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trueup.contract.files.documents import Document, read_document
+from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
+from trueup.contract.files.paths import resolved
+from trueup.contract.files.shape import compiled
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, parse
+
+MAX_CHAIN = 20
+WHOLE = frozenset({"schema", "examples"})  # never mixed: each belongs to its own file
+
+
+class Whole(NamedTuple):
+    """A contract file with all it extends: the data, where its parts stand, and what is wrong so far."""
+
+    data: dict[str, Any]
+    marks: "Origins"
+    faults: list[Fault]
+
+
+class Origins:
+    """Where the parts of a merged document come from: for a path, the file that gave it and its path there."""
+
+    __slots__ = ("_from",)
+
+    def __init__(self, marks: "Marks | Origins") -> None:
+        self._from: dict[Parts, tuple[Marks | Origins, Parts]] = {(): (marks, ())}
+
+    def put(self, path: Parts, marks: "Marks | Origins", theirs: Parts) -> None:
+        """Say that what is at a path was given by another document."""
+        self._from[path] = (marks, theirs)
+
+    def value(self, path: Parts) -> Place:
+        """Where the value at a path stands, or the nearest one around it."""
+        marks, theirs = self._origin(path)
+        return marks.value(theirs)
+
+    def key(self, path: Parts) -> Place:
+        """Where the key of a value stands, or the value where it has none."""
+        marks, theirs = self._origin(path)
+        return marks.key(theirs)
+
+    def _origin(self, path: Parts) -> "tuple[Marks | Origins, Parts]":
+        for size in range(len(path), -1, -1):
+            found = self._from.get(path[:size])
+            if found is not None:
+                return found[0], found[1] + path[size:]
+        raise KeyError(path)  # cannot be: the root is always there
+
+
+def read_whole(path: Path) -> Whole:
+    """A contract file and everything it extends, merged; what stops the reading is raised."""
+    return _Reading().read(path, [])
+
+
+class _Reading:
+    """One reading of a contract; a file that several others extend is read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Whole] = {}
+
+    def read(self, path: Path, chain: list[Path]) -> Whole:
+        document = read_document(path)
+        faults = [*document.faults, *shape_faults(document)]
+        data = document.data if isinstance(document.data, dict) else {}
+        whole = self._bases(path, data.get("extends"), document.marks, [*chain, path.resolve()], faults)
+        own = {key: part for key, part in data.items() if key != "extends"}
+        own = resolved(own, document.marks, path.parent, faults)
+        if whole is None:
+            return Whole(own, Origins(document.marks), faults)
+        inherited = {key: part for key, part in whole.data.items() if key != "examples"}
+        return Whole(*_merged(Whole(inherited, whole.marks, []), own, document.marks), faults)
+
+    def _bases(self, path: Path, given: Any, marks: Marks, chain: list[Path], faults: list[Fault]) -> Whole | None:
+        whole: Whole | None = None
+        for index, name in enumerate(given if isinstance(given, list) else [given]):
+            if isinstance(name, str):  # the shape speaks of what else may stand here
+                at: Parts = ("extends", index) if isinstance(given, list) else ("extends",)
+                base = self._base(path.parent / name, name, marks.value(at), at, chain, faults)
+                whole = base if whole is None else Whole(*_merged(whole, base.data, base.marks), [])
+        return whole
+
+    def _base(self, path: Path, name: str, place: Place, at: Parts, chain: list[Path], faults: list[Fault]) -> Whole:
+        real = path.resolve()
+        if real in chain:
+            way = " → ".join(step.name for step in [*chain[chain.index(real) :], path])
+            message = f"the contract extends itself: {way}"
+            raise ContractError([fault("N008", place, at, message, "Take one of them out of the circle.")])
+        if len(chain) > MAX_CHAIN:
+            raise ContractError([fault("N008", place, at, f"more than {MAX_CHAIN} contracts extend one another")])
+        if not path.is_file():
+            hint = "A path is relative to the file that names it."
+            raise ContractError([fault("N008", place, at, f"there is no file {name!r} to extend", hint)])
+        if real not in self._read:
+            self._read[real] = self.read(path, chain)
+            faults += self._read[real].faults
+        return self._read[real]
+
+
+def _merged(base: Whole, more: dict[str, Any], marks: Marks | Origins) -> tuple[dict[str, Any], Origins]:
+    origins = Origins(base.marks)
+    return _mapping(base.data, more, (), marks, (), origins), origins
+
+
+def _mapping(
+    base: dict[str, Any], more: dict[str, Any], at: Parts, marks: Marks | Origins, theirs: Parts, origins: Origins
+) -> dict[str, Any]:
+    out = dict(base)
+    for key, value in more.items():
+        path, source = (*at, key), (*theirs, key)
+        if value is None:
+            out.pop(key, None)
+        elif key in WHOLE and not at:
+            out[key] = _taken(value, path, marks, source, origins)
+        elif isinstance(value, dict) and isinstance(base.get(key), dict):
+            out[key] = _mapping(base[key], value, path, marks, source, origins)
+        elif _named(value) and _named(base.get(key)):
+            out[key] = _list(base[key], value, path, marks, source, origins)
+        else:
+            out[key] = _taken(value, path, marks, source, origins)
+    return out
+
+
+def _taken(value: Any, path: Parts, marks: Marks | Origins, theirs: Parts, origins: Origins) -> Any:
+    origins.put(path, marks, theirs)
+    return value
+
+
+def _list(
+    base: list[Any], more: list[Any], at: Parts, marks: Marks | Origins, theirs: Parts, origins: Origins
+) -> list[Any]:
+    """Items of the same name are replaced where they stand, new ones come after."""
+    out = list(base)
+    places = {item["name"]: index for index, item in enumerate(base)}
+    for index, item in enumerate(more):
+        where = places.get(item["name"], len(out))
+        if where == len(out):
+            out.append(item)
+        else:
+            out[where] = item
+        origins.put((*at, where), marks, (*theirs, index))
+    return out
+
+
+def _named(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in value)
+    )
+
+
+def shape_faults(document: Document) -> list[Fault]:
+    """What is wrong with the keys and values of one contract file, judged by the shape that files have."""
+    return [_shape_fault(found, document.marks) for found in compiled().errors(document.data, limit=50)]
+
+
+def _shape_fault(found: Finding, marks: Marks) -> Fault:
+    path = parse(found.path)
+    similar = found.data.get("similar")
+    if found.code == "V003" or (found.code == "V002" and similar):
+        key = path if found.code == "V003" else (*path[:-1], str(similar))
+        wanted = found.data.get("suggestion") if found.code == "V003" else path[-1]
+        name = key[-1]
+        hint = f"Did you mean {wanted!r}?" if wanted else f"It takes {', '.join(found.data.get('allowed', [])[:30])}."
+        return fault("N005", marks.key(key), key, f"unknown key {name!r}", hint)
+    if found.code == "V002":
+        return fault("N006", marks.value(path[:-1]), path, f"{path[-1]!r} is missing here", found.hint)
+    message = found.message.split(": ", 1)[-1]
+    where = repr(path[-1]) if path else "a contract"
+    return fault("N006", marks.value(path), path, f"{where}: {message[:1].lower()}{message[1:]}")

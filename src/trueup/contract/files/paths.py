@@ -1,0 +1,52 @@
+"""Files that a contract names: a schema or tools given as a path enter, their data leaves.
+
+A path is relative to the file that names it. Nothing is fetched from an address, and no Python is imported: a contract
+file is data.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from trueup.contract.files.documents import MAX_BYTES, read_document
+from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+
+NAMED = {"schema": "N007", "tools": "N009"}
+MAX_JSON = 2_000_000  # bytes; reading YAML with its marks takes far longer
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+
+
+def resolved(data: dict[str, Any], marks: Marks, folder: Path, faults: list[Fault]) -> dict[str, Any]:
+    """The data of a contract file with the files that it names read in; what cannot be read goes to `faults`."""
+    out = dict(data)
+    for key, code in NAMED.items():
+        given = data.get(key)
+        if isinstance(given, str):
+            out[key] = _read(given, key, code, marks, folder, faults)
+    return out
+
+
+def _read(given: str, key: str, code: str, marks: Marks, folder: Path, faults: list[Fault]) -> Any:
+    place = marks.value((key,))
+    problem = hint = ""
+    if _ADDRESS.match(given):
+        problem, hint = (
+            f"{given!r} is an address; nothing is fetched",
+            "Save it beside the contract and name that file.",
+        )
+    elif given.lstrip()[:1] in ("{", "["):
+        problem, hint = f"{key} is JSON in a text", "Write it as a mapping, or name a file."
+    else:
+        try:
+            file = folder / given
+            found = read_document(file, "", MAX_JSON if file.suffix.lower() == ".json" else MAX_BYTES)
+            faults += found.faults
+            return found.data
+        except ContractError as error:
+            inner = error.faults[0]
+            if inner.code != "N001":
+                faults += error.faults
+                return None
+            problem, hint = f"{key} file {given!r}: {inner.message}", "A path is relative to the file that names it."
+    faults.append(fault(code, place, (key,), problem, hint))
+    return None

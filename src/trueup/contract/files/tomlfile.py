@@ -1,0 +1,100 @@
+"""TOML files as plain data with marks: text enters, a document leaves, or the one fault that stops its reading.
+
+The standard library reads; where keys stand is found line by line, so what is inside a value on one line has the place
+of its key. A date is refused: a contract is JSON data, and a date in it is text in quotes.
+"""
+
+import datetime as dt
+import re
+import tomllib
+from typing import Any
+
+from trueup.contract.files.faults import Marks, Place, fault
+from trueup.contract.files.yamlfile import MAX_DEPTH, Stopped
+from trueup.verdict.paths import Parts
+
+_AT = re.compile(r" \(at line (\d+), column (\d+)\)\Z")
+_PART = r"(?:[A-Za-z0-9_-]+|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')"
+_NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
+_TABLE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]")
+_PAIR = re.compile(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
+_PIECE = re.compile(_PART)
+
+
+def read_toml(text: str, marks: Marks) -> Any:
+    """The data of a TOML document; where things stand goes to `marks`.
+
+    >>> marks = Marks("x.toml")
+    >>> read_toml('[order]\\nsequence = ["a"]', marks), str(marks.key(("order", "sequence")))
+    ({'order': {'sequence': ['a']}}, 'x.toml:2:1')
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _AT.search(str(error))
+        place = Place(marks.file, int(found[1]), int(found[2])) if found else Place(marks.file)
+        said = _AT.sub("", str(error))
+        raise Stopped(fault("N002", place, (), f"this is not TOML: {said[:1].lower()}{said[1:]}")) from None
+    except RecursionError:
+        raise Stopped(fault("N003", Place(marks.file), (), "the document is nested too deep")) from None
+    _locate(text, marks)
+    _refuse_foreign(data, marks)
+    return data
+
+
+def _locate(text: str, marks: Marks) -> None:
+    table: Parts = ()
+    counts: dict[Parts, int] = {}
+    marks.put((), Place(marks.file))
+    quoted = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if quoted:  # inside a text of several lines
+            quoted = "" if line.count(quoted) % 2 else quoted
+            continue
+        head = _TABLE.match(line)
+        if head is not None:
+            table = _counted(_split(head[2]), counts, new=head[1] == "[[")
+            place = Place(marks.file, number, head.start(2) + 1)
+            marks.put(table, place, place)
+            continue
+        pair = _PAIR.match(line)
+        if pair is not None:
+            value = line[pair.end() :]
+            inner = pair.end() + 2 if value[:1] in "\"'" and value[:3] not in ('"""', "'''") else 0
+            here = Place(marks.file, number, pair.end() + 1, inner)
+            marks.put((*table, *_split(pair[1])), here, Place(marks.file, number, pair.start(1) + 1))
+            quoted = next((mark for mark in ('"""', "'''") if value.count(mark) % 2), "")
+
+
+def _split(name: str) -> Parts:
+    pieces = (piece[0] for piece in _PIECE.finditer(name))
+    return tuple(piece[1:-1] if piece[0] in "\"'" else piece for piece in pieces)
+
+
+def _counted(name: Parts, counts: dict[Parts, int], *, new: bool) -> Parts:
+    """The path of a table, with the number of the item where a table of a list is meant."""
+    path: Parts = ()
+    for index, part in enumerate(name):
+        path = (*path, part)
+        if new and index == len(name) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def _refuse_foreign(data: Any, marks: Marks) -> None:
+    """Refuse dates and times, numbers that JSON does not have, and what is nested too deep."""
+    stack: list[tuple[Parts, Any]] = [((), data)]
+    while stack:
+        path, value = stack.pop()
+        if len(path) > MAX_DEPTH:
+            raise Stopped(fault("N003", marks.value(path), path[:4], f"nested deeper than {MAX_DEPTH} levels"))
+        if isinstance(value, dict):
+            stack += [((*path, key), part) for key, part in value.items()]
+        elif isinstance(value, list):
+            stack += [((*path, index), part) for index, part in enumerate(value)]
+        elif isinstance(value, dt.date | dt.time):
+            raise Stopped(fault("N002", marks.value(path), path, "a date is not JSON data", "Put it in quotes."))
+        elif isinstance(value, float) and value - value != 0:
+            raise Stopped(fault("N002", marks.value(path), path, f"{value} is no number of JSON"))

@@ -1,0 +1,98 @@
+"""The lint of a contract file: a path enters, its faults leave, and the contract where it has none that stop it.
+
+`load_contract` is the same with an exception at the end: what loads has no error, warnings are for `trueup lint`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.conform.coerce import Options
+from trueup.conform.schema import Schema, SchemaError, compile_schema
+from trueup.contract.contract import Contract
+from trueup.contract.files.extends import Origins, Whole, read_whole
+from trueup.contract.files.faults import ContractError, Fault, fault
+from trueup.contract.lint.checks import lint_checks
+from trueup.contract.lint.rules import lint_rules
+from trueup.contract.lint.states import lint_states
+from trueup.contract.lint.tools import lint_tools, offered
+
+NOT_OPTIONS = frozenset({"$schema", "description", "examples"})
+
+
+class Linted(NamedTuple):
+    """A contract file after lint: the contract, unless an error stops it, its faults, and what examples need."""
+
+    contract: Contract | None
+    faults: tuple[Fault, ...]
+    examples: tuple[Any, ...] = ()
+    marks: Origins | None = None
+
+
+def lint_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None = None) -> Linted:
+    """Everything that is wrong with a contract file, and the contract if that is not too much."""
+    try:
+        whole = read_whole(Path(path))
+    except ContractError as error:
+        return Linted(None, error.faults)
+    schema, schema_faults = _schema(whole)
+    faults = [*whole.faults, *schema_faults, *_parts(whole, schema)]
+    contract: Contract | None = None
+    if not any(found.level == "error" for found in faults):
+        try:
+            contract = Contract(**{**_options(whole.data), **(options or {})})
+        except (ValueError, TypeError) as error:
+            faults.append(_refused(error, whole))
+    ordered = tuple(sorted(faults, key=lambda found: found.sort_key))
+    return Linted(contract, ordered, tuple(whole.data.get("examples") or ()), whole.marks)
+
+
+def load_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None = None) -> Contract:
+    """The contract that a file holds; a ContractError says everything that keeps it from being one."""
+    linted = lint_contract(path, options)
+    if linted.contract is None:
+        raise ContractError(found for found in linted.faults if found.level == "error")
+    return linted.contract
+
+
+def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
+    """What is wrong with the parts of a contract, each judged where it can be."""
+    data, marks = whole.data, whole.marks
+    wrong = {found.path.split(".")[1].split("[")[0] for found in whole.faults if "." in found.path}
+    sound = {key: part for key, part in data.items() if key not in wrong}
+    names = offered(sound.get("tools"))
+    yield from lint_tools(sound, marks, names)
+    yield from lint_rules(sound.get("rules"), schema, marks)
+    yield from lint_states(sound, marks, names)
+    yield from lint_checks(sound.get("checks"), marks)
+
+
+def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
+    source = whole.data.get("schema")
+    if source is None:
+        return None, ()
+    try:
+        return compile_schema(source), ()
+    except SchemaError as error:
+        return None, [fault("N007", whole.marks.value(("schema",)), ("schema",), f"the schema cannot be used: {error}")]
+
+
+def _options(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of a file as options of a contract."""
+    options = {key: part for key, part in data.items() if key not in NOT_OPTIONS}
+    if isinstance(options.get("coerce"), dict):
+        options["coerce"] = msgspec.convert(options["coerce"], Options)
+    if "version" in options:
+        options["version"] = str(options["version"])
+    return options
+
+
+def _refused(error: Exception, whole: Whole) -> Fault:
+    """What a part of the contract says against its own options, placed at the part where it names itself."""
+    message = str(error)
+    part = message.split(":", 1)[0].split("[")[0].split(".")[0].strip()
+    path = (part,) if part in whole.data else ()
+    return fault("N021", whole.marks.key(path), path, message)

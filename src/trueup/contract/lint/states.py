@@ -1,0 +1,102 @@
+"""Lint of states: what the states themselves refuse, states nobody reaches, fallbacks that are missing or refused.
+
+The room that judges states reads and judges them here too; this module only gives its words a code and a place.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.checks.dialogue import SETTINGS, SHARED, BadStates
+from trueup.checks.state import States, compile_states
+from trueup.contract.files.extends import Origins
+from trueup.contract.files.faults import Fault, fault
+from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.lint.tools import unknown_tool
+from trueup.verdict.paths import Parts
+
+_CODES = {
+    "unreachable": "N015",
+    "no-fallback": "N016",
+    "fallback-violates": "N017",
+    "unknown-next": "N018",
+    "unknown-start": "N018",
+}
+
+
+def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
+    """What is wrong with the states of a contract; `names` are the tools it offers."""
+    spec = data.get("states")
+    if not isinstance(spec, dict):
+        return
+    fallbacks = data.get("fallbacks")
+    given = {name: text for name, text in fallbacks.items() if text} if isinstance(fallbacks, dict) else {}
+    try:
+        states = compile_states(_with_fallbacks(spec, given), lenient=True)
+    except BadStates:
+        yield from _refused(spec, marks)
+        return
+    for problem in states.problems():
+        path = _fallback_place(problem.path, spec)
+        place = marks.value(path) if path[-1] == "fallback" or path[0] == "fallbacks" else marks.key(path)
+        yield fault(_CODES.get(problem.kind, "N021"), place, path, problem.message)
+    for name in given:
+        if name not in states.states:
+            path = ("fallbacks", name)
+            message = f"there is no state {name!r}"
+            yield fault("N018", marks.key(path), path, message, did_you_mean(name, states.states))
+    yield from _tools(states, spec, marks, names)
+
+
+def _with_fallbacks(spec: dict[str, Any], fallbacks: dict[str, Any]) -> dict[str, Any]:
+    """The states, each with the text of `fallbacks` where it has none of its own."""
+    out = dict(spec)
+    for name, text in fallbacks.items():
+        body = spec.get(name, False)
+        if body is None or (isinstance(body, dict) and body.get("fallback") is None):
+            out[name] = {**(body or {}), "fallback": text}
+    return out
+
+
+def _fallback_place(path: Parts, spec: dict[str, Any]) -> Parts:
+    """Where a fallback really stands: in its state, or in `fallbacks`."""
+    if len(path) == 3 and path[2] == "fallback":
+        body = spec.get(str(path[1]))
+        if not isinstance(body, dict) or body.get("fallback") is None:
+            return ("fallbacks", path[1])
+    return path
+
+
+def _refused(spec: dict[str, Any], marks: Origins) -> Iterator[Fault]:
+    """What the states refuse: read one by one, so that each may say what is wrong with it."""
+    shared = {key: body for key, body in spec.items() if key in (*SHARED, *SETTINGS)}
+    try:
+        compile_states(shared, lenient=True)
+    except BadStates as error:
+        yield _of_reason(error, marks)
+        return
+    for name, body in spec.items():
+        if name not in shared:
+            try:
+                compile_states({**shared, name: body}, lenient=True)
+            except BadStates as error:
+                yield _of_reason(error, marks)
+
+
+def _of_reason(error: BadStates, marks: Origins) -> Fault:
+    path: Parts = error.path
+    if "is not known here" in error.reason:
+        return fault("N005", marks.key(path), path, error.reason)
+    patterns = {"pattern", "patterns", "term", "terms"} & {part for part in path[-2:] if isinstance(part, str)}
+    code = "N014" if patterns and "cannot be used" in error.reason else "N006"
+    return fault(code, marks.value(path), path, error.reason)
+
+
+def _tools(states: States, spec: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
+    for name, body in spec.items():
+        tools = body.get("tools") if isinstance(body, dict) and name in states.states else None
+        for index, tool in enumerate([tools] if isinstance(tools, str) else tools or ()):
+            path: Parts = ("states", name, "tools") if isinstance(tools, str) else ("states", name, "tools", index)
+            yield from unknown_tool(tool, path, marks.value(path), names)
+    for rule in states.dialogue.claims:
+        path = ("states", "claims", rule.tool)
+        yield from unknown_tool(rule.tool, path, marks.key(path), names)

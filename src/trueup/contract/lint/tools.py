@@ -1,0 +1,81 @@
+"""Lint of tools: definitions that cannot be used, and names in `order` and `calls` that no tool has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.conform.schema import SchemaError, refuse_bad_schema
+from trueup.contract.files.extends import Origins
+from trueup.contract.files.faults import Fault, Place, fault
+from trueup.contract.lint.nearest import did_you_mean
+from trueup.read.definitions import definitions
+from trueup.verdict.paths import Parts
+
+
+def offered(tools: Any) -> list[str] | None:
+    """The names of the tools that a contract offers; None where it has none, or they cannot be read."""
+    try:
+        return None if tools is None else [tool.name for tool in definitions(tools)]
+    except ValueError:
+        return None
+
+
+def lint_tools(data: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
+    """What is wrong with the tools of a contract, and with the names that its order and its claims use."""
+    yield from _bad_tools(data.get("tools"), marks)
+    for path, name, place in _used(data, marks):
+        yield from unknown_tool(name, path, place, names)
+
+
+def unknown_tool(name: str, path: Parts, place: Place, names: list[str] | None) -> Iterator[Fault]:
+    """A fault where a name is that of no tool; nothing where the tools are not known."""
+    if names is not None and name not in names:
+        hint = did_you_mean(name, names, f"The contract offers {', '.join(names[:20]) or 'none'}.")
+        yield fault("N010", place, path, f"{name!r} is no tool of this contract", hint)
+
+
+def _bad_tools(tools: Any, marks: Origins) -> Iterator[Fault]:
+    if tools is None:
+        return
+    seen: set[str] = set()
+    listed = isinstance(tools, list)
+    for index, item in enumerate(tools if isinstance(tools, list) else [tools]):
+        path: Parts = ("tools", index) if listed else ("tools",)
+        place = marks.value(path)
+        try:
+            found = definitions(item, f"tools[{index}]" if listed else "tools")
+            for tool in found:
+                refuse_bad_schema(tool.parameters, f"tool {tool.name!r}")
+        except (ValueError, SchemaError) as error:
+            yield fault("N009", place, path, str(error))
+            continue
+        for tool in found:
+            if tool.name in seen:
+                yield fault("N009", place, path, f"two tools are named {tool.name!r}", "Give each a name of its own.")
+            seen.add(tool.name)
+
+
+def _used(data: dict[str, Any], marks: Origins) -> Iterator[tuple[Parts, str, Place]]:
+    """Every name of a tool that `order` and `calls.claims` use, with its place."""
+    calls = data.get("calls")
+    claims = calls.get("claims") if isinstance(calls, dict) else None
+    for name in claims if isinstance(claims, dict) else ():
+        path: Parts = ("calls", "claims", name)
+        yield path, name, marks.key(path)
+    order = data.get("order")
+    if isinstance(order, list):
+        order = {"": order}
+    for part, value in order.items() if isinstance(order, dict) else ():
+        base: Parts = ("order", part) if part else ("order",)
+        if isinstance(value, list):
+            yield from _listed(value, base, marks)
+        elif isinstance(value, dict):
+            for name, others in value.items():
+                yield (*base, name), name, marks.key((*base, name))
+                if isinstance(others, list):
+                    yield from _listed(others, (*base, name), marks)
+
+
+def _listed(names: list[Any], base: Parts, marks: Origins) -> Iterator[tuple[Parts, str, Place]]:
+    for index, name in enumerate(names):
+        path = (*base, index)
+        yield path, name, marks.value(path)

@@ -1,0 +1,83 @@
+r"""An event as flat fields and as one line: whatever a model wrote, it cannot forge a second line or move a cursor.
+
+Every character that does not print (line breaks, escapes, bidirectional marks, separators) leaves as a `\u` escape.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from trueup.verdict.events import Event, Violation
+
+Field = str | int | float | bool
+
+# What is worth a warning, by the name of the event; a check is, when it refuses.
+SERIOUS = frozenset({"fell_back", "failed"})
+_MOST = 2000  # characters of one field
+
+
+def visible(text: str) -> str:
+    r"""Text as one line of characters that print.
+
+    >>> visible("done\n2026 INFO forged \x1b[2J")
+    'done\\n2026 INFO forged \\u001b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+
+
+def is_serious(event: Event) -> bool:
+    """Whether an event is worth a warning."""
+    return event.event in SERIOUS or getattr(event, "ok", True) is False
+
+
+def fields_of(event: Event) -> dict[str, Field]:
+    """The fields of an event as plain scalars, safe to write; what is empty is left out.
+
+    >>> from trueup.verdict.events import Checked
+    >>> fields_of(Checked(state="IDLE", ok=False, violations=(Violation("D001", "$", "names Ana"),), seconds=0.002))
+    {'state': 'IDLE', 'ok': False, 'violations': 'D001 $: names Ana', 'confidence': 1.0, 'seconds': 0.002, 'regenerations': 0}
+    """
+    out: dict[str, Field] = {}
+    for name in event.__struct_fields__:
+        value = getattr(event, name)
+        if name == "at" or value is None:
+            continue
+        flat = _flat(value)
+        if flat not in ("", ()) and not (flat == 0 and name == "fixes"):
+            out[name] = flat
+    return out
+
+
+def _flat(value: Any) -> Field:
+    if isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return _short(visible(value))
+    if isinstance(value, tuple | list):
+        return _short("; ".join(_said(item) for item in value))
+    return _short(visible(str(value)))
+
+
+def _said(item: Any) -> str:
+    return visible(f"{item.code} {item.path}: {item.message}" if isinstance(item, Violation) else str(item))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+
+
+def line_of(event: Event) -> str:
+    """An event as one line: its name, then `field=value` with values as JSON where they are text.
+
+    >>> from trueup.verdict.events import Checked
+    >>> line_of(Checked(contract="salon", text="¡Hola!", seconds=0.0001))
+    'checked contract="salon" text="¡Hola!" ok=true confidence=1.0 seconds=0.0001 regenerations=0'
+    """
+    return " ".join([event.event, *_pairs(fields_of(event).items())])
+
+
+def _pairs(fields: Iterable[tuple[str, Field]]) -> Iterable[str]:
+    for name, value in fields:
+        yield f"{name}={json.dumps(value, ensure_ascii=False)}"
