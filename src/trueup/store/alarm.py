@@ -1,0 +1,58 @@
+"""A warning when a model must be asked again too often: final verdicts enter, a line in the log leaves at the crossing.
+
+The last requests of each model count. It warns once, and anew only after the rate has come down again.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from trueup.store.records import Note
+
+log = logging.getLogger("trueup.store")
+
+RETRY_RATE = 0.2
+LEAST = 20
+_MODELS = 1000  # no more models are watched at once; a name can come from outside
+
+
+def _warn(message: str) -> None:
+    log.warning("%s", message)
+
+
+class Alarm:
+    """Watches the retry rate of each model over its last requests; `tell` gets one sentence at each crossing."""
+
+    def __init__(
+        self, rate: float = RETRY_RATE, window: int = 200, least: int = LEAST, tell: Callable[[str], None] = _warn
+    ) -> None:
+        self.rate, self.window, self.least, self.tell = rate, window, least, tell
+        self._last: dict[str, deque[bool]] = {}
+        self._again: dict[str, int] = {}
+        self._raised: set[str] = set()
+
+    def note(self, notes: Iterable[Note]) -> None:
+        """Take in what was written."""
+        for note in notes:
+            if note.final and (note.model in self._last or len(self._last) < _MODELS):
+                self._count(note.model, note.attempts > 1)
+
+    def raised(self) -> list[str]:
+        """The models over the rate at this moment."""
+        return sorted(self._raised)
+
+    def _count(self, model: str, retried: bool) -> None:
+        last = self._last.setdefault(model, deque())
+        again = self._again.get(model, 0) + retried
+        last.append(retried)
+        if len(last) > self.window:
+            again -= last.popleft()
+        self._again[model] = again
+        rate = again / len(last)
+        if len(last) >= self.least and rate > self.rate and model not in self._raised:
+            self._raised.add(model)
+            self.tell(
+                f"model {model!r} is asked again for {rate:.0%} of its last {len(last)} requests, over {self.rate:.0%}"
+            )
+        elif rate < self.rate * 0.75:
+            self._raised.discard(model)

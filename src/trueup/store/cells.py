@@ -1,0 +1,58 @@
+r"""Text of any kind in a database: a string enters, one that every database can hold leaves, and the way back.
+
+A NUL and half a surrogate pair are written as `\u0000` and `\ud83d`, a backslash twice; all else stays as it is.
+Long texts are kept as bytes instead. Nothing is lost and no two texts become one.
+"""
+
+import re
+
+_ODD = re.compile("[\\\\\x00\ud800-\udfff]")
+_WRITTEN = re.compile(r"\\(\\|u[0-9a-f]{4})")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def pack(text: str) -> str:
+    r"""A text as a cell can hold it.
+
+    >>> pack("a\x00b\\c")
+    'a\\u0000b\\\\c'
+    """
+    return _ODD.sub(_write, text)
+
+
+def unpack(cell: str) -> str:
+    r"""The text that was packed.
+
+    >>> unpack(pack("a\x00\ud83d\\u0000")) == "a\x00\ud83d\\u0000"
+    True
+    """
+    return _WRITTEN.sub(_read, cell) if "\\" in cell else cell
+
+
+def to_bytes(text: str) -> bytes:
+    """A long text as bytes, half surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def to_text(blob: bytes) -> str:
+    """The text of `to_bytes`."""
+    return bytes(blob).decode("utf-8", "surrogatepass")
+
+
+def calm(text: str) -> str:
+    """A cell of a CSV file that no spreadsheet takes for a formula.
+
+    >>> calm("=1+1"), calm("plain")
+    ("'=1+1", 'plain')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _write(match: re.Match[str]) -> str:
+    char = match.group()
+    return "\\\\" if char == "\\" else f"\\u{ord(char):04x}"
+
+
+def _read(match: re.Match[str]) -> str:
+    what = match.group(1)
+    return "\\" if what == "\\" else chr(int(what[1:], 16))

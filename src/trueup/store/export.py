@@ -1,0 +1,146 @@
+"""Export: rows of a store enter, a JSON Lines, CSV or Parquet file leaves, whole or not at all.
+
+JSON Lines keeps every character. In CSV no cell is taken for a formula. Parquet (extra `analysis`) holds replies and
+verdicts as JSON text, which keeps what its own strings cannot.
+"""
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from trueup.store.cells import calm, pack, to_text, unpack
+from trueup.store.errors import MICROS, StoreError
+from trueup.store.session import Session
+
+if TYPE_CHECKING:
+    from trueup.store.store import Store
+
+Item = dict[str, Any]
+
+
+def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool = True, **options: Any) -> int:
+    """Write verdicts or feedback into a file, its kind told by its ending; how many rows."""
+    writers: dict[str, Callable[[Path, Iterable[Item]], int]] = {
+        ".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet,
+    }  # fmt: skip
+    write = writers.get(path.suffix)
+    if write is None:
+        raise StoreError(f"{path}: the ending says what to write; give one of {', '.join(writers)}")
+    rows: Iterator[Item]
+    if what == "verdicts":
+        rows = (_verdict(stored, bodies) for stored in store.verdicts(**options))
+    elif what == "feedback":
+        rows = iter(store.feedback())
+    else:
+        raise StoreError(f"there are verdicts and feedback to export; got {what!r}")
+    part = path.with_name(f".{path.name}.part")
+    try:
+        count = write(part, rows)
+        os.replace(part, path)  # noqa: PTH105 - in one step, over what was there
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def feedback_rows(session: Session, verdict: str = "") -> Iterator[Item]:
+    """Feedback of one verdict or of all, in the order it came."""
+    where, values = ("WHERE verdict = ?", (verdict,)) if verdict else ("", ())
+    sql = f"SELECT verdict, person, at, helpful, label, note FROM feedback {where} ORDER BY at"  # noqa: S608
+    for about, person, at, helpful, label, note in session.run(sql, values):
+        yield {
+            "verdict": about, "user": unpack(person), "at": at / MICROS,
+            "helpful": None if helpful is None else bool(helpful), "label": unpack(label), "note": to_text(note),
+        }  # fmt: skip
+
+
+def _verdict(stored: Any, bodies: bool) -> Item:
+    row: Item = msgspec.structs.asdict(stored)
+    row["codes"] = list(stored.codes)
+    if not bodies:
+        del row["body"]
+    return row
+
+
+def _jsonl(path: Path, rows: Iterable[Item]) -> int:
+    count = 0
+    with path.open("w", encoding="ascii") as file:  # escapes keep what UTF-8 cannot
+        for row in rows:
+            file.write(json.dumps(row, separators=(",", ":")) + "\n")
+            count += 1
+        _sync(file)
+    return count
+
+
+def _csv(path: Path, rows: Iterable[Item]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        for row in rows:
+            if count == 0:
+                writer.writerow(row)
+            writer.writerow([_cell(value) for value in row.values()])
+            count += 1
+        _sync(file)
+    return count
+
+
+def _cell(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, list):
+        return calm(" ".join(map(str, value)))
+    return calm(pack(value) if isinstance(value, str) else json.dumps(value))
+
+
+def _parquet(path: Path, rows: Iterable[Item]) -> int:
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError:
+        raise StoreError("Parquet needs a writer: pip install 'trueup[analysis]'") from None
+    count, writer, source = 0, None, iter(rows)
+    try:
+        while batch := list(islice(source, 2000)):
+            columns = {name: [_column(row[name]) for row in batch] for name in batch[0]}
+            schema = pa.schema([(name, _kind(pa, name)) for name in columns])
+            if writer is None:
+                writer = parquet.ParquetWriter(path, schema, compression="zstd")
+            writer.write_table(pa.table(columns, schema=schema))
+            count += len(batch)
+        if writer is None:
+            parquet.write_table(pa.table({}), path)
+    finally:
+        if writer is not None:
+            writer.close()
+    return count
+
+
+_NUMBERS = {"at": "float64", "latency": "float64", "ok": "bool_", "helpful": "bool_"}
+_WHOLE = frozenset({"attempt", "attempts", "tokens_in", "tokens_out", "cost"})
+
+
+def _kind(pa: Any, name: str) -> Any:
+    if name == "codes":
+        return pa.list_(pa.string())
+    if name in _WHOLE:
+        return pa.int64()
+    return getattr(pa, _NUMBERS.get(name, "string"))()
+
+
+def _column(value: Any) -> Any:
+    if isinstance(value, str):
+        return pack(value)
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+def _sync(file: TextIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,200 @@
+"""A judged reply as rows: a verdict and what is known about the call enter, rows of the tables leave, and the way back.
+
+Numbers are whole: microseconds, tokens, millionths of money. Secrets are taken out before anything is written.
+"""
+
+import itertools
+import secrets
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import orjson
+
+from trueup.store.cells import pack, to_bytes, to_text, unpack
+from trueup.store.errors import MICROS
+from trueup.store.redaction import Redaction
+from trueup.store.session import Row, Session
+from trueup.verdict.verdict import Verdict
+
+HOUR = 3600 * MICROS
+_turn = itertools.count()
+COLUMNS = (
+    "id", "at", "request", "attempt", "tenant", "person", "model", "contract", "state", "ok", "outcome", "reason",
+    "codes", "attempts", "latency", "tokens_in", "tokens_out", "cost",
+)  # fmt: skip
+_TEXTS = frozenset({"request", "tenant", "person", "model", "contract", "state", "outcome"})
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One verdict on its way to the store, with what the caller knows about the call."""
+
+    id: str
+    verdict: Verdict
+    request: str = ""
+    attempt: int = 1
+    tenant: str = ""
+    user: str = ""
+    model: str = ""
+    contract: str = ""
+    state: str = ""
+    outcome: str = ""
+    attempts: int = 1
+    latency: float = 0.0
+    cost: int = 0
+    final: bool = True
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """One verdict as it was stored. `body` is `Verdict.to_dict()`, or None where it was not kept."""
+
+    id: str
+    at: float
+    request: str
+    attempt: int
+    tenant: str
+    user: str
+    model: str
+    contract: str
+    state: str
+    ok: bool
+    outcome: str
+    reason: str
+    codes: tuple[str, ...]
+    attempts: int
+    latency: float
+    tokens_in: int
+    tokens_out: int
+    cost: int
+    body: dict[str, Any] | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict itself, with its reply."""
+        return None if self.body is None else Verdict.from_dict(self.body)
+
+
+def new_id() -> str:
+    """An id that sorts by time, and cannot be guessed.
+
+    >>> len(new_id()), new_id() < new_id()
+    (32, True)
+    """
+    return f"{time.time_ns() // 1_000_000:011x}{next(_turn) & 0xFFFFF:05x}{secrets.token_hex(8)}"
+
+
+def insert(session: Session, notes: Sequence[Note], redaction: Redaction) -> None:
+    """Write verdicts, their bodies and their tallies; one that is there already changes nothing."""
+    now = session.now()
+    fresh: list[Note] = []
+    marks = ", ".join("?" * len(COLUMNS))
+    for note in notes:
+        row = _row(note, now)
+        if session.run(f"INSERT INTO verdicts VALUES ({marks}) ON CONFLICT DO NOTHING RETURNING id", row):  # noqa: S608
+            fresh.append(note)
+    bodies = [(note.id, now, body) for note in fresh if (body := _body(note, redaction)) is not None]
+    session.many("INSERT INTO replies VALUES (?, ?, ?)", bodies)
+    tallies = _tallies(fresh, now - now % HOUR)
+    session.many(
+        "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (hour, model, contract, what) DO UPDATE SET n = tallies.n + excluded.n",
+        [(*place, n) for place, n in sorted(tallies.items())],  # in one order, so that two writers never wait in a ring
+    )
+
+
+def read(row: Row) -> Stored:
+    """A row of verdicts, with the body behind it or None."""
+    values = dict(zip(COLUMNS, row, strict=False))
+    for name in _TEXTS:
+        values[name] = unpack(values[name])
+    body = row[len(COLUMNS)] if len(row) > len(COLUMNS) else None
+    return Stored(
+        **{
+            **{("user" if name == "person" else name): value for name, value in values.items()},
+            "at": values["at"] / MICROS,
+            "ok": bool(values["ok"]),
+            "codes": tuple(values["codes"].split()),
+            "latency": values["latency"] / MICROS,
+            "body": None if body is None else decode(bytes(body)),
+        }
+    )
+
+
+def encode(data: Any) -> bytes:
+    """JSON-able data as bytes; half surrogates too, which JSON itself has no bytes for."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:  # a half surrogate, or an integer beyond 64 bits
+        import json
+
+        return to_bytes(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+def decode(blob: bytes) -> Any:
+    """The data of `encode`, integers of any size exact."""
+    try:
+        return msgspec.json.decode(blob)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        import json
+
+        return json.loads(to_text(blob))
+
+
+def reason_of(verdict: Verdict) -> str:
+    """The code of the first error, which is the reason of a refusal; empty when there is none."""
+    errors = verdict.findings.errors
+    return errors[0].code if errors else ""
+
+
+def _row(note: Note, now: int) -> tuple[Any, ...]:
+    verdict = note.verdict
+    usage = verdict.reply.usage
+    codes = " ".join(dict.fromkeys(f.code for f in verdict.findings))
+    return (
+        note.id, now, pack(note.request), note.attempt, pack(note.tenant), pack(note.user), pack(note.model),
+        pack(note.contract), pack(note.state), int(verdict.ok), pack(note.outcome or _outcome(verdict)),
+        reason_of(verdict), codes, note.attempts, int(note.latency * MICROS),
+        _tokens(usage, "input", "prompt_tokens", "input_tokens"),
+        _tokens(usage, "output", "completion_tokens", "output_tokens"), note.cost,
+    )  # fmt: skip
+
+
+def _tokens(usage: dict[str, int], *names: str) -> int:
+    return next((usage[name] for name in names if isinstance(usage.get(name), int)), 0)
+
+
+def _outcome(verdict: Verdict) -> str:
+    return "accepted" if verdict.ok else "failed"
+
+
+def _body(note: Note, redaction: Redaction) -> bytes | None:
+    if redaction.bodies == "none" or (redaction.bodies == "refused" and note.verdict.ok):
+        return None
+    data = note.verdict.to_dict()
+    blob = encode(data)
+    return encode(redaction.clean(data)) if redaction.suspects(blob) else blob
+
+
+def _tallies(notes: Sequence[Note], hour: int) -> Counter[tuple[int, str, str, str]]:
+    """How often what happened: judged replies and their codes, and of each final one how its request ended."""
+    tallies: Counter[tuple[int, str, str, str]] = Counter()
+    for note in notes:
+        verdict = note.verdict
+        what = ["judged"] if verdict.ok else ["judged", "refused"]
+        what += [f"code:{code}" for code in dict.fromkeys(f.code for f in verdict.findings.errors)]
+        if note.final:
+            outcome = note.outcome or _outcome(verdict)
+            what += ["asked", f"outcome:{pack(outcome)}"]
+            if outcome == "failed" and not verdict.ok:
+                what.append(f"reason:{reason_of(verdict)}")
+            if note.attempts > 1:
+                what.append("retried")
+        model, contract = pack(note.model), pack(note.contract)
+        for word in what:
+            tallies[hour, model, contract, word] += 1
+        if note.final:
+            tallies[hour, model, contract, "attempts"] += note.attempts
+            tallies[hour, model, contract, "cost"] += note.cost
+    return tallies

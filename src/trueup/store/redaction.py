@@ -1,0 +1,151 @@
+"""Redaction: a verdict's data enters, the same without what must not be kept leaves; the input is not changed.
+
+Keys of providers are always taken out. Patterns are matched in linear time; fields are named by key, at any depth, and
+what they hold goes from the reply's text as well.
+"""
+
+import functools
+import json
+import re
+from typing import Any, Literal
+
+import msgspec
+
+MARK = "[redacted]"
+Bodies = Literal["all", "refused", "none"]
+
+# Keys and tokens as the large providers and clouds write them; a value of a field named like one is taken out too.
+_SECRETS = (
+    r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}",
+    r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{16,}=*",
+    r"\bgh[pousr]_[A-Za-z0-9]{30,}",
+    r"\bAKIA[0-9A-Z]{16}\b",
+    r"\bAIza[0-9A-Za-z_\-]{30,}",
+    r"\bxox[abpr]-[A-Za-z0-9\-]{10,}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+)
+
+
+# Written as JSON, a letter of an escape may stand before a key, so no boundary is asked for in this first look.
+_HINT = rb"[spr]k[-_][A-Za-z0-9_\-]{16}|(?i:bearer)|gh[pousr]_[A-Za-z0-9]{30}|AKIA|AIza|xox[abpr]-|PRIVATE KEY"
+
+
+class Redaction(msgspec.Struct, frozen=True):
+    r"""What is kept of a reply and what is not.
+
+    >>> rules = Redaction(patterns=(r"\b\d{16}\b",), fields=("email",))
+    >>> rules.clean({"email": "ada@example.org", "note": "card 4111111111111111"})
+    {'email': '[redacted]', 'note': 'card [redacted]'}
+    """
+
+    patterns: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    bodies: Bodies = "all"
+
+    def __post_init__(self) -> None:
+        if self.bodies not in ("all", "refused", "none"):
+            raise ValueError(f"bodies is one of all, refused, none; got {self.bodies!r}")
+        _compiled(self.patterns, self.words)  # a bad pattern is told at once
+
+    def suspects(self, written: bytes) -> bool:
+        """Whether data, written as JSON, may hold something to take out; no is certain."""
+        return bool(self.patterns or self.fields or self.words or _hint(written))
+
+    def clean(self, data: Any) -> Any:
+        """The data with every secret, pattern and named field taken out. Deep data costs no stack."""
+        find = _compiled(self.patterns, self.words)
+        hidden = {name.casefold() for name in self.fields}
+        said = _hidden_values(data, hidden) if hidden else []
+        root: list[Any] = [None]
+        todo: list[tuple[Any, Any, Any]] = [(data, root, 0)]
+        while todo:
+            value, holder, slot = todo.pop()
+            if isinstance(value, str):
+                holder[slot] = _scrub(find, _without(value, said))
+            elif isinstance(value, dict):
+                copy: dict[Any, Any] = {}
+                holder[slot] = copy
+                for key, part in value.items():
+                    name = _scrub(find, key) if isinstance(key, str) else key
+                    copy[name] = MARK
+                    if not (isinstance(key, str) and key.casefold() in hidden):
+                        todo.append((part, copy, name))
+            elif isinstance(value, list | tuple):
+                copies: list[Any] = [None] * len(value)
+                holder[slot] = copies
+                todo.extend((part, copies, at) for at, part in enumerate(value))
+            else:
+                holder[slot] = value
+        return root[0]
+
+
+@functools.cache
+def _hinted() -> Any:
+    import re2  # type: ignore[import-untyped]
+
+    return re2.compile(_HINT)
+
+
+def _hint(written: bytes) -> bool:
+    return _hinted().search(written) is not None
+
+
+_cache: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
+
+
+def _compiled(patterns: tuple[str, ...], words: tuple[str, ...]) -> Any:
+    """One linear-time pattern of everything that is taken out."""
+    known = _cache.get((patterns, words))
+    if known is None:
+        import re2  # type: ignore[import-untyped]
+
+        options = re2.Options()
+        options.log_errors = False
+        parts = [*_SECRETS, *(re2.escape(word) for word in words if word), *patterns]
+        for part in parts:
+            try:
+                re2.compile(part, options)
+            except re2.error as error:
+                raise ValueError(f"redaction pattern {part!r} cannot be used: {error}") from None
+        known = _cache[patterns, words] = re2.compile("|".join(f"(?:{part})" for part in parts), options)
+    return known
+
+
+def _hidden_values(data: Any, hidden: set[str]) -> list[str]:
+    """What the named fields hold, longest first: the reply's own text says it too."""
+    found: set[str] = set()
+    todo: list[tuple[Any, bool]] = [(data, False)]
+    while todo:
+        value, inside = todo.pop()
+        if isinstance(value, dict):
+            todo.extend((v, inside or (isinstance(k, str) and k.casefold() in hidden)) for k, v in value.items())
+        elif isinstance(value, list | tuple):
+            todo.extend((part, inside) for part in value)
+        elif inside and value is not None and not isinstance(value, bool):
+            text = str(value)
+            found |= {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    return sorted(found - {""}, key=len, reverse=True)
+
+
+def _without(text: str, said: list[str]) -> str:
+    for value in said:
+        if value in text:
+            text = text.replace(value, MARK)
+    return text
+
+
+def _scrub(find: Any, text: str) -> str:
+    if text.isascii() or not _has_half(text):
+        return str(find.sub(MARK, text)) if find.search(text) else text
+    # re2 takes no half surrogates: the text is scrubbed between them.
+    parts = re.split("([\ud800-\udfff]+)", text)
+    return "".join(part if at % 2 else _scrub(find, part) for at, part in enumerate(parts))
+
+
+def _has_half(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

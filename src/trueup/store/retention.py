@@ -1,0 +1,115 @@
+"""Retention: how long what is kept; rows that are older are deleted in small bites, so that nobody waits.
+
+Rates outlive verdicts, and sums outlive the ledger: what a deleted entry had counted stays counted in its buckets.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+import orjson
+
+from trueup.store.errors import MICROS
+from trueup.store.session import Session
+from trueup.store.writer import Writer
+
+_BITE = 500
+_DAY = 86_400 * MICROS
+_TENANTS = (
+    "SELECT tenant FROM ledger WHERE state <> 'held' AND settled < ? UNION SELECT a.tenant FROM attempts a LEFT JOIN "
+    "ledger l ON l.tenant = a.tenant AND l.key = a.key WHERE l.key IS NULL AND a.at < ?"
+)
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """Days to keep; None means for ever. A feedback goes with its verdict."""
+
+    replies: float | None = 30
+    verdicts: float | None = 365
+    tallies: float | None = None
+    ledger: float | None = 90
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            days = getattr(self, name)
+            if days is not None and days < 0:
+                raise ValueError(f"{name} is a number of days, or None for ever; got {days!r}")
+
+
+def prune(writer: Writer, retention: Retention) -> dict[str, int]:
+    """Delete what is older than its time; how many rows of each kind went."""
+    gone: Counter[str] = Counter()
+    for name, bite in (("replies", _replies), ("verdicts", _verdicts), ("tallies", _tallies)):
+        days = getattr(retention, name)
+        if days is not None:
+            gone += _bites(writer, "", _aged(bite, days))
+    if retention.ledger is not None:
+        age = int(retention.ledger * _DAY)
+        for row in writer.submit(lambda s: s.run(_TENANTS, (s.now() - age,) * 2)).result():
+            gone += _bites(writer, row[0], _aged(partial(_ledger, row[0]), retention.ledger))
+    return dict(gone)
+
+
+def _aged(bite: Callable[[Session, int], Counter[str]], days: float) -> Callable[[Session], Counter[str]]:
+    return lambda session: bite(session, session.now() - int(days * _DAY))
+
+
+def _bites(writer: Writer, tenant: str, bite: Callable[[Session], Counter[str]]) -> Counter[str]:
+    gone: Counter[str] = Counter()
+    while counts := writer.submit(bite, tenant).result():
+        gone += counts
+    return gone
+
+
+def _replies(session: Session, before: int) -> Counter[str]:
+    rows = session.run(
+        "DELETE FROM replies WHERE verdict IN (SELECT verdict FROM replies WHERE at < ? LIMIT ?) RETURNING verdict",
+        (before, _BITE),
+    )
+    return +Counter(replies=len(rows))
+
+
+def _verdicts(session: Session, before: int) -> Counter[str]:
+    ids = [row[0] for row in session.run("SELECT id FROM verdicts WHERE at < ? LIMIT ?", (before, _BITE))]
+    marks = ", ".join("?" * len(ids)) or "NULL"
+    counts: Counter[str] = Counter(verdicts=len(ids))
+    for table in ("replies", "feedback"):
+        counts[table] = len(session.run(f"DELETE FROM {table} WHERE verdict IN ({marks}) RETURNING verdict", ids))  # noqa: S608
+    session.run(f"DELETE FROM verdicts WHERE id IN ({marks})", ids)  # noqa: S608
+    return +counts
+
+
+def _tallies(session: Session, before: int) -> Counter[str]:
+    return +Counter(tallies=len(session.run("DELETE FROM tallies WHERE hour < ? RETURNING hour", (before,))))
+
+
+def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
+    """Delete settled entries and their attempts; what they had counted is folded into their buckets."""
+    folded: Counter[tuple[object, ...]] = Counter()
+    entries = session.run(
+        "DELETE FROM ledger WHERE tenant = ? AND key IN "
+        "(SELECT key FROM ledger WHERE tenant = ? AND state <> 'held' AND settled < ? LIMIT ?) "
+        "RETURNING captured, buckets",
+        (tenant, tenant, before, _BITE),
+    )
+    for captured, buckets in entries:
+        for bucket in orjson.loads(buckets):
+            folded[tuple(bucket)] += captured if bucket[2] == "replies" else 0
+    attempts = session.run(
+        "DELETE FROM attempts WHERE tenant = ? AND (key, token, attempt) IN "
+        "(SELECT a.key, a.token, a.attempt FROM attempts a LEFT JOIN ledger l "
+        "ON l.tenant = a.tenant AND l.key = a.key WHERE a.tenant = ? AND l.key IS NULL AND a.at < ? LIMIT ?) "
+        "RETURNING cost, buckets",
+        (tenant, tenant, before, _BITE),
+    )
+    for cost, buckets in attempts:
+        for bucket in orjson.loads(buckets):
+            folded[tuple(bucket)] += cost
+    for place, n in (+folded).items():
+        session.run(
+            "UPDATE buckets SET folded = folded + ? "
+            "WHERE tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ? AND start = ?",
+            (n, tenant, *place),
+        )
+    return +Counter(ledger=len(entries), attempts=len(attempts))

@@ -1,0 +1,80 @@
+"""The tables, by version: a session enters, and leaves with the newest tables under it.
+
+Each version is a list of statements that both databases understand, run once and in one transaction. A store
+written by a newer trueup is refused, not guessed at. A version that has been released is never edited.
+"""
+
+from collections.abc import Sequence
+
+from trueup.store.errors import StoreUnavailable
+from trueup.store.session import Backend, Session
+
+_FIRST = (
+    """CREATE TABLE verdicts (
+        id TEXT PRIMARY KEY, at BIGINT NOT NULL, request TEXT NOT NULL, attempt BIGINT NOT NULL,
+        tenant TEXT NOT NULL, person TEXT NOT NULL, model TEXT NOT NULL, contract TEXT NOT NULL,
+        state TEXT NOT NULL, ok BIGINT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, codes TEXT NOT NULL,
+        attempts BIGINT NOT NULL, latency BIGINT NOT NULL, tokens_in BIGINT NOT NULL, tokens_out BIGINT NOT NULL,
+        cost BIGINT NOT NULL)""",
+    "CREATE INDEX verdicts_at ON verdicts (at)",
+    "CREATE INDEX verdicts_request ON verdicts (request)",
+    # Bodies lie apart: they are large, and their time to live is shorter.
+    "CREATE TABLE replies (verdict TEXT PRIMARY KEY, at BIGINT NOT NULL, body {blob} NOT NULL)",
+    "CREATE INDEX replies_at ON replies (at)",
+    """CREATE TABLE feedback (
+        verdict TEXT NOT NULL, person TEXT NOT NULL, at BIGINT NOT NULL, helpful BIGINT, label TEXT NOT NULL,
+        note {blob} NOT NULL, PRIMARY KEY (verdict, person))""",
+    # Counted as verdicts come in, so that rates over a year cost a few rows and outlive the verdicts.
+    """CREATE TABLE tallies (
+        hour BIGINT NOT NULL, model TEXT NOT NULL, contract TEXT NOT NULL, what TEXT NOT NULL, n BIGINT NOT NULL,
+        PRIMARY KEY (hour, model, contract, what))""",
+    """CREATE TABLE limits (
+        tenant TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL,
+        amount BIGINT NOT NULL, PRIMARY KEY (tenant, scope, name, unit, period))""",
+    """CREATE TABLE buckets (
+        tenant TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL,
+        start BIGINT NOT NULL, used BIGINT NOT NULL, held BIGINT NOT NULL, folded BIGINT NOT NULL,
+        PRIMARY KEY (tenant, scope, name, unit, period, start))""",
+    """CREATE TABLE ledger (
+        tenant TEXT NOT NULL, key TEXT NOT NULL, token TEXT NOT NULL, person TEXT NOT NULL, model TEXT NOT NULL,
+        amount BIGINT NOT NULL, captured BIGINT NOT NULL, estimate BIGINT NOT NULL, cost_held BIGINT NOT NULL,
+        state TEXT NOT NULL, at BIGINT NOT NULL, expires BIGINT NOT NULL, settled BIGINT NOT NULL,
+        buckets TEXT NOT NULL, PRIMARY KEY (tenant, key))""",
+    "CREATE INDEX ledger_held ON ledger (tenant, expires) WHERE state = 'held'",
+    "CREATE INDEX ledger_settled ON ledger (settled) WHERE state <> 'held'",
+    """CREATE TABLE attempts (
+        tenant TEXT NOT NULL, key TEXT NOT NULL, token TEXT NOT NULL, attempt BIGINT NOT NULL, cost BIGINT NOT NULL,
+        at BIGINT NOT NULL, buckets TEXT NOT NULL, PRIMARY KEY (tenant, key, token, attempt))""",
+    "CREATE INDEX attempts_at ON attempts (at)",
+)
+
+VERSIONS: tuple[Sequence[str], ...] = (_FIRST,)
+
+
+def migrate(backend: Backend, session: Session, versions: Sequence[Sequence[str]] = VERSIONS) -> int:
+    """Bring the tables to the newest version; several processes may do so at once. The version found before."""
+    session.begin(["trueup schema"])
+    try:
+        session.run("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        rows = session.run("SELECT value FROM meta WHERE name = 'version'")
+        found = int(rows[0][0]) if rows else 0
+        _refuse_newer(backend, found, len(versions))
+        for statements in versions[found:]:
+            for statement in statements:
+                session.run(statement.replace("{blob}", backend.blob))
+        if found < len(versions):
+            upsert = "INSERT INTO meta VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            session.run(upsert, (str(len(versions)),))
+        session.commit()
+    except BaseException:
+        session.rollback()
+        raise
+    return found
+
+
+def _refuse_newer(backend: Backend, found: int, known: int) -> None:
+    if found > known:
+        raise StoreUnavailable(
+            f"{backend.where}: written by a newer trueup (tables of version {found}, known here: {known}); "
+            "upgrade trueup, or give another store"
+        )

@@ -1,0 +1,119 @@
+"""SQLite as a store: a path enters, sessions leave. Write-ahead log, every commit on disk before it is acknowledged.
+
+Readers never wait for the writer. Writers of several processes take turns; one that waits too long gets StoreBusy.
+"""
+
+import errno
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueup.store.errors import StoreBusy, StoreError, StoreFull, StoreUnavailable
+from trueup.store.session import Clock, Row
+
+PATIENCE = 30.0
+_LARGEST_CACHE = 64 << 20
+
+
+def machine_clock() -> int:
+    return time.time_ns() // 1000
+
+
+class SqliteSession:
+    """A connection to the file."""
+
+    def __init__(self, path: Path, clock: Clock, writing: bool) -> None:
+        self._clock = clock
+        self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        self.run("PRAGMA busy_timeout = 30000")
+        if writing:
+            self._begin_wal()
+            self.run("PRAGMA synchronous = FULL")
+            self.run(f"PRAGMA journal_size_limit = {_LARGEST_CACHE}")
+        else:
+            self.run("PRAGMA query_only = 1")
+
+    def _begin_wal(self) -> None:
+        """Switch to the write-ahead log; SQLite does not wait by itself when two processes do so at once."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.run("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._db.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._db.executemany(sql, rows)
+
+    def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
+        cursor = self._db.execute(sql, values)
+        while rows := cursor.fetchmany(size):
+            yield from rows
+
+    def begin(self, locks: Iterable[str] = ()) -> None:  # noqa: ARG002 - one writer at a time anyway
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def snapshot(self) -> None:
+        self._db.execute("BEGIN")
+
+    def commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def now(self) -> int:
+        return self._clock()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class Sqlite:
+    """A file of SQLite."""
+
+    blob = "BLOB"
+
+    def __init__(self, path: Path, clock: Clock | None = None) -> None:
+        self.path = path
+        self.where = str(path)
+        self._clock = clock or machine_clock
+
+    def connect(self, writing: bool = False) -> SqliteSession:
+        if not writing and not self.path.exists():
+            raise StoreUnavailable(f"{self.where}: there is no such store yet")
+        return SqliteSession(self.path, self._clock, writing)
+
+    def explain(self, error: BaseException) -> StoreError | None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return self._full()
+        if not isinstance(error, sqlite3.Error):
+            return None
+        text = str(error)
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL or "disk is full" in text:
+            return self._full()
+        if code == sqlite3.SQLITE_IOERR:  # a write-ahead log that cannot grow is told as an I/O error
+            return StoreFull(f"{self.where}: the disk does not take what is written ({text}); free some space")
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StoreBusy(f"{self.where}: another process has held the database for {PATIENCE:.0f} s; try again")
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+            return StoreUnavailable(f"{self.where}: cannot be written ({text}); check the folder and its permissions")
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            return StoreUnavailable(f"{self.where}: is not a store ({text}); give another path")
+        return StoreError(f"{self.where}: {text}")
+
+    def broken(self, error: BaseException) -> bool:
+        return isinstance(error, sqlite3.ProgrammingError)
+
+    def _full(self) -> StoreFull:
+        return StoreFull(f"{self.where}: the disk is full; free some space and try again, nothing written is lost")

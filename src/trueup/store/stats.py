@@ -1,0 +1,98 @@
+"""Rates over time: a session enters, one row for each model and stretch of time leaves.
+
+Rows come from tallies that were counted when verdicts were written, so a year costs as little as a day.
+"""
+
+from collections import Counter
+from typing import Any, Literal
+
+import msgspec
+
+from trueup.store.alarm import LEAST, RETRY_RATE
+from trueup.store.cells import pack, unpack
+from trueup.store.errors import MICROS
+from trueup.store.session import Session
+
+By = Literal["hour", "day", "all"]
+_STEP = {"hour": 3600 * MICROS, "day": 86_400 * MICROS}
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """How a model did in a stretch of time that begins at `at` (seconds since 1970)."""
+
+    at: float
+    model: str
+    asked: int
+    failed: int
+    retried: int
+    attempts: int
+    cost: int
+    outcomes: dict[str, int]
+    reasons: dict[str, int]
+    codes: dict[str, int]
+
+    @property
+    def failure_rate(self) -> float:
+        """Requests that ended without a valid reply."""
+        return self.failed / self.asked if self.asked else 0.0
+
+    @property
+    def retry_rate(self) -> float:
+        """Requests that needed more than one attempt."""
+        return self.retried / self.asked if self.asked else 0.0
+
+    @property
+    def mean_attempts(self) -> float:
+        return self.attempts / self.asked if self.asked else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON-able data, rates included."""
+        rates = {name: round(getattr(self, name), 6) for name in ("failure_rate", "retry_rate", "mean_attempts")}
+        return {**msgspec.structs.asdict(self), **rates}
+
+
+def rates(
+    session: Session, *, by: By = "all", since: float = 0.0, until: float | None = None, model: str | None = None,
+    contract: str | None = None,
+) -> list[Rate]:  # fmt: skip
+    """Rates of each model, in all or by hour or day (UTC), oldest first."""
+    if by not in ("hour", "day", "all"):
+        raise ValueError(f"by is one of hour, day, all; got {by!r}")
+    hour = _STEP["hour"]
+    terms, values = ["hour >= ?"], [int(since * MICROS) // hour * hour]
+    for term, value in (
+        ("hour < ?", None if until is None else int(until * MICROS)),
+        ("model = ?", None if model is None else pack(model)),
+        ("contract = ?", None if contract is None else pack(contract)),
+    ):
+        if value is not None:
+            terms.append(term)
+            values.append(value)  # type: ignore[arg-type]
+    rows = session.run(f"SELECT hour, model, what, n FROM tallies WHERE {' AND '.join(terms)}", values)  # noqa: S608
+    sums: dict[tuple[int, str], Counter[str]] = {}
+    for at, name, what, n in rows:
+        start = 0 if by == "all" else at - at % _STEP[by]
+        sums.setdefault((start, unpack(name)), Counter())[what] += n
+    return [_rate(start, name, counts) for (start, name), counts in sorted(sums.items())]
+
+
+def warnings(found: list[Rate], threshold: float = RETRY_RATE, least: int = LEAST) -> list[str]:
+    """A sentence for each model whose retry rate is over the threshold, given enough requests."""
+    return [
+        f"model {rate.model!r} is asked again for {rate.retry_rate:.0%} of {rate.asked:,} requests, over {threshold:.0%}"
+        for rate in found
+        if rate.asked >= least and rate.retry_rate > threshold
+    ]
+
+
+def _rate(start: int, model: str, counts: Counter[str]) -> Rate:
+    outcomes = _named(counts, "outcome:")
+    return Rate(
+        start / MICROS, model, counts["asked"], outcomes.get("failed", 0), counts["retried"], counts["attempts"],
+        counts["cost"], outcomes, _named(counts, "reason:"), _named(counts, "code:"),
+    )  # fmt: skip
+
+
+def _named(counts: Counter[str], prefix: str) -> dict[str, int]:
+    found = {unpack(what[len(prefix) :]): n for what, n in counts.items() if what.startswith(prefix)}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

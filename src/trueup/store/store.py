@@ -1,0 +1,214 @@
+"""Store: verdicts, replies, feedback, quota and rates in one database; `open_store` makes one.
+
+Writing goes through one thread and is acknowledged after the commit. Reading never waits for it. Threads may share
+a store; each process opens its own. A database that cannot do something raises a StoreError that says why.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from trueup.store import records
+from trueup.store.alarm import Alarm
+from trueup.store.cells import pack, to_bytes
+from trueup.store.errors import MICROS, StoreClosed, StoreError, UnknownVerdict
+from trueup.store.quota import Quota
+from trueup.store.records import COLUMNS, Note, Stored, new_id
+from trueup.store.redaction import Redaction
+from trueup.store.retention import Retention, prune
+from trueup.store.schema import migrate
+from trueup.store.session import Backend, Session
+from trueup.store.writer import Writer
+from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.store.stats import Rate
+
+T = TypeVar("T")
+_ROWS = "SELECT " + ", ".join(f"v.{name}" for name in COLUMNS)
+_ROWS += ", r.body FROM verdicts v LEFT JOIN replies r ON r.verdict = v.id"
+
+
+class Store:
+    """An open store. It is a context manager; leaving it writes what is queued and closes it."""
+
+    def __init__(
+        self, backend: Backend, redaction: Redaction | None = None, retention: Retention | None = None,
+        capacity: int = 10_000, alarm: Alarm | None = None,
+    ) -> None:  # fmt: skip
+        self._backend = backend
+        self._redaction = redaction or Redaction()
+        self.retention = retention or Retention()
+        self.alarm = alarm or Alarm()
+        self._closed = False
+        try:
+            session = backend.connect(writing=True)
+            try:
+                migrate(backend, session)
+            finally:
+                session.close()
+            self._writer = Writer(backend, self._insert, capacity)
+        except Exception as error:  # noqa: BLE001 - every driver has its own
+            raise self._told(error) from None
+        self.quota = Quota(self._writer, self.read)
+
+    @property
+    def where(self) -> str:
+        """The path or address of the database, without a password."""
+        return self._backend.where
+
+    @property
+    def trouble(self) -> StoreError | None:
+        """Why verdicts wait to be written, or None when all is well."""
+        return self._writer.trouble
+
+    @property
+    def queued(self) -> int:
+        """How many writes are waiting."""
+        return self._writer.queued
+
+    def record_verdict(
+        self, verdict: Verdict, *, request: str = "", attempt: int = 1, tenant: str = "", user: str = "",
+        model: str = "", contract: str = "", state: str = "", outcome: str = "", attempts: int = 1,
+        latency: float = 0.0, cost: int = 0, final: bool = True, id: str = "", wait: bool = True,  # noqa: A002
+    ) -> str:  # fmt: skip
+        """Store a verdict with its reply; its id, once it is on disk. With `wait=False` the id comes at once.
+
+        `final` marks the verdict that a request ended with; earlier attempts are stored with `final=False`.
+        """
+        note = Note(
+            id or new_id(), verdict, request, attempt, tenant, user, model or verdict.reply.model, contract, state,
+            outcome, attempts, latency, cost, final,
+        )  # fmt: skip
+        done = self._writer.record(note, wait)
+        if done is not None:
+            done.result()
+        return note.id
+
+    async def arecord_verdict(self, verdict: Verdict, **known: Any) -> str:
+        """The same for asyncio; waits for room in the queue, and for the disk only with `wait=True`."""
+        wait = known.pop("wait", False)
+        if wait or not self._writer.has_room():
+            return await asyncio.to_thread(lambda: self.record_verdict(verdict, wait=wait, **known))
+        return self.record_verdict(verdict, wait=False, **known)
+
+    def record_feedback(
+        self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = ""
+    ) -> None:
+        """Store what a person thinks of a verdict; a later word of the same person replaces the earlier one."""
+
+        def work(session: Session) -> None:
+            if not session.run("SELECT 1 FROM verdicts WHERE id = ?", (verdict,)):
+                raise UnknownVerdict(f"there is no verdict {verdict!r}; ids come from record_verdict")
+            session.run(
+                "INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (verdict, person) DO UPDATE SET "
+                "at = excluded.at, helpful = excluded.helpful, label = excluded.label, note = excluded.note",
+                (verdict, pack(user), session.now(), None if helpful is None else int(helpful), pack(label),
+                 to_bytes(str(self._redaction.clean(note)))),
+            )  # fmt: skip
+
+        self.flush()
+        self._writer.submit(work).result()
+
+    def flush(self) -> None:
+        """Wait until everything that was queued before is on disk."""
+        self._writer.flush()
+
+    def get(self, id: str) -> Stored:  # noqa: A002 - what it is called everywhere
+        """A stored verdict."""
+        rows = self.read(lambda session: session.run(f"{_ROWS} WHERE v.id = ?", (id,)))
+        if not rows:
+            raise UnknownVerdict(f"there is no verdict {id!r}")
+        return records.read(rows[0])
+
+    def verdicts(self, *, since: float = 0.0, until: float | None = None, **equal: Any) -> Iterator[Stored]:
+        """Stored verdicts in the order they came, between two times and with these values: `model="m", ok=False`."""
+        terms: list[str] = ["v.at >= ?"]
+        values: list[str | int] = [int(since * MICROS)]
+        if until is not None:
+            terms.append("v.at < ?")
+            values.append(int(until * MICROS))
+        for name, value in equal.items():
+            column = {"user": "person"}.get(name, name)
+            if column not in COLUMNS:
+                raise ValueError(f"verdicts have no {name!r}; they have {', '.join(COLUMNS)}")
+            terms.append(f"v.{column} = ?")
+            values.append(pack(value) if isinstance(value, str) else int(value))
+        sql = f"{_ROWS} WHERE {' AND '.join(terms)} ORDER BY v.at, v.id"
+        with self._reading() as session:
+            yield from map(records.read, session.stream(sql, values))
+
+    def feedback(self, verdict: str = "") -> list[dict[str, Any]]:
+        """What people said, of one verdict or of all."""
+        from trueup.store.export import feedback_rows
+
+        return list(self.read(lambda session: list(feedback_rows(session, verdict))))
+
+    def stats(self, **options: Any) -> "list[Rate]":
+        """Rates by model over time; see `trueup.store.stats.rates`."""
+        from trueup.store.stats import rates
+
+        return self.read(lambda session: rates(session, **options))
+
+    def export(self, path: str | Path, what: str = "verdicts", **options: Any) -> int:
+        """Write verdicts or feedback into a .jsonl, .csv or .parquet file; how many rows."""
+        from trueup.store.export import export
+
+        return export(self, Path(path), what, **options)
+
+    def prune(self, retention: Retention | None = None) -> dict[str, int]:
+        """Delete what has been kept long enough; how many rows of what."""
+        return prune(self._writer, retention or self.retention)
+
+    def read(self, work: Callable[[Session], T]) -> T:
+        """Do something with a session that sees the store as of one instant, and writes nothing."""
+        with self._reading() as session:
+            return work(session)
+
+    def close(self) -> None:
+        """Write what is queued, then close; what could not be written raises StoreFull."""
+        self._closed = True
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _reading(self) -> "_Reading":
+        if self._closed:
+            raise StoreClosed(f"{self.where}: the store is closed; open it again")
+        return _Reading(self._backend)
+
+    def _insert(self, session: Session, notes: Sequence[Note]) -> None:
+        records.insert(session, notes, self._redaction)
+        self.alarm.note(notes)
+
+    def _told(self, error: Exception) -> Exception:
+        return error if isinstance(error, StoreError) else self._backend.explain(error) or error
+
+
+class _Reading:
+    """A session for reading, closed at the end; a driver's error leaves as one of ours."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._session: Session | None = None
+
+    def __enter__(self) -> Session:
+        try:
+            self._session = self._backend.connect()
+            self._session.snapshot()
+        except Exception as error:  # noqa: BLE001 - every driver has its own
+            raise self._backend.explain(error) or error from None
+        return self._session
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._session is not None:
+            self._session.close()
+        told = None if error is None else self._backend.explain(error)
+        if told is not None:
+            raise told from None

@@ -1,0 +1,248 @@
+"""The one thread that writes: jobs and records enter a bounded queue, whole groups of them are committed at once.
+
+A job is a function of a session and has a waiting caller; a record may have one. Their callers hear of success only
+after the commit. A full queue makes callers wait, then raises StoreBusy. On a full disk jobs are still tried one by
+one, and records that nobody waits for stay in the queue until there is room; none is dropped without a word.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreFull
+from trueup.store.session import Backend, Session
+
+log = logging.getLogger("trueup.store")
+
+T = TypeVar("T")
+Work = Callable[[Session], Any]
+Bulk = Callable[[Session, Sequence[Any]], None]
+_GROUP = 1000
+_PAUSE = 0.5  # seconds between two tries while the disk is full
+_MARK = object()  # a place in the queue, nothing to write
+
+
+class Job(NamedTuple):
+    """Work with the tenant whose rows it touches; work without one is run apart from the others."""
+
+    work: Work
+    tenant: str
+    done: "Future[Any]"
+
+
+class Record(NamedTuple):
+    """Something to insert; `done` is None where nobody waits for it."""
+
+    value: Any
+    done: "Future[None] | None"
+
+
+class Writer:
+    """The queue and its thread."""
+
+    def __init__(self, backend: Backend, bulk: Bulk, capacity: int = 10_000, linger: float = 0.02) -> None:
+        self._backend, self._bulk = backend, bulk
+        self._capacity, self._linger = capacity, linger
+        self._jobs: deque[Job] = deque()
+        self._records: deque[Record] = deque()
+        self._change = threading.Condition()
+        self._urgent = self._closing = self._ended = False
+        self.trouble: StoreError | None = None
+        self._session: Session | None = backend.connect(writing=True)
+        self._thread = threading.Thread(target=self._loop, name="trueup-store", daemon=True)
+        self._thread.start()
+
+    @property
+    def queued(self) -> int:
+        """How much waits to be written."""
+        return len(self._jobs) + len(self._records)
+
+    def submit(self, work: Callable[[Session], T], tenant: str = "", patience: float = 5.0) -> "Future[T]":
+        """Queue a job; its result is there once it has been committed."""
+        done: Future[T] = Future()
+        with self._change:
+            self._make_room(lambda: len(self._jobs), patience)
+            self._jobs.append(Job(work, tenant, done))
+            self._urgent = True
+            self._change.notify_all()
+        return done
+
+    def record(self, value: Any, wait: bool, patience: float = 5.0) -> "Future[None] | None":
+        """Queue a record; with `wait` there is a future that ends when it has been committed."""
+        done: Future[None] | None = Future() if wait else None
+        with self._change:
+            if self.trouble is not None and wait:
+                raise self.trouble
+            self._make_room(lambda: len(self._records), patience)
+            self._records.append(Record(value, done))
+            self._urgent = self._urgent or wait
+            if wait or len(self._records) == 1 or len(self._records) >= _GROUP:
+                self._change.notify_all()
+        return done
+
+    def flush(self) -> None:
+        """Wait until every record that was queued before is on disk."""
+        done = self.record(_MARK, wait=True)
+        assert done is not None
+        done.result()
+
+    def has_room(self) -> bool:
+        """Whether a record would be queued at once."""
+        return len(self._records) < self._capacity
+
+    def close(self) -> None:
+        """Write what is queued, then end; what cannot be written is told."""
+        with self._change:
+            if self._ended and not self._thread.is_alive():
+                return
+            self._closing = True
+            self._change.notify_all()
+        self._thread.join()
+        left = len(self._records)
+        if left:
+            self._records.clear()
+            raise StoreFull(f"{left} verdicts could not be written before the store was closed: {self.trouble}")
+
+    def _make_room(self, length: Callable[[], int], patience: float) -> None:
+        if length() >= self._capacity and not self._closing:
+            self._change.wait_for(lambda: length() < self._capacity or self._closing, patience)
+        if self._closing or self._ended:
+            raise StoreClosed("the store is closed; open it again")
+        if length() >= self._capacity:
+            raise self.trouble or StoreBusy(
+                f"{self._backend.where}: {self._capacity:,} writes are waiting and none was done in {patience:g} s"
+            )
+
+    def _loop(self) -> None:
+        try:
+            while not self._ended:
+                jobs, records = self._next_group()
+                self._write(jobs, records)
+        finally:
+            with self._change:
+                self._ended = True
+                self._change.notify_all()
+            for job in self._jobs:
+                self._tell(job.done, StoreClosed("the writer of the store has ended"))
+            if self._session is not None:
+                self._session.close()
+
+    def _next_group(self) -> tuple[list[Job], list[Record]]:
+        """What to write next, and whether that is the end."""
+        with self._change:
+            while True:
+                if self._jobs or (self._records and self.trouble is None):
+                    break
+                if self._closing:
+                    self._ended = not self._records
+                    break
+                if not self._change.wait(_PAUSE if self._records else None):
+                    break  # in trouble: try again
+            if not self._urgent and not self._closing and len(self._records) < _GROUP:
+                full = lambda: self._urgent or self._closing or len(self._records) >= _GROUP  # noqa: E731
+                self._change.wait_for(full, self._linger)
+            jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP))]
+            records = [self._records.popleft() for _ in range(min(len(self._records), _GROUP))]
+            self._urgent = bool(self._jobs)
+            self._change.notify_all()
+        # Whoever has gone away meanwhile is not served; whoever is still here can no longer go.
+        return (
+            [job for job in jobs if job.done.set_running_or_notify_cancel()],
+            [record for record in records if record.done is None or record.done.set_running_or_notify_cancel()],
+        )
+
+    def _write(self, jobs: list[Job], records: list[Record]) -> None:
+        outcome = self._together(jobs, records)
+        if isinstance(outcome, list):
+            self._settle(jobs, outcome, records)
+            return
+        for job in jobs:  # one of them spoiled the group: each alone, quota before anything large
+            alone = self._together([job], [])
+            self._tell(job.done, alone[0] if isinstance(alone, list) else alone)
+        self._write_records(records)
+
+    def _write_records(self, records: list[Record]) -> None:
+        if not records:
+            return
+        outcome = self._together([], records)
+        if isinstance(outcome, list):
+            self._settle([], [], records)
+        elif isinstance(outcome, StoreError):
+            self._keep(records, outcome)
+        elif len(records) == 1:
+            log.error("a verdict could not be written: %s", outcome)
+            self._tell(records[0].done, outcome)
+        else:
+            for record in records:  # a record that no table takes fails alone
+                self._write_records([record])
+
+    def _together(self, jobs: list[Job], records: list[Record]) -> list[Any] | Exception:
+        """All in one transaction: what each job gave, or why nothing was written."""
+        try:
+            session = self._session = self._session or self._backend.connect(writing=True)
+            session.begin({job.tenant for job in jobs})
+            given = [_attempt(job.work, session) for job in jobs]
+            values = [record.value for record in records if record.value is not _MARK]
+            if values:
+                self._bulk(session, values)
+            session.commit()
+            return given
+        except Exception as error:  # noqa: BLE001 - whatever it is, its callers must hear of it and the thread go on
+            self._recover(error)
+            return self._backend.explain(error) or error
+
+    def _recover(self, error: Exception) -> None:
+        try:
+            if self._session is not None:
+                self._session.rollback()
+            if not self._backend.broken(error):
+                return
+        except Exception as worse:  # noqa: BLE001 - a rollback on a dead connection
+            log.debug("rollback failed: %s", worse)
+        session, self._session = self._session, None
+        if session is not None:
+            try:
+                session.close()
+            except Exception as worse:  # noqa: BLE001 - it was of no use any more
+                log.debug("closing failed: %s", worse)
+
+    def _settle(self, jobs: list[Job], given: list[Any], records: list[Record]) -> None:
+        if self.trouble is not None and records:
+            log.warning("%s: writing again", self._backend.where)
+            self.trouble = None
+        for job, result in zip(jobs, given, strict=True):
+            self._tell(job.done, result)
+        for record in records:
+            if record.done is not None:
+                record.done.set_result(None)
+
+    def _keep(self, records: list[Record], why: StoreError) -> None:
+        """Records that cannot be written now: who waits is told, the others go back to the front of the queue."""
+        if self.trouble is None:
+            log.error("verdicts wait to be written: %s", why)
+        for record in records:
+            self._tell(record.done, why)
+        with self._change:
+            self.trouble = why
+            self._records.extendleft(record for record in reversed(records) if record.done is None)
+            self._ended = self._closing  # close() tells how much was left
+
+    @staticmethod
+    def _tell(done: "Future[Any] | None", result: Any) -> None:
+        if done is None:
+            return
+        if isinstance(result, BaseException):
+            done.set_exception(result)
+        else:
+            done.set_result(result)
+
+
+def _attempt(work: Work, session: Session) -> Any:
+    """What work gives; a refusal is a result too, for it changed nothing and spoils no group."""
+    try:
+        return work(session)
+    except StoreError as refusal:
+        return refusal

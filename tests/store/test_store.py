@@ -1,0 +1,359 @@
+"""Verdicts, replies and feedback, on each database: what goes in comes out, and what must not be kept is not."""
+
+import asyncio
+import csv
+import json
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup import Contract, Verdict
+from trueup.store.cells import pack, unpack
+from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
+from trueup.store.open import open_store
+from trueup.store.records import decode, encode
+from trueup.store.redaction import MARK, Redaction
+from trueup.store.retention import Retention
+from trueup.store.schema import VERSIONS, migrate
+from trueup.store.store import Store
+
+from .conftest import Hand
+
+CONTRACT = Contract({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]})
+GOOD = CONTRACT.check('```json\n{"age": 36,}\n```')
+BAD = CONTRACT.check('{"age": "old"}')
+ODD = [
+    "",
+    "plain",
+    "a\x00b",
+    "\ud83d",
+    "\ud83d\x00\ude00",
+    "\\u0000",
+    "=cmd()",
+    "'; DROP TABLE verdicts; --",
+    "ñ\u202e",
+]
+
+
+def test_a_verdict_comes_back_as_it_was(opened: Store, clock: Hand) -> None:
+    id = opened.record_verdict(
+        GOOD, request="r1", tenant="acme", user="ada", model="m-1", contract="person", state="ASKING",
+        outcome="repaired", attempts=2, attempt=2, latency=0.25, cost=1234,
+    )  # fmt: skip
+    stored = opened.get(id)
+    assert stored.verdict == GOOD
+    assert (stored.at, stored.request, stored.tenant, stored.user) == (clock.micros / 1e6, "r1", "acme", "ada")
+    assert (stored.model, stored.contract, stored.state) == ("m-1", "person", "ASKING")
+    assert (stored.ok, stored.outcome, stored.attempts, stored.attempt) == (True, "repaired", 2, 2)
+    assert (stored.latency, stored.cost, stored.reason, stored.codes) == (0.25, 1234, "", ())
+    with pytest.raises(UnknownVerdict, match="no verdict 'none'"):
+        opened.get("none")
+
+
+@pytest.mark.spec("X44")
+def test_what_was_changed_is_stored_with_what_was_there_before(opened: Store) -> None:
+    body = opened.get(opened.record_verdict(GOOD)).body
+    assert body is not None
+    assert body["reply"]["text"] == '```json\n{"age": 36,}\n```'
+    assert [(fix["code"], fix["before"], fix["after"]) for fix in body["fixes"]][1] == ("S001", ",", "")
+
+
+@pytest.mark.spec("X5")
+@pytest.mark.parametrize("text", ODD)
+def test_any_text_survives_store_and_export(opened: Store, tmp_path: Path, text: str) -> None:
+    verdict = CONTRACT.check(text)
+    id = opened.record_verdict(verdict, tenant=text, user=text, model=text, contract=text, request=text)
+    opened.record_feedback(id, True, user=text, note=text, label=text)
+    stored = opened.get(id)
+    assert stored.verdict == verdict
+    assert {stored.tenant, stored.user, stored.model, stored.contract, stored.request} == {text}
+    assert [found.id for found in opened.verdicts(tenant=text)] == [id]
+    said = opened.feedback(id)[0]
+    assert (said["user"], said["note"], said["label"], said["helpful"]) == (text, text, text, True)
+    assert [rate.model for rate in opened.stats()] == [text]
+
+    assert opened.export(tmp_path / "out.jsonl") == 1
+    row = json.loads((tmp_path / "out.jsonl").read_text("ascii"))
+    assert (row["tenant"], row["body"]["reply"].get("text", "")) == (text, text)
+
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert opened.export(tmp_path / "out.parquet") == 1
+    row = parquet.read_table(tmp_path / "out.parquet").to_pylist()[0]
+    assert (unpack(row["tenant"]), json.loads(row["body"])["reply"].get("text", "")) == (text, text)
+
+
+@pytest.mark.spec("X23")
+def test_no_cell_of_a_csv_file_is_a_formula(opened: Store, tmp_path: Path) -> None:
+    formulas = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "＝1"]
+    for text in formulas:
+        opened.record_verdict(CONTRACT.check(text), tenant=text, user=text, model=text)
+    assert opened.export(tmp_path / "out.csv") == len(formulas)
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["tenant"] for row in rows] == [f"'{text}" for text in formulas]
+    starts = {cell[0] for row in rows for cell in row.values() if cell}
+    assert not starts & set("=+-@\t\r＝")
+
+
+@given(st.text(alphabet=st.one_of(st.characters(exclude_categories=()), st.sampled_from("\\u0\x00\ud800"))))
+def test_packing_is_undone_and_holds_nothing_that_a_database_refuses(text: str) -> None:
+    packed = pack(text)
+    assert unpack(packed) == text
+    assert "\x00" not in packed
+    packed.encode()
+    assert pack(text) == text or "\\" in packed
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(alphabet=st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=8,
+)  # fmt: skip
+
+
+@given(_json)
+def test_bodies_of_any_data_come_back_equal(data: Any) -> None:
+    assert decode(encode(data)) == data
+
+
+def test_feedback_needs_a_verdict_and_the_last_word_counts(opened: Store) -> None:
+    id = opened.record_verdict(GOOD, wait=False)
+    opened.record_feedback(id, True, user="ada")
+    opened.record_feedback(id, False, user="ada", note="on second thoughts")
+    opened.record_feedback(id, None, user="bob", label="tone")
+    assert [(f["user"], f["helpful"], f["label"]) for f in sorted(opened.feedback(), key=lambda f: f["user"])] == [
+        ("ada", False, ""),
+        ("bob", None, "tone"),
+    ]
+    with pytest.raises(UnknownVerdict, match="ids come from record_verdict"):
+        opened.record_feedback("nowhere", True)
+
+
+def test_verdicts_can_be_looked_up(opened: Store, clock: Hand) -> None:
+    first = opened.record_verdict(GOOD, model="a")
+    clock.go(60)
+    second = opened.record_verdict(BAD, model="b")
+    assert [s.id for s in opened.verdicts()] == [first, second]
+    assert [s.id for s in opened.verdicts(ok=False)] == [second]
+    assert [s.id for s in opened.verdicts(model="a", ok=True)] == [first]
+    assert [s.id for s in opened.verdicts(since=clock.micros / 1e6)] == [second]
+    assert [s.id for s in opened.verdicts(until=clock.micros / 1e6)] == [first]
+    with pytest.raises(ValueError, match="verdicts have no 'colour'"):
+        list(opened.verdicts(colour="red"))
+
+
+def test_the_same_verdict_written_twice_is_one(opened: Store) -> None:
+    for _ in range(2):
+        opened.record_verdict(GOOD, id="0" * 28, model="m")
+    assert [s.id for s in opened.verdicts()] == ["0" * 28]
+    assert opened.stats()[0].asked == 1
+
+
+@pytest.mark.spec("X25")
+def test_secrets_patterns_and_named_fields_are_not_kept(database: Callable[[], str]) -> None:
+    url = database()
+    rules = Redaction(patterns=(r"\b\d{16}\b",), fields=("Email",), words=("hunter2",))
+    key = "sk-" + "canary0123456789abcdef"
+    verdict = Contract(True).check(json.dumps({
+        "key": key, "email": "ada@example.org", "text": f"4111111111111111 hunter2 Bearer {'x' * 20}", key: 1, "n": [key],
+    }))  # fmt: skip
+    before = verdict.to_dict()
+    with open_store(url, redaction=rules) as store:
+        id = store.record_verdict(verdict)
+        store.record_feedback(id, True, note=f"it said {key}")
+        body = json.dumps(store.get(id).body) + json.dumps(store.feedback())
+    for secret in (key, "ada@example.org", "4111111111111111", "hunter2", "x" * 20):
+        assert secret not in body, secret
+    assert f'"email": "{MARK}"' in body
+    assert verdict.to_dict() == before
+    if not url.startswith("postgresql"):
+        assert key.encode() not in b"".join(p.read_bytes() for p in Path(url).parent.glob(f"{Path(url).name}*"))
+
+
+def test_bodies_may_be_kept_of_refusals_only_or_not_at_all(database: Callable[[], str]) -> None:
+    for bodies, kept in (("all", [True, True]), ("refused", [False, True]), ("none", [False, False])):
+        with open_store(database(), redaction=Redaction(bodies=bodies)) as store:  # type: ignore[arg-type]
+            ids = [store.record_verdict(v) for v in (GOOD, BAD)]
+            assert [store.get(id).body is not None for id in ids] == kept
+    with pytest.raises(ValueError, match="bodies is one of"):
+        Redaction(bodies="some")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="pattern '\\(' cannot be used"):
+        Redaction(patterns=("(",))
+
+
+def test_what_was_kept_long_enough_goes_and_sums_stay(opened: Store, clock: Hand) -> None:
+    id = opened.record_verdict(GOOD, model="m")
+    opened.record_feedback(id, True)
+    held = opened.quota.reserve("acme", "old")
+    opened.quota.spend(held, 1, 7)
+    opened.quota.capture(held)
+    assert opened.prune() == {}
+    clock.go(31 * 86_400)
+    new = opened.record_verdict(BAD, model="m")
+    assert opened.prune() == {"replies": 1}
+    assert opened.get(id).body is None
+    clock.go(60 * 86_400)
+    opened.quota.capture(opened.quota.reserve("acme", "new"))
+    assert opened.prune() == {"replies": 1, "ledger": 1, "attempts": 1}
+    assert opened.quota.audit() == []
+    assert [(s.used, s.held) for s in opened.quota.standings("acme")] == [(7, 0), (2, 0)]
+    clock.go(340 * 86_400)
+    assert opened.prune(Retention(ledger=None)) == {"verdicts": 2, "feedback": 1}
+    assert [s.id for s in opened.verdicts()] == []
+    assert opened.stats()[0].asked == 2
+    assert new
+    assert opened.prune(Retention(tallies=1, ledger=None)).keys() == {"tallies"}
+    with pytest.raises(ValueError, match="number of days"):
+        Retention(replies=-1)
+
+
+def test_a_full_queue_makes_callers_wait_then_says_so(tmp_path: Path) -> None:
+    url = str(tmp_path / "s.db")
+    with open_store(url, capacity=2) as store:
+        other = sqlite3.connect(url, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")  # somebody else writes: ours has to wait
+        store._writer._linger = 0
+        with pytest.raises(StoreBusy, match="2 writes are waiting"):
+            for _ in range(10):
+                store._writer.record(_note(), wait=False, patience=0.05)
+        done = threading.Event()
+        waiting = threading.Thread(target=lambda: (store.record_verdict(GOOD, wait=False), done.set()))
+        waiting.start()
+        assert not done.wait(0.05)
+        other.execute("ROLLBACK")
+        other.close()
+        assert done.wait(30)
+        waiting.join()
+        asyncio.run(store.arecord_verdict(GOOD))
+        store.flush()
+        assert len(list(store.verdicts())) >= 4
+
+
+def _note() -> Any:
+    from trueup.store.records import Note, new_id
+
+    return Note(new_id(), GOOD)
+
+
+def test_one_bad_record_does_not_take_others_with_it(opened: Store) -> None:
+    class Hostile(Verdict):
+        def to_dict(self) -> dict[str, Any]:
+            raise RuntimeError("cannot be written")
+
+    bad = Hostile("x")
+    ids = [opened.record_verdict(v, wait=False) for v in (GOOD, bad, GOOD)]
+    opened.flush()
+    assert [s.id for s in opened.verdicts()] == [ids[0], ids[2]]
+    with pytest.raises(RuntimeError, match="cannot be written"):
+        opened.record_verdict(bad)
+    assert opened.trouble is None
+
+
+def test_a_closed_store_says_so(database: Callable[[], str]) -> None:
+    store = open_store(database())
+    store.record_verdict(GOOD, wait=False)
+    store.close()
+    store.close()
+    for use in (lambda: store.record_verdict(GOOD), lambda: store.quota.reserve("a"), lambda: list(store.verdicts())):
+        with pytest.raises(StoreClosed, match="open it again"):
+            use()
+
+
+def test_closing_writes_what_was_queued(database: Callable[[], str]) -> None:
+    url = database()
+    with open_store(url) as store:
+        for _ in range(50):
+            store.record_verdict(GOOD, wait=False)
+    with open_store(url) as store:
+        assert len(list(store.verdicts())) == 50
+
+
+def test_tables_are_brought_up_to_date_and_newer_ones_refused(database: Callable[[], str]) -> None:
+    url = database()
+    with open_store(url) as store:
+        id = store.record_verdict(GOOD)
+        backend = store._backend
+    newer = (*VERSIONS, ("ALTER TABLE verdicts ADD COLUMN mood TEXT NOT NULL DEFAULT ''",))
+    session = backend.connect(writing=True)
+    assert migrate(backend, session, newer) == len(VERSIONS)
+    assert migrate(backend, session, newer) == len(newer)
+    assert session.run("SELECT id, mood FROM verdicts") == [(id, "")]
+    with pytest.raises(StoreUnavailable, match="written by a newer trueup"):
+        open_store(url)
+    broken = (*newer, ("CREATE TABLE half (a TEXT)", "CREATE TABLE half (a TEXT)"))
+    with pytest.raises(Exception, match="already exists"):
+        migrate(backend, session, broken)
+    assert migrate(backend, session, newer) == len(newer), "a version that failed leaves nothing behind"
+    session.close()
+
+
+def test_several_processes_may_open_a_new_store_at_once(database: Callable[[], str]) -> None:
+    url = database()
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with open_store(url) as store:
+                store.record_verdict(GOOD)
+        except BaseException as error:  # noqa: BLE001 - told below
+            faults.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    with open_store(url) as store:
+        assert len(list(store.verdicts())) == 6
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("nowhere/deep/s.db", "there is no folder"),
+        (".", "that is no file"),
+        ("mysql://host/db", "mysql:// is not known here"),
+        ("text.db", "is not a store"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.db").write_text("this is a letter, not a database. " * 40)
+    with pytest.raises(StoreUnavailable, match=message):
+        open_store(url)
+    with pytest.raises(StoreUnavailable, match="no such store"):
+        open_store("new.db", create=False)
+
+
+@pytest.mark.spec("X25")
+@pytest.mark.needs("database")
+def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
+    for url in ("postgresql://ada:hunter2@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x?user=ada&password=hunter2"):
+        with pytest.raises(StoreUnavailable, match="cannot be reached") as caught:
+            open_store(url)
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("path", "message"), [("out.txt", "the ending says"), ("no/out.csv", "cannot be written")])
+def test_an_export_that_cannot_be_written_says_why(tmp_path: Path, path: str, message: str) -> None:
+    with open_store(tmp_path / "s.db") as store:
+        store.record_verdict(GOOD)
+        with pytest.raises(StoreError, match=message):
+            store.export(tmp_path / path)
+        with pytest.raises(StoreError, match="verdicts and feedback"):
+            store.export(tmp_path / "out.jsonl", "poems")
+        assert store.export(tmp_path / "none.parquet", tenant="nobody") == 0
+        assert store.export(tmp_path / "feedback.jsonl", "feedback") == 0
+        assert store.export(tmp_path / "lean.csv", bodies=False) == 1
+        assert sorted(p.name for p in tmp_path.glob("*.*") if "s.db" not in p.name) == [
+            "feedback.jsonl", "lean.csv", "none.parquet",
+        ]  # fmt: skip
