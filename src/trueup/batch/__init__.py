@@ -1,0 +1,1 @@
+"""Batches: files of replies sifted, pipelines of steps run over units; nothing lost, nothing twice."""

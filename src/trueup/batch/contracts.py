@@ -1,0 +1,170 @@
+"""The contract of a run, in a form that travels to other processes and machines and can be told from another by its hash.
+
+A path, `module:name`, or the options of a Contract enter; the contract leaves. What cannot be used is a `BadContract` that says why.
+"""
+
+import hashlib
+import importlib
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from trueup import __version__
+
+
+class BadContract(ValueError):
+    """The contract cannot be used: says what, where and what to do."""
+
+
+class Spec(NamedTuple):
+    """How a contract is made: from a file, from `module:name`, or from options; `held` is one that is there already."""
+
+    path: str = ""
+    named: str = ""
+    options: dict[str, Any] | None = None
+    name: str = ""
+    digest: str = ""
+    held: Any = None
+
+    def open(self) -> Any:
+        """The contract."""
+        if self.held is not None:
+            return self.held
+        if self.named:
+            return _imported(self.named)
+        return _loaded(Path(self.path)) if self.path else _made(self.options or {}, self.name)
+
+    def portable(self) -> "Spec":
+        """The same for another process."""
+        if not (self.path or self.named or self.options is not None):
+            raise BadContract("a contract object cannot travel to other machines; give a file or module:name")
+        return self._replace(held=None)
+
+
+def spec_of(given: Any = None, *, options: dict[str, Any] | None = None) -> Spec:
+    """Take what a caller gives for a contract: a path, `module:name`, a Contract, or the options of one.
+
+    >>> spec_of(options={"schema": {"type": "object"}}).open().check("{}").ok
+    True
+    """
+    if given is None:
+        spec = Spec(options=options or {}, name=_named(options or {}))
+    elif isinstance(given, str | Path):
+        text = str(given)
+        module, colon, _ = text.partition(":")
+        if colon and module.replace(".", "").isidentifier() and not Path(text).exists():
+            spec = Spec(named=text, name=text)
+        else:
+            spec = Spec(path=text, name=Path(text).name)
+    elif hasattr(given, "check"):
+        spec = Spec(held=given, name=str(getattr(given, "name", "") or "contract"))
+    else:
+        raise BadContract(f"a contract is a path, module:name or a Contract, not {type(given).__name__}")
+    contract = spec.open()
+    return spec._replace(held=contract, digest=_digest(spec, contract))
+
+
+def _loaded(path: Path) -> Any:
+    from trueup.contract.contract import Contract
+
+    if not path.exists():
+        raise BadContract(f"{path}: there is no such contract file")
+    if path.is_dir():
+        raise BadContract(f"{path}: that is a directory; name a contract file")
+    schema = _bare_schema(path)
+    if schema is not None:
+        return _made({"schema": schema}, path.name)
+    load = getattr(Contract, "load", None)
+    if load is None:
+        return _made(_json(path), path.name)
+    try:
+        return load(path)
+    except ValueError as error:
+        raise BadContract(str(error) if path.name in str(error) else f"{path}: {error}") from None
+
+
+def _bare_schema(path: Path) -> Any:
+    """The JSON Schema that a file is, rather than a contract; None where it is no such file."""
+    if path.suffix.lower() != ".json":
+        return None
+    try:
+        found = orjson.loads(path.read_bytes())
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or "schema" in found:
+        return None
+    words = {
+        "$schema",
+        "$id",
+        "$ref",
+        "$defs",
+        "type",
+        "properties",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "enum",
+        "const",
+        "items",
+    }
+    return found if not words.isdisjoint(found) else None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except ValueError as error:
+        raise BadContract(f"{path}: the contract is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise BadContract(f"{path}: a contract is an object, this is {type(found).__name__}")
+    return {name: value for name, value in found.items() if name not in {"name", "version", "description"}}
+
+
+def _made(options: dict[str, Any], name: str) -> Any:
+    from trueup.contract.contract import Contract
+
+    try:
+        return Contract(**options)
+    except (ValueError, TypeError) as error:
+        raise BadContract(f"{name}: {error}" if name else str(error)) from None
+
+
+def _imported(named: str) -> Any:
+    module, _, name = named.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # noqa: BLE001 - what a user's module raises on import can be anything
+        raise BadContract(f"{named}: {type(error).__name__}: {error}") from None
+    if callable(getattr(found, "check", None)):
+        return found
+    return _made({"schema": found}, named)
+
+
+def _named(options: dict[str, Any]) -> str:
+    return str(options.get("name", ""))
+
+
+def _digest(spec: Spec, contract: Any) -> str:
+    """What tells one contract from another: its file, its options, its schema, and the version that judges."""
+    parts: list[bytes] = [__version__.encode(), spec.named.encode()]
+    if spec.path:
+        parts.append(Path(spec.path).read_bytes())
+    parts.append(_plain(spec.options))
+    own = getattr(contract, "digest", "")
+    parts.append(own.encode() if isinstance(own, str) else b"")
+    schema = getattr(contract, "schema", None)
+    parts.append(_plain(getattr(schema, "source", None)))
+    options = [repr(getattr(contract, name, "")) for name in ("accept", "options", "strict", "max_size", "max_depth")]
+    parts.append("|".join(options).encode())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _plain(value: Any) -> bytes:
+    return orjson.dumps(value, default=repr, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)

@@ -1,0 +1,1 @@
+"""Engines: ways to have the ranges of a sift judged; each gives the same bytes."""

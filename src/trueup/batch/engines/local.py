@@ -1,0 +1,227 @@
+"""The local engine: a pool of processes, each judging one range at a time and putting its part in place itself.
+
+Each worker tells, in shared memory, which line it is at. One that sits on a line for too long is ended and the line condemned;
+one that dies is replaced and its range tried again; a line that ends its worker twice is condemned. All others are judged as ever.
+"""
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, done_with, judge_range, write_part
+
+_TICK = 0.1
+_MOST_DEATHS = 40  # of one range, before the run gives up
+_IDLE = -1
+
+
+def run(
+    job: Job, tasks: Iterable[Task], workers: int, guard: Guard, at_start: Callable[[], None] | None = None
+) -> Iterator[Done]:
+    """Judge ranges on `workers` processes; parts come in any order."""
+    pool = _Pool(job, guard, at_start)
+    try:
+        yield from pool.run(iter(tasks), workers)
+    finally:
+        pool.close()
+
+
+class _Worker:
+    """One process, what it is doing, and the line it is at."""
+
+    __slots__ = ("beat", "connection", "line", "process", "since", "task")
+
+    def __init__(self, context: Any, job: Job, guard: Guard, others: list[Connection], at_start: Any) -> None:
+        ours, theirs = context.Pipe()
+        self.beat = context.RawArray("q", [_IDLE])
+        forked = context.get_start_method() == "fork"
+        sent = job if forked else job._replace(spec=job.spec.portable())
+        closing = [*others, ours] if forked else []
+        arguments = (sent, theirs, self.beat, guard.megabytes, closing, at_start if forked else None)
+        self.process = context.Process(target=_work, args=arguments, daemon=True)
+        self.process.start()
+        theirs.close()
+        self.connection: Connection = ours
+        self.task: Task | None = None
+        self.line = _IDLE
+        self.since = 0.0
+
+    def give(self, task: Task) -> None:
+        self.task, self.line, self.since = task, _IDLE, time.monotonic()
+        self.beat[0] = _IDLE
+        with suppress(BrokenPipeError):  # its end is seen where ends are looked for
+            self.connection.send(task)
+
+    def stuck(self, now: float, limit: float) -> bool:
+        """Whether it has been at the same line for too long."""
+        line = self.beat[0]
+        if line != self.line:
+            self.line, self.since = line, now
+        return self.task is not None and line != _IDLE and now - self.since > limit
+
+    def end(self) -> None:
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class _Pool:
+    def __init__(self, job: Job, guard: Guard, at_start: Callable[[], None] | None) -> None:
+        # a fork starts at once and shares the compiled contract; beside other threads it would not be safe
+        can_fork = sys.platform == "linux" and threading.active_count() == 1
+        self._context = multiprocessing.get_context("fork" if can_fork else "spawn")
+        self._job = job
+        self._guard = guard
+        self._at_start = at_start
+        self._workers: list[_Worker] = []
+        self._deaths: dict[tuple[int, int], int] = {}
+
+    def run(self, tasks: Iterator[Task], workers: int) -> Iterator[Done]:
+        again: list[Task] = []
+        task: Task | None = next(tasks, None)
+        while task is not None or again or any(worker.task for worker in self._workers):
+            while (again or task is not None) and (idle := self._idle(workers)) is not None:
+                if again:
+                    idle.give(again.pop())
+                else:
+                    assert task is not None
+                    idle.give(task)
+                    task = next(tasks, None)
+            for worker in self._ready():
+                yield from self._take(worker, again)
+            self._end_stuck(again)
+
+    def _idle(self, most: int) -> _Worker | None:
+        for worker in self._workers:
+            if worker.task is None:
+                return worker
+        if len(self._workers) < most:
+            others = [worker.connection for worker in self._workers]
+            self._workers.append(_Worker(self._context, self._job, self._guard, others, self._at_start))
+            return self._workers[-1]
+        return None
+
+    def _ready(self) -> list[_Worker]:
+        handles: dict[Any, _Worker] = {}
+        for worker in self._workers:
+            handles[worker.connection] = handles[worker.process.sentinel] = worker
+        return list(dict.fromkeys(handles[handle] for handle in wait(list(handles), _TICK)))
+
+    def _take(self, worker: _Worker, again: list[Task]) -> Iterator[Done]:
+        """What a worker has to say, or what its end means."""
+        said = None
+        with suppress(EOFError, OSError):
+            said = worker.connection.recv() if worker.connection.poll() else None
+        if said is None:
+            if not worker.process.is_alive():
+                self._bury(worker, again)
+            return
+        if isinstance(said, str):
+            raise EngineFailed(said)
+        worker.task = None
+        yield said
+
+    def _bury(self, worker: _Worker, again: list[Task]) -> None:
+        """A worker died: try its range once more, without the line it died at if it was not the first time."""
+        self._workers.remove(worker)
+        task, line = worker.task, worker.beat[0]
+        code = worker.process.exitcode
+        worker.end()
+        if task is None:
+            return
+        place = (task.piece.number, line)
+        self._deaths[place] = self._deaths.get(place, 0) + 1
+        total = sum(n for (number, _), n in self._deaths.items() if number == place[0])
+        if total > _MOST_DEATHS or (line == _IDLE and self._deaths[place] > 3):
+            raise EngineFailed(
+                f"workers keep ending (exit code {code}); look at memory, disk and the contract's own checks"
+            )
+        if line != _IDLE and self._deaths[place] > 1:
+            task = task._replace(condemned={**task.condemned, line: "U008"})
+        again.append(task)
+
+    def _end_stuck(self, again: list[Task]) -> None:
+        now = time.monotonic()
+        for worker in [worker for worker in self._workers if worker.stuck(now, self._guard.seconds)]:
+            task = worker.task
+            assert task is not None
+            self._workers.remove(worker)
+            worker.end()
+            again.append(task._replace(condemned={**task.condemned, worker.line: "U006"}))
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.end()
+        self._workers.clear()
+
+
+def _work(
+    job: Job, connection: Connection, beat: Any, megabytes: int, closing: list[Connection], at_start: Any
+) -> None:
+    """The life of a worker: it ends with its driver, and leaves Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in closing:
+        other.close()
+    if at_start is not None:
+        at_start()
+    _end_with_parent()
+    _limit_memory(megabytes)
+    contract = job.spec.open()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
+
+    def note(ordinal: int) -> None:
+        beat[0] = ordinal
+
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            part = judge_range(job, contract, task, note)
+            note(_IDLE)
+            write_part(job.parts, task.piece.number, part)
+            said: Any = done_with(task, part)
+        except OSError as error:
+            said = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+        except Exception as error:  # noqa: BLE001 - a file system's own kind of error; told by the driver, not by a traceback
+            said = f"judging range {task.piece.number} raised {type(error).__name__}"
+        try:
+            connection.send(said)
+        except OSError:
+            return
+
+
+def _end_with_parent() -> None:
+    """Ask the system to end this process with the driver, where it can be asked; elsewhere the closed pipe does."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    parent = os.getppid()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # 1 is PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _limit_memory(megabytes: int) -> None:
+    """Let a unit that asks for too much memory fail by itself, before the system ends something else."""
+    if sys.platform != "linux" or megabytes <= 0:
+        return
+    import resource
+
+    limit = megabytes << 20
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

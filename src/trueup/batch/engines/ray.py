@@ -1,0 +1,137 @@
+"""The Ray engine: the same ranges as tasks on a cluster, the same bytes; and a function for people who hold a Ray Dataset.
+
+A task gives its part back and the driver puts it in place, so workers need to reach the input but not the output. A worker that
+is killed is retried by Ray; a range that keeps failing, or takes too long, goes to the local engine, which finds the unit at fault.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from trueup.batch.contracts import Spec, spec_of
+from trueup.batch.engines import local
+from trueup.batch.sieve import Sieve
+from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, done_with, judge_range, write_part
+
+_RETRIES = 2
+_PATIENCE = 120.0  # seconds for the units of a range together, beside the longest that one may take
+_contracts: dict[str, Any] = {}
+
+
+def run(job: Job, tasks: Iterable[Task], address: str, workers: int, guard: Guard) -> Iterator[Done]:
+    """Judge ranges as Ray tasks; parts come in any order."""
+    ray = _connected(address, workers)
+    started = ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge)
+    shared = ray.put(job._replace(spec=job.spec.portable()))
+    most = 2 * (workers or max(1, int(ray.cluster_resources().get("CPU", 1))))
+    waiting: dict[Any, tuple[Task, float]] = {}
+    left = iter(tasks)
+    task: Task | None = next(left, None)
+    limit = guard.seconds + _PATIENCE
+    while task is not None or waiting:
+        while task is not None and len(waiting) < most:
+            waiting[started.remote(shared, task)] = (task, time.monotonic())
+            task = next(left, None)
+        ready, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
+        for reference in ready:
+            yield from _taken(ray, job, reference, waiting.pop(reference)[0], guard)
+        late = [reference for reference, (_, since) in waiting.items() if time.monotonic() - since > limit]
+        for reference in late:
+            slow, _ = waiting.pop(reference)
+            ray.cancel(reference, force=True)
+            yield from local.run(job, [slow], 1, guard)
+
+
+def _taken(ray: Any, job: Job, reference: Any, task: Task, guard: Guard) -> Iterator[Done]:
+    """The part of a finished task, put in place; what failed on the cluster is tried here, unit by unit."""
+    try:
+        part = ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        raise EngineFailed(
+            f"judging range {task.piece.number} failed on the cluster: {type(error.cause).__name__}"
+        ) from None
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
+        yield from local.run(job, [task], 1, guard)
+        return
+    write_part(job.parts, task.piece.number, part)
+    yield done_with(task, part)
+
+
+def _judge(job: Job, task: Task) -> tuple[bytes, ...]:
+    """One task: a worker compiles the contract once."""
+    return judge_range(job, _contract(job.spec), task, _quiet)
+
+
+def _contract(spec: Spec) -> Any:
+    found = _contracts.get(spec.digest)
+    if found is None:
+        found = _contracts[spec.digest] = spec.open()
+    return found
+
+
+def _quiet(_: int) -> None:
+    return None
+
+
+def _connected(address: str, workers: int) -> Any:
+    """Ray, started here or joined at an address."""
+    try:
+        import ray
+    except ImportError:
+        raise EngineFailed("--engine ray needs a package: pip install 'trueup[ray]'") from None
+    if ray.is_initialized():
+        return ray
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+    if address:
+        options["address"] = address
+    else:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        options |= {"include_dashboard": False, "num_cpus": workers or None}
+    try:
+        ray.init(**options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        where = f" at {address}" if address else ""
+        raise EngineFailed(f"Ray cannot be reached{where}: {str(error)[:200]}") from None
+    return ray
+
+
+class Sift:
+    """For `Dataset.map_batches`: a batch of units enters, the same units with their verdicts leave.
+
+    Columns `unit_id` and `raw_response` are read, `input` where there is one; `valid` and `record` (JSON) are added. Use it with
+    `ds.map_batches(Sift, fn_constructor_args=("contract.yaml",), batch_format="pyarrow", concurrency=2)`.
+    """
+
+    def __init__(self, contract: Any = None, **options: Any) -> None:
+        self._spec = spec_of(contract, options=options or None)
+        self._contract = _contract(self._spec)
+
+    def __call__(self, batch: Any) -> Any:
+        """Judge a batch: a pyarrow table, or columns by name."""
+        table = hasattr(batch, "column_names")
+        names = batch.column_names if table else list(batch)
+        columns = {name: batch.column(name).to_pylist() if table else list(batch[name]) for name in names}
+        valid, records = self._judged(columns)
+        if table:
+            import pyarrow as pa  # type: ignore[import-untyped]
+
+            return batch.append_column("valid", pa.array(valid, pa.bool_())).append_column(
+                "record", pa.array(records, pa.string())
+            )
+        return {**batch, "valid": valid, "record": records}
+
+    def _judged(self, columns: dict[str, list[Any]]) -> tuple[list[bool], list[str]]:
+        valid: list[bool] = []
+        records: list[str] = []
+        count = len(columns["raw_response"])
+        given = columns.get("input") or [None] * count
+        ids = columns.get("unit_id") or [None] * count
+        from trueup.batch.records import line_of
+
+        for row in zip(ids, given, columns["raw_response"], strict=True):
+            sieve = Sieve(self._contract, "dataset", max_line=1 << 62)
+            sieve.sift(line_of(dict(zip(("unit_id", "input", "raw_response"), row, strict=True))), 0, len(valid))
+            valid.append(bool(sieve.valid))
+            records.append((sieve.valid or sieve.failed)[0].decode().rstrip("\n"))
+        return valid, records

@@ -1,0 +1,145 @@
+"""Records: a unit and its verdict enter, a line of `validated.jsonl` or `failures.jsonl` leaves, as bytes.
+
+What is stored is the value as it was coerced, never the text read again. The reply stays under `data`, so that nothing in it
+can pass for a field of the unit; `merged` gives the flat form. Lone surrogates and integers of any size are written as they are.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+import orjson
+
+from trueup.batch.units import Row, Unit
+from trueup.contract.meaning import RESERVED, record
+from trueup.verdict.facts import Finding
+from trueup.verdict.verdict import Verdict
+
+Stage = Literal["parse", "schema_validation", "validation", "pipeline_internal"]
+STAGES: tuple[Stage, ...] = ("parse", "schema_validation", "validation", "pipeline_internal")
+RETRYABLE: frozenset[Stage] = frozenset({"parse", "schema_validation", "validation"})
+
+# What a record says of its unit; none of these is ever taken from a reply.
+FIELDS = RESERVED | {
+    "failure_stage",
+    "input",
+    "raw_response",
+    "errors",
+    "warnings",
+    "fixes",
+    "data",
+    "calls",
+    "response",
+}
+
+_BY_FAMILY: dict[str, Stage] = {
+    "R": "parse", "P": "parse", "L": "parse",
+    "G": "schema_validation", "V": "schema_validation", "T": "schema_validation",
+    "U": "pipeline_internal",
+}  # fmt: skip
+_ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
+
+
+def stage_of(errors: Iterable[Finding]) -> Stage:
+    """The stage a unit failed at: the first one that any of its errors belongs to.
+
+    >>> from trueup.verdict.facts import finding
+    >>> stage_of([finding("V001", "$", ""), finding("P001", "$", "")])
+    'parse'
+    """
+    stages = ("parse" if f.code == "U001" else _BY_FAMILY.get(f.code[0], "validation") for f in errors)
+    return min(stages, key=_ORDER.__getitem__)
+
+
+def line_of(row: Row) -> bytes:
+    r"""A record as one line, whatever it holds.
+
+    >>> line_of({"a": 2**70, "b": "\ud800"})
+    b'{"a": 1180591620717411303424, "b": "\\ud800"}\n'
+    """
+    try:
+        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        pass
+    try:
+        return msgspec.json.encode(row) + b"\n"
+    except (UnicodeEncodeError, RecursionError):  # half a surrogate pair, or nested as deep as the stack
+        return json.dumps(row, ensure_ascii=True).encode("ascii") + b"\n"
+
+
+def valid_line(unit: Unit, verdict: Verdict) -> bytes:
+    """The line of a unit that holds."""
+    row: Row = {"unit_id": unit.id, "input": unit.input, "data": verdict.data}
+    if verdict.calls:
+        row["calls"] = [{"name": c.name, "args": c.args, "id": c.id} for c in verdict.calls]
+    row["raw_response"] = unit.raw
+    fixes = verdict.fixes
+    row["fixes"] = [msgspec.to_builtins(fix) for fix in fixes] if fixes else []
+    warned = [f for f in (*unit.findings, *verdict.findings) if f.level == "warning"]
+    if warned:
+        row["warnings"] = [error_of(f) for f in warned]
+    return line_of({**row, **_kept(unit)})
+
+
+def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: Verdict | None, place: str) -> bytes:
+    """The failure record of a unit."""
+    retries = unit.kept.get("retry_count")
+    errors = [error_of(f) for f in findings if f.level == "error"]
+    row: Row = {
+        "unit_id": unit.id,
+        "failure_stage": stage,
+        "input": unit.input,
+        "raw_response": unit.raw,
+        "errors": errors,
+        "fixes": [msgspec.to_builtins(fix) for fix in verdict.fixes] if verdict is not None else [],
+        "retry_count": retries if type(retries) is int else 0,
+    }
+    warned = [error_of(f) for f in findings if f.level == "warning"]
+    if warned:
+        row["warnings"] = warned
+    row["place"] = place
+    return line_of({**row, **_kept(unit)})
+
+
+def _kept(unit: Unit) -> Row:
+    kept = unit.kept
+    if not kept:
+        return kept
+    return {name: value for name, value in kept.items() if name not in FIELDS or name in _FROM_UNIT}
+
+
+_FROM_UNIT = frozenset({"_metadata", "error", "response", "retry_count"})
+
+
+def error_of(found: Finding) -> Row:
+    """A finding as it stands in a record."""
+    rule = found.data.get("rule")
+    row: Row = {
+        "code": found.code,
+        "path": found.path,
+        "rule": rule if isinstance(rule, str) else found.name,
+        "message": found.message,
+    }
+    if found.span is not None:
+        row["span"] = found.span
+    if found.hint:
+        row["hint"] = found.hint
+    return row
+
+
+def unit_fields(unit_id: str, given: Any) -> Row:
+    """The fields of a unit that rules see beside the reply: its input and its id."""
+    fields = given if isinstance(given, dict) else {} if given is None else {"input": given}
+    return {**fields, "unit_id": unit_id}
+
+
+def merged(unit_id: str, given: Any, data: Any) -> Row:
+    """A unit flat: its input with the reply's fields over it; what belongs to the unit is not overridden.
+
+    >>> merged("u1", {"a": 1, "_seed": 7}, {"a": 2, "b": 3, "unit_id": "u9", "_seed": 0})
+    {'a': 2, '_seed': 7, 'unit_id': 'u1', 'b': 3}
+    """
+    if isinstance(data, dict) and not RESERVED.isdisjoint(data):
+        data = {name: value for name, value in data.items() if name not in RESERVED}
+    return record(data, {"input": unit_fields(unit_id, given)})

@@ -1,0 +1,193 @@
+"""The sieve: one line enters, its record leaves as bytes, valid or failed, and is counted.
+
+Whatever a line holds and whatever a check does, it costs no other line anything: an exception or a lack of memory fails its
+own unit. The way of a clean reply is kept short on purpose: it decides how fast files are sifted.
+"""
+
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, valid_line
+from trueup.batch.tally import Tally
+from trueup.batch.units import Row, Unit, read_unit, too_long
+from trueup.recover.clean import decode
+from trueup.verdict.facts import Finding, finding
+
+ID_SIZE = 16
+_PLAIN = frozenset({"unit_id", "input", "raw_response"})
+
+
+class Sieve:
+    """Judges lines under one contract, and keeps what came of them until it is taken."""
+
+    __slots__ = ("_check", "_flips", "_max_line", "_rules", "failed", "flips", "ids", "name", "tally", "valid")
+
+    def __init__(self, contract: Any, name: str, *, max_line: int, flips: bool = False) -> None:
+        self._check = contract.check
+        self._max_line = max_line
+        self._flips = flips
+        self.name = name
+        self.valid: list[bytes] = []
+        self.failed: list[bytes] = []
+        self.flips: list[bytes] = []
+        # the id of each unit that has taken one, hashed, and the number of its line
+        self.ids: list[tuple[bytes, int]] = []
+        self.tally = Tally()
+
+    def sift(self, line: bytes, ordinal: int, offset: int) -> None:
+        """Judge a line; clean replies of plain units end here."""
+        try:
+            row = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            row = None  # read with care below
+        if type(row) is not dict or len(row) != 3 or row.keys() != _PLAIN:
+            self._sift_unit(self._read(line, offset), ordinal, offset)
+            return
+        raw, uid = row["raw_response"], row["unit_id"]
+        if type(raw) is not str or type(uid) is not str or not uid or not _names_once(line):
+            self._sift_unit(self._read(line, offset), ordinal, offset)
+            return
+        given = row["input"]
+        try:
+            verdict = self._check(raw, {"input": unit_fields(uid, given)})
+            if verdict.findings or verdict.calls or verdict.fixes or self._flips:
+                self._settle(Unit(uid, raw, raw, given), verdict, ordinal, offset)
+                return
+            record = {"unit_id": uid, "input": given, "data": verdict.data, "raw_response": raw, "fixes": ()}
+            self.valid.append(line_of(record))
+        except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
+            self._refuse(Unit(uid, raw, raw, given), ordinal, offset, broke(error))
+            return
+        self.ids.append((blake2b(uid.encode(), digest_size=ID_SIZE).digest(), ordinal))
+        counts = self.tally.counts
+        counts["units"] += 1
+        counts["valid"] += 1
+
+    def sift_long(self, head: bytes, size: int, ordinal: int, offset: int) -> None:
+        """A line that is too long to be read."""
+        unit = too_long(head, size, self._max_line, self._place(offset))
+        self._fail(unit, unit.findings, None, ordinal, offset)
+
+    def condemn(self, line: bytes, ordinal: int, offset: int, code: str) -> None:
+        """Fail a line that is not to be judged: its id is taken, or it has ended a worker."""
+        self._refuse(self._read(line, offset), ordinal, offset, CONDEMNED[code]())
+
+    def _place(self, offset: int) -> str:
+        return f"{self.name}@{offset}"
+
+    def _read(self, line: bytes, offset: int) -> Unit:
+        return read_unit(line, self._place(offset))
+
+    def _sift_unit(self, unit: Unit, ordinal: int, offset: int) -> None:
+        if any(found.level == "error" for found in unit.findings):
+            self._fail(unit, unit.findings, None, ordinal, offset)
+            return
+        try:
+            verdict = self._check(unit.reply, {"input": unit_fields(unit.id, unit.input)})
+            self._settle(unit, verdict, ordinal, offset)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._refuse(unit, ordinal, offset, broke(error))
+
+    def _settle(self, unit: Unit, verdict: Any, ordinal: int, offset: int) -> None:
+        """Put a judged unit where it belongs."""
+        if not verdict.ok:
+            self._fail(unit, (*unit.findings, *verdict.findings), verdict, ordinal, offset)
+            return
+        line = valid_line(unit, verdict)
+        self._claim(unit, ordinal)
+        self.valid.append(line)
+        tally = self.tally
+        tally.counts["units"] += 1
+        tally.counts["valid"] += 1
+        if verdict.fixes:
+            tally.note_fixes(unit.id, verdict.fixes)
+        if verdict.findings or unit.findings:
+            tally.counts["warned"] += 1
+            tally.note_findings(unit.id, (*unit.findings, *verdict.findings))
+        if self._flips:
+            self._note_flip(unit, "valid", ())
+
+    def _refuse(self, unit: Unit, ordinal: int, offset: int, why: Finding) -> None:
+        self._fail(unit._replace(claims=unit.claims and why.code != "U003"), (why,), None, ordinal, offset)
+
+    def _fail(self, unit: Unit, findings: tuple[Finding, ...], verdict: Any, ordinal: int, offset: int) -> None:
+        errors = tuple(found for found in findings if found.level == "error")
+        stage = stage_of(errors)
+        self.failed.append(failed_line(unit, stage, findings, verdict, self._place(offset)))
+        self._claim(unit, ordinal)
+        tally = self.tally
+        tally.counts["units"] += 1
+        tally.counts["failed"] += 1
+        tally.stages[stage] = tally.stages.get(stage, 0) + 1
+        tally.note_findings(unit.id, findings)
+        if verdict is not None and verdict.fixes:
+            tally.note_fixes(unit.id, verdict.fixes)
+        if self._flips:
+            self._note_flip(unit, "failed", errors)
+
+    def _claim(self, unit: Unit, ordinal: int) -> None:
+        if unit.claims:
+            name = unit.id.encode("utf-8", "surrogatepass")
+            self.ids.append((blake2b(name, digest_size=ID_SIZE).digest(), ordinal))
+
+    def _note_flip(self, unit: Unit, now: str, errors: tuple[Finding, ...]) -> None:
+        """Note a unit that an earlier sift judged otherwise."""
+        before = unit.before
+        if before is None:
+            return
+        was = "failed" if "failure_stage" in before else "valid"
+        changed = was != now
+        same = was == now == "valid" and before.get("data") == _data_of(self.valid[-1])
+        kind = f"{was}_to_{now}" if changed else "same" if same or now == "failed" else "other_value"
+        self.tally.flips[kind] = self.tally.flips.get(kind, 0) + 1
+        if kind == "same":
+            return
+        row: Row = {"unit_id": unit.id, "was": was, "now": now}
+        row["errors_before"] = before.get("errors") or []
+        row["errors_now"] = [{"code": f.code, "path": f.path, "message": f.message} for f in errors]
+        if kind == "other_value":
+            row["data_before"], row["data_now"] = before.get("data"), _data_of(self.valid[-1])
+        self.flips.append(line_of(row))
+
+
+def _names_once(line: bytes) -> bool:
+    return line.count(b'"unit_id"') == 1 and line.count(b'"raw_response"') == 1
+
+
+def _data_of(line: bytes) -> Any:
+    return msgspec.json.decode(line)["data"]
+
+
+def duplicate() -> Finding:
+    hint = "Give each unit an id of its own; the first one with an id has it."
+    return finding("U003", "$", "Another unit before this one has the same id", None, {}, hint)
+
+
+def timed_out() -> Finding:
+    return finding(
+        "U006", "$", "Judging the unit took longer than allowed", None, {}, "Raise --unit-timeout, or look at the unit."
+    )
+
+
+def out_of_memory() -> Finding:
+    return finding("U007", "$", "Judging the unit took more memory than allowed", None, {}, "Raise --max-memory.")
+
+
+def crashed() -> Finding:
+    message = "Judging the unit ended its process, twice"
+    return finding("U008", "$", message, None, {}, "Look at the unit, and at the custom checks of the contract.")
+
+
+def broke(error: Exception) -> Finding:
+    if isinstance(error, MemoryError):
+        return out_of_memory()
+    # only the kind of the error is told: its text may quote what was being judged, or a secret
+    message = f"Judging the unit raised {type(error).__name__}"
+    return finding(
+        "U009", "$", message, None, {"type": type(error).__name__}, "Look at the custom checks of the contract."
+    )
+
+
+CONDEMNED = {"U003": duplicate, "U006": timed_out, "U008": crashed}

@@ -1,0 +1,66 @@
+"""The account of a sift: its summary enters, a few lines for a person leave."""
+
+from pathlib import Path
+from typing import Any
+
+from trueup.cli.layout import short
+from trueup.cli.terminal import safe_line
+
+_ROWS = 8
+_WIDTH = 79
+
+
+def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str:
+    """What came of a run, in text."""
+    counts = summary["counts"]
+    lines = []
+    if already:
+        lines.append(f"{out} was sifted before, with the same contract and files; nothing was left to do.")
+    lines.append(_headline(counts))
+    lines += _table("Failed at", [(stage, f"{n:,}", "") for stage, n in summary["stages"].items()])
+    lines += _table("Findings", [_row(code, row, row["level"]) for code, row in summary["codes"].items()])
+    lines += _table("Fixes", [_row(code, row, row["grade"]) for code, row in summary["fixes"].items()])
+    if "flips" in summary:
+        lines += _table("Compared with before", [(_FLIPS[kind], f"{n:,}", "") for kind, n in summary["flips"].items()])
+    timings = summary["timings"]
+    lines.append(f"\n{timings['seconds']:.1f} s, {timings['units_per_second']:,} units a second")
+    there = [name for name in _FILES if (out / name).exists()]
+    lines.append(f"In {out}: {', '.join(there)}")
+    return "\n".join(lines) + "\n"
+
+
+_FILES = ("validated.jsonl", "failures.jsonl", "flips.jsonl", "summary.json", "report.html")
+_FLIPS = {
+    "failed_to_valid": "failed → valid",
+    "valid_to_failed": "valid → failed",
+    "other_value": "valid, another value",
+    "same": "as before",
+}
+
+
+def _headline(counts: dict[str, int]) -> str:
+    if not counts["units"]:
+        return "There was no unit to judge."
+    failed = f"{counts['failed']:,} failed" if counts["failed"] else "none failed"
+    fixed = f", {counts['fixed']:,} needed fixes" if counts["fixed"] else ""
+    return f"{counts['valid']:,} of {counts['units']:,} units are valid, {failed}{fixed}."
+
+
+def _row(code: str, row: dict[str, Any], kind: str) -> tuple[str, str, str]:
+    examples = ", ".join(safe_line(uid) for uid in row["examples"][:3])
+    return f"{code} {row['name']} · {kind}", f"{row['units']:,}", examples
+
+
+def _table(title: str, rows: list[tuple[str, str, str]]) -> list[str]:
+    if not rows:
+        return []
+    shown = rows[:_ROWS]
+    first = max(len(row[0]) for row in shown)
+    second = max(len(row[1]) for row in shown)
+    lines = [f"\n{title}"]
+    for name, number, more in shown:
+        line = f"  {name:<{first}}  {number:>{second}}  {more}".rstrip()
+        lines.append(short(line, _WIDTH))
+    if len(rows) > len(shown):
+        lines.append(f"  and {len(rows) - len(shown)} more, in summary.json")
+    return lines

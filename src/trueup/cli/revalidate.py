@@ -1,0 +1,55 @@
+"""`trueup revalidate`: what a sift stored is judged again under another contract; no model is asked."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trueup.cli.judged_by import contract_options, read_spec
+from trueup.cli.sift import run_batch, running_options
+from trueup.cli.terminal import safe_line
+
+_SHOWN = 20
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@click.option("-o", "--out", metavar="DIR", help="The folder for what comes out.  [default: a folder inside DIR]")
+@contract_options
+@running_options
+def revalidate(folder: str, out: str | None, **options: Any) -> int:
+    """Judge the replies that a sift stored in DIR under another contract, and say what flips.
+
+    Writes validated.jsonl and failures.jsonl as they are now, and flips.jsonl: the units that were valid and are not,
+    or the other way round, or have another value, each with its errors before and now. DIR stays as it is.
+
+    \b
+      trueup revalidate sifted --contract stricter.yaml
+    """
+    spec = read_spec(options)
+    files = [Path(folder) / name for name in ("validated.jsonl", "failures.jsonl")]
+    missing = [file for file in files if not file.exists()]
+    if missing:
+        raise click.UsageError(f"{missing[0]}: there is no such file; DIR is the --out of a finished `trueup sift`")
+    target = Path(out) if out else Path(folder) / f"revalidated-{spec.digest[:8]}"
+    code = run_batch([str(file) for file in files], spec, target, options, flips=True)
+    if code in {0, 1} and not options["as_json"] and options["progress"] != "none":
+        click.echo(_flips(target / "flips.jsonl"), err=True, nl=False)
+    return code
+
+
+def _flips(path: Path) -> str:
+    """The first flips, a line each."""
+    import orjson
+
+    lines: list[str] = []
+    with path.open("rb") as opened:
+        for line in opened:
+            if len(lines) == _SHOWN:
+                lines.append(f"  … all of them are in {path}")
+                break
+            row = orjson.loads(line)
+            told = row["errors_now"] or row["errors_before"]
+            why = "; ".join(f"{error['code']} {error['path']}" for error in told[:2])
+            lines.append(f"  {safe_line(row['unit_id'])[:40]}: {row['was']} → {row['now']}{f' ({why})' if why else ''}")
+    return "\nFlips\n" + "\n".join(lines) + "\n" if lines else "\nNothing flips.\n"

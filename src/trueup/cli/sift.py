@@ -1,0 +1,150 @@
+"""`trueup sift`: files of replies in; validated units, failure records and a summary out, none lost."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from trueup.cli.judged_by import contract_options, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trueup.batch.contracts import Spec
+    from trueup.batch.sift import Options, Result
+
+OUT_OF_TIME = 3
+
+
+class Stopped(click.ClickException):
+    """The run cannot begin or go on; exit code 2."""
+
+    exit_code = 2
+
+
+def running_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
+    """The options about how a batch is run."""
+    for option in reversed((
+        click.option("--engine", default="local", show_default=True, metavar="ENGINE", help="local, or ray[:ADDRESS]."),
+        click.option("-w", "--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]"),
+        click.option("--progress", type=click.Choice(["auto", "bar", "plain", "json", "none"]), default="auto", show_default=True,
+                     help="On standard error; auto is a bar on a terminal, else lines."),
+        click.option("--fresh", is_flag=True, help="Discard what an earlier run left in the folder."),
+        click.option("--max-line", type=click.IntRange(min=1024), default=8 << 20, show_default=True, metavar="BYTES",
+                     help="A longer line fails its unit."),
+        click.option("--unit-timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS",
+                     help="A unit that takes longer fails."),
+        click.option("--max-memory", type=click.IntRange(min=128), default=1024, show_default=True, metavar="MB",
+                     help="A unit that makes a worker larger fails."),
+        click.option("--time-limit", type=click.FloatRange(min=0.0), default=0.0, metavar="SECONDS",
+                     help="Stop after so long; the same command goes on.  [default: none]"),
+        click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.option("-o", "--out", required=True, metavar="DIR", help="The folder for what comes out.")
+@contract_options
+@running_options
+def sift(files: tuple[str, ...], out: str, **options: Any) -> int:
+    """Judge files of replies; write validated.jsonl, failures.jsonl and summary.json.
+
+    FILES are JSONL, also .gz, .zst, '-' for standard input, or an address such as s3://…; a line is
+    {unit_id, input, raw_response} or a line of a provider's batch output or error file. Each line ends up in
+    exactly one of the two files, in order. Stopped or killed, the same command goes on where it was.
+    Exit code 0: all valid, 1: some failed, 2: the command or the contract is wrong, 3: out of time, 130: stopped.
+
+    \b
+      trueup sift replies.jsonl --schema invoice.json --out sifted
+      trueup sift batch_output.jsonl batch_errors.jsonl -c contract.yaml -o sifted
+    """
+    spec = read_spec(options)
+    return run_batch(list(files), spec, Path(out), options)
+
+
+def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any], *, flips: bool = False) -> int:
+    """Run a sift and tell how it went; gives the exit code."""
+    from trueup.batch.sift import OutOfTime
+    from trueup.cli.account import account
+    from trueup.cli.progress import Shower
+
+    as_json = options["as_json"]
+    quiet = options["progress"] == "none"
+    shower = Shower(options["progress"])
+    try:
+        result = _run(files, spec, out, _options(options, flips=flips), shower)
+    except (KeyboardInterrupt, OutOfTime) as stop:
+        shower.close(shown=False)
+        why = "Stopped" if isinstance(stop, KeyboardInterrupt) else f"Stopped: {stop}"
+        click.echo(f"{why}. Nothing is lost: the same command goes on from here.", err=True)
+        return 130 if isinstance(stop, KeyboardInterrupt) else OUT_OF_TIME
+    except BaseException:
+        shower.close(shown=False)
+        raise
+    shower.close(shown=not result.already)
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(result.summary, option=orjson.OPT_INDENT_2).decode())
+    elif not quiet:
+        click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
+    return result.exit_code
+
+
+def _options(given: dict[str, Any], *, flips: bool) -> "Options":
+    from trueup.batch.sift import Options
+    from trueup.batch.work import Guard
+
+    return Options(
+        engine=given["engine"],
+        workers=given["workers"] or 0,
+        guard=Guard(given["unit_timeout"], given["max_memory"]),
+        max_line=given["max_line"],
+        fresh=given["fresh"],
+        flips=flips,
+        time_limit=given["time_limit"],
+    )
+
+
+def _run(files: list[str], spec: "Spec", out: Path, options: "Options", shower: Any) -> "Result":
+    """Run, with every way it can fail turned into one message."""
+    from trueup.batch.contracts import BadContract
+    from trueup.batch.manifest import Lost, Unknown
+    from trueup.batch.merge import Broken
+    from trueup.batch.pipeline.lock import Fenced
+    from trueup.batch.sift import Refused, sift
+    from trueup.batch.sources import Unreadable
+    from trueup.batch.work import EngineFailed
+
+    _stop_on_term()
+    try:
+        return sift(files, spec, out, options, shower, _stdin(files))
+    except (Refused, Unreadable, BadContract, Unknown) as error:
+        raise Stopped(str(error)) from None
+    except (EngineFailed, Lost, Fenced, Broken) as error:
+        raise Stopped(f"{error}. What was done is kept: the same command goes on from here.") from None
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise Stopped(
+            f"{error.strerror or error}{where}. What was done is kept: the same command goes on from here."
+        ) from None
+
+
+def _stdin(files: list[str]) -> BinaryIO | None:
+    if "-" not in files:
+        return None
+    return None if sys.stdin.isatty() else sys.stdin.buffer
+
+
+def _stop_on_term() -> None:
+    """Let an orderly end of the process be like Ctrl-C."""
+    import signal
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
