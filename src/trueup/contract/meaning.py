@@ -4,8 +4,11 @@ A verdict of the structure and the conversation's context enter; the verdict wit
 Each part is optional and knows nothing of the others. Rules speak of data, so they run only where the structure holds.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
+
+import msgspec
 
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply, ToolCall
@@ -38,6 +41,8 @@ class StateCheck(Protocol):
 
     def check(self, reply: Reply, calls: Sequence[ToolCall], context: Context) -> list[Finding]: ...
 
+    def fallback(self, state: Any) -> str | None: ...
+
 
 class Meaning:
     """The further checks of one contract, run in the order rules, reply, states, custom checks."""
@@ -66,12 +71,11 @@ class Meaning:
         if self.rules is not None and verdict.data is not None and verdict.ok:
             findings += self.rules.check(record(verdict.data, context))
         if self.reply is not None:
-            said, metrics = self.reply.check(verdict.reply, context)
-            findings += said
+            said, metrics = self.reply.check(prose(verdict), context)
+            findings += () if not verdict.reply.text and _has_no_reply(verdict) else said
         if self.states is not None:
-            reply = verdict.reply
-            calls = verdict.calls if verdict.calls or verdict.refused else reply.calls
-            findings += self.states.check(reply, calls, context)
+            calls = verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls
+            findings += self.states.check(prose(verdict, keep_places=True), calls, context)
         for check in self.checks:
             findings += check(verdict, context)
         return verdict.with_more(findings, metrics, strict=self._strict) if findings or metrics else verdict
@@ -82,6 +86,28 @@ class Meaning:
             return verdict
         findings = self.rules.check(record(verdict.data, context))
         return verdict.with_more(findings, {}, strict=self._strict) if findings else verdict
+
+
+def prose(verdict: Verdict, *, keep_places: bool = False) -> Reply:
+    """The reply without the calls that leaked into its text: these are no words for the user.
+
+    With `keep_places` blanks stand where they were, so that places in the text stay what they are.
+    """
+    reply = verdict.reply
+    if reply.calls or reply.turns is not None or not (verdict.calls or verdict.refused):
+        return reply
+    pieces: list[str] = []
+    at = 0
+    for start, stop in sorted(fix.span for fix in verdict.fixes if fix.code == "K001" and fix.span):
+        pieces += (reply.text[at:start], " " * (stop - max(start, at)) if keep_places else "")
+        at = max(at, stop)
+    calls = (*verdict.calls, *(refusal.call for refusal in verdict.refused))
+    return msgspec.structs.replace(reply, text="".join((*pieces, reply.text[at:])), calls=calls)
+
+
+def _has_no_reply(verdict: Verdict) -> bool:
+    """Whether the provider failed, or sent what is no reply: then there is nothing to find too short."""
+    return any(found.code in ("R001", "R002") for found in verdict.findings)
 
 
 def record(data: Any, context: Context) -> dict[str, Any]:
@@ -105,8 +131,20 @@ def record(data: Any, context: Context) -> dict[str, Any]:
 
 def make_meaning(rules: Any, reply: Any, states: Any, checks: Any, *, strict: bool) -> Meaning:
     """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for."""
+    if rules is not None:
+        from trueup.checks.rules import compile_rules
+
+        rules = compile_rules(rules)
     if checks:
         from trueup.contract.plugins import read_checks
 
         checks = read_checks(checks)
+    if reply is not None:
+        from trueup.checks.reply import compile_reply
+
+        reply = compile_reply(reply, os.environ)
+    if states is not None:
+        from trueup.checks.state import States, compile_states
+
+        states = states if isinstance(states, States) else compile_states(states)
     return Meaning(rules=rules, reply=reply, states=states, checks=checks or (), strict=strict)

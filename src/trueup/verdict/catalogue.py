@@ -201,6 +201,14 @@ _FINDINGS = (
     FindingKind("T014", "repeated-id", "warning", "Two calls carry the same id."),
     FindingKind("T015", "repeated-call", "warning", "The same call is made twice."),
     FindingKind("T016", "parallel-calls", "error", "Several calls are made where one at a time is allowed."),
+    # business rules: what must hold between fields
+    FindingKind("B001", "required-field", "error", "A field that the rules require is missing or null."),
+    FindingKind("B002", "wrong-kind", "error", "A field is not of the type that the rules give it."),
+    FindingKind("B003", "out-of-range", "error", "A number is outside of the range that the rules give it."),
+    FindingKind("B004", "not-listed", "error", "A field has none of the values that the rules list."),
+    FindingKind("B005", "rule-broken", "error", "A business rule does not hold."),
+    FindingKind("B006", "rule-failed", "error", "A business rule cannot be evaluated on this data."),
+    FindingKind("B007", "rule-skipped", "warning", "A rule was skipped: its condition cannot be evaluated."),
     FindingKind("Q001", "no-message", "error", "There is no message of the assistant to judge."),
     FindingKind("Q002", "empty-response", "error", "All messages of the reply are empty."),
     FindingKind("Q003", "only-calls", "error", "The reply calls tools and says nothing."),
@@ -242,6 +250,16 @@ _FINDINGS = (
     FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
     FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
     FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
+    # units of a batch
+    FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
+    FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),
+    FindingKind("U003", "duplicate-id", "error", "An earlier unit of the batch has the same id."),
+    FindingKind("U004", "line-too-long", "error", "A line of a batch is longer than allowed."),
+    FindingKind("U005", "no-id", "warning", "A unit has no id; its place stands in for it."),
+    FindingKind("U006", "timed-out", "error", "Judging a unit took longer than allowed."),
+    FindingKind("U007", "out-of-memory", "error", "Judging a unit took more memory than allowed."),
+    FindingKind("U008", "crashed", "error", "Judging a unit ended its process, twice."),
+    FindingKind("U009", "check-raised", "error", "Judging a unit raised an error."),
 )
 
 FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}

@@ -1,0 +1,29 @@
+"""What is wrong with the rules a contract was given, each with its place, so that a lint can point at the line."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Where = tuple[str | int, ...]
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong: where in the section, what, the column inside an expression, what was likely meant."""
+
+    where: Where
+    message: str
+    column: int = 0
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.where).lstrip(".")
+        column = f" (column {self.column})" if self.column else ""
+        meant = f"; did you mean {self.suggestion!r}?" if self.suggestion else ""
+        return f"{place}: {self.message}{column}{meant}" if place else f"{self.message}{meant}"
+
+
+class BadRules(ValueError):
+    """Rules that cannot be compiled; `problems` has all that is wrong with them."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems[:5])) + (" …" if len(problems) > 5 else ""))
+        self.problems = tuple(problems)

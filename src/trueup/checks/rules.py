@@ -1,0 +1,195 @@
+"""Business rules: what must hold between the fields of a record, beyond what a schema can say.
+
+A `validation:` section (`required`, `types`, `ranges`, `enums`, `rules`), or a list of rules alone, is compiled once;
+a record enters `Rules.check()`, findings leave. A missing required field ends the check; a rule that cannot be
+evaluated has failed; one whose `when` cannot be is skipped with a warning. Records are never changed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, get_args
+
+from trueup.checks.fields import Check, Field, Required, read_checks, read_required
+from trueup.checks.problems import BadRules, Problem, Where
+from trueup.expressions.errors import ExpressionError, nearest
+from trueup.expressions.language import Expression, Functions, compile_expression
+from trueup.expressions.messages import MISSING, Message, compile_message
+from trueup.expressions.values import as_data
+from trueup.expressions.work import BUDGET
+from trueup.verdict.catalogue import Level
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import render
+
+SECTIONS = ("required", "types", "ranges", "enums", "rules", "budget")
+RULE_KEYS = ("name", "expr", "error", "level", "when")
+LEVELS = get_args(Level)
+_COMPUTED_PARTS = 100
+
+
+class Rule(NamedTuple):
+    """One rule: what must hold, under which condition, and what to say where it does not."""
+
+    name: str
+    expr: Expression
+    when: Expression | None
+    error: Message | None
+    level: Level
+    path: str
+
+
+class Rules:
+    """The rules of one contract; `compile_rules` makes them."""
+
+    __slots__ = ("_checks", "_required", "budget", "rules")
+
+    def __init__(self, required: Required, checks: tuple[Check, ...], rules: tuple[Rule, ...], budget: int) -> None:
+        self._required = required
+        self._checks = checks
+        self.rules = rules
+        self.budget = budget
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields that are named outside of expressions."""
+        return (*self._required.fields, *(check.field for check in self._checks))
+
+    def check(self, record: Mapping[str, Any]) -> list[Finding]:
+        """What is wrong with a record.
+
+        >>> rules = compile_rules([{"name": "alive", "expr": "hp <= max_hp", "error": "{hp} is over {max_hp}"}])
+        >>> [str(found) for found in rules.check({"hp": 12, "max_hp": 10})]
+        ['B005 $.hp: 12 is over 10']
+        """
+        findings = list(self._required.check(record))
+        if findings:
+            return findings
+        for check in self._checks:
+            findings += check.check(record)
+        for rule in self.rules:
+            try:
+                if rule.when is not None and not rule.when.evaluate(record, self.budget):
+                    continue
+            except ExpressionError as error:
+                findings.append(_skipped(rule, error))
+                continue
+            try:
+                if not rule.expr.evaluate(record, self.budget):
+                    findings.append(_broken(rule, record, self.budget))
+            except ExpressionError as error:
+                findings.append(_failed(rule, error))
+        return findings
+
+
+def _broken(rule: Rule, record: Mapping[str, Any], budget: int) -> Finding:
+    """A rule that does not hold."""
+    data: dict[str, Any] = {"rule": rule.name, "expr": rule.expr.source}
+    computed: Any = MISSING
+    try:
+        computed = as_data(rule.expr.left(record, budget), _COMPUTED_PARTS)
+        data["computed"] = computed
+    except ExpressionError:  # the rule itself was evaluated; only its left side is too large to show
+        pass
+    message = f"{rule.name} does not hold: {rule.expr.source}"
+    if rule.error is not None:
+        message = rule.error.render(record, computed)
+    return Finding("B005", rule.path, message, None, data, "", rule.level)
+
+
+def _failed(rule: Rule, error: ExpressionError) -> Finding:
+    """A rule that cannot be evaluated on this record: it counts as broken."""
+    message = f"{rule.name} cannot be evaluated: {error}"
+    return Finding("B006", rule.path, message, None, _why(rule.name, rule.expr, error), "", rule.level)
+
+
+def _skipped(rule: Rule, error: ExpressionError) -> Finding:
+    """A rule whose condition cannot be evaluated: whether it applies is not known."""
+    assert rule.when is not None
+    message = f"{rule.name} was skipped: its condition cannot be evaluated: {error}"
+    return Finding("B007", rule.path, message, None, _why(rule.name, rule.when, error), "", "warning")
+
+
+def _why(name: str, expression: Expression, error: ExpressionError) -> dict[str, Any]:
+    return {"rule": name, "expr": expression.source, "reason": error.message, "column": error.column}
+
+
+def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
+    """Rules from a `validation:` section or a list of rules; `BadRules` names all that is wrong with it at once.
+
+    >>> compile_rules({"ranges": {"score": [1, 10]}}).check({"score": 11})[0].message
+    'score is 11; a number from 1 to 10 is asked for'
+    """
+    if isinstance(spec, Rules):
+        return spec
+    if isinstance(spec, list | tuple):
+        spec = {"rules": spec}
+    if not isinstance(spec, Mapping):
+        raise BadRules([Problem((), f"rules are a list, or a mapping of {', '.join(SECTIONS)}; not {spec!r}"[:300])])
+    problems = list(_unknown_keys(spec, SECTIONS, ()))
+    required = _sorted_out(read_required(spec.get("required") or ()), problems)
+    checks: list[Check] = []
+    for section in ("types", "ranges", "enums"):
+        checks += _sorted_out(read_checks(section, spec.get(section) or {}), problems)
+    rules = _sorted_out(_read_rules(spec.get("rules") or (), functions), problems)
+    for name, count in Counter(rule.name for rule in rules).items():
+        if count > 1:
+            problems.append(Problem(("rules",), f"{count} rules are named {name!r}; each has a name of its own"))
+    budget = spec.get("budget", BUDGET)
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+        problems.append(Problem(("budget",), f"budget is a number of steps, not {budget!r}"))
+    if problems:
+        raise BadRules(problems)
+    return Rules(Required(tuple(required)), tuple(checks), tuple(rules), budget)
+
+
+def _sorted_out(read: Iterator[Any], problems: list[Problem]) -> list[Any]:
+    """What could be read; what could not goes to the problems."""
+    good: list[Any] = []
+    for one in read:
+        (problems if isinstance(one, Problem) else good).append(one)
+    return good
+
+
+def _unknown_keys(source: Mapping[Any, Any], known: tuple[str, ...], where: Where) -> Iterator[Problem]:
+    for key in source:
+        if key not in known:
+            suggestion = nearest(str(key), list(known))
+            yield Problem(
+                (*where, str(key)), f"there is no key {key!r} here; known are {', '.join(known)}", 0, suggestion
+            )
+
+
+def _read_rules(source: Any, functions: Functions | None) -> Iterator[Rule | Problem]:
+    if not isinstance(source, list | tuple):
+        yield Problem(("rules",), "rules is a list")
+        return
+    for index, one in enumerate(source):
+        yield from _read_rule({"expr": one} if isinstance(one, str) else one, ("rules", index), functions)
+
+
+def _read_rule(source: Any, where: Where, functions: Functions | None) -> Iterator[Rule | Problem]:
+    if not isinstance(source, Mapping):
+        yield Problem(where, f"a rule is a mapping of {', '.join(RULE_KEYS)}, or an expression; not {source!r}"[:300])
+        return
+    problems = list(_unknown_keys(source, RULE_KEYS, where))
+    if "expr" not in source:
+        problems.append(Problem(where, "a rule has an expr"))
+    compiled: dict[str, Expression] = {}
+    for key in ("expr", "when"):
+        if source.get(key) is not None or (key == "expr" and key in source):
+            try:
+                compiled[key] = compile_expression(source[key], functions=functions)
+            except ExpressionError as error:
+                problems.append(Problem((*where, key), error.message, error.column, error.suggestion))
+    name, level, error_text = source.get("name", source.get("expr")), source.get("level", "error"), source.get("error")
+    if not isinstance(name, str) or not name.strip():
+        problems.append(Problem((*where, "name"), f"the name of a rule is text, not {name!r}"))
+    if level not in LEVELS:
+        problems.append(Problem((*where, "level"), f"level is error or warning, not {level!r}"))
+    if error_text is not None and not isinstance(error_text, str):
+        problems.append(Problem((*where, "error"), f"error is text, not {error_text!r}"))
+    yield from problems
+    if not problems:
+        message = None if error_text is None else compile_message(str(error_text))
+        expr = compiled["expr"]
+        path = render(expr.fields[0].path) if expr.fields else "$"
+        yield Rule(str(name), expr, compiled.get("when"), message, level, path)

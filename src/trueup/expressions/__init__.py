@@ -1,0 +1,1 @@
+"""The safe expression language of rules, conditions and messages."""

@@ -1,0 +1,76 @@
+"""Lists, tuples, objects and sets as they are written in an expression, and comprehensions.
+
+A set and an object that is not written out are made from a list by a guard: hashes can be made to collide.
+"""
+
+import ast
+
+from trueup.expressions.functions import as_dict, as_set
+from trueup.expressions.translate import Handler, Kind, Made, Translator
+
+
+def sequence(to: Translator, node: ast.List | ast.Tuple) -> Made:
+    made = [to.translate(one) for one in node.elts]
+    kind = max((one.kind for one in made), default=Kind.FIXED)
+    trees = [one.tree for one in made]
+    load = ast.Load()
+    tree = ast.List(trees, load) if isinstance(node, ast.List) else ast.Tuple(trees, load)
+    return Made(to.at(node, tree), _kind(to, kind))
+
+
+def members(to: Translator, node: ast.Set) -> Made:
+    made = [to.translate(one) for one in node.elts]
+    trees = [one.tree for one in made]
+    if all(isinstance(one, ast.Constant) for one in node.elts):
+        return Made(to.at(node, ast.Set(trees)), Kind.DATA)
+    return Made(to.guard(node, as_set, to.at(node, ast.List(trees, ast.Load()))), Kind.OTHER)
+
+
+def mapping(to: Translator, node: ast.Dict) -> Made:
+    keys: list[ast.expr | None] = []
+    for key in node.keys:
+        if not isinstance(key, ast.Constant):
+            to.refuse("the keys of an object are written out", node if key is None else key)
+        keys.append(to.tree(key))
+    made = [to.translate(one) for one in node.values]
+    kind = max((one.kind for one in made), default=Kind.FIXED)
+    return Made(to.at(node, ast.Dict(keys, [one.tree for one in made])), _kind(to, kind))
+
+
+def _kind(to: Translator, kind: Kind) -> Kind:
+    """What a written collection is, by the least tame of its parts."""
+    if kind <= Kind.FIXED:
+        return Kind.FIXED
+    return kind if to.tame else Kind.OTHER
+
+
+def listed(to: Translator, node: ast.ListComp) -> Made:
+    (made,), generators = to.comprehended(node, [node.elt])
+    return Made(to.at(node, ast.ListComp(made, generators)), Kind.OTHER)
+
+
+def collected(to: Translator, node: ast.SetComp) -> Made:
+    (made,), generators = to.comprehended(node, [node.elt])
+    return Made(to.guard(node, as_set, to.at(node, ast.ListComp(made, generators))), Kind.OTHER)
+
+
+def mapped(to: Translator, node: ast.DictComp) -> Made:
+    (key, value), generators = to.comprehended(node, [node.key, node.value])
+    pair = to.at(node, ast.Tuple([key, value], ast.Load()))
+    return Made(to.guard(node, as_dict, to.at(node, ast.ListComp(pair, generators))), Kind.OTHER)
+
+
+def generated(to: Translator, node: ast.GeneratorExp) -> Made:
+    to.refuse("a generator stands only inside the call of a function such as sum(); write a list: [… for …]", node)
+
+
+DISPLAYS: dict[type[ast.expr], Handler] = {
+    ast.List: sequence,
+    ast.Tuple: sequence,
+    ast.Set: members,
+    ast.Dict: mapping,
+    ast.ListComp: listed,
+    ast.SetComp: collected,
+    ast.DictComp: mapped,
+    ast.GeneratorExp: generated,
+}

@@ -1,0 +1,97 @@
+"""From what Python raised to what a person who wrote an expression can use: which part, and what is wrong with it.
+
+An exception and the record enter; an `ExpressionError` with its column leaves. The place is read from the traceback, so
+that nothing has to be noted while an expression runs.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import islice
+from types import TracebackType
+from typing import Any
+
+from trueup.expressions.errors import ExpressionError, nearest
+from trueup.expressions.syntax import Source
+from trueup.expressions.work import FILENAME
+
+_KINDS = {
+    "str": "text", "int": "a number", "float": "a number", "bool": "a truth value", "NoneType": "null",
+    "list": "a list", "tuple": "a list", "dict": "an object", "set": "a set",
+}  # fmt: skip
+_UNCOMPARABLE = re.compile(r"'(.+)' not supported between instances of '(\w+)' and '(\w+)'")
+_UNCOMBINABLE = re.compile(r"unsupported operand type\(s\) for (.+): '(\w+)' and '(\w+)'")
+_NAMED = re.compile(r"'(\w+)' object")
+_SHOWN = 200
+
+
+def explainer(source: Source) -> Callable[[Exception, Mapping[str, Any]], ExpressionError]:
+    """How the exceptions of one expression are told."""
+
+    def explain(error: Exception, record: Mapping[str, Any]) -> ExpressionError:
+        start, stop = _place(error.__traceback__)
+        column = source.column(start)
+        if isinstance(error, ExpressionError):
+            error.column = error.column or column
+            return error.with_traceback(None)
+        if isinstance(error, KeyError) and error.args:
+            return _missing(error.args[0], source.between(start, stop), record, column)
+        return ExpressionError(_told(error), column)
+
+    return explain
+
+
+def _place(trace: TracebackType | None) -> tuple[int, int]:
+    """Where in the expression's text the innermost of its own frames stood."""
+    found = (-1, -1)
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == FILENAME:
+            place = next(islice(code.co_positions(), trace.tb_lasti // 2, None), None)
+            if place is not None and place[2] is not None and place[3] is not None:
+                found = (place[2], place[3])
+        trace = trace.tb_next
+    return found
+
+
+def _missing(key: Any, text: str, record: Mapping[str, Any], column: int) -> ExpressionError:
+    """A key that is not there: a field of the record, or a part of one."""
+    if text == key or text.startswith("record["):
+        return ExpressionError(f"there is no field {key!r}", column, nearest(key, [*map(str, islice(record, 1000))]))
+    parent, dot, last = text.rpartition(".")
+    if dot and last == key:
+        inside = _walk(record, parent)
+        known = [*map(str, islice(inside, 1000))] if isinstance(inside, Mapping) else []
+        return ExpressionError(f"{parent} has no {key!r}", column, nearest(key, known))
+    return ExpressionError(f"there is no key {key!r}"[:_SHOWN], column)
+
+
+def _walk(record: Mapping[str, Any], path: str) -> Any:
+    value: Any = record
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return None
+        value = value[key]
+    return value
+
+
+def _told(error: Exception) -> str:
+    said = str(error) or type(error).__name__
+    if found := _UNCOMPARABLE.search(said):
+        return f"'{found[1]}' cannot compare {_kind(found[2])} with {_kind(found[3])}"
+    if found := _UNCOMBINABLE.search(said):
+        return f"'{found[1]}' does not go with {_kind(found[2])} and {_kind(found[3])}"
+    if isinstance(error, RecursionError):
+        return "the value is nested too deep"
+    if isinstance(error, MemoryError):
+        return "the value is too large"
+    if said.startswith("Exceeds the limit"):
+        return "a number has too many digits to be read or written"
+    if "indices must be integers" in said:
+        return f"{'text' if said.startswith('string') else 'a list'} has no parts by name"
+    said = _NAMED.sub(lambda name: _kind(name[1]), said)
+    said = said.replace("has no attribute", "has no method").replace("is not subscriptable", "has no parts")
+    return said[:_SHOWN]
+
+
+def _kind(name: str) -> str:
+    return _KINDS.get(name, name)

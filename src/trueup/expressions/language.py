@@ -1,0 +1,114 @@
+"""The expression language: Python's expressions over the fields of a record, and nothing else of Python.
+
+The text of an expression enters, an `Expression` leaves; a record enters that, a value leaves, or an `ExpressionError`
+with a column. Nothing can be reached but the record and the functions and methods of a list; nothing is changed;
+work and memory are bounded on any record.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trueup.expressions.calls import CALLS
+from trueup.expressions.displays import DISPLAYS
+from trueup.expressions.errors import ExpressionError
+from trueup.expressions.explain import explainer
+from trueup.expressions.syntax import Source, parse
+from trueup.expressions.translate import NODES, Field, Translator
+from trueup.expressions.work import BUDGET, FILENAME
+
+Functions = Mapping[str, Callable[..., Any]]
+Evaluate = Callable[..., Any]
+
+_HANDLERS = {**NODES, **CALLS, **DISPLAYS}
+_SHELL = """
+def evaluate(record, budget=0):
+    try:
+        meter = [budget]
+        return 0
+    except g_exceptions as error:
+        raise g_explain(error, record) from None
+"""
+
+
+class Expression:
+    """An expression, ready to be evaluated; `compile_expression` makes one.
+
+    `evaluate(record, budget=…)` gives its value. `names` are the fields it speaks of, `fields` the same with their
+    whole paths and columns, `tested` those it only asks for with `'x' in dir()`.
+    """
+
+    __slots__ = ("_functions", "_left", "_tree", "evaluate", "fields", "names", "source", "tested")
+
+    def __init__(self, source: str, functions: Functions) -> None:
+        text = Source(source)
+        self.source = source
+        self._tree = parse(text)
+        self._functions = functions
+        self._left: Evaluate | None = None
+        translator = Translator(_HANDLERS, text.column, functions)
+        self.evaluate: Evaluate = _runnable(self._tree, translator, text)
+        self.fields: tuple[Field, ...] = tuple(translator.fields)
+        self.tested: tuple[Field, ...] = tuple(translator.tested)
+        self.names: frozenset[str] = frozenset(field.path[0] for field in self.fields if field.path)
+
+    def left(self, record: Mapping[str, Any], budget: int = BUDGET) -> Any:
+        """The value of the left side of the first comparison; of the whole expression where there is none.
+
+        >>> compile_expression("hp + shield <= max_hp").left({"hp": 3, "shield": 4, "max_hp": 5})
+        7
+        """
+        if self._left is None:
+            text = Source(self.source)
+            self._left = _runnable(_left_side(self._tree), Translator(_HANDLERS, text.column, self._functions), text)
+        return self._left(record, budget)
+
+    def __repr__(self) -> str:
+        return f"<Expression {self.source!r}>"
+
+
+def compile_expression(source: str, *, functions: Functions | None = None) -> Expression:
+    """An expression from its text; `functions` can be called beside those of the language.
+
+    >>> rule = compile_expression("wound_count == len([v for v in wounds.values() if v > 0])")
+    >>> rule.evaluate({"wound_count": 1, "wounds": {"arm": 2, "leg": 0}}), sorted(rule.names)
+    (True, ['wound_count', 'wounds'])
+    """
+    if not isinstance(source, str):
+        raise ExpressionError(f"an expression is text, not {type(source).__name__}: put it in quotes")
+    try:
+        return Expression(source, functions or {})
+    except RecursionError:
+        raise ExpressionError("the expression cannot be read: it is nested too deep") from None
+
+
+def _runnable(tree: ast.expr, translator: Translator, source: Source) -> Evaluate:
+    """The function that evaluates a tree."""
+    made = translator.whole(tree)
+    module = ast.parse(_SHELL)
+    function = module.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    guarded = function.body[0]
+    assert isinstance(guarded, ast.Try)
+    guarded.body = [*guarded.body[: 1 if translator.metered else 0], ast.Return(made)]
+    function.args.defaults = [ast.Constant(BUDGET)]
+    ast.fix_missing_locations(module)
+    names: dict[str, Any] = {"__builtins__": {}, "g_exceptions": Exception, "g_explain": explainer(source)}
+    names.update(translator.names)
+    exec(compile(module, FILENAME, "exec"), names)  # noqa: S102 - every node of it was made by the translator
+    evaluate: Evaluate = names["evaluate"]
+    return evaluate
+
+
+def _left_side(tree: ast.expr) -> ast.expr:
+    """The left side of the first comparison; the tree itself where there is none to be found from the left."""
+    node = tree
+    while True:
+        if isinstance(node, ast.Compare):
+            return node.left
+        if isinstance(node, ast.BoolOp):
+            node = node.values[0]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            node = node.operand
+        else:
+            return node

@@ -1,0 +1,83 @@
+"""From text to a syntax tree, or to the reason why the text is no expression.
+
+Text enters; a tree with places in that text leaves. Text that is too long or nested too deep is refused before
+anything else looks at it.
+"""
+
+import ast
+import warnings
+
+from trueup.expressions.errors import ExpressionError
+
+MAX_LENGTH = 10_000
+MAX_DEPTH = 100
+
+
+class Source:
+    """The text of an expression as it was given, and as it is read: in one line."""
+
+    __slots__ = ("_shift", "line", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        flat = text.replace("\r\n", "  ").replace("\n", " ").replace("\r", " ").replace("\t", " ")
+        self.line = flat.lstrip()
+        self._shift = len(flat) - len(self.line)
+
+    def column(self, offset: int) -> int:
+        """The column in the given text, from 1, of a place that Python's tools give in UTF-8 bytes."""
+        if offset < 0:
+            return 0
+        return len(self.line.encode()[:offset].decode("utf-8", "ignore")) + self._shift + 1
+
+    def between(self, start: int, stop: int) -> str:
+        """The text between two such places."""
+        return self.line.encode()[start:stop].decode("utf-8", "ignore")
+
+
+def parse(source: Source) -> ast.expr:
+    """The tree of an expression.
+
+    >>> ast.unparse(parse(Source("hp  <= max_hp")))
+    'hp <= max_hp'
+    """
+    if len(source.text) > MAX_LENGTH:
+        raise ExpressionError(f"the expression is longer than {MAX_LENGTH:,} characters")
+    if not source.line.strip():
+        raise ExpressionError("the expression is empty")
+    try:
+        source.line.encode()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in a text is no reason to write to stderr
+            tree = ast.parse(source.line, mode="eval")
+    except SyntaxError as error:
+        said = (error.msg or "this is no expression").split(". ")[0].split(" (<")[0]
+        raise ExpressionError(_plain(said), _place(source, error)) from None
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        reason = "it holds half of a surrogate pair" if isinstance(error, UnicodeEncodeError) else "it is too complex"
+        raise ExpressionError(f"the expression cannot be read: {reason}") from None
+    _refuse_deep(tree.body)
+    return tree.body
+
+
+def _place(source: Source, error: SyntaxError) -> int:
+    if not error.offset:
+        return 0
+    return min(error.offset, len(source.line)) + source.column(0) - 1
+
+
+def _plain(said: str) -> str:
+    """What the parser says, as a part of a sentence."""
+    if said.startswith("invalid syntax"):
+        return "this is no expression"
+    return said[:1].lower() + said[1:]
+
+
+def _refuse_deep(root: ast.expr) -> None:
+    level: list[ast.AST] = [root]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    place = getattr(level[0], "col_offset", -1)
+    raise ExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels", place + 1)
