@@ -59,6 +59,17 @@ def mention_findings(
         text = _CODE.sub(lambda block: " " * len(block[0]), text)
     if "_" in text or _HUMP.search(text):
         yield from _undefined(text, tools)
+    claimed = claimed_tools(text, tools)
+    for name, span in _phrases(text, claims or {}):
+        claimed.setdefault(name, span)
+    for name, span in claimed.items():
+        if name in tools.tools and name not in called:
+            message = f"The text claims to have run {name!r}, but no such call was made"
+            yield finding("T012", "$", message, span, {"name": name}, f"Call {name!r}, or do not claim it.")
+
+
+def claimed_tools(text: str, tools: Toolset) -> dict[str, tuple[int, int]]:
+    """The tools that a text claims to have run, each with the place of the claim."""
     claimed: dict[str, tuple[int, int]] = {}
     plain = text.lower()
     if any(word in plain for word in _CLAIMING):
@@ -67,12 +78,7 @@ def mention_findings(
     if any(word in plain for word in _HAVING):
         for name, span in _deeds(text, tools):
             claimed.setdefault(name, span)
-    for name, span in _phrases(text, claims or {}):
-        claimed.setdefault(name, span)
-    for name, span in claimed.items():
-        if name in tools.tools and name not in called:
-            message = f"The text claims to have run {name!r}, but no such call was made"
-            yield finding("T012", "$", message, span, {"name": name}, f"Call {name!r}, or do not claim it.")
+    return claimed
 
 
 def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:

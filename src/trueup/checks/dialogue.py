@@ -1,0 +1,339 @@
+"""The states of a conversation as a contract writes them: what each forbids and allows, its tools, fallback and hint.
+
+The `states:` mapping of a contract enters; frozen values with compiled sources leave. Anything that is not understood is
+refused with its key path: an unknown key, a group nobody defined, a pattern that the linear engine cannot take.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rapidfuzz import fuzz, process
+
+from trueup.checks.patterns import BadPattern, pattern_source, term_source
+from trueup.checks.sentences import CONDITIONAL, NEGATED
+from trueup.verdict.catalogue import Level
+
+Key = str | int
+Path = tuple[Key, ...]
+FORMS = ("negated", "question", "conditional")
+SHARED = ("groups", "always", "claims")
+SETTINGS = ("start", "names", "machine")
+_STATE = ("forbid", "allow", "tools", "fallback", "hint", "next", "note")
+_CONTENT = ("terms", "term", "patterns", "pattern", "timed", "groups", "group")
+_GROUP = (*_CONTENT[:5], "except", "why", "hint", "note")
+_RULE = (*_CONTENT, "except", "unless", "why", "hint", "level", "name", "note")
+_EXCUSE = (*_CONTENT, "names")
+_LONGEST_WAIT = 1.0
+
+
+class BadStates(ValueError):
+    """The states of a contract are not written as they should be; `path` leads to the fault."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{spelled(path)}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def spelled(path: Path) -> str:
+    """A key path as a person reads it.
+
+    >>> spelled(("states", "SLOT_SELECTION", "forbid", 0, "pattern"))
+    'states.SLOT_SELECTION.forbid[0].pattern'
+    """
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+
+
+class Timed(NamedTuple):
+    """A pattern for the backtracking engine, with the seconds it may take."""
+
+    pattern: str
+    seconds: float
+
+
+class Content(NamedTuple):
+    """What is looked for: terms and patterns as sources, and timed patterns."""
+
+    terms: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    timed: tuple[Timed, ...] = ()
+
+    def __add__(self, other: "Content") -> "Content":  # type: ignore[override]
+        return Content(self.terms + other.terms, self.patterns + other.patterns, self.timed + other.timed)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources to search for: all terms are one."""
+        return (*(("(?:" + "|".join(self.terms) + ")",) if self.terms else ()), *self.patterns)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.terms or self.patterns or self.timed)
+
+
+class Excuses(NamedTuple):
+    """When a match does not count: what else its sentence says, its form, names that the context gives."""
+
+    content: Content = Content()
+    forms: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    def __add__(self, other: "Excuses") -> "Excuses":  # type: ignore[override]
+        return Excuses(self.content + other.content, self.forms | other.forms, self.names | other.names)
+
+
+class Rule(NamedTuple):
+    """One thing that must not be said."""
+
+    path: Path
+    name: str
+    content: Content
+    excuses: Excuses = Excuses()
+    unless: tuple[str, ...] = ()
+    why: str = ""
+    hint: str = ""
+    level: Level = "error"
+    tool: str = ""  # a claim: it counts while no call of this tool was made
+
+
+class State(NamedTuple):
+    """One state of the conversation."""
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    allow: Excuses = Excuses()
+    tools: tuple[str, ...] | None = None
+    fallback: str | None = None
+    hint: str = ""
+    next: tuple[str, ...] | None = None
+
+
+class Group(NamedTuple):
+    content: Content
+    excuses: Excuses
+    why: str
+    hint: str
+
+
+class Dialogue(NamedTuple):
+    """All that a contract says of states."""
+
+    states: dict[str, State]
+    always: State
+    claims: tuple[Rule, ...]
+    start: str | None
+    names: tuple[str, ...]
+    words: dict[str, tuple[str, ...]]
+    machine: Any = None
+
+
+def read_dialogue(spec: Any, path: Path = ("states",)) -> Dialogue:
+    """Read the `states:` mapping of a contract."""
+    return _Reader(path).dialogue(spec)
+
+
+def closest(name: str, known: Any) -> str:
+    """A question that names the nearest of the known words, if one is near."""
+    near = process.extractOne(name, [k for k in known if isinstance(k, str)], scorer=fuzz.ratio, score_cutoff=60)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class _Reader:
+    """Reads one spec; groups are known before what uses them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.groups: dict[str, Group] = {}
+
+    def dialogue(self, spec: Any) -> Dialogue:
+        top = _mapping(spec, self.root)
+        words = {"negated": NEGATED, "conditional": CONDITIONAL}
+        for name, body in _mapping(top.get("groups") or {}, (*self.root, "groups")).items():
+            place = (*self.root, "groups", name)
+            if name in words:  # a contract's own words for a form take the place of those that come with it
+                words[name] = tuple(_texts(_known(body, ("terms", "note"), place).get("terms"), (*place, "terms")))
+            elif name == "question":
+                raise BadStates(place, "questions are told by their marks; choose another name for the group")
+            else:
+                self.groups[name] = self._group(body, place)
+        settings = {key: top[key] for key in SETTINGS if key in top and not isinstance(top[key], Mapping)}
+        names = _texts(settings.get("names", ["first_name"]), (*self.root, "names"))
+        bodies = {key: body for key, body in top.items() if key not in SHARED and key not in settings}
+        states = {name: self._state(name, body, (*self.root, name)) for name, body in bodies.items()}
+        start = settings.get("start")
+        if start is not None and not isinstance(start, str):
+            raise BadStates((*self.root, "start"), f"the first state is a name; got {start!r}")
+        always = self._state("always", top.get("always") or {}, (*self.root, "always"))
+        for key in ("tools", "fallback", "next"):
+            if key in (top.get("always") or {}):
+                raise BadStates((*self.root, "always", key), f"{key} belongs to a state, not to all of them")
+        claims = tuple(self._claims(top.get("claims") or {}))
+        return Dialogue(states, always, claims, start, names, words, settings.get("machine"))
+
+    def _group(self, body: Any, path: Path) -> Group:
+        if isinstance(body, list):
+            body = {"terms": body}
+        fields = _known(body, _GROUP, path)
+        content = self._content(fields, path)
+        if content.is_empty:
+            raise BadStates(path, "a group has terms or patterns")
+        return Group(content, self._excuses(fields.get("except"), (*path, "except")), _text(fields, "why", path), _text(fields, "hint", path))  # fmt: skip
+
+    def _state(self, name: Any, body: Any, path: Path) -> State:
+        if not isinstance(name, str) or not name.strip():
+            raise BadStates(path, f"a state has a name of letters; got {name!r}")
+        fields = _known(body if body is not None else {}, _STATE, path)
+        rules = [
+            self._rule(item, (*path, "forbid", index))
+            for index, item in enumerate(_list(fields.get("forbid"), (*path, "forbid")))
+        ]
+        fallback = fields.get("fallback")
+        if fallback is not None and (not isinstance(fallback, str) or not fallback.strip()):
+            raise BadStates((*path, "fallback"), "a fallback is a text that can be sent")
+        return State(
+            name,
+            tuple(rules),
+            self._excuses(fields.get("allow"), (*path, "allow")),
+            None if fields.get("tools") is None else _texts(fields["tools"], (*path, "tools")),
+            fallback,
+            _text(fields, "hint", path),
+            None if fields.get("next") is None else _texts(fields["next"], (*path, "next")),
+        )
+
+    def _rule(self, item: Any, path: Path) -> Rule:
+        if isinstance(item, str):
+            item = {"group": item}
+        fields = _known(item, _RULE, path)
+        content = self._content(fields, path)
+        if content.is_empty:
+            raise BadStates(path, "a rule names a group, terms or patterns")
+        level = fields.get("level", "error")
+        if level not in ("error", "warning"):
+            raise BadStates((*path, "level"), f"a level is error or warning; got {level!r}")
+        groups = [self.groups[name] for name, _ in self._group_names(fields, path)]
+        named = "+".join(name for name, _ in self._group_names(fields, path))
+        excuses = self._excuses(fields.get("except"), (*path, "except"))
+        for group in groups:
+            excuses += group.excuses
+        why = _text(fields, "why", path) or next((group.why for group in groups if group.why), "")
+        hint = _text(fields, "hint", path) or next((group.hint for group in groups if group.hint), "")
+        unless = _texts(fields.get("unless"), (*path, "unless"))
+        name = _text(fields, "name", path) or named or spelled(path[1:])
+        return Rule(path, name, content, excuses, unless, why, hint, level)
+
+    def _claims(self, claims: Any) -> "list[Rule]":
+        """Claims: for each tool, the words that say it was used."""
+        found = []
+        for tool, body in _mapping(claims, (*self.root, "claims")).items():
+            path = (*self.root, "claims", tool)
+            if isinstance(body, str | list):
+                body = {"terms": body}
+            fields = _known(body, _RULE, path)
+            rule = self._rule({"except": list(FORMS), **fields}, path)
+            found.append(rule._replace(tool=tool, name=_text(fields, "name", path) or tool))
+        return found
+
+    def _excuses(self, items: Any, path: Path) -> Excuses:
+        excuses = Excuses()
+        for index, item in enumerate(_list(items, path)):
+            place = (*path, index)
+            if isinstance(item, str) and item in FORMS:
+                excuses += Excuses(forms=frozenset({item}))
+                continue
+            fields = _known({"group": item} if isinstance(item, str) else item, _EXCUSE, place)
+            content = self._content(fields, place)
+            names = frozenset(_texts(fields.get("names"), (*place, "names")))
+            if content.is_empty and not names:
+                raise BadStates(place, f"an exception names a group, terms, patterns, names, or one of {', '.join(FORMS)}")  # fmt: skip
+            excuses += Excuses(content, names=names)
+        return excuses
+
+    def _group_names(self, fields: Mapping[str, Any], path: Path) -> list[tuple[str, Path]]:
+        places = [(name, (*path, key)) for key in ("group", "groups") for name in _texts(fields.get(key), (*path, key))]
+        for name, place in places:
+            if name not in self.groups:
+                known = [*self.groups, *FORMS]
+                raise BadStates(place, f"there is no group {name!r}{closest(name, known)}")
+        return places
+
+    def _content(self, fields: Mapping[str, Any], path: Path) -> Content:
+        content = Content()
+        for name, _ in self._group_names(fields, path):
+            content += self.groups[name].content
+        terms: list[str] = []
+        patterns: list[str] = []
+        timed: list[Timed] = []
+        seconds = _seconds(fields.get("timed"), (*path, "timed"))
+        for key in ("term", "terms"):
+            terms += (_compiled(term_source, text, place) for text, place in _placed(fields.get(key), (*path, key)))
+        for key in ("pattern", "patterns"):
+            for text, place in _placed(fields.get(key), (*path, key)):
+                if seconds is None:
+                    patterns.append(_compiled(pattern_source, text, place))
+                else:
+                    timed.append(Timed(text, seconds))
+        return content + Content(tuple(terms), tuple(patterns), tuple(timed))
+
+
+def _compiled(make: Any, text: str, path: Path) -> str:
+    try:
+        source: str = make(text)
+    except BadPattern as error:
+        raise BadStates(path, f"{text!r} cannot be used: {error}") from None
+    return source
+
+
+def _seconds(value: Any, path: Path) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST_WAIT:
+        raise BadStates(path, f"timed is the number of seconds that a pattern may take, up to 1; got {value!r}")
+    return float(value)
+
+
+def _mapping(value: Any, path: Path) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise BadStates(path, f"a table of names is needed; got {value!r:.60}")
+    return value
+
+
+def _known(value: Any, keys: tuple[str, ...], path: Path) -> Mapping[str, Any]:
+    fields = _mapping(value, path)
+    for key in fields:
+        if key not in keys:
+            shown = ", ".join(k for k in keys if k != "note")
+            raise BadStates((*path, key), f"{key!r} is not known here{closest(str(key), keys)} It takes {shown}."[:300])
+    return fields
+
+
+def _list(value: Any, path: Path) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, str | Mapping):
+        return [value]
+    if not isinstance(value, list | tuple):
+        raise BadStates(path, f"a list is needed; got {value!r:.60}")
+    return list(value)
+
+
+def _placed(value: Any, path: Path) -> list[tuple[str, Path]]:
+    """The texts of a list or of one text alone, each with its path."""
+    items = _list(value, path)
+    places = [path] if isinstance(value, str) else [(*path, index) for index in range(len(items))]
+    for item, place in zip(items, places, strict=True):
+        if not isinstance(item, str) or not item.strip():
+            raise BadStates(place, f"a text is needed; got {item!r}")
+    return list(zip(items, places, strict=True))
+
+
+def _texts(value: Any, path: Path) -> tuple[str, ...]:
+    return tuple(text for text, _ in _placed(value, path))
+
+
+def _text(fields: Mapping[str, Any], key: str, path: Path) -> str:
+    value = fields.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadStates((*path, key), f"a text is needed; got {value!r}")
+    return value

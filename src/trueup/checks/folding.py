@@ -1,0 +1,220 @@
+r"""Folding: a text as it is matched: without case, accents, invisible characters and look-alike letters.
+
+Text enters; bytes of ASCII leave, with a way back to the places in the original. All letters of all scripts are word
+characters in these bytes (other letters as a code of five capitals, `ñ` as `N`) and no other sign is one, so that `\b`
+and `\w` of an engine that knows ASCII alone mean what they should. Nothing is refused: any text can be folded.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+
+# Letters that look like Latin ones, by their small form; NFKD and names take care of the rest.
+_TWINS = dict(
+    zip(
+        "авекмнорстухіѕԁӏԛԝһјѵαβγεικνορτυχωηıɡɩɑօսհոցʃꞵꬲ",
+        "abekmhopctyxisdlqwhjvabyeikvoptuxwnigiaouhngsbe",
+        strict=True,
+    )
+)
+_SIGNS = {
+    **dict.fromkeys("‘’‚‛′ʹʼʻ‹›`´＇", "'"),
+    **dict.fromkeys("“”„‟″«»〝〞", '"'),
+    **dict.fromkeys("‐‑‒–—―−⁃﹘", "-"),
+    **dict.fromkeys("∶꞉ː˸", ":"),
+    **dict.fromkeys("∕⁄╱", "/"),
+    **dict.fromkeys("。｡", "."),
+    **dict.fromkeys("؟⸮", "?"),
+    "、": ",", "،": ",", "؛": ";", "∙": ".", "•": "*", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "µ": "u",
+    "μ": "u", "·": ".", "¿": "\x0e", "¡": "\x0f", "£": "\x10", "§": "\x11", "©": "\x12", "®": "\x13", "°": "\x14",
+    "±": "\x15", "¢": "\x16", "¥": "\x17", "×": "\x18", "÷": "\x19", "¶": "\x1b", "¬": "\x1c", "¦": "\x1d", "¤": "\x1e",
+}  # fmt: skip
+_LATIN = re.compile(r"(?:NEGATIVE )?(?:SQUARED |CIRCLED )?LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |OPEN |DOTLESS )?([A-Z])\b(?! [A-Z]+ DIGRAPH)")  # fmt: skip
+# Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
+_MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
+_UNSEEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
+# Where words are not parted by spaces: no edge is asked for at these letters.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+
+LEADS, TAILS = "ABCDEFGHIJKLM", "OPQRSTUVWXYZ"  # `N` is ñ
+SIGN_LEAD, SIGN_TAILS = "\x01", "\x02\x03\x04\x05\x06\x07"
+_STAND_INS = {letter: chr(0x80 + i) for i, letter in enumerate(LEADS + TAILS + SIGN_LEAD + SIGN_TAILS)}
+_KEPT_CONTROLS = b"\t\n\r"
+_DROPPED = bytes(c for c in range(0x20) if c not in _KEPT_CONTROLS) + b"\x7f\xad"
+_C1 = bytes(range(0x80, 0xA0))
+# What is not one byte for one character: other scripts and signs, three Latin letters, a decomposed ñ.
+_IRREGULAR = re.compile("[nN]\u0303|[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
+_SHIFTING = re.compile(_IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
+_LAST_CODED = 0x3FFFF
+
+
+def _code(point: int, lead: str, tails: str, length: int) -> str:
+    digits = []
+    for _ in range(length):
+        point, digit = divmod(point, len(tails))
+        digits.append(tails[digit])
+    return lead[point] + "".join(reversed(digits))
+
+
+def _coded(char: str) -> str:
+    """The code of a sign outside ASCII: word characters and others are told apart by their letters."""
+    point = ord(char) if ord(char) <= _LAST_CODED and unicodedata.category(char) != "Cs" else 0xFFFD
+    if char.isalnum() or unicodedata.category(char)[0] == "M":
+        return _code(point, LEADS, TAILS, 4)
+    return _code(point, SIGN_LEAD, SIGN_TAILS, 7)
+
+
+def _folded(char: str) -> str:
+    """One character as it is matched, in its final form."""
+    if char in "ñÑ":
+        return "N"
+    if char.isspace():
+        return char if char in "\t\n\r" else "\n" if char in "\x0b\x0c\x85\u2028\u2029" else " "
+    if _UNSEEN.match(char) or (unicodedata.category(char) in ("Cc", "Cf")):
+        return ""
+    out = []
+    for piece in unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold()):
+        if piece.isascii():
+            out.append(piece.lower())
+        elif not _MARKS.match(piece):
+            out.append(_sign(piece))
+    return "".join(out)
+
+
+def _sign(piece: str) -> str:
+    plain = _SIGNS.get(piece) or _TWINS.get(piece)
+    if plain is not None:
+        return plain
+    number = unicodedata.decimal(piece, None)
+    if number is not None:
+        return str(int(number))
+    latin = _LATIN.match(unicodedata.name(piece, ""))
+    return latin[1].lower() if latin else _coded(piece)
+
+
+class _Table(dict[int, str]):
+    """A table for `str.translate` that fills itself as characters are met, up to a bound."""
+
+    def __missing__(self, point: int) -> str:
+        folded = _folded(chr(point)).translate(_TO_STAND_INS)
+        if len(self) < 30_000:
+            self[point] = folded
+        return folded
+
+
+_TO_STAND_INS = str.maketrans(_STAND_INS)
+_table = _Table()
+
+
+def _plain_bytes(stand_ins: bool) -> bytes:
+    """The table of the 256 bytes; where there are stand-ins, these become the letters that they stand for."""
+    table = bytearray(range(256))
+    for byte in range(256):
+        folded = _folded(chr(byte))
+        table[byte] = ord(folded) if len(folded) == 1 else 0x1A
+    if stand_ins:
+        for letter, stand_in in _STAND_INS.items():
+            table[ord(stand_in)] = ord(letter)
+    return bytes(table)
+
+
+_PLAIN, _CODED = _plain_bytes(stand_ins=False), _plain_bytes(stand_ins=True)
+_DROPPED_PLAIN = _DROPPED + _C1
+
+
+@lru_cache(maxsize=4096)
+def _run(text: str) -> str:
+    """A run of irregular characters, in stand-ins that one more pass turns into their final form."""
+    return _STAND_IN_N if text in ("n\u0303", "N\u0303") else text.translate(_table)
+
+
+_STAND_IN_N = "ñ"
+
+
+class Folded:
+    """A text and the bytes it is matched as.
+
+    >>> Folded("Perfecto, MARÍA").data
+    b'perfecto, maria'
+    """
+
+    __slots__ = ("__dict__", "_regular", "data", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            data = text.encode("latin-1")
+        except UnicodeEncodeError:
+            regular = False
+        else:
+            regular = not (b"\xdf" in data or b"\xe6" in data or b"\xc6" in data)
+            self.data = data.translate(_PLAIN, _DROPPED_PLAIN)
+        if not regular:
+            self.data = _IRREGULAR.sub(lambda run: _run(run[0]), text).encode("latin-1").translate(_CODED, _DROPPED)
+        self._regular = regular and len(self.data) == len(text)
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int], list[str]]:
+        """Where the folded text shifts against the original: places in both, and the run that begins there."""
+        folded, original, runs = [0], [0], [""]
+        at = shift = 0
+        for found in _SHIFTING.finditer(self.text):
+            at = found.start() + shift
+            length = len(fold(found[0]))
+            folded += (at, at + length)
+            original += (found.start(), found.end())
+            runs += (found[0], "")
+            shift += length - len(found[0])
+        return folded, original, runs
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The place in the original of a stretch of the folded bytes."""
+        if self._regular:
+            return start, end
+        first = self._original(start)
+        last = max(first, self._original(max(start, end - 1))) + 1 if end > start else first
+        text = self.text
+        while last < len(text) and (_MARKS.match(text, last) or _UNSEEN.match(text, last)):
+            last += 1
+        return first, last
+
+    def _original(self, place: int) -> int:
+        folded, original, runs = self._places
+        index = bisect_right(folded, place) - 1
+        run, rest = runs[index], place - folded[index]
+        if not run:
+            return original[index] + rest
+        if run in ("n\u0303", "N\u0303"):
+            return original[index]
+        for offset, char in enumerate(run):
+            rest -= len(fold(char))
+            if rest < 0:
+                return original[index] + offset
+        return original[index] + len(run)
+
+
+def fold(text: str) -> str:
+    """A text as it is matched.
+
+    >>> fold("Mañana, “MARI\u0301A”"), fold("А\u200bnа")
+    ('maNana, "maria"', 'ana')
+    """
+    return Folded(text).data.decode("ascii")
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of a text, folded."""
+    return iter(re.findall(r"\w+", fold(text), re.ASCII))
+
+
+def is_spaced(char: str) -> bool:
+    """Whether a word that begins or ends with this letter stands between spaces.
+
+    >>> is_spaced("a"), is_spaced("時"), is_spaced("!")
+    (True, False, False)
+    """
+    return (char.isalnum() or char == "_") and not _UNSPACED.match(char)

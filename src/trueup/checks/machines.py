@@ -1,0 +1,118 @@
+"""Machines: the name of the state a conversation is in, and its transitions, from whatever keeps them.
+
+A name, an enum member, a dict of graph state, or a running machine enters (`transitions`, `python-statemachine`, anything
+with a `state`); names leave. No library is imported: objects are known by what they have.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_KEYS = ("state", "current_state", "fsm_state", "conversation_state", "dialogue_state", "stage", "step", "node")
+_DEPTH = 4
+
+
+def state_name(source: Any, depth: int = 0) -> str | None:
+    """The name of the state that something is in, or None where it does not say.
+
+    >>> state_name("BOOKED"), state_name({"messages": [], "current_state": "IDLE"})
+    ('BOOKED', 'IDLE')
+    """
+    if source is None or depth > _DEPTH:
+        return None
+    if isinstance(source, enum.Enum):
+        return source.value if isinstance(source.value, str) else source.name
+    if isinstance(source, str):
+        return source or None
+    if isinstance(source, Mapping):
+        return _of_mapping(source, depth)
+    if isinstance(source, set | frozenset | list | tuple) or type(source).__name__ == "OrderedSet":
+        inner = [state_name(item, depth + 1) for item in list(source)[:2]]
+        return inner[0] if len(inner) == 1 else None
+    return _of_object(source, depth)
+
+
+def _of_mapping(source: Mapping[Any, Any], depth: int) -> str | None:
+    for key in _KEYS:
+        if source.get(key) is not None:
+            return state_name(source[key], depth + 1)
+    return None
+
+
+def _of_object(source: Any, depth: int) -> str | None:
+    if _has(source, "current_state_value"):  # python-statemachine; its `current_state` warns
+        return _of_statemachine(source, depth)
+    values = getattr(source, "values", None)
+    if isinstance(values, Mapping) and hasattr(source, "next"):  # a snapshot of LangGraph
+        return state_name(values, depth + 1) or state_name(getattr(source, "next", None), depth + 1)
+    for name in ("state", "current_state"):
+        inner = getattr(source, name, None)
+        if inner is not None and not callable(inner):
+            return state_name(inner, depth + 1)
+    model = getattr(source, "model", None)  # a machine of `transitions` keeps the state in its model
+    if model is not None and model is not source and model != "self":
+        return state_name(model, depth + 1)
+    for name in ("id", "name", "value"):
+        inner = getattr(source, name, None)
+        if isinstance(inner, str):
+            return inner
+    return None
+
+
+def _of_statemachine(source: Any, depth: int) -> str | None:
+    value = source.current_state_value
+    if isinstance(value, str | enum.Enum):
+        return state_name(value, depth + 1)
+    states = [state for state in _states(source) if _value(state) == value]
+    return states[0].id if states else None
+
+
+def _has(source: Any, name: str) -> bool:
+    return hasattr(type(source), name) or name in getattr(source, "__dict__", ())
+
+
+def _states(machine: Any) -> list[Any]:
+    states = getattr(machine, "states", None)
+    return list(states.values() if isinstance(states, Mapping) else states or ())
+
+
+def _value(state: Any) -> Any:
+    return getattr(state, "value", None)
+
+
+def transitions_of(machine: Any) -> tuple[str | None, dict[str, tuple[str, ...]]] | None:
+    """The first state of a machine and, for each state, those that may follow; None for what is no machine.
+
+    Transitions that lead from everywhere to everywhere (`to_…` of `transitions`) are left out: they say nothing.
+    """
+    events = getattr(machine, "events", None)
+    states = _states(machine)
+    if isinstance(events, Mapping) and isinstance(getattr(machine, "states", None), Mapping):
+        return _of_transitions(machine, events)
+    if states and all(hasattr(state, "transitions") for state in states):
+        first = next((_id(state) for state in states if getattr(state, "initial", False)), None)
+        return first, {_id(state): _unique(map(_id, _targets(state))) for state in states}
+    return None
+
+
+def _of_transitions(machine: Any, events: Mapping[str, Any]) -> tuple[str | None, dict[str, tuple[str, ...]]]:
+    follow: dict[str, list[str]] = {state_name(name) or str(name): [] for name in machine.states}
+    for name, event in events.items():
+        if name.startswith("to_"):
+            continue
+        for source, ways in event.transitions.items():
+            follow.setdefault(source, []).extend(way.dest for way in ways if way.dest)
+    return state_name(getattr(machine, "initial", None)), {name: _unique(ends) for name, ends in follow.items()}
+
+
+def _targets(state: Any) -> list[Any]:
+    return [way.target for way in state.transitions if getattr(way, "target", None) is not None]
+
+
+def _id(state: Any) -> str:
+    value = _value(state)
+    return value if isinstance(value, str) else str(getattr(state, "id", state))
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,63 @@
+"""Matching: which of many expressions occur in a folded text, and where; in time linear in the text, whatever they are.
+
+Sources made by `patterns` enter; indexes and places leave. One pass over all sources says which to look for. That pass
+answers with nothing when its tables outgrow their memory, so an expression that always matches rides along: where even
+that one is missing, each source is tried by itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import re2  # type: ignore[import-untyped]
+
+from trueup.checks.patterns import options
+
+_WARMING = b"warm 12:30, as any reply may be.\nnothing of this is meant"
+_WORK = 200_000_000  # bytes that the search for all places of one source may pass over
+
+
+class Matcher:
+    """Many expressions, searched for at once.
+
+    >>> Matcher([r"\\bana\\b", r"[0-9]{1,2}:[0-9]{2}"]).which(b"at 10:30")
+    [1]
+    """
+
+    __slots__ = ("__dict__", "_set", "sources")
+
+    def __init__(self, sources: Sequence[str], max_mem: int = 64 << 20) -> None:
+        self.sources = tuple(sources)
+        chosen = options()
+        chosen.max_mem = max_mem
+        self._set = re2.Set.SearchSet(chosen)
+        for source in (*self.sources, ""):
+            self._set.Add(source.encode())
+        self._set.Compile()
+        self._set.Match(_WARMING)
+
+    def which(self, data: bytes) -> list[int]:
+        """The indexes of the sources that occur."""
+        if not self.sources:
+            return []
+        found: list[int] = self._set.Match(data)
+        canary = len(self.sources)
+        if canary in found:
+            return sorted(index for index in found if index != canary)
+        return [index for index, one in enumerate(self._each) if one.search(data)]
+
+    def places(self, index: int, data: bytes) -> Iterator[tuple[int, int] | None]:
+        """Where a source occurs, from left to right; None at the end says that there may be more than was looked for."""
+        bound = max(20, min(2_000, _WORK // (len(data) + 1)))
+        for count, found in enumerate(self._each[index].finditer(data)):
+            if count == bound:
+                yield None
+                return
+            yield found.span()
+
+    def occurs(self, data: bytes) -> bool:
+        """Whether any of the sources occurs."""
+        return bool(self.which(data))
+
+    @cached_property
+    def _each(self) -> "list[re2._Regexp]":
+        return [re2.compile(source.encode(), options()) for source in self.sources]

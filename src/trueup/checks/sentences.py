@@ -1,0 +1,120 @@
+"""Sentences: the stretch of text around a place, and whether it asks, denies or supposes what is said there.
+
+Folded text and a place enter; bounds and answers leave. Only a bounded stretch to both sides is looked at. The words of
+denial and supposition are data: a contract may give its own, in its own language.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from trueup.checks.folding import fold
+from trueup.checks.patterns import term_source
+
+_REACH = 600
+_END = re.compile(r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])")
+_CLAUSE = re.compile(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
+_ASKING = re.compile(
+    r"\W*(?:(?:and|so|then|or|y|o|entonces)\W+)?(?:would|do|does|did|shall|should|can|could|will|may|is|are|was|has|have|had|what|when|which"
+    r"|who|whose|where|why|how|want|que|cual|cuando|donde|quien|como|quieres|quiere|deseas|puedes|puedo|te gustaria|le gustaria)\b",
+    re.ASCII,
+)
+
+NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "nada")  # fmt: skip
+CONDITIONAL = (
+    "if", "once", "when", "whenever", "after", "before", "until", "till", "unless", "as soon as", "in order to", "to be",
+    "will be", "would be", "can be", "could be", "may be", "gets", "get", "to get", "ready to", "going to", "need to", "try to",
+    "si", "cuando", "una vez", "en cuanto", "antes de", "después de", "hasta que", "para", "será", "sería", "puede ser",
+)  # fmt: skip
+_NEAR = {"negated": 3, "conditional": 6}
+
+
+class Around(NamedTuple):
+    """The sentence and the clause around a place of a folded text, and the place inside the sentence."""
+
+    sentence: str
+    start: int
+    end: int
+
+    @property
+    def clause(self) -> str:
+        """From the beginning of the clause to the end of the place."""
+        begun = max((found.end() for found in _CLAUSE.finditer(self.sentence, 0, self.start)), default=0)
+        return self.sentence[begun : self.end]
+
+
+def around(text: str, start: int, end: int) -> Around:
+    """The sentence around a place.
+
+    >>> around("all fine. it is booked now! bye", 16, 22).sentence
+    ' it is booked now!'
+    """
+    left = max(0, start - _REACH)
+    begun = max((found.end() for found in _END.finditer(text, left, start)), default=left)
+    stop = _END.search(text, max(start, end - 1), min(len(text), end + _REACH))
+    closed = stop.end() if stop else min(len(text), end + _REACH)
+    return Around(text[begun : max(closed, end)], start - begun, end - begun)
+
+
+def bounds(text: str) -> Iterator[tuple[int, int]]:
+    """The sentences of a text, folded or not, one after the other without a gap.
+
+    >>> list(bounds("Hi. Who? Me"))
+    [(0, 3), (3, 8), (8, 11)]
+    """
+    at = 0
+    for found in _END.finditer(text):
+        if found.end() > at:
+            yield at, found.end()
+            at = found.end()
+    if at < len(text):
+        yield at, len(text)
+
+
+def asks(place: Around) -> bool:
+    """Whether what is said stands in a question; a remark before the question's own clause does not.
+
+    >>> said = "your visit is booked, anything else?"
+    >>> asks(around(said, 14, 20)), asks(around("is it booked, or not?", 6, 12))
+    (False, True)
+    """
+    sentence = place.sentence.rstrip(" \"')]*")
+    if not sentence.endswith("?"):
+        return False
+    if sentence.startswith("\x0e") or _ASKING.match(sentence):
+        return True
+    return not _CLAUSE.search(sentence, place.end)
+
+
+class Form:
+    """Words that turn what follows them in their clause into something that is not claimed."""
+
+    __slots__ = ("_near", "_words")
+
+    def __init__(self, kind: str, terms: Sequence[str]) -> None:
+        sources = [r"n't\b" if term == "n't" else term_source(term) for term in terms]
+        self._words = re.compile("|".join(sources), re.ASCII)
+        self._near = _NEAR[kind]
+
+    def holds(self, place: Around) -> bool:
+        """Whether one of the words stands in the place itself or a few words before it, in the same clause."""
+        clause = place.clause
+        length = place.end - place.start
+        return any(
+            found.end() > len(clause) - length or len(clause[found.end() : len(clause) - length].split()) <= self._near
+            for found in self._words.finditer(clause)
+        )
+
+
+def names_in(values: Sequence[object]) -> frozenset[str]:
+    """Names as they are matched: each whole, and each of its words.
+
+    >>> sorted(names_in(["María José"]))
+    ['jose', 'maria', 'maria jose']
+    """
+    found: set[str] = set()
+    for value in values:
+        if isinstance(value, str) and len(value) <= 200:
+            whole = fold(value).strip()
+            found |= {whole, *whole.split()}
+    return frozenset(found)

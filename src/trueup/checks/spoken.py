@@ -1,0 +1,47 @@
+"""What a reply says, and which tools were called before it: the parts of a conversation that a state is judged by."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.checks.toolset import Toolset
+from trueup.verdict.reply import Reply
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+def spoken_texts(reply: Reply) -> Iterator[tuple[str, int | None]]:
+    """The texts that a user would see, each with its place in the reply's text, or None where it has none.
+
+    >>> list(spoken_texts(Reply(text="hi")))
+    [('hi', 0)]
+    """
+    if reply.turns is None:
+        yield from _plain(reply.text, 0)
+        return
+    at = 0
+    for turn in reply.turns:
+        if turn.role == "assistant" and turn.text:
+            place = reply.text.find(turn.text, at)
+            at = at if place < 0 else place + len(turn.text)
+            yield from _plain(turn.text, None if place < 0 else place)
+
+
+def _plain(text: str, place: int | None) -> Iterator[tuple[str, int | None]]:
+    if not text:
+        return
+    yield text, place
+    if "\\u" in text:  # JSON may spell its letters as escapes; a reader of the value sees the letters
+        read = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+        if read != text:
+            yield read, None
+
+
+def called_in(history: Any, tools: Toolset) -> frozenset[str]:
+    """The names of the tools that were called in the messages before, as they are offered."""
+    if not history or not isinstance(history, list | tuple):
+        return frozenset()
+    from trueup.read.reader import read  # a large room, needed only where a claim is looked into
+
+    replies = (read([message]).reply for message in history if not isinstance(message, str))
+    return frozenset(tools.meant(call.name) for reply in replies for call in reply.calls)
