@@ -51,13 +51,8 @@ def _text(path: Path, name: str, most: int) -> str:
         message = f"its name must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}"
         raise ContractError([fault("N001", place, (), message)])
     try:
-        size = path.stat().st_size
-        if size > most:
-            message = f"the file has {size:,} bytes; at most {most:,} are taken"
-            hint = "Put its schema into a file of its own and name that."
-            raise ContractError([fault("N003", place, (), message, hint)])
         with path.open("rb") as opened:
-            raw = opened.read(most)
+            raw = opened.read(most + 1)
     except FileNotFoundError:
         raise ContractError([fault("N001", place, (), "there is no such file")]) from None
     except IsADirectoryError:
@@ -65,6 +60,9 @@ def _text(path: Path, name: str, most: int) -> str:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
         raise ContractError([fault("N001", place, (), f"the file cannot be read: {reason}")]) from None
+    if len(raw) > most:
+        message = f"the file has more than {most:,} bytes"
+        raise ContractError([fault("N003", place, (), message, "Put its schema into a file of its own and name that.")])
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

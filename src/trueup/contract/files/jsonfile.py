@@ -27,9 +27,12 @@ def read_json(text: str, marks: Marks, faults: list[Fault]) -> Any:
         raise Stopped(fault("N003", walk.place(deep), (), f"the document is nested deeper than {MAX_DEPTH} levels"))
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
+        json.dumps(data, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = Place(marks.file, error.lineno, error.colno)
         raise Stopped(fault("N002", place, (), f"this is not JSON: {error.msg}")) from None
+    except UnicodeEncodeError:
+        raise Stopped(fault("N002", Place(marks.file), (), "a text holds half of a surrogate pair")) from None
     except ValueError as error:
         raise Stopped(fault("N002", Place(marks.file), (), f"this is not JSON: {error}")) from None
     walk.run()

@@ -32,7 +32,8 @@ def read_toml(text: str, marks: Marks) -> Any:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = _AT.search(str(error))
-        place = Place(marks.file, int(found[1]), int(found[2])) if found else Place(marks.file)
+        end = Place(marks.file, text.count("\n") + 1, len(text) - text.rfind("\n"))
+        place = Place(marks.file, int(found[1]), int(found[2])) if found else end
         said = _AT.sub("", str(error))
         raise Stopped(fault("N002", place, (), f"this is not TOML: {said[:1].lower()}{said[1:]}")) from None
     except RecursionError:

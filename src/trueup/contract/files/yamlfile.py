@@ -153,7 +153,7 @@ class _Builder:
 
     def _scalar(self, event: Any) -> None:
         self._refuse_tag(event)
-        text: str = event.value
+        text = self._whole(event)
         self._weigh(event, 1 + len(text))
         frame = self._stack[-1] if self._stack else None
         if frame is not None and isinstance(frame.value, dict) and frame.key is None:
@@ -166,6 +166,16 @@ class _Builder:
         self._put(event, value, self._place(event, inner))
         if event.anchor:
             self._anchors[event.anchor] = _Kept(value, 1 + len(text))
+
+    def _whole(self, event: Any) -> str:
+        """The text of a scalar, pairs of surrogates joined; half of one is refused."""
+        text: str = event.value
+        if text.isascii():
+            return text
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            raise self._stop("N002", event, "the text holds half of a surrogate pair") from None
 
     def _key(self, event: Any, frame: _Frame, text: str) -> None:
         if text == "<<" and event.style in (None, ""):

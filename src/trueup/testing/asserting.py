@@ -1,0 +1,41 @@
+"""Assertions for tests of prompts: a stored reply and a contract enter; what is wrong leaves as a readable failure."""
+
+import os
+from typing import Any
+
+from trueup.contract.contract import Contract
+from trueup.verdict.verdict import Verdict
+
+_MOST = 20  # lines of one kind that a failure shows
+
+
+def assert_ok(
+    reply: Any, contract: "Contract | str | os.PathLike[str]", context: dict[str, Any] | None = None
+) -> Verdict:
+    """Fail unless a reply keeps a contract, or the contract file that is named; the verdict leaves.
+
+    >>> assert_ok('{"age": 36,}', Contract({"type": "object"})).data
+    {'age': 36}
+    """
+    __tracebackhide__ = True
+    judged = Contract.load(contract) if isinstance(contract, str | os.PathLike) else contract
+    verdict = judged.check(reply, context)
+    if not verdict.ok:
+        raise AssertionError(describe(verdict, judged))
+    return verdict
+
+
+def describe(verdict: Verdict, contract: Contract) -> str:
+    """What is wrong with a reply, line by line, as a test's failure shows it."""
+    by = f" by {contract.name}" if contract.name else ""
+    lines = [f"the reply is refused{by}:"]
+    lines += _some([f"  {found}" + (f"\n    hint: {found.hint}" if found.hint else "") for found in verdict.findings])
+    if verdict.fixes:
+        lines += ["what was changed:", *_some([f"  {fix}" for fix in verdict.fixes])]
+    text = verdict.reply.text
+    lines.append(f"the reply: {text[:500]!r}{'…' if len(text) > 500 else ''}")
+    return "\n".join(lines)
+
+
+def _some(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"  … and {len(lines) - _MOST} more"]

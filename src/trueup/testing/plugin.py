@@ -1,0 +1,58 @@
+"""The pytest plugin: contracts as fixtures, so that stored replies are tested where prompts are written.
+
+`trueup_contract` is the contract that the mark `@pytest.mark.trueup("salon.yaml")` names, or the ini option
+`trueup_contract`; `assert_ok` fails a test with what is wrong. Paths are relative to the test's file, then to the root.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+    from trueup.verdict.verdict import Verdict
+
+_HOW = "mark the test with @pytest.mark.trueup('contract.yaml'), or set trueup_contract in the ini file"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the ini option."""
+    parser.addini("trueup_contract", "The contract file of the fixture trueup_contract.", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line("markers", "trueup(path): the contract file of the fixture trueup_contract")
+
+
+@pytest.fixture
+def trueup_contract(request: pytest.FixtureRequest) -> "Contract":
+    """The contract that this test is about."""
+    from trueup.contract.files.faults import ContractError
+    from trueup.testing.contracts import contract_at
+
+    mark = request.node.get_closest_marker("trueup")
+    named = str(mark.args[0]) if mark is not None and mark.args else str(request.config.getini("trueup_contract"))
+    if not named:
+        raise pytest.UsageError(f"no contract is named: {_HOW}")
+    beside = Path(request.path).parent / named
+    path = beside if beside.exists() else Path(request.config.rootpath) / named
+    try:
+        return contract_at(path)
+    except ContractError as error:
+        raise pytest.UsageError(f"the contract cannot be used:\n{error}") from None
+
+
+@pytest.fixture
+def assert_ok(request: pytest.FixtureRequest) -> "Callable[..., Verdict]":
+    """`assert_ok(reply)`, or with a contract of its own `assert_ok(reply, contract, context)`."""
+    from trueup.testing import asserting
+
+    def check(reply: Any, contract: Any = None, context: dict[str, Any] | None = None) -> "Verdict":
+        __tracebackhide__ = True
+        given = request.getfixturevalue("trueup_contract") if contract is None else contract
+        return asserting.assert_ok(reply, given, context)
+
+    return check

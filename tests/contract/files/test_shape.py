@@ -1,0 +1,59 @@
+"""The schema of contract files: one description in code, shipped for editors, judged by an independent validator."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from trueup.contract.files.documents import parse_document, read_document
+from trueup.contract.files.extends import shape_faults
+from trueup.contract.files.shape import file_schema
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = sorted((ROOT / "examples" / "contracts").glob("*.*"))
+SHIPPED = files("trueup.contract.files") / "contract.schema.json"
+
+
+@pytest.fixture(scope="module")
+def editor() -> Any:
+    return jsonschema_rs.validator_for(json.loads(SHIPPED.read_text("utf-8")))
+
+
+def test_the_shipped_schema_is_the_one_in_code(request: pytest.FixtureRequest) -> None:
+    text = json.dumps(file_schema(), indent=2, ensure_ascii=False) + "\n"
+    if request.config.getoption("--update-snapshots"):
+        Path(str(SHIPPED)).write_text(text, "utf-8")
+    assert SHIPPED.read_text("utf-8") == text, "run `make snapshots`"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_it_takes_the_example_contracts(path: Path, editor: Any) -> None:
+    data = read_document(path).data
+    assert not [str(error) for error in editor.iter_errors(data)]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_it_refuses_each_of_their_keys_misspelt(path: Path, editor: Any) -> None:
+    data = read_document(path).data
+    for key in data:
+        wrong = {(f"{key}x" if name == key else name): part for name, part in data.items()}
+        assert not editor.is_valid(wrong)
+        assert "N005" in {found.code for found in shape_faults(parse_document(json.dumps(wrong), "x.json", ".json"))}
+
+
+def test_every_key_says_what_it_is_for() -> None:
+    for name, shape in file_schema()["properties"].items():
+        assert shape.get("description"), name
+
+
+def test_every_key_is_one_that_a_contract_takes() -> None:
+    import inspect
+
+    from trueup import Contract
+
+    taken = set(inspect.signature(Contract).parameters)
+    assert set(file_schema()["properties"]) - taken == {"$schema", "description", "extends", "examples"}
+    assert taken <= set(file_schema()["properties"])

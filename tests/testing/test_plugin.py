@@ -1,0 +1,111 @@
+"""The pytest plugin as a user meets it: installed by its entry point, in a project of their own."""
+
+from importlib.metadata import entry_points
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+CONTRACT = "name: people\nschema: {type: object, properties: {age: {type: integer}}, required: [age]}\n"
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makefile(".yaml", people=CONTRACT, broken="shema: true\n")
+    return pytester
+
+
+def test_the_plugin_is_offered_by_its_entry_point() -> None:
+    assert "trueup.testing.plugin" in {point.value for point in entry_points(group="pytest11")}
+
+
+def test_a_mark_names_the_contract(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.trueup("people.yaml")
+        def test_stored(trueup_contract, assert_ok):
+            assert trueup_contract.name == "people"
+            assert assert_ok('{"age": "36"}').data == {"age": 36}
+        """
+    )
+    project.runpytest("--strict-markers").assert_outcomes(passed=1)
+
+
+def test_the_ini_file_names_the_contract(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\ntrueup_contract = people.yaml\n")
+    folder = project.mkdir("deep")
+    (folder / "test_it.py").write_text("def test_it(assert_ok):\n    assert assert_ok('{\"age\": 1}').ok\n")
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_refused_reply_fails_with_what_is_wrong_and_no_traceback_of_ours(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        from trueup.testing.asserting import assert_ok
+
+        def test_stored():
+            assert_ok('Sure: {"age": "old"}', "people.yaml")
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*AssertionError: the reply is refused by people:",
+            '*V001 $.age: Field "age": Expected integer, got string',
+            "*hint: *",
+            "*what was changed:",
+            "*W002 $: *",
+        ]
+    )
+    assert "asserting.py" not in result.stdout.str()
+
+
+def test_the_context_is_passed_on(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        from trueup import Contract
+        from trueup.contract.plugins import check
+
+        @check("TST001", "state-seen", "The state is seen.")
+        def seen(verdict, context):
+            if context.get("state") == "IDLE":
+                yield "seen"
+
+        def test_passes(assert_ok):
+            assert_ok("hi", Contract(checks=[seen]))
+
+        def test_fails(assert_ok):
+            assert_ok("hi", Contract(checks=[seen]), {"state": "IDLE"})
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*TST001 $: seen"])
+
+
+def test_no_contract_or_a_broken_one_says_what_to_do(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        def test_none(trueup_contract): ...
+
+        @pytest.mark.trueup("broken.yaml")
+        def test_broken(trueup_contract): ...
+
+        @pytest.mark.trueup("nowhere.yaml")
+        def test_missing(trueup_contract): ...
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*no contract is named: mark the test with*",
+            "*broken.yaml:1:1: N005 unknown key 'shema'*",
+            "*there is no such file*",
+        ]
+    )
