@@ -19,11 +19,12 @@ help: ## show this list
 
 setup: $(STAMP) ## install everything into .venv
 
-$(STAMP): requirements/dev.lock pyproject.toml
+$(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml
 	@echo "== setting up $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trueup needs Python 3.11 or newer")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(PIP) install --require-hashes -r requirements/dev.lock
+	@$(BIN)/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
 	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from trueup.ask.clients.weights import find as find_weights
+
 ROOT = Path(__file__).resolve().parent.parent
 
 _quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -24,6 +26,7 @@ settings.load_profile(os.environ.get("TRUEUP_PROFILE", "dev"))
 # What a test may need beyond the Python packages, and how to tell that it is here: @pytest.mark.needs("browser").
 NEEDS: dict[str, Callable[[], bool]] = {
     "browser": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    "model": lambda: find_weights() is not None,
     "database": lambda: shutil.which("pg_ctl") is not None or "TRUEUP_TEST_POSTGRES" in os.environ,
 }
 

