@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trueup.ask.answer import Answer
+    from trueup.ask.policy import Policy, Price
     from trueup.contract.acting import aexecute, execute
     from trueup.contract.contract import Contract
     from trueup.verdict.facts import Finding, Fix
@@ -15,12 +17,16 @@ if TYPE_CHECKING:
     from trueup.verdict.verdict import Rejected, Verdict
 
 __all__ = [
-    "Contract", "Finding", "Fix", "Rejected", "Reply", "Tool", "ToolCall", "Verdict", "__version__", "aexecute", "execute",
+    "Answer", "Contract", "Finding", "Fix", "Policy", "Price", "Rejected", "Reply", "Tool", "ToolCall",
+    "Verdict", "__version__", "aexecute", "execute",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Answer": "trueup.ask.answer",
+    "Policy": "trueup.ask.policy",
+    "Price": "trueup.ask.policy",
     "Contract": "trueup.contract.contract",
     "Finding": "trueup.verdict.facts",
     "Fix": "trueup.verdict.facts",

@@ -3,6 +3,7 @@
 A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of the contract is.
 """
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,6 +25,8 @@ from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
+    from trueup.ask.answer import Answer
+    from trueup.ask.policy import Policy
     from trueup.contract.calls import CallJudge
     from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
@@ -43,7 +46,7 @@ class Contract:
 
     __slots__ = (
         "_calls", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
-        "accept", "max_depth", "max_size", "options", "schema", "strict",
+        "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
     def __init__(
@@ -62,8 +65,12 @@ class Contract:
         strict: bool = False,
         max_size: int = 10_000_000,
         max_depth: int = 500,
+        name: str = "",
+        language: str = "",
+        version: str = "",
     ) -> None:
         _refuse_bad_options(accept, coerce, strict, max_size, max_depth)
+        self.name, self.language, self.version = name, language, version
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
         self.accept = accept
         self.options = coerce if isinstance(coerce, Options) else Options(profile=coerce)
@@ -82,6 +89,16 @@ class Contract:
             self._plain = not self.schema.is_type
             self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
             self._integral = self._judge.integral
+
+    @classmethod
+    def load(cls, path: "str | os.PathLike[str]", **options: Any) -> "Contract":
+        """The contract that a YAML, TOML or JSON file holds; options given here win over those of the file.
+
+        What is wrong with the file is a `ContractError` that names every fault with file, line and column.
+        """
+        from trueup.contract.lint.run import load_contract  # what reads files is loaded where files are read
+
+        return load_contract(path, options)
 
     @classmethod
     def envelope(cls, tools: Any = None, *, calls: Any = None, **options: Any) -> "Contract":
@@ -217,6 +234,39 @@ class Contract:
         from trueup.contract.stream import Stream  # loaded where streams are read
 
         return Stream(self)
+
+    def fallback(self, context: dict[str, Any] | None = None) -> str | None:
+        """The text that the state of the context sends where no reply could be made to keep this contract.
+
+        >>> Contract(states={"ASKING": {"fallback": "Which service?"}}).fallback({"state": "ASKING"})
+        'Which service?'
+        """
+        states = None if self._meaning is None else self._meaning.states
+        return None if states is None else states.fallback((context or {}).get("state"))
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools of this contract, in the order they were given."""
+        return () if self._calls is None else tuple(self._calls.tools.tools.values())
+
+    def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
+        """Ask a model until its reply keeps this contract, or a budget of the policy runs out.
+
+        `call` is a callable, an SDK's client or an address; `messages` a text or a list, which is not changed. Options:
+        `on_event` (called with every event), `context` (as in `check`), `cancel` (a `threading.Event`).
+
+        >>> Contract({"type": "object"}).ask(lambda messages: '{"name": "Ada"}', "Who wrote the first program?").value
+        {'name': 'Ada'}
+        """
+        from trueup.ask.sync import ask  # the one door to the room above
+
+        return ask(self, call, messages, policy, **options)
+
+    async def aask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
+        """The same, asynchronously: one plan, another driver."""
+        from trueup.ask.aio import aask  # as above
+
+        return await aask(self, call, messages, policy, **options)
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""

@@ -1,0 +1,159 @@
+"""Answer: what came of asking. The verdict, the value, how it was got, every attempt, what was spent, and what to send next.
+
+An answer is never an exception: `outcome` says what became of it, `stopped` why it ended before its time.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from trueup.ask.clients.request import Failure
+from trueup.ask.plan import Outcome, Purpose
+from trueup.ask.policy import Mode
+from trueup.verdict.facts import Finding, Findings
+from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Rejected, Verdict
+
+_GOOD = frozenset({"accepted", "repaired", "regenerated", "fallback"})
+_USABLE = _GOOD | {"degraded"}
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One call: why it was made, how, and what came of it: a verdict or a failure."""
+
+    number: int
+    purpose: Purpose
+    nth: int  # of its purpose: the first or second repair
+    retry: int
+    model: str
+    mode: Mode
+    verdict: Verdict | None = None
+    failure: Failure | None = None
+    usage: dict[str, int] = {}
+    cost: float | None = None
+    at: float = 0.0
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attempt as JSON-able data."""
+        plain = {name: getattr(self, name) for name in self.__struct_fields__ if name not in {"verdict", "failure"}}
+        plain["verdict"] = None if self.verdict is None else self.verdict.to_dict()
+        plain["failure"] = None if self.failure is None else msgspec.to_builtins(self.failure)
+        return plain
+
+
+class Answer:
+    """What came of asking a model under a contract."""
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        outcome: Outcome,
+        attempts: tuple[Attempt, ...],
+        *,
+        reason: str = "",
+        stopped: Finding | None = None,
+        seconds: float = 0.0,
+        next_messages: Callable[[], list[Any]] = list,
+    ) -> None:
+        self.verdict = verdict
+        self.outcome: Outcome = outcome
+        self.attempts = attempts
+        self.reason = reason
+        self.stopped = stopped
+        self.seconds = seconds
+        self._next = next_messages
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a reply that keeps the contract: the model's own or the fallback."""
+        return self.outcome in _GOOD
+
+    @property
+    def value(self) -> Any:
+        """The value; of a degraded answer the best reading, of a failed one None."""
+        return self.verdict.value if self.outcome in _USABLE else None
+
+    @property
+    def text(self) -> str:
+        """The text to show: that of the reply, or nothing when the answer failed."""
+        return self.verdict.reply.text if self.outcome in _USABLE else ""
+
+    @property
+    def reply(self) -> Reply:
+        return self.verdict.reply
+
+    @property
+    def calls(self) -> tuple[Any, ...]:
+        """The tool calls that may be run; none when the answer failed."""
+        return self.verdict.calls if self.outcome in _USABLE else ()
+
+    @property
+    def findings(self) -> Findings:
+        """What is wrong with the reply, and why the asking ended."""
+        return self.verdict.findings if self.stopped is None else Findings((*self.verdict.findings, self.stopped))
+
+    @property
+    def repairs(self) -> int:
+        return len({(a.model, a.nth) for a in self.attempts if a.purpose == "repair"})
+
+    @property
+    def regenerations(self) -> int:
+        return len({(a.model, a.nth) for a in self.attempts if a.purpose == "regenerate"})
+
+    @property
+    def retries(self) -> int:
+        return len([a for a in self.attempts if a.retry])
+
+    @property
+    def model(self) -> str:
+        """The model that gave the reply, as it was asked or as it calls itself."""
+        last = next((a for a in reversed(self.attempts) if a.verdict is self.verdict), None)
+        return (last.model if last else "") or self.verdict.reply.model
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Tokens over all attempts, as far as the provider told them."""
+        total: dict[str, int] = {}
+        for attempt in self.attempts:
+            for name, count in attempt.usage.items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+    @property
+    def cost(self) -> float | None:
+        """Money over all attempts that got a reply; None, never 0, when the price or the count of one is not known."""
+        costs = [a.cost for a in self.attempts if a.verdict is not None]
+        return sum(c for c in costs if c is not None) if costs and None not in costs else None
+
+    @cached_property
+    def next_messages(self) -> list[Any]:
+        """What to send next: the conversation with the reply in it when ok, else the messages that ask again."""
+        return self._next()
+
+    def unwrap(self) -> Any:
+        """The value, or `Rejected` when no reply kept the contract."""
+        if not self.ok:
+            raise Rejected(self.verdict)
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-able data."""
+        return {
+            "ok": self.ok,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "stopped": None if self.stopped is None else msgspec.to_builtins(self.stopped),
+            "verdict": self.verdict.to_dict(),
+            "attempts": [attempt.to_dict() for attempt in self.attempts],
+            "usage": self.usage,
+            "cost": self.cost,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        n = len(self.attempts)
+        why = f": {self.reason}" if self.reason else ""
+        return f"<Answer {self.outcome}{why}, {n} attempt{'s' * (n != 1)}>"

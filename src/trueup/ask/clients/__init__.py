@@ -1,0 +1,1 @@
+"""Clients: one file per kind of thing that can be asked."""

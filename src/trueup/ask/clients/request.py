@@ -1,0 +1,136 @@
+"""One request to a model, whoever the provider is, and what may come back in place of a reply.
+
+The loop makes a `Request`; a client turns it into a call and gives the provider's raw reply, or raises. What a client raises
+is put into the plan's words by `failure_of`; an exception that is nobody's failure is the caller's own and is left alone.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from trueup.ask.plan import FailureKind
+from trueup.ask.policy import Mode
+from trueup.read.reader import read
+from trueup.verdict.facts import Finding
+from trueup.verdict.tool import Tool
+
+_TRANSPORT = frozenset(
+    "APIConnectionError APITimeoutError TransportError TimeoutException ConnectTimeout ConnectionTimeout ReadTimeout"
+    " ServerDisconnectedError ClientConnectionError ClientPayloadError ServiceUnavailableError Timeout".split()
+)
+_MODE = re.compile(
+    r"response_?format|json_?schema|json_?object|structured|output_config|output_format|grammar|schema", re.IGNORECASE
+)
+_REFUSING = frozenset({400, 404, 415, 422, 501})
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What to send: messages, the model, how it is held to the schema, tools, and numbers; `parameters` win over all."""
+
+    messages: list[Any]
+    model: str = ""
+    mode: Mode = "text"
+    schema: dict[str, Any] | None = None
+    name: str = "reply"
+    tools: tuple[Tool, ...] = ()
+    call_tools: bool = True  # False: tools are named, for the history's sake, but may not be called
+    temperature: float | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None
+    parameters: Mapping[str, Any] = {}
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why there is no reply: what the provider or the line said, its status, and when to come again."""
+
+    reason: str
+    kind: FailureKind = "transient"
+    status: int | None = None
+    retry_after: float | None = None
+    code: str = ""
+
+
+class TransportFailure(Exception):
+    """Raised by a client of the house that got no reply."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
+    """An exception as a failure, None where it is no failure of a call but a fault of the program.
+
+    >>> failure_of(TimeoutError("late")).kind, failure_of(KeyError("x"))
+    ('transient', None)
+    """
+    if isinstance(error, TransportFailure):
+        return error.failure
+    if isinstance(error, TimeoutError):
+        return Failure(str(error) or "the call took too long", code="timeout")
+    names = {kind.__name__ for kind in type(error).__mro__}
+    status = next(
+        (s for s in (getattr(error, "status_code", None), getattr(error, "code", None)) if type(s) is int), None
+    )
+    foreign = type(error).__module__.partition(".")[0] not in {"builtins", "__main__"}
+    if status is not None and status >= 300 and (foreign or hasattr(error, "status_code")):
+        found = read(error).findings[0]
+        return failure_in(found, mode, retry_after(getattr(getattr(error, "response", None), "headers", None)))
+    if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
+        return Failure(str(error) or type(error).__name__, code=type(error).__name__)
+    return None
+
+
+def failure_in(found: Finding, mode: Mode = "text", after: float | None = None) -> Failure:
+    """A finding R002, an error that came in place of a reply, as a failure."""
+    data = found.data
+    status, code, said = data.get("status"), str(data.get("code") or ""), str(data.get("message") or "")
+    return Failure(found.message, _kind(status, code, said, bool(data.get("retryable")), mode), status, after, code)
+
+
+def _kind(status: int | None, code: str, said: str, retryable: bool, mode: Mode) -> FailureKind:
+    if code == "insufficient_quota":
+        return "fatal"
+    if status == 429 or (status is None and "rate_limit" in code):
+        return "rate"
+    if status in _REFUSING or (status is None and not retryable):
+        if "temperature" in said or "temperature" in code:
+            return "temperature"
+        if mode != "text" and (not said or _MODE.search(f"{code} {said}")):
+            return "mode"
+    return "transient" if retryable else "fatal"
+
+
+def retry_after(headers: Any, now: datetime | None = None) -> float | None:
+    """The seconds that a provider asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as a date.
+
+    >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "500"}), retry_after({})
+    (2.0, 0.5, None)
+    """
+    get = getattr(headers, "get", None)
+    if get is None:
+        return None
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0), ("Retry-After", 1.0)):
+        said = get(name)
+        if not isinstance(said, str) or not said.strip():
+            continue
+        try:
+            seconds = float(said) / unit
+        except ValueError:
+            seconds = _until(said, now or datetime.now(UTC))
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def _until(date: str, now: datetime) -> float:
+    try:
+        when = parsedate_to_datetime(date)
+    except ValueError:
+        return -1.0
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - now).total_seconds())

@@ -1,0 +1,115 @@
+"""Requests put together: the caller's messages, the purpose of a call and the last faulty reply enter, a `Request` leaves.
+
+Each request is made from the caller's messages and at most one faulty reply, so that what is sent stays bounded however often
+is asked. The caller's messages are never changed.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trueup.ask.clients.request import Request
+from trueup.ask.messages import Messages, can_echo, with_results, with_system, with_user
+from trueup.ask.plan import Purpose, Send
+from trueup.ask.policy import Mode, Policy
+from trueup.ask.words import prompts
+from trueup.ask.words.fields import Missing
+from trueup.ask.words.templates import Words, find_words
+from trueup.read.answers import Result
+from trueup.verdict.tool import Tool
+from trueup.verdict.verdict import Verdict
+
+
+class Faulty(msgspec.Struct, frozen=True):
+    """The reply to correct, the fields of it to ask for if not all, and the chance that its fence is made with."""
+
+    verdict: Verdict
+    asked: Missing | None = None
+    chance: float = 0.0
+
+
+class Composer:
+    """Makes the requests of one ask."""
+
+    __slots__ = ("_words", "language", "messages", "name", "policy", "provider", "schema", "tools")
+
+    def __init__(
+        self, messages: Messages, policy: Policy, *, schema: Any, tools: tuple[Tool, ...], provider: str, name: str,
+        language: str = "",
+    ) -> None:  # fmt: skip
+        self.messages = messages
+        self.policy = policy
+        self.schema = schema
+        self.tools = tools
+        self.provider = provider
+        self.name = name or "reply"
+        self.language = policy.language or language or "en"
+        self._words: Words | None = None
+
+    @property
+    def words(self) -> Words:
+        if self._words is None:
+            self._words = find_words(self.language, self.policy.words)
+        return self._words
+
+    def request(self, send: Send, faulty: Faulty | None) -> Request:
+        """The request of a step."""
+        schema = self.schema
+        if send.fields and faulty is not None and faulty.asked is not None:
+            schema = faulty.asked.schema
+        tools, may_call = self._tools(send.reduced)
+        return Request(
+            messages=self.compose(send.purpose, send.mode, faulty, send.nth, send.most, fields=send.fields),
+            model=send.model,
+            mode=send.mode,
+            schema=schema if isinstance(schema, dict) and send.mode == "json_schema" else None,
+            name=self.name,
+            tools=tools,
+            call_tools=may_call,
+            temperature=send.temperature,
+            max_tokens=send.max_tokens,
+            timeout=send.timeout,
+            parameters=self.policy.parameters,
+        )
+
+    def compose(
+        self, purpose: Purpose, mode: Mode, faulty: Faulty | None, nth: int, most: int, *, fields: bool = False
+    ) -> Messages:
+        """The messages of a call; a fresh list each time."""
+        messages = list(self.messages)
+        instruct = self.policy.instruct
+        schema = faulty.asked.schema if fields and faulty is not None and faulty.asked is not None else self.schema
+        if schema is not None and (instruct == "always" or (instruct == "auto" and mode != "json_schema")):
+            messages = with_system(messages, prompts.format_text(schema, self.words))
+        if purpose == "ask" or faulty is None:
+            return messages
+        verdict = faulty.verdict
+        if purpose == "regenerate":
+            return with_system(messages, prompts.regenerate_text(verdict, self.words, self.policy.faults))
+        if can_echo(verdict.reply):
+            return with_results(messages, verdict.reply, self._results(verdict), self.provider)
+        limits: dict[str, Any] = {
+            "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,
+        }  # fmt: skip
+        if fields and faulty.asked is not None:
+            return with_user(messages, prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits))
+        return with_user(messages, prompts.repair_text(verdict, self.schema, self.words, **limits))
+
+    def _results(self, verdict: Verdict) -> list[Result]:
+        """An answer for every call of a reply that was refused: why, or that another one was."""
+        most = self.policy.faults
+        why = {refusal.call.index: refusal.findings for refusal in verdict.refused}
+        common = [fault for fault in verdict.errors if not fault.path.startswith("$.calls[")]
+        return [
+            Result(call, prompts.refused_text(why.get(call.index) or common, self.words, most), is_error=True)
+            for call in verdict.reply.calls
+        ]
+
+    def _tools(self, reduced: bool) -> tuple[tuple[Tool, ...], bool]:
+        """The tools to offer, and whether they may be called."""
+        kept = self.policy.last_tools
+        if not reduced or kept is None:
+            return self.tools, True
+        if not kept:
+            return self.tools, False
+        return tuple(tool for tool in self.tools if tool.name in kept), True

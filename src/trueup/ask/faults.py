@@ -1,0 +1,65 @@
+"""What is wrong with a reply, in the few words that the plan needs; and which of several faulty replies is the best.
+
+A verdict enters; a `Fault`, a rank, or the provider's failure leaves. Only codes are looked at, never the text of a message.
+"""
+
+from trueup.ask.plan import Fault, FaultKind
+from trueup.verdict.facts import Finding
+from trueup.verdict.verdict import Verdict
+
+_NOTHING = frozenset({"P002", "T013", "R004"})
+_CUT = frozenset({"R003", "A002"})
+_STATE = frozenset({"T012"})
+_NEVER = frozenset("RDA")  # families whose replies are never given as the best there is
+_LENGTH = frozenset({"P009", "T006"})
+
+
+def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
+    """The fault of a reply, None when it is ok.
+
+    >>> from trueup import Contract
+    >>> fault_of(Contract(True).check("no JSON here")).kind
+    'prose'
+    """
+    if verdict.ok:
+        return None
+    errors = verdict.errors
+    codes = {found.code for found in errors}
+    length = verdict.reply.finish == "length" or not codes.isdisjoint(_LENGTH)
+    signature = "\n".join(sorted(map(str, errors)))
+    return Fault(_kind(verdict, codes), signature, length, fields)
+
+
+def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
+    if "R001" in codes:
+        return "unreadable"
+    if not codes.isdisjoint(_CUT):
+        return "cut"
+    if "P010" in codes or (verdict.reply.finish == "filter" and not verdict.reply.text.strip()):
+        return "refusal"
+    rest = {code for code in codes if code not in _NOTHING and not code.startswith("Q")}
+    if not rest:
+        return "nothing"
+    if all(code.startswith("D") or code in _STATE for code in rest):
+        return "state"
+    return "prose" if "P001" in codes else "format"
+
+
+def failure_in(verdict: Verdict) -> Finding | None:
+    """The finding that says the provider sent an error in place of a reply, if there is one."""
+    return next((found for found in verdict.findings if found.code == "R002"), None)
+
+
+def is_usable(verdict: Verdict) -> bool:
+    """Whether a faulty reply is better than none: it has a value or a text, and nothing in it must not be shown."""
+    codes = {found.code for found in verdict.errors}
+    if verdict.refused or any(code[0] in _NEVER for code in codes) or not codes.isdisjoint(_STATE | {"P010"}):
+        return False
+    if verdict.data is not None:
+        return True
+    return bool(verdict.reply.text.strip()) and not any(code[0] in "PV" for code in codes)
+
+
+def rank(verdict: Verdict) -> tuple[bool, bool, int]:
+    """The lower, the better: ok, then usable, then with fewer errors."""
+    return (not verdict.ok, not is_usable(verdict), len(verdict.errors))

@@ -1,0 +1,276 @@
+"""Loop: one ask between the plan and a driver. It judges, composes and keeps the books; it sends and sleeps nothing.
+
+A driver starts it, carries out the step it gives, and tells it what came of that: a reply, a failure, a wait that is over.
+What to do next is the plan's decision. When the step is `Finish`, `answer()` has everything.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from trueup.ask import plan
+from trueup.ask.answer import Answer, Attempt
+from trueup.ask.books import Books
+from trueup.ask.clients.request import Failure, Request, failure_in
+from trueup.ask.clock import SYSTEM, Clock
+from trueup.ask.compose import Composer, Faulty
+from trueup.ask.faults import failure_in as failure_found
+from trueup.ask.faults import fault_of, is_usable
+from trueup.ask.memory import MODES, Memory
+from trueup.ask.messages import opened, role
+from trueup.ask.policy import DEFAULT, Mode, Policy
+from trueup.ask.words.fields import merge, missing
+from trueup.recover.clean import written
+from trueup.verdict.events import Event
+from trueup.verdict.facts import Findings, finding
+from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+
+
+class Asked(Protocol):
+    """What the loop must know of a client: a key to remember it by, the modes it can, whose shapes it takes."""
+
+    key: str
+    modes: tuple[Mode, ...]
+    provider: str
+    finishes: bool  # it always says how a reply ended, so one that does not say was cut off
+
+
+class Traits(msgspec.Struct, frozen=True):
+    """A client as the loop sees it, for who sends by other means."""
+
+    key: str = ""
+    modes: tuple[Mode, ...] = ("text",)
+    provider: str = "openai"
+    finishes: bool = False
+
+
+class Loop:
+    """One ask in the making.
+
+    >>> from trueup import Contract
+    >>> loop = Loop(Contract({"type": "object"}), Traits(), "Give me an object.")
+    >>> loop.start().purpose, loop.request().messages[-1]["content"]
+    ('ask', 'Give me an object.')
+    >>> loop.replied('{"a": 1}')
+    Finish(outcome='accepted', reason='', learned=None)
+    >>> loop.answer().value
+    {'a': 1}
+    """
+
+    def __init__(
+        self,
+        contract: "Contract",
+        client: Asked,
+        messages: Any,
+        policy: Policy = DEFAULT,
+        *,
+        context: Mapping[str, Any] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        memory: Memory = MODES,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self.contract = contract
+        self.client = client
+        self.policy = policy
+        self.messages = opened(messages)
+        schema = None if contract.schema is None else contract.schema.source
+        self._composer = Composer(
+            self.messages, policy, schema=schema, tools=contract.tools, provider=client.provider, name=contract.name,
+            language=contract.language,
+        )  # fmt: skip
+        self._context = self._known(context)
+        self._memory = memory
+        self._clock = clock
+        self._books = Books(policy, clock, on_event, contract.name)
+        self._past = plan.Past()
+        self._step: plan.Step | None = None
+        self._faulty: Faulty | None = None
+        self._fallback = self._find_fallback()
+
+    @property
+    def step(self) -> plan.Step:
+        """What is to be done now."""
+        if self._step is None:
+            raise RuntimeError("the loop has not been started")
+        return self._step
+
+    def start(self) -> plan.Step:
+        """The first step."""
+        self._books.open()
+        modes = self._modes()
+        names = self.policy.models or ("",)
+        ladder = tuple(plan.Rung(name, self._memory.rungs(self.client.key, name, modes)) for name in names)
+        return self._take(plan.Began(ladder, 0.0, self._fallback is not None))
+
+    def request(self) -> Request:
+        """The request of the present step, which must be a `Send`."""
+        send = self.step
+        if not isinstance(send, plan.Send):
+            raise RuntimeError(f"the step is {type(send).__name__}, there is nothing to send")  # noqa: TRY004
+        self._books.sent(send)
+        return self._composer.request(send, self._faulty)
+
+    def replied(self, raw: Any) -> plan.Step:
+        """A reply came in, in whatever shape the provider gives it."""
+        return self.judged(self.judge(raw))
+
+    def judge(self, raw: Any) -> Verdict:
+        """The verdict on a reply under the present step; fields that were asked for alone are merged and judged whole."""
+        verdict = self.contract.check(raw, self._context)
+        send, faulty = self.step, self._faulty
+        if isinstance(send, plan.Send) and send.fields and faulty is not None and faulty.asked is not None:
+            verdict = self._merged(raw, verdict, faulty)
+        if self.client.finishes and verdict.reply.finish == "unknown" and verdict.reply.provider:
+            verdict = _unfinished(verdict)
+        return verdict
+
+    def judged(self, verdict: Verdict) -> plan.Step:
+        """A reply was judged: book it, and go on."""
+        failed = failure_found(verdict)
+        if failed is not None:
+            return self.failed(failure_in(failed, self._sent.mode), verdict)
+        asked = None
+        if self.policy.repair == "fields" and not verdict.ok:
+            asked = missing(verdict, self._composer.schema)
+        fault = fault_of(verdict, fields=asked is not None)
+        chance = self._clock.chance()
+        tokens, taken, cost = self._books.replied(self._sent, verdict, fault, self._composer.messages)
+        if fault is not None and fault.kind in {"format", "prose", "state"}:
+            self._faulty = Faulty(verdict, asked, chance)
+        event = plan.Judged(
+            self._books.elapsed(), fault, chance, tokens, taken, cost, usable=fault is not None and is_usable(verdict)
+        )
+        return self._take(event)
+
+    def failed(self, failure: Failure, verdict: Verdict | None = None) -> plan.Step:
+        """No reply came."""
+        self._books.failed(self._sent, failure, verdict)
+        event = plan.Failed(self._books.elapsed(), failure.kind, self._clock.chance(), failure.retry_after)
+        return self._take(event)
+
+    def waited(self) -> plan.Step:
+        """The wait is over."""
+        return self._take(plan.Waited(self._books.elapsed()))
+
+    def cancelled(self) -> plan.Step:
+        """The caller wants no answer any more."""
+        return self._take(plan.Cancelled(self._books.elapsed()))
+
+    def answer(self) -> Answer:
+        """What came of it, once the step is `Finish`."""
+        finish = self.step
+        if not isinstance(finish, plan.Finish):
+            raise RuntimeError("the loop is not finished")  # noqa: TRY004
+        verdict = self._books.verdict(finish.outcome)
+        outcome = finish.outcome
+        if outcome == "fallback":
+            verdict, outcome = self._fall_back(verdict)
+        stopped = self._books.stopped(finish.reason, self._past)
+        return Answer(
+            verdict, outcome, tuple(self._books.attempts), reason=finish.reason, stopped=stopped,
+            seconds=self._books.elapsed(), next_messages=lambda: self._next(verdict),
+        )  # fmt: skip
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        return self._books.attempts
+
+    def emit(self, kind: type[Event], /, **facts: Any) -> None:
+        """Tell the subscribers something that belongs to the present call."""
+        self._books.emit(kind, self._sent, **facts)
+
+    @property
+    def _sent(self) -> plan.Send:
+        """The request that is under way or was the last."""
+        return self._books.last
+
+    def _take(self, event: plan.Event) -> plan.Step:
+        before = self._past
+        self._past, self._step = plan.step(self.policy, before, event)
+        if self._past.model != before.model:
+            self._faulty = None
+        self._books.planned(before, self._past, self._step, event)
+        if isinstance(self._step, plan.Finish) and self._step.learned is not None:
+            self._memory.learn(self.client.key, *self._step.learned)
+        return self._step
+
+    def _modes(self) -> tuple[Mode, ...]:
+        """The modes that the policy, the client and the schema allow; text is always left."""
+        schema = self._composer.schema
+        an_object = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
+        if not an_object:
+            return ("text",)
+        return tuple(mode for mode in self.policy.modes if mode in self.client.modes) or ("text",)
+
+    def _known(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The context of every check: the caller's, with the conversation as its history."""
+        known = dict(context or {})
+        known.setdefault("history", self.messages)
+        if "question" not in known:
+            last = next((m for m in reversed(self.messages) if role(m) == "user"), None)
+            content = last.get("content") if isinstance(last, dict) else None
+            if isinstance(content, str):
+                known["question"] = content
+        return known
+
+    def _merged(self, raw: Any, whole: Verdict, faulty: Faulty) -> Verdict:
+        """The fields that came, put into the value that lacked them; a whole reply that is ok is taken as it is."""
+        assert faulty.asked is not None
+        if whole.ok:
+            return whole
+        from trueup.contract.contract import Contract
+
+        contract = self.contract
+        part = Contract(faulty.asked.schema, accept=contract.accept, coerce=contract.options).check(raw)
+        if not isinstance(part.data, dict) or failure_found(part) is not None:
+            return whole
+        data = merge(faulty.verdict.data, part.data, faulty.asked)
+        reply = msgspec.structs.replace(part.reply, text=written(data).decode(), calls=())
+        return contract.check(reply, self._context)
+
+    def _find_fallback(self) -> Any:
+        """The reply to fall back on: the state's own, or the policy's, which must keep the contract."""
+        own = self.contract.fallback(self._context)
+        if own is not None:
+            return own
+        given = self.policy.fallback
+        if given is not None:
+            verdict = self._check_fallback(given)
+            if not verdict.ok:
+                raise ValueError(f"the policy's fallback does not keep the contract: {verdict.errors[0]}")
+        return given
+
+    def _check_fallback(self, given: Any) -> Verdict:
+        text = given if isinstance(given, str) and self._composer.schema is None else written(given).decode()
+        return self.contract.check(text, self._context)
+
+    def _fall_back(self, last: Verdict) -> tuple[Verdict, plan.Outcome]:
+        verdict = self._check_fallback(self._fallback)
+        return (verdict, "fallback") if verdict.ok else (last, "failed")
+
+    def _next(self, verdict: Verdict) -> list[Any]:
+        """The messages to go on with: the conversation with the reply, or the request to correct it."""
+        from trueup.ask.messages import assistant
+
+        if verdict.ok:
+            return [*self.messages, assistant(verdict.reply, self.client.provider)]
+        send = self._sent
+        fault = fault_of(verdict)
+        purpose: plan.Purpose = "regenerate" if fault is not None and fault.kind == "state" else "repair"
+        if fault is None or fault.kind in {"nothing", "cut", "unreadable"} or failure_found(verdict) is not None:
+            purpose = "ask"
+        faulty = Faulty(verdict, None, self._clock.chance())
+        nth = self._past.repairs + 1
+        return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
+
+
+def _unfinished(verdict: Verdict) -> Verdict:
+    """A verdict that also says that the provider did not tell how the reply ended."""
+    message = "The provider did not say that the reply was finished"
+    found = finding("A002", "$", message, None, {}, "Ask again: part of the reply may be missing.")
+    findings = Findings((found, *verdict.findings))
+    return Verdict(verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, (), verdict.metrics)

@@ -1,0 +1,126 @@
+"""Messages put together without touching the caller's: a copy of the list enters work, and only new messages are added.
+
+Roles stay as providers need them: a word to the model joins the last message of the user, a hint goes in after the leading
+system messages, and calls that were refused are followed by their results, in the provider's own shape.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trueup.read.answers import Result, tool_results
+from trueup.read.messages import role_of
+from trueup.read.objects import record
+from trueup.recover.clean import written
+from trueup.verdict.reply import Reply
+
+Messages = list[Any]
+
+
+def opened(messages: Any) -> Messages:
+    """The messages as a list of our own; a text is one message of the user.
+
+    >>> opened("Who was Ada?")
+    [{'role': 'user', 'content': 'Who was Ada?'}]
+    """
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    if isinstance(messages, Mapping):
+        return [messages]
+    if not isinstance(messages, Sequence) or isinstance(messages, bytes | bytearray):
+        raise TypeError(f"messages is a text or a list of messages; got {type(messages).__name__}")
+    if not messages:
+        raise ValueError("messages is empty; give a text, or a list with at least one message")
+    return list(messages)
+
+
+def role(message: Any) -> str:
+    """Who speaks in a message; a (role, text) pair and a framework's object are known too."""
+    if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str):
+        return role_of({"role": message[0]})
+    if isinstance(message, str):
+        return "user"
+    return role_of(message if type(message) is dict else record(message))
+
+
+def with_system(messages: Messages, text: str) -> Messages:
+    """The messages with one more of the system, after the leading ones.
+
+    >>> with_system([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}], "Be brief.")[1]
+    {'role': 'system', 'content': 'Be brief.'}
+    """
+    at = next((i for i, message in enumerate(messages) if role(message) != "system"), len(messages))
+    return [*messages[:at], {"role": "system", "content": text}, *messages[at:]]
+
+
+def with_user(messages: Messages, text: str) -> Messages:
+    """The messages with a word to the model at the end, in the user's last message if that comes last.
+
+    >>> with_user([{"role": "user", "content": "Hi"}], "Again, please.")
+    [{'role': 'user', 'content': 'Hi\\n\\nAgain, please.'}]
+    """
+    last = messages[-1] if messages else None
+    if type(last) is dict and _is_user(last):
+        joined = _joined(last, text)
+        if joined is not None:
+            return [*messages[:-1], joined]
+    return [*messages, {"role": "user", "content": text}]
+
+
+def _is_user(message: dict[str, Any]) -> bool:
+    return message.get("role") == "user"
+
+
+def _joined(message: dict[str, Any], text: str) -> dict[str, Any] | None:
+    content, parts = message.get("content"), message.get("parts")
+    if isinstance(content, str):
+        return {**message, "content": f"{content}\n\n{text}"}
+    if isinstance(content, list):
+        typed = not content or "type" in record(content[-1])
+        return {**message, "content": [*content, {"type": "text", "text": text} if typed else {"text": text}]}
+    if isinstance(parts, list):
+        return {**message, "parts": [*parts, {"text": text}]}
+    return None
+
+
+def can_echo(reply: Reply) -> bool:
+    """Whether a reply's calls can stand in a conversation as they are: the model's own, each with an id and arguments."""
+    return bool(reply.calls) and all(
+        call.origin == "native" and call.id and call.args is not None and not call.answered for call in reply.calls
+    )
+
+
+def with_results(messages: Messages, reply: Reply, results: Sequence[Result], provider: str) -> Messages:
+    """The messages with the reply's calls and what came of each, in the provider's shape."""
+    return [*messages, assistant(reply, provider), *tool_results(results, provider)]
+
+
+def assistant(reply: Reply, provider: str) -> dict[str, Any]:
+    """A reply as a message of the conversation.
+
+    >>> assistant(Reply(text="Hello"), "openai")
+    {'role': 'assistant', 'content': 'Hello'}
+    """
+    calls = reply.calls
+    if provider == "anthropic":
+        if not calls:
+            return {"role": "assistant", "content": reply.text}
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text.strip() else []
+        blocks += [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.args or {}} for c in calls]
+        return {"role": "assistant", "content": blocks}
+    if provider == "gemini":
+        parts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
+        parts += [
+            {"functionCall": {**({"id": c.id} if c.id else {}), "name": c.name, "args": c.args or {}}} for c in calls
+        ]
+        return {"role": "model", "parts": parts}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or (None if calls else "")}
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": written(call.args or {}).decode()},
+            }
+            for call in calls
+        ]
+    return message

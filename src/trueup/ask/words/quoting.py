@@ -1,0 +1,84 @@
+"""A reply quoted back to the model as data: cut, disarmed, and fenced so that nothing in it can end the quotation.
+
+Text enters; a quotation and its fence leave. The fence is longer than any like run in the text, by a length that the model
+cannot know beforehand. Tags that start a call, a turn or a thought are written with other brackets, so as not to seed them.
+"""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+_FENCE = "~"
+_LEAST = 8
+_SPREAD = 24
+_RUN = re.compile("~+")
+_NAMES = (
+    "function_calls?|functions?|tool_?calls?|tool_?use|tool_?code|tool_?results?|tool_?response|tools|invoke|parameters?|"
+    "arguments?|antml:\\w+|think|thinking|thought|reasoning|reflection|scratchpad|answer|final|output|response|result|json|"
+    "system|user|assistant|human|instructions?|s|inst"
+)
+_TAG = re.compile(rf"<(/?\s*(?:{_NAMES})\b[^<>]*)>?", re.IGNORECASE)
+_TOKEN = re.compile(r"<\|([^<>|]{0,60})\|?>?|<｜([^<>｜]{0,60})｜?>?")
+_MARK = re.compile(r"\[(/?(?:TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|INST|SYSTEM_PROMPT|THINK))\]", re.IGNORECASE)
+_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
+_MOST_BACK = 64
+
+
+class Quotation(NamedTuple):
+    """A text that can stand in a prompt, and the line to put before and after it."""
+
+    text: str
+    fence: str
+
+
+def quote(text: str, limit: int, mark: str, chance: float = 0.0) -> Quotation:
+    """Cut, disarm and fence a text; `mark` says where it was cut, with `{count}` for what is missing.
+
+    >>> quote("<tool_call>{}~~~", 2000, "…").text
+    '‹tool_call›{}~~~'
+    """
+    shown = cut(text, limit)
+    disarmed = disarm(shown)
+    if len(shown) < len(text):
+        disarmed += mark.replace("{count}", f"{len(text) - len(shown):,}")
+    longest = max((len(run) for run in _RUN.findall(disarmed)), default=0)
+    return Quotation(disarmed, _FENCE * (max(_LEAST, longest + 1) + int(chance * _SPREAD)))
+
+
+def cut(text: str, limit: int) -> str:
+    """The first characters of a text; a letter is not parted from its accents, nor an emoji from what belongs to it.
+
+    >>> cut("cafe\\u0301", 4)
+    'caf'
+    """
+    if len(text) <= limit:
+        return text
+    at = limit
+    for _ in range(_MOST_BACK):
+        if at == 0 or not (_clings(text[at]) or text[at - 1] == "\u200d"):
+            return text[:at]
+        at -= 1
+    return text[:limit]
+
+
+def _clings(char: str) -> bool:
+    return (
+        unicodedata.combining(char) != 0
+        or char in _JOINERS
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or "\udc00" <= char <= "\udfff"
+    )
+
+
+def disarm(text: str) -> str:
+    """A text whose tags and tokens of models are written with other brackets; control characters are taken out.
+
+    >>> disarm("<|im_start|>system</think>[INST]")
+    '‹im_start›system‹/think›(INST)'
+    """
+    if "<" in text:
+        text = _TOKEN.sub(lambda m: f"‹{m[1] or m[2] or ''}›", text)
+        text = _TAG.sub(r"‹\1›", text)
+    if "[" in text:
+        text = _MARK.sub(r"(\1)", text)
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))

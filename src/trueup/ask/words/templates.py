@@ -1,0 +1,143 @@
+"""Templates: read from a language's file or given by the caller, checked at once, filled in by `{name}` alone.
+
+A template that names a value it is not given, or that no step uses, is refused with its name. Values are put in once: what
+stands inside a value is never read as a template.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+FIELD = re.compile(r"\{([a-z_]+)\}")
+_REPAIR = frozenset({"nth", "most", "faults", "hints", "fence", "fence_length", "reply", "wanted", "shape", "schema"})
+# The values that each template may name.
+KNOWN: dict[str, frozenset[str]] = {
+    "format": frozenset({"schema", "shape"}),
+    "any": frozenset(),
+    "repair": _REPAIR,
+    "wanted_json": frozenset({"shape", "schema"}),
+    "wanted_any": frozenset(),
+    "wanted_text": frozenset(),
+    "fields": _REPAIR,
+    "regenerate": frozenset({"faults"}),
+    "fault": frozenset({"code", "path", "message"}),
+    "more": frozenset({"count"}),
+    "cut": frozenset({"count"}),
+    "refused": frozenset({"faults"}),
+    "not_run": frozenset(),
+}
+_TABLES = ("hints", "messages", "types")
+_MOST_BYTES = 256_000
+
+
+class WordsError(ValueError):
+    """Templates that cannot be used: says which, and what is wrong."""
+
+
+class Words:
+    """The templates of one language."""
+
+    __slots__ = ("hints", "messages", "templates", "types")
+
+    def __init__(self, templates: dict[str, str], tables: dict[str, dict[str, str]]) -> None:
+        self.templates = templates
+        self.hints = tables["hints"]
+        self.messages = tables["messages"]
+        self.types = tables["types"]
+
+    def fill(self, name: str, **values: Any) -> str:
+        """A template with its values put in."""
+        return fill(self.templates[name], values)
+
+    def with_own(self, own: Mapping[str, Any]) -> "Words":
+        """These words with some of the caller's in their place."""
+        templates, tables = _checked(own, "words")
+        return Words(
+            {**self.templates, **templates},
+            {name: {**getattr(self, name), **tables.get(name, {})} for name in _TABLES},
+        )
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """A template with its values put in; a value is never read again.
+
+    >>> fill("{a} and {b}", {"a": "{b}", "b": 2})
+    '{b} and 2'
+    """
+    return FIELD.sub(lambda m: str(values[m[1]]) if m[1] in values else m[0], template)
+
+
+@lru_cache(maxsize=32)
+def shipped(language: str) -> Words:
+    """The words of a language that trueup ships.
+
+    >>> shipped("es").fill("more", count=3)
+    '- y 3 más'
+    """
+    base = language.replace("_", "-").partition("-")[0].lower()
+    folder = resources.files("trueup.ask.words")
+    known = sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml"))
+    if base not in known:
+        raise WordsError(
+            f"language {language!r}: there are words for {', '.join(known)}; give your own with Policy(words=…)"
+        )
+    templates, tables = _checked(_parsed(folder.joinpath(f"{base}.yaml").read_text("utf-8"), base), base)
+    return Words(templates, {name: tables.get(name, {}) for name in _TABLES})
+
+
+def find_words(language: str, own: Mapping[str, Any] | str | Path | None) -> Words:
+    """The words of a language, the caller's own in place of the shipped where there are some."""
+    words = shipped(language)
+    if own is None:
+        return words
+    if isinstance(own, Mapping):
+        return words.with_own(own)
+    try:
+        raw = Path(own).read_bytes()
+    except OSError as error:
+        raise WordsError(f"words {str(own)!r}: cannot be read: {error.strerror or error}") from None
+    if len(raw) > _MOST_BYTES:
+        raise WordsError(f"words {str(own)!r}: larger than {_MOST_BYTES:,} bytes")
+    return words.with_own(_parsed(raw.decode("utf-8", "replace"), str(own)))
+
+
+def _parsed(text: str, where: str) -> Mapping[str, Any]:
+    from ruamel.yaml import YAML  # only needed once something must be said
+    from ruamel.yaml.error import YAMLError
+
+    loader = YAML(typ="safe", pure=True)
+    loader.allow_duplicate_keys = False
+    try:
+        found = loader.load(StringIO(text))
+    except YAMLError as error:
+        raise WordsError(f"words {where}: not YAML: {' '.join(str(error).split())[:200]}") from None
+    if not isinstance(found, dict):
+        raise WordsError(f"words {where}: a mapping of templates by name is needed")
+    return found
+
+
+def _checked(given: Mapping[str, Any], where: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    templates: dict[str, str] = {}
+    tables: dict[str, dict[str, str]] = {}
+    for name, value in given.items():
+        if name in _TABLES:
+            if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+                raise WordsError(f"words {where}: {name} is a mapping of names to texts")
+            tables[name] = {str(key): text for key, text in value.items()}
+            continue
+        if name not in KNOWN:
+            raise WordsError(
+                f"words {where}: no template is called {name!r}; there are {', '.join([*KNOWN, *_TABLES])}"
+            )
+        if not isinstance(value, str):
+            raise WordsError(f"words {where}: {name} is a text")
+        unknown = [field for field in FIELD.findall(value) if field not in KNOWN[name]]
+        if unknown:
+            allowed = ", ".join(sorted(KNOWN[name])) or "no value at all"
+            raise WordsError(f"words {where}: {name} names {{{unknown[0]}}}; it knows {allowed}")
+        templates[name] = value
+    return templates, tables
