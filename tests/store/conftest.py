@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def server() -> Iterator[str]:
             os.chown(folder, who["user"], who["group"])
         data, port = folder / "data", _free_port()
         # The server's user may not enter the folder that the tests were started from.
-        here = {"cwd": folder, "extra_groups": [], **who} if who else {"cwd": folder}
+        here: dict[str, Any] = {"cwd": folder, "extra_groups": [], **who} if who else {"cwd": folder}
         subprocess.run(
             [_programs() / "initdb", "-D", data, "-A", "trust", "-U", "trueup", "-E", "UTF8", "--no-sync", "--locale=C"],
             check=True, capture_output=True, **here,
@@ -95,7 +96,7 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def _wait_for(url: str, process: "subprocess.Popen[Any]", log: Path) -> None:
     import psycopg
 
     until = time.monotonic() + 60

@@ -55,13 +55,11 @@ def test_a_full_disk_is_a_clear_error_and_loses_no_quota_and_no_verdict(small_di
     for one in held[:5]:
         store.quota.capture(one)
     with pytest.raises(StoreFull, match="free some space"):
-        for _ in range(1000):
-            store.record_verdict(verdict)
+        fill(lambda: store.record_verdict(verdict))
     kept = len(list(store.verdicts()))
     ballast = small_disk / "ballast"
     with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
-        while True:
-            file.write(b"\0" * 4096)
+        fill(lambda: file.write(b"\0" * 4096))
     told = {"captured": 5, "refused": 0}
     for one in held[5:]:
         try:
@@ -74,7 +72,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_no_quota_and_no_verdict(small_di
     late = [store.record_verdict(verdict, wait=False) for _ in range(3)]
     with pytest.raises(StoreFull):
         store.flush()
-    assert isinstance(store.trouble, StoreFull)
+    assert "free some space" in str(store.trouble)
 
     ballast.unlink()  # somebody made room: those that waited are written, and what was refused can be settled
     subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
@@ -89,6 +87,11 @@ def test_a_full_disk_is_a_clear_error_and_loses_no_quota_and_no_verdict(small_di
     assert _used(url) == (10, 0)
     assert store.quota.audit() == []
     store.close()
+
+
+def fill(write: Callable[[], object]) -> None:
+    for _ in range(100_000):
+        write()
 
 
 def _used(url: str) -> tuple[int, int]:

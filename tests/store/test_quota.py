@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.store.conftest import Hand
 from trueup.store.errors import KeyReused, NotHeld, QuotaError, QuotaExceeded
 from trueup.store.open import open_store
 from trueup.store.store import Store
-
-from .conftest import Hand
 
 
 def used(store: Store, tenant: str = "acme", scope: str = "tenant", unit: str = "replies") -> tuple[int, int]:

@@ -13,12 +13,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from tests.store.conftest import Hand
 from trueup.store.errors import NotHeld, QuotaExceeded
 from trueup.store.open import open_store
 from trueup.store.quota import Reservation
 from trueup.store.store import Store
-
-from .conftest import Hand
 
 KEYS = st.sampled_from(["k1", "k2", "k3", "k4"])
 TENANTS = st.sampled_from(["acme", "umbrella"])

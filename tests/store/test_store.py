@@ -13,17 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.store.conftest import Hand
 from trueup import Contract, Verdict
 from trueup.store.cells import pack, unpack
 from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
 from trueup.store.open import open_store
-from trueup.store.records import decode, encode
+from trueup.store.records import Note, decode, encode, new_id
 from trueup.store.redaction import MARK, Redaction
 from trueup.store.retention import Retention
 from trueup.store.schema import VERSIONS, migrate
 from trueup.store.store import Store
-
-from .conftest import Hand
 
 CONTRACT = Contract({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]})
 GOOD = CONTRACT.check('```json\n{"age": 36,}\n```')
@@ -42,11 +41,11 @@ ODD = [
 
 
 def test_a_verdict_comes_back_as_it_was(opened: Store, clock: Hand) -> None:
-    id = opened.record_verdict(
+    made = opened.record_verdict(
         GOOD, request="r1", tenant="acme", user="ada", model="m-1", contract="person", state="ASKING",
         outcome="repaired", attempts=2, attempt=2, latency=0.25, cost=1234,
     )  # fmt: skip
-    stored = opened.get(id)
+    stored = opened.get(made)
     assert stored.verdict == GOOD
     assert (stored.at, stored.request, stored.tenant, stored.user) == (clock.micros / 1e6, "r1", "acme", "ada")
     assert (stored.model, stored.contract, stored.state) == ("m-1", "person", "ASKING")
@@ -68,13 +67,13 @@ def test_what_was_changed_is_stored_with_what_was_there_before(opened: Store) ->
 @pytest.mark.parametrize("text", ODD)
 def test_any_text_survives_store_and_export(opened: Store, tmp_path: Path, text: str) -> None:
     verdict = CONTRACT.check(text)
-    id = opened.record_verdict(verdict, tenant=text, user=text, model=text, contract=text, request=text)
-    opened.record_feedback(id, True, user=text, note=text, label=text)
-    stored = opened.get(id)
+    made = opened.record_verdict(verdict, tenant=text, user=text, model=text, contract=text, request=text)
+    opened.record_feedback(made, True, user=text, note=text, label=text)
+    stored = opened.get(made)
     assert stored.verdict == verdict
     assert {stored.tenant, stored.user, stored.model, stored.contract, stored.request} == {text}
-    assert [found.id for found in opened.verdicts(tenant=text)] == [id]
-    said = opened.feedback(id)[0]
+    assert [found.id for found in opened.verdicts(tenant=text)] == [made]
+    said = opened.feedback(made)[0]
     assert (said["user"], said["note"], said["label"], said["helpful"]) == (text, text, text, True)
     assert [rate.model for rate in opened.stats()] == [text]
 
@@ -123,10 +122,10 @@ def test_bodies_of_any_data_come_back_equal(data: Any) -> None:
 
 
 def test_feedback_needs_a_verdict_and_the_last_word_counts(opened: Store) -> None:
-    id = opened.record_verdict(GOOD, wait=False)
-    opened.record_feedback(id, True, user="ada")
-    opened.record_feedback(id, False, user="ada", note="on second thoughts")
-    opened.record_feedback(id, None, user="bob", label="tone")
+    made = opened.record_verdict(GOOD, wait=False)
+    opened.record_feedback(made, True, user="ada")
+    opened.record_feedback(made, False, user="ada", note="on second thoughts")
+    opened.record_feedback(made, None, user="bob", label="tone")
     assert [(f["user"], f["helpful"], f["label"]) for f in sorted(opened.feedback(), key=lambda f: f["user"])] == [
         ("ada", False, ""),
         ("bob", None, "tone"),
@@ -165,9 +164,9 @@ def test_secrets_patterns_and_named_fields_are_not_kept(database: Callable[[], s
     }))  # fmt: skip
     before = verdict.to_dict()
     with open_store(url, redaction=rules) as store:
-        id = store.record_verdict(verdict)
-        store.record_feedback(id, True, note=f"it said {key}")
-        body = json.dumps(store.get(id).body) + json.dumps(store.feedback())
+        made = store.record_verdict(verdict)
+        store.record_feedback(made, True, note=f"it said {key}")
+        body = json.dumps(store.get(made).body) + json.dumps(store.feedback())
     for secret in (key, "ada@example.org", "4111111111111111", "hunter2", "x" * 20):
         assert secret not in body, secret
     assert f'"email": "{MARK}"' in body
@@ -180,7 +179,7 @@ def test_bodies_may_be_kept_of_refusals_only_or_not_at_all(database: Callable[[]
     for bodies, kept in (("all", [True, True]), ("refused", [False, True]), ("none", [False, False])):
         with open_store(database(), redaction=Redaction(bodies=bodies)) as store:  # type: ignore[arg-type]
             ids = [store.record_verdict(v) for v in (GOOD, BAD)]
-            assert [store.get(id).body is not None for id in ids] == kept
+            assert [store.get(made).body is not None for made in ids] == kept
     with pytest.raises(ValueError, match="bodies is one of"):
         Redaction(bodies="some")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="pattern '\\(' cannot be used"):
@@ -188,8 +187,8 @@ def test_bodies_may_be_kept_of_refusals_only_or_not_at_all(database: Callable[[]
 
 
 def test_what_was_kept_long_enough_goes_and_sums_stay(opened: Store, clock: Hand) -> None:
-    id = opened.record_verdict(GOOD, model="m")
-    opened.record_feedback(id, True)
+    made = opened.record_verdict(GOOD, model="m")
+    opened.record_feedback(made, True)
     held = opened.quota.reserve("acme", "old")
     opened.quota.spend(held, 1, 7)
     opened.quota.capture(held)
@@ -197,7 +196,7 @@ def test_what_was_kept_long_enough_goes_and_sums_stay(opened: Store, clock: Hand
     clock.go(31 * 86_400)
     new = opened.record_verdict(BAD, model="m")
     assert opened.prune() == {"replies": 1}
-    assert opened.get(id).body is None
+    assert opened.get(made).body is None
     clock.go(60 * 86_400)
     opened.quota.capture(opened.quota.reserve("acme", "new"))
     assert opened.prune() == {"replies": 1, "ledger": 1, "attempts": 1}
@@ -220,10 +219,14 @@ def test_a_full_queue_makes_callers_wait_then_says_so(tmp_path: Path) -> None:
         other.execute("BEGIN IMMEDIATE")  # somebody else writes: ours has to wait
         store._writer._linger = 0
         with pytest.raises(StoreBusy, match="2 writes are waiting"):
-            for _ in range(10):
-                store._writer.record(_note(), wait=False, patience=0.05)
+            fill(store)
         done = threading.Event()
-        waiting = threading.Thread(target=lambda: (store.record_verdict(GOOD, wait=False), done.set()))
+
+        def one_more() -> None:
+            store.record_verdict(GOOD, wait=False)
+            done.set()
+
+        waiting = threading.Thread(target=one_more)
         waiting.start()
         assert not done.wait(0.05)
         other.execute("ROLLBACK")
@@ -235,10 +238,9 @@ def test_a_full_queue_makes_callers_wait_then_says_so(tmp_path: Path) -> None:
         assert len(list(store.verdicts())) >= 4
 
 
-def _note() -> Any:
-    from trueup.store.records import Note, new_id
-
-    return Note(new_id(), GOOD)
+def fill(store: Store) -> None:
+    for _ in range(10):
+        store._writer.record(Note(new_id(), GOOD), wait=False, patience=0.05)
 
 
 def test_one_bad_record_does_not_take_others_with_it(opened: Store) -> None:
@@ -277,13 +279,13 @@ def test_closing_writes_what_was_queued(database: Callable[[], str]) -> None:
 def test_tables_are_brought_up_to_date_and_newer_ones_refused(database: Callable[[], str]) -> None:
     url = database()
     with open_store(url) as store:
-        id = store.record_verdict(GOOD)
+        made = store.record_verdict(GOOD)
         backend = store._backend
     newer = (*VERSIONS, ("ALTER TABLE verdicts ADD COLUMN mood TEXT NOT NULL DEFAULT ''",))
     session = backend.connect(writing=True)
     assert migrate(backend, session, newer) == len(VERSIONS)
     assert migrate(backend, session, newer) == len(newer)
-    assert session.run("SELECT id, mood FROM verdicts") == [(id, "")]
+    assert session.run("SELECT made, mood FROM verdicts") == [(made, "")]
     with pytest.raises(StoreUnavailable, match="written by a newer trueup"):
         open_store(url)
     broken = (*newer, ("CREATE TABLE half (a TEXT)", "CREATE TABLE half (a TEXT)"))

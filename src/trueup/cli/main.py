@@ -18,9 +18,13 @@ from trueup.cli.terminal import forgive_encoding, safe
 COMMANDS = {
     "check": "Judge one reply: its value, what was changed, what is wrong.",
     "sift": "Judge files of replies: validated units, failure records, a summary.",
+    "schema": "Put units through a JSON Schema: the first phase as a filter.",
+    "rules": "Put units through business rules: the second phase as a filter.",
     "revalidate": "Judge stored replies under another contract; say what flips.",
     "lint": "Find what is wrong with contract files, with file, line and column.",
     "local": "A real model on this machine: install, status, serve.",
+    "quota": "Limits per tenant, user and model, and what was used of them.",
+    "stats": "Failure and retry rates by model, with the reasons, over time.",
     "explain": "Say what a code means, with examples.",
 }
 

@@ -98,7 +98,7 @@ def _compiled(patterns: tuple[str, ...], words: tuple[str, ...]) -> Any:
     """One linear-time pattern of everything that is taken out."""
     known = _cache.get((patterns, words))
     if known is None:
-        import re2  # type: ignore[import-untyped]
+        import re2
 
         options = re2.Options()
         options.log_errors = False

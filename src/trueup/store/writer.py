@@ -141,9 +141,7 @@ class Writer:
                     break
                 if not self._change.wait(_PAUSE if self._records else None):
                     break  # in trouble: try again
-            if not self._urgent and not self._closing and len(self._records) < _GROUP:
-                full = lambda: self._urgent or self._closing or len(self._records) >= _GROUP  # noqa: E731
-                self._change.wait_for(full, self._linger)
+            self._change.wait_for(self._ripe, self._linger)  # a little later there may be more to write at once
             jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP))]
             records = [self._records.popleft() for _ in range(min(len(self._records), _GROUP))]
             self._urgent = bool(self._jobs)
@@ -153,6 +151,9 @@ class Writer:
             [job for job in jobs if job.done.set_running_or_notify_cancel()],
             [record for record in records if record.done is None or record.done.set_running_or_notify_cancel()],
         )
+
+    def _ripe(self) -> bool:
+        return self._urgent or self._closing or len(self._records) >= _GROUP
 
     def _write(self, jobs: list[Job], records: list[Record]) -> None:
         outcome = self._together(jobs, records)

@@ -1,0 +1,114 @@
+"""`trueup stats`: how often each model's replies failed or had to be asked for again, why, and how that went over time."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from trueup.cli.quota import MONEY
+from trueup.cli.stored import opened, store_option
+from trueup.cli.terminal import Color
+
+if TYPE_CHECKING:
+    from trueup.cli.layout import Line
+    from trueup.store.stats import Rate
+
+_SPAN = re.compile(r"(\d{1,6})\s*([mhdw])\Z")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+@click.command()
+@store_option
+@click.option(
+    "--by", type=click.Choice(["all", "hour", "day"]), default="all", show_default=True, help="One row for each."
+)
+@click.option("--since", default="", help="From when: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")
+@click.option("--model", help="Only this model.")
+@click.option("--contract", help="Only this contract.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+    help="Colour; auto means on a terminal, unless NO_COLOR is set.",
+)  # fmt: skip
+def stats(
+    url: str, by: str, since: str, model: str | None, contract: str | None, as_json: bool, color: Color
+) -> None:  # fmt: skip
+    """Show failure and retry rates by model, with the reasons.
+
+    A model that must be asked again for more than 20 % of its requests is warned of on standard error.
+
+    \b
+      trueup stats --store s.db --since 24h
+      trueup stats --store s.db --by day --model gpt-4o
+    """
+    from trueup.store.stats import warnings
+
+    start = _start(since)
+    with opened(url) as store:
+        rows = store.stats(by=by, since=start, model=model, contract=contract)
+        whole = rows if by == "all" else store.stats(since=start, model=model, contract=contract)
+        steps = store.stats(by="hour", since=start, model=model, contract=contract) if by == "all" else []
+    if as_json:
+        from trueup.cli.pretty import document
+        from trueup.cli.terminal import is_terminal, write
+
+        data = {"rates": [row.to_dict() for row in rows], "warnings": warnings(whole)}
+        write(document(data, indented=is_terminal()) + "\n")
+        return
+    from rich.text import Text
+
+    from trueup.cli.terminal import open_console, safe_line
+
+    console = open_console(color)
+    for line in _lines(rows, steps, by, console.width if console.is_terminal else 0):
+        console.print(Text.assemble(*line), soft_wrap=True)
+    for warning in warnings(whole):
+        click.echo(f"warning: {safe_line(warning)}", err=True)
+
+
+def _lines(rows: "list[Rate]", steps: "list[Rate]", by: str, width: int) -> "list[Line]":
+    from trueup.cli.table import table
+
+    if not rows:
+        return [[("no verdicts in that time", "")]]
+    head = ["model", "asked", "failed", "again", "attempts", "cost", "over time" if by == "all" else "", "reasons"]
+    align = "<>>>>><<"
+    cells = []
+    for row in rows:
+        when = _curve([step for step in steps if step.model == row.model]) if by == "all" else _when(row.at, by)
+        reasons = ", ".join(f"{code} {n:,}" for code, n in row.reasons.items())
+        cells.append([
+            row.model or "(none)", f"{row.asked:,}", f"{row.failure_rate:.1%}", f"{row.retry_rate:.1%}",
+            f"{row.mean_attempts:.2f}", f"{row.cost / MONEY:,.2f}", when, reasons,
+        ])  # fmt: skip
+    if by != "all":  # time first: that is how it is read
+        order = [6, 0, 1, 2, 3, 4, 5, 7]
+        head = ["when", *[head[at] for at in order[1:]]]
+        cells = [[row[at] for at in order] for row in cells]
+        align = "<<>>>>><"
+    return table(head, cells, align, width)
+
+
+def _curve(steps: "list[Rate]") -> str:
+    """The failure rate of the last hours in which something was asked, one bar each."""
+    last = [step.failure_rate for step in steps[-12:]]
+    return "".join(_BARS[min(round(rate * (len(_BARS) - 1)), len(_BARS) - 1)] for rate in last)
+
+
+def _when(at: float, by: str) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M" if by == "hour" else "%Y-%m-%d")
+
+
+def _start(since: str) -> float:
+    if not since:
+        return 0.0
+    span = _SPAN.match(since.strip())
+    if span is not None:
+        return (datetime.now(UTC) - timedelta(**{_UNITS[span[2]]: int(span[1])})).timestamp()
+    try:
+        day = datetime.fromisoformat(since.strip())
+    except ValueError:
+        raise click.UsageError(f"--since {since!r}: give 24h, 7d, 2w, or a date such as 2026-01-31") from None
+    return (day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,35 @@
+"""A table for the terminal: rows of text enter, lines leave, aligned by cells and cut at the width.
+
+Text from outside may be in any cell: what could harm a terminal is made visible. The last column takes what room is left.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+
+from trueup.cli.layout import Line, short
+from trueup.cli.terminal import safe_line
+
+LEAST = 8  # cells that the last column has at least, whatever the width
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width: int = 0) -> list[Line]:
+    """The lines of a table; `align` has `<` or `>` for each column, a width of 0 means that nothing is cut.
+
+    >>> ["".join(text for text, _ in line) for line in table(["who", "n"], [["ada", "1"], ["bo", "20"]], "<>")]
+    ['who   n', 'ada   1', 'bo   20']
+    """
+    cells = [[safe_line(cell) for cell in row] for row in rows]
+    widths = [max(cell_len(row[at]) for row in [list(head), *cells]) for at in range(len(head))]
+    if width:
+        widths[-1] = min(widths[-1], max(width - sum(widths[:-1]) - 2 * (len(widths) - 1), LEAST))
+    return [_line(head, widths, align, "bold"), *(_line(row, widths, align, "") for row in cells)]
+
+
+def _line(row: Sequence[str], widths: Sequence[int], align: str, style: str) -> Line:
+    parts = []
+    for cell, room, side in zip(row, widths, align, strict=True):
+        text = short(cell, room) if cell_len(cell) > room else cell
+        gap = " " * (room - cell_len(text))
+        parts.append(gap + text if side == ">" else text + gap)
+    return [("  ".join(parts).rstrip(), style)]
