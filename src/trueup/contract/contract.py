@@ -14,6 +14,7 @@ from trueup.conform.coerce import Options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.envelope import SCHEMA as ENVELOPE
 from trueup.contract.envelope import opened
+from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
 from trueup.contract.judge import Judge, damaged, depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
@@ -45,7 +46,7 @@ class Contract:
     """
 
     __slots__ = (
-        "_calls", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
+        "_calls", "_fallbacks", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
@@ -59,6 +60,7 @@ class Contract:
         rules: Any = None,
         reply: Any = None,
         states: Any = None,
+        fallbacks: Any = None,
         checks: Any = None,
         accept: Accept = "guess",
         coerce: Profile | Options = "standard",
@@ -81,7 +83,8 @@ class Contract:
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
-        self._meaning = self._make_meaning(rules, reply, states, checks)
+        self._fallbacks = read_fallbacks(fallbacks)
+        self._meaning = self._make_meaning(rules, reply, with_fallbacks(states, self._fallbacks), checks)
         self._text_only = self._calls is None and self._meaning is None
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
@@ -241,8 +244,11 @@ class Contract:
         >>> Contract(states={"ASKING": {"fallback": "Which service?"}}).fallback({"state": "ASKING"})
         'Which service?'
         """
+        state = (context or {}).get("state")
         states = None if self._meaning is None else self._meaning.states
-        return None if states is None else states.fallback((context or {}).get("state"))
+        own = None if states is None else states.fallback(state)
+        named = self._fallbacks.get(state) if isinstance(state, str) else None
+        return own or named or self._fallbacks.get("default")
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from trueup.contract.files import parts
 from trueup.contract.files.documents import parse_document, read_document
 from trueup.contract.files.extends import shape_faults
 from trueup.contract.files.shape import file_schema
@@ -57,3 +58,21 @@ def test_every_key_is_one_that_a_contract_takes() -> None:
     taken = set(inspect.signature(Contract).parameters)
     assert set(file_schema()["properties"]) - taken == {"$schema", "description", "extends", "examples"}
     assert taken <= set(file_schema()["properties"])
+
+
+def keys(shape: dict[str, Any]) -> set[str]:
+    return set(shape["properties"])
+
+
+def test_parts_have_the_keys_that_their_rooms_take() -> None:
+    from trueup.checks import custom, dialogue, reply, rules
+
+    assert keys(parts.RULES["anyOf"][1]) == set(rules.SECTIONS)
+    assert keys(parts.RULE["anyOf"][1]) == set(rules.RULE_KEYS)
+    assert keys(parts.REPLY["anyOf"][1]) == set(reply._OPTIONS)
+    assert keys(parts.REPLY_RULE) == set(custom._KEYS) - {"check"}  # a function, in Python only
+    assert keys(parts.STATE["anyOf"][1]) == set(dialogue._STATE)
+    assert keys(parts.FORBIDDEN) == set(dialogue._RULE)
+    assert keys(parts.EXCUSES["anyOf"][0]["anyOf"][1]) == set(dialogue._EXCUSE)
+    assert keys(parts.STATES) == {*dialogue.SHARED, *dialogue.SETTINGS} - {"machine"}  # an object, in Python only
+    assert keys(parts.STATES["properties"]["groups"]["additionalProperties"]["anyOf"][1]) == set(dialogue._GROUP)

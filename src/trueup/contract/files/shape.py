@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from trueup.conform.schema import Schema, compile_schema
+from trueup.contract.files import parts
 
 Shape = dict[str, Any]
 
 TEXT: Shape = {"type": "string"}
 TEXTS: Shape = {"type": "array", "items": TEXT}
-MAPPING: Shape = {"type": "object"}
 
 EXAMPLE: Shape = {
     "type": "object",
@@ -73,13 +73,13 @@ def _keys() -> dict[str, Shape]:
             "description": "The order of calls: a sequence of names, or rules about it.",
         },
         "calls": {"$ref": "#/$defs/CallOptions", "description": "How calls are judged."},
-        "rules": {"anyOf": [{"type": "array"}, MAPPING], "description": "Business rules over the value."},
-        "reply": {"type": ["boolean", "object"], "description": "Whether the reply is worth its price."},
-        "states": {"type": "object", "description": "What each state of the conversation forbids."},
+        "rules": parts.RULES,
+        "reply": parts.REPLY,
+        "states": parts.STATES,
         "fallbacks": {
             "type": "object",
             "additionalProperties": TEXT,
-            "description": "The text to send in a state when no reply passes.",
+            "description": "For each state, the text to send when no reply passes; `default` for all others.",
         },
         "checks": {"type": "array", "items": CHECK, "description": "Custom checks, by name."},
         "accept": {

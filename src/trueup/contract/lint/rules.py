@@ -1,13 +1,17 @@
-"""Lint of business rules: names that stand twice, expressions that do not compile, fields that no schema has."""
+"""Lint of business rules: what the rules themselves refuse, names that stand twice, fields that no schema has."""
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from trueup.checks.problems import BadRules, Problem
+from trueup.checks.rules import compile_rules
 from trueup.conform.schema import Schema
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.expressions.errors import ExpressionError
+from trueup.expressions.language import compile_expression
 from trueup.verdict.paths import Parts
 
 _FIRST = re.compile(r"[^.\[]+")
@@ -15,78 +19,87 @@ _FIELD_LISTS = ("required", "types", "ranges", "enums")
 _EXPRESSIONS = ("expr", "when")
 
 
-def lint_rules(rules: Any, schema: Schema | None, marks: Origins) -> Iterator[Fault]:
+def lint_rules(spec: Any, schema: Schema | None, marks: Origins) -> Iterator[Fault]:
     """What is wrong with the rules of a contract: a list of rules, or a mapping with `rules` and the simple checks."""
-    known = frozenset(schema.root_keys) if schema is not None else frozenset[str]()
-    base: Parts = ("rules",)
-    if isinstance(rules, dict):
-        for part in _FIELD_LISTS:
-            yield from _fields(rules.get(part), (*base, part), known, marks)
-        rules, base = rules.get("rules"), ("rules", "rules")
-    if not isinstance(rules, list):
+    if spec is None:
         return
-    seen: dict[str, int] = {}
-    for index, rule in enumerate(rules):
-        if isinstance(rule, dict):
-            yield from _twice(rule.get("name"), (*base, index), seen, marks)
-            for key in _EXPRESSIONS:
-                if isinstance(rule.get(key), str):
-                    yield from lint_expression(rule[key], (*base, index, key), known, marks)
-
-
-def lint_expression(source: str, path: Parts, known: Iterable[str], marks: Origins) -> Iterator[Fault]:
-    """What is wrong with one expression: its fault with the column, or the fields that are not known."""
-    from trueup.expressions.errors import ExpressionError
-    from trueup.expressions.language import compile_expression
-
-    place = marks.value(path)
+    base: Parts = ("rules", "rules") if isinstance(spec, dict) else ("rules",)
     try:
-        names = compile_expression(source).names
-    except ExpressionError as error:
-        hint = f"Did you mean {error.suggestion!r}?" if error.suggestion else ""
-        where = _inside(place, error.column)
-        message = error.message if place.inner else f"{error.message} (column {error.column} of the expression)"
-        yield fault("N012", where, path, message, hint)
-        return
-    known = list(known)
-    if known:
-        for name in sorted(names):
-            if name not in known:
-                yield _no_field(name, path, _inside(place, _column(source, name)), known)
+        compile_rules(spec)
+    except BadRules as error:
+        for problem in error.problems:
+            if "rules are named" not in problem.message:  # said below, with the place of the second
+                yield _of_problem(problem, spec, base, marks)
+    yield from _names(spec, base, marks)
+    if schema is not None and schema.root_keys:
+        yield from _fields(spec, base, frozenset(schema.root_keys), marks)
 
 
-def _inside(place: Place, column: int) -> Place:
+def _of_problem(problem: Problem, spec: Any, base: Parts, marks: Origins) -> Fault:
+    path: Parts = (*base, *problem.where[1:]) if problem.where[:1] == ("rules",) else ("rules", *problem.where)
+    expression = path[-1] in _EXPRESSIONS
+    if expression and isinstance(_listed(spec)[int(path[-2])], str):
+        path = path[:-1]  # the rule is nothing but its expression
+    place = marks.value(path)
+    hint = f"Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
+    if expression:
+        column = f" (column {problem.column} of the expression)" if problem.column and not place.inner else ""
+        return fault("N012", inside(place, problem.column), path, problem.message + column, hint)
+    unknown = problem.message.startswith("there is no key")
+    return fault("N005" if unknown else "N006", marks.key(path) if unknown else place, path, problem.message, hint)
+
+
+def inside(place: Place, column: int) -> Place:
     """The place of a column of a text, where the text stands on one line as it is; else the place of the text."""
     return place._replace(column=place.inner + column - 1) if place.inner and column > 0 else place
 
 
-def _column(source: str, name: str) -> int:
-    found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
-    return found.start() + 1 if found else 1
+def _listed(spec: Any) -> list[Any]:
+    rules = spec.get("rules") if isinstance(spec, dict) else spec
+    return rules if isinstance(rules, list) else []
 
 
-def _twice(name: Any, path: Parts, seen: dict[str, int], marks: Origins) -> Iterator[Fault]:
-    if not isinstance(name, str):
-        return
-    if name in seen:
-        first = marks.value((*path[:-1], seen[name], "name"))
-        message = f"two rules are named {name!r}; the first is at {first.file}:{first.line}"
-        hint = "Records of failures name the rule: give each a name of its own."
-        yield fault("N011", marks.value((*path, "name")), (*path, "name"), message, hint)
-    index = path[-1]
-    assert isinstance(index, int)
-    seen.setdefault(name, index)
+def _names(spec: Any, base: Parts, marks: Origins) -> Iterator[Fault]:
+    """Names that two rules have; a rule without one is called by its expression."""
+    seen: dict[str, Parts] = {}
+    for index, rule in enumerate(_listed(spec)):
+        name = rule.get("name", rule.get("expr")) if isinstance(rule, dict) else rule
+        path: Parts = (*base, index, "name") if isinstance(rule, dict) and "name" in rule else (*base, index)
+        if isinstance(name, str) and name in seen:
+            first = marks.value(seen[name])
+            message = f"two rules are named {name!r}; the first is at {first.file}:{first.line}"
+            yield fault(
+                "N011", marks.value(path), path, message, "Give each a name of its own: failures name the rule."
+            )
+        elif isinstance(name, str):
+            seen[name] = path
 
 
-def _fields(given: Any, path: Parts, known: frozenset[str], marks: Origins) -> Iterator[Fault]:
-    """Fields of the simple checks that the schema does not have: a list of names, or a mapping by name."""
-    if not known or not isinstance(given, list | dict):
-        return
-    for index, name in enumerate(given):
-        first = _FIRST.match(name) if isinstance(name, str) else None
-        if first is not None and first[0] not in known:
-            at = (*path, index) if isinstance(given, list) else (*path, name)
-            yield _no_field(first[0], at, marks.key(at), known)
+def _fields(spec: Any, base: Parts, known: frozenset[str], marks: Origins) -> Iterator[Fault]:
+    """Fields that the schema does not have, in simple checks and in expressions."""
+    for section in _FIELD_LISTS if isinstance(spec, dict) else ():
+        given = spec.get(section)
+        for index, name in enumerate(given if isinstance(given, list | dict) else ()):
+            first = _FIRST.match(name) if isinstance(name, str) else None
+            if first is not None and first[0] not in known:
+                at: Parts = ("rules", section, index) if isinstance(given, list) else ("rules", section, name)
+                yield _no_field(first[0], at, marks.key(at), known)
+    for index, rule in enumerate(_listed(spec)):
+        for key in _EXPRESSIONS:
+            source = rule.get(key) if isinstance(rule, dict) else rule if key == "expr" else None
+            path = (*base, index, key) if isinstance(rule, dict) else (*base, index)
+            if isinstance(source, str):
+                yield from _unknown_names(source, path, known, marks.value(path))
+
+
+def _unknown_names(source: str, path: Parts, known: frozenset[str], place: Place) -> Iterator[Fault]:
+    try:
+        names = compile_expression(source).names
+    except ExpressionError:
+        return  # said already
+    for name in sorted(names - known):
+        found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
+        yield _no_field(name, path, inside(place, found.start() + 1 if found else 1), known)
 
 
 def _no_field(name: str, path: Parts, place: Place, known: Iterable[str]) -> Fault:

@@ -16,6 +16,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.extends import Origins, Whole, read_whole
 from trueup.contract.files.faults import ContractError, Fault, fault
 from trueup.contract.lint.checks import lint_checks
+from trueup.contract.lint.reply import lint_reply, placed
 from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.states import lint_states
 from trueup.contract.lint.tools import lint_tools, offered
@@ -66,6 +67,7 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
     names = offered(sound.get("tools"))
     yield from lint_tools(sound, marks, names)
     yield from lint_rules(sound.get("rules"), schema, marks)
+    yield from lint_reply(sound.get("reply"), marks)
     yield from lint_states(sound, marks, names)
     yield from lint_checks(sound.get("checks"), marks)
 
@@ -92,7 +94,7 @@ def _options(data: dict[str, Any]) -> dict[str, Any]:
 
 def _refused(error: Exception, whole: Whole) -> Fault:
     """What a part of the contract says against its own options, placed at the part where it names itself."""
-    message = str(error)
-    part = message.split(":", 1)[0].split("[")[0].split(".")[0].strip()
-    path = (part,) if part in whole.data else ()
-    return fault("N021", whole.marks.key(path), path, message)
+    path, message = placed(str(error))
+    if path[:1] and path[0] in whole.data:
+        return fault("N021", whole.marks.value(path), path, message)
+    return fault("N021", whole.marks.value(()), (), str(error))

@@ -8,6 +8,7 @@ from typing import Any
 
 from trueup.checks.dialogue import SETTINGS, SHARED, BadStates
 from trueup.checks.state import States, compile_states
+from trueup.contract.fallbacks import DEFAULT, with_fallbacks
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.nearest import did_you_mean
@@ -31,7 +32,7 @@ def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -
     fallbacks = data.get("fallbacks")
     given = {name: text for name, text in fallbacks.items() if text} if isinstance(fallbacks, dict) else {}
     try:
-        states = compile_states(_with_fallbacks(spec, given), lenient=True)
+        states = compile_states(with_fallbacks(spec, given), lenient=True)
     except BadStates:
         yield from _refused(spec, marks)
         return
@@ -40,21 +41,11 @@ def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -
         place = marks.value(path) if path[-1] == "fallback" or path[0] == "fallbacks" else marks.key(path)
         yield fault(_CODES.get(problem.kind, "N021"), place, path, problem.message)
     for name in given:
-        if name not in states.states:
+        if name not in states.states and name != DEFAULT:
             path = ("fallbacks", name)
             message = f"there is no state {name!r}"
             yield fault("N018", marks.key(path), path, message, did_you_mean(name, states.states))
     yield from _tools(states, spec, marks, names)
-
-
-def _with_fallbacks(spec: dict[str, Any], fallbacks: dict[str, Any]) -> dict[str, Any]:
-    """The states, each with the text of `fallbacks` where it has none of its own."""
-    out = dict(spec)
-    for name, text in fallbacks.items():
-        body = spec.get(name, False)
-        if body is None or (isinstance(body, dict) and body.get("fallback") is None):
-            out[name] = {**(body or {}), "fallback": text}
-    return out
 
 
 def _fallback_place(path: Parts, spec: dict[str, Any]) -> Parts:

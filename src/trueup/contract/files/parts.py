@@ -1,0 +1,196 @@
+"""The shapes of the parts of a contract that speak of meaning: rules, the reply's worth, states.
+
+A test compares their keys with those that the rooms themselves take, so that the two cannot drift apart.
+"""
+
+from typing import Any
+
+from trueup.checks.fields import TYPES
+
+Shape = dict[str, Any]
+
+TEXT: Shape = {"type": "string"}
+TEXTS: Shape = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
+SWITCH: Shape = {"type": "boolean"}
+
+
+def mapping(properties: dict[str, Shape], description: str, **more: Any) -> Shape:
+    """An object with these keys and no others."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def some(shape: Shape) -> Shape:
+    """One of a shape, or a list of them."""
+    return {"anyOf": [shape, {"type": "array", "items": shape}]}
+
+
+def said(shape: Shape, description: str) -> Shape:
+    """A shape with a sentence for editors."""
+    return {**shape, "description": description}
+
+
+LEVEL = {"enum": ["error", "warning"], "description": "Whether it refuses a reply or only warns."}
+EXPRESSION = said(TEXT, "A Python expression over the fields of the value.")
+
+RULE: Shape = {
+    "anyOf": [
+        EXPRESSION,
+        mapping(
+            {
+                "name": said(TEXT, "What records of failures call the rule."),
+                "expr": EXPRESSION,
+                "error": said(TEXT, "What to say where it does not hold; {field} stands for a value."),
+                "level": LEVEL,
+                "when": said(TEXT, "The rule counts only where this holds."),
+            },
+            "One rule.",
+            required=["expr"],
+        ),
+    ]
+}
+
+RULES: Shape = {
+    "description": "Business rules over the value: a list of rules, or simple checks and rules.",
+    "anyOf": [
+        {"type": "array", "items": RULE},
+        mapping(
+            {
+                "required": {"type": "array", "items": TEXT, "description": "Fields that must be there and not null."},
+                "types": {
+                    "type": "object",
+                    "additionalProperties": {"enum": sorted(TYPES)},
+                    "description": "The type of each field.",
+                },
+                "ranges": {
+                    "type": "object",
+                    "additionalProperties": {"type": ["array", "object"]},
+                    "description": "[lowest, highest] of each field, both included; null leaves an end open.",
+                },
+                "enums": {
+                    "type": "object",
+                    "additionalProperties": {"type": "array"},
+                    "description": "The values that each field may have, in any case of letters.",
+                },
+                "rules": {"type": "array", "items": RULE, "description": "What must hold between fields."},
+                "budget": {"type": "integer", "minimum": 1, "description": "The steps one expression may take."},
+            },
+            "Simple checks and rules.",
+        ),
+    ],
+}
+
+REPLY_RULE: Shape = mapping(
+    {
+        "name": said(TEXT, "What logs call the rule."),
+        "expr": said(TEXT, "What must hold of the reply: text, length, calls, first, question, state, data."),
+        "reason": said(TEXT, "Why a reply that breaks it is refused."),
+        "hint": said(TEXT, "What to tell the model."),
+        "on": said(SWITCH, "Whether it is switched on."),
+    },
+    "A rule of your own.",
+    required=["name", "expr"],
+)
+
+REPLY: Shape = {
+    "description": "Whether the reply is worth its price: true for the usual rules, or each of them.",
+    "anyOf": [
+        SWITCH,
+        mapping(
+            {
+                "no_message": said(SWITCH, "Refuse where there is no message of the assistant."),
+                "no_empty": said(SWITCH, "Refuse an empty reply."),
+                "no_tool_only": said(SWITCH, "Refuse calls without text."),
+                "no_whitespace": said(SWITCH, "Refuse nothing but whitespace."),
+                "tool_explanation": said(SWITCH, "Ask for text after tool outputs."),
+                "min_text": {"type": ["integer", "boolean"], "description": "The fewest characters of text, or false."},
+                "min_explanation": {"type": "integer", "description": "The fewest characters after tool outputs."},
+                "lenient": said(SWITCH, "Any text after tool outputs is enough."),
+                "rules": {"type": "array", "items": REPLY_RULE, "description": "Rules of your own."},
+            },
+            "Each rule by itself.",
+        ),
+    ],
+}
+
+_CONTENT: dict[str, Shape] = {
+    "terms": said(TEXTS, "Words and phrases; case and accents do not matter."),
+    "term": said(TEXTS, "The same, for one."),
+    "patterns": said(TEXTS, "Regular expressions of the linear-time engine."),
+    "pattern": said(TEXTS, "The same, for one."),
+    "timed": {"type": "number", "description": "Seconds a pattern may take that needs the backtracking engine."},
+}
+_GROUPS: dict[str, Shape] = {
+    "groups": said(TEXTS, "Groups of terms and patterns, by name."),
+    "group": said(TEXTS, "The same, for one."),
+}
+EXCUSES: Shape = said(
+    some(
+        {
+            "anyOf": [
+                TEXT,
+                mapping({**_CONTENT, **_GROUPS, "names": said(TEXTS, "Fields of the context with names.")}, ""),
+            ]
+        }
+    ),
+    "When it does not count: negated, question, conditional, a group, terms, patterns or names from the context.",
+)
+_SAYING: dict[str, Shape] = {
+    "except": EXCUSES,
+    "why": said(TEXT, "What is wrong with it, for people."),
+    "hint": said(TEXT, "What to tell the model."),
+    "note": {"description": "For readers of the contract only."},
+}
+FORBIDDEN: Shape = mapping(
+    {
+        **_CONTENT,
+        **_GROUPS,
+        **_SAYING,
+        "unless": said(TEXTS, "Fields of the context's data that lift it once they are filled."),
+        "level": LEVEL,
+        "name": said(TEXT, "What logs call it."),
+    },
+    "Something that must not be said.",
+)
+STATE: Shape = {
+    "anyOf": [
+        {"type": "null"},
+        mapping(
+            {
+                "forbid": said(some({"anyOf": [TEXT, FORBIDDEN]}), "What must not be said in this state."),
+                "allow": EXCUSES,
+                "tools": said(TEXTS, "The tools that may be called in this state; without it, all."),
+                "fallback": said(TEXT, "The text to send when no reply passes; it must pass by itself."),
+                "hint": said(TEXT, "What to tell the model when a reply does not fit the state."),
+                "next": said(TEXTS, "The states that may follow."),
+                "note": {"description": "For readers of the contract only."},
+            },
+            "One state: what it forbids, its tools, its fallback.",
+        ),
+    ]
+}
+STATES: Shape = {
+    "type": "object",
+    "description": "What each state of the conversation forbids.",
+    "properties": {
+        "start": said(TEXT, "The first state; without it, the one written first."),
+        "names": said(TEXTS, "Fields of the context's data that hold names of people."),
+        "groups": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [TEXTS, mapping({**_CONTENT, **_SAYING}, "A group.")]},
+            "description": "Terms and patterns under one name, to be used by states.",
+        },
+        "always": STATE,
+        "claims": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [TEXTS, FORBIDDEN]},
+            "description": "For each tool, the words that say it was used.",
+        },
+    },
+    "additionalProperties": STATE,
+}

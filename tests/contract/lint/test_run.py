@@ -1,0 +1,188 @@
+"""Lint of a contract file: every fault at its place, all of them at once, and loading as lint with an exception."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trueup import Contract
+from trueup.conform.coerce import Options
+from trueup.contract.files.faults import ContractError
+from trueup.contract.lint.examples import run_examples
+from trueup.contract.lint.run import lint_contract
+
+Places = list[tuple[str, int, int, str]]
+Lint = Callable[..., Places]
+
+
+@pytest.fixture
+def lint(tmp_path: Path) -> Lint:
+    def places(text: str, name: str = "c.yaml") -> Places:
+        (tmp_path / name).write_text(text, "utf-8")
+        return [(f.code, f.line, f.column, f.path) for f in lint_contract(tmp_path / name).faults]
+
+    return places
+
+
+SCHEMA = "schema: {properties: {hp: {type: integer}, max_hp: {type: integer}}}\n"
+
+
+def test_all_faults_are_told_at_once_in_the_order_of_the_file(lint: Lint) -> None:
+    text = (
+        "nme: x\n"
+        "tools: [{name: look}]\n"
+        "order: [lok]\n"
+        "schema: {type: strng}\n"
+        "states:\n  A: {forbid: [{pattern: '('}]}\n  B: {forbd: []}\n"
+        "rules:\n  - hp >\n  - {name: b, expr: 'len(', error: no}\n"
+    )
+    assert lint(text) == [
+        ("N005", 1, 1, "$.nme"),
+        ("N010", 3, 9, "$.order[0]"),
+        ("N007", 4, 9, "$.schema"),
+        ("N005", 7, 7, "$.states.B.forbd"),
+        ("N012", 9, 5, "$.rules[0]"),
+        ("N012", 10, 25, "$.rules[1].expr"),
+    ]
+
+
+def test_each_state_says_what_is_wrong_with_it(lint: Lint) -> None:
+    text = "states:\n  A: {forbid: [{pattern: '('}]}\n  B: {forbid: [nobody]}\n  C:\n    forbid:\n    - patterns:\n      - ok\n      - (?<!x)y\n"
+    assert lint(text) == [
+        ("N014", 2, 26, "$.states.A.forbid[0].pattern"),
+        ("N006", 3, 16, "$.states.B.forbid[0].group"),
+        ("N014", 8, 9, "$.states.C.forbid[0].patterns[1]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("  - hp <= max_ph", 11),
+        ("  - {name: a, expr: hp <= max_ph}", 27),
+        ("  - {name: a, expr: 'hp <= max_ph'}", 28),
+        ("  - expr: >-\n      hp <=\n      max_ph", 11),
+    ],
+)
+def test_an_unknown_field_is_placed_inside_the_expression(lint: Lint, line: str, column: int) -> None:
+    (found,) = lint(f"{SCHEMA}rules:\n{line}\n")
+    assert (found[0], found[1], found[2]) == ("N013", 3, column)
+
+
+def test_an_expression_of_several_lines_says_the_column_in_words(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(f"{SCHEMA}rules:\n  - name: a\n    expr: |\n      hp > 0 and\n      open('x')\n")
+    (found,) = lint_contract(tmp_path / "c.yaml").faults
+    assert (found.line, found.column) == (4, 11)
+    assert "of the expression" in found.message
+
+
+def test_simple_checks_name_fields_of_the_schema(lint: Lint) -> None:
+    text = SCHEMA + "rules:\n  required: [hp, mana]\n  ranges: {max_ph: [0, 9]}\n  rules:\n    - mana > hp\n"
+    assert [(code, line) for code, line, _, _ in lint(text)] == [("N013", 3), ("N013", 4), ("N013", 6)]
+
+
+def test_a_schema_without_named_fields_knows_no_unknown_ones(lint: Lint) -> None:
+    assert lint("schema: true\nrules: [anything > 1]\n") == []
+
+
+def test_faults_of_toml_and_json_have_places_too(lint: Lint) -> None:
+    assert lint('name = "x"\n[calls]\nparalel = true\n', "c.toml") == [("N005", 3, 1, "$.calls.paralel")]
+    assert lint('{"name": "x",\n "accept": "all"}', "c.json") == [("N006", 2, 12, "$.accept")]
+
+
+def test_reply_rules_are_placed(lint: Lint) -> None:
+    assert lint("reply:\n  rules:\n    - {name: a, expr: txt == 1}\n") == [("N012", 3, 23, "$.reply.rules[0].expr")]
+    assert lint("reply: {min_txt: 5}\n") == [("N005", 1, 9, "$.reply.min_txt")]
+
+
+@pytest.mark.spec("C14")
+def test_states_are_linted(lint: Lint) -> None:
+    text = (
+        "states:\n"
+        "  start: ASKING\n"
+        "  ASKING:\n    next: [BOOKED]\n    tools: [book]\n"
+        "  BOOKED:\n    next: []\n    forbid: [{terms: [price], why: names a price}]\n    fallback: The price is fine.\n"
+        "  LOST: {}\n"
+        "tools: [{name: look}]\n"
+    )
+    assert lint(text) == [
+        ("N016", 3, 3, "$.states.ASKING"),
+        ("N010", 5, 13, "$.states.ASKING.tools[0]"),
+        ("N017", 9, 15, "$.states.BOOKED.fallback"),
+        ("N015", 10, 3, "$.states.LOST"),
+    ]
+
+
+def test_a_fallback_beside_the_states_is_judged_where_it_stands(lint: Lint) -> None:
+    text = "states:\n  A: {forbid: [{terms: [price], why: names a price}]}\nfallbacks:\n  A: What price?\n  default: Hello.\n"
+    assert lint(text) == [("N017", 4, 6, "$.fallbacks.A")]
+
+
+@pytest.mark.spec("C10")
+def test_a_contract_whose_fallback_breaks_its_state_does_not_load(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("states:\n  A: {forbid: [{terms: [price]}], fallback: The price is 5.}\n")
+    with pytest.raises(ContractError, match="N017"):
+        Contract.load(tmp_path / "c.yaml")
+
+
+def test_warnings_do_not_keep_a_contract_from_loading(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(SCHEMA + "rules: ['mana > 1']\n")
+    assert Contract.load(tmp_path / "c.yaml").schema is not None
+
+
+def test_a_file_has_everything_that_a_contract_takes(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "$schema: ./contract.schema.json\nname: shop\nversion: 3\nlanguage: es\ndescription: Sells.\n"
+        "schema: {type: object, properties: {n: {type: integer}}}\naccept: lossless\n"
+        "coerce: {profile: eager, aliases: {n: [number]}}\nstrict: true\nmax_size: 1000\nmax_depth: 20\n"
+        "rules: [n > 0]\nreply: {min_text: 3}\nstates: {A: {fallback: Hola.}}\nfallbacks: {default: Adiós.}\n"
+        "tools: [{name: look}]\norder: [look]\ncalls: {parallel: false}\nchecks: []\nexamples: []\n"
+    )
+    contract = Contract.load(tmp_path / "c.yaml")
+    assert (contract.name, contract.version, contract.language) == ("shop", "3", "es")
+    assert contract.options == Options("eager", {"n": ["number"]})
+    assert (contract.accept, contract.strict, contract.max_size, contract.max_depth) == ("lossless", True, 1000, 20)
+    assert contract.fallback({"state": "A"}) == "Hola."
+    assert contract.fallback({"state": "B"}) == contract.fallback() == "Adiós."
+
+
+def test_options_given_in_code_win(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("schema: true\naccept: none\n")
+    assert Contract.load(tmp_path / "c.yaml", accept="lossy").accept == "lossy"
+    assert Contract.load(str(tmp_path / "c.yaml")).accept == "none"
+
+
+def test_a_contract_error_names_the_first_ten(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("".join(f"wrong{n}: 1\n" for n in range(15)))
+    with pytest.raises(ContractError) as caught:
+        Contract.load(tmp_path / "c.yaml")
+    assert len(caught.value.faults) == 15
+    assert str(caught.value).endswith("… and 5 more")
+
+
+def test_examples_are_run_and_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        SCHEMA + "rules: [{name: bounded, expr: hp <= max_hp, error: over}]\n"
+        "examples:\n"
+        '  - reply: \'{"hp": 1, "max_hp": 2}\'\n'
+        '  - reply: \'{"hp": 3, "max_hp": 2}\'\n    gives: [B005]\n    ok: false\n'
+        '  - name: wrong\n    reply: \'{"hp": 3, "max_hp": 2}\'\n    gives: [B005, V001]\n    data: {hp: 4}\n'
+        '  - {reply: \'{"hp": "x"}\', ok: true}\n'
+        "  - {reply: [{role: assistant, content: '{}'}], context: {state: A}}\n"
+    )
+    linted = lint_contract(tmp_path / "c.yaml")
+    found = list(run_examples(linted))
+    assert not linted.faults
+    assert [(f.code, f.path) for f in found] == [
+        ("N020", "$.examples[2].gives"),
+        ("N020", "$.examples[2].data"),
+        ("N020", "$.examples[3].ok"),
+        ("N020", "$.examples[4].gives"),
+    ]
+    assert "wrong: does not give V001" in found[0].message
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "just text", "- a", "5"])
+def test_what_is_no_mapping_is_said_to_be_none(lint: Lint, text: str) -> None:
+    (found,) = lint(text)
+    assert found[0] == "N006"
