@@ -32,7 +32,11 @@ _FAMILIES = {
     "V": "Against the schema",
     "T": "Tool calls, and words about them",
     "A": "Asking: why it ended without a valid reply",
+    "B": "Against the business rules",
+    "Q": "A reply's worth",
+    "D": "Against the state of the conversation",
     "N": "Contract and pipeline files",
+    "U": "Units of a batch",
 }
 
 

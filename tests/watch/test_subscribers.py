@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import structlog
@@ -122,7 +123,7 @@ def test_structlog_gets_plain_fields() -> None:
 
 @pytest.mark.spec("X24")
 @pytest.mark.parametrize("renderer", [structlog.dev.ConsoleRenderer(colors=False), structlog.processors.KeyValueRenderer(), structlog.processors.JSONRenderer()])  # fmt: skip
-def test_structlog_writes_one_line_with_every_renderer(renderer: object) -> None:
+def test_structlog_writes_one_line_with_every_renderer(renderer: Any) -> None:
     out = io.StringIO()
     logger = structlog.wrap_logger(structlog.PrintLogger(out), processors=[renderer])
     structlog_events(logger)(FORGED)
@@ -130,7 +131,7 @@ def test_structlog_writes_one_line_with_every_renderer(renderer: object) -> None
 
 
 def test_opentelemetry_gets_an_evaluation_result() -> None:
-    exporter = InMemoryLogRecordExporter()
+    exporter = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
     provider = LoggerProvider()
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     telemetry_events(provider)(REFUSED)
@@ -150,7 +151,7 @@ def test_opentelemetry_gets_an_evaluation_result() -> None:
 def test_opentelemetry_events_belong_to_the_span_under_way() -> None:
     from opentelemetry.sdk.trace import TracerProvider
 
-    exporter = InMemoryLogRecordExporter()
+    exporter = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
     provider = LoggerProvider()
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     with TracerProvider().get_tracer("test").start_as_current_span("chat") as span:
@@ -162,7 +163,7 @@ def test_other_events_have_a_name_of_our_own() -> None:
     class Happened(Event, frozen=True):
         attempt: int = 1
 
-    exporter = InMemoryLogRecordExporter()
+    exporter = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
     provider = LoggerProvider()
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     telemetry_events(provider)(Happened())
@@ -191,7 +192,7 @@ def test_the_number_of_labels_is_bounded() -> None:
         count(Checked(state=f"S{n}"))
     lines = [line for line in generate_latest(registry).decode().splitlines() if line.startswith("trueup_checks_total")]
     assert len(lines) == MOST_LABELS + 1
-    assert [line for line in lines if 'state="other"' in line][0].endswith(" 50.0")
+    assert next(line for line in lines if 'state="other"' in line).endswith(" 50.0")
 
 
 def test_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

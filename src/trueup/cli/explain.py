@@ -26,8 +26,13 @@ FAMILIES = {
     "V": "Schema: what the value breaks",
     "T": "Tools: what is wrong with calls, and with words about them",
     "A": "Asking: why it ended without a valid reply",
+    "B": "Rules: what the data breaks",
+    "Q": "Worth: what makes a reply worth its price",
+    "D": "Dialogue: what does not fit the state of the conversation",
+    "U": "Units: what is wrong with a line of a batch",
     "N": "Files: what is wrong with a contract or a pipeline",
 }
+OWN_FAMILY = "Custom checks of installed packages"
 
 
 @click.command()
@@ -42,7 +47,7 @@ FAMILIES = {
 )
 def explain(code: str | None, as_json: bool, color: Color) -> None:
     """Say what CODE means (S001 or trailing-comma); without one, list every code."""
-    kinds = ALL if code is None else find(code)
+    kinds = [*ALL, *own()] if code is None else find(code)
     if as_json:
         from trueup.cli.pretty import document
         from trueup.cli.terminal import is_terminal, write
@@ -61,9 +66,11 @@ def find(word: str) -> list[Kind]:
     wanted = word.strip().casefold()
     found = [kind for kind in ALL if wanted in (kind.code.casefold(), kind.name)]
     if not found:
+        found = [kind for kind in own() if wanted in (kind.code.casefold(), kind.name)]
+    if not found:
         from rapidfuzz import process
 
-        known = {word: kind for kind in ALL for word in (kind.code, kind.name)}
+        known = {word: kind for kind in (*ALL, *own()) for word in (kind.code, kind.name)}
         near = process.extract(wanted, known.keys(), processor=str.casefold, limit=3, score_cutoff=60)
         names = [f"{known[word].code} ({known[word].name})" for word, _, _ in near]
         also = f"did you mean {' or '.join(dict.fromkeys(names))}? " if names else ""
@@ -76,8 +83,19 @@ def describe(kind: Kind) -> dict[str, Any]:
     return {"kind": "fix" if isinstance(kind, FixKind) else "finding", **kind._asdict()}
 
 
+def own() -> list[Kind]:
+    """What the custom checks of installed packages find."""
+    from trueup.contract.plugins import installed
+
+    return [check.kind for check in installed().values()]
+
+
 def page(kind: Kind) -> str:
     """The Markdown of a kind's page."""
+    if kind.code not in FINDINGS and kind.code not in FIXES:
+        from trueup.contract.plugins import installed
+
+        return next(check.page() for check in installed().values() if check.code == kind.code)
     return (files("trueup.findings") / f"{kind.code}-{kind.name}.md").read_text(encoding="utf-8")
 
 
@@ -113,11 +131,12 @@ def _rows(kinds: list[Kind], width: int) -> Iterator[list[tuple[str, str]]]:
     styles = {"lossless": "green", "guess": "yellow", "lossy": "red", "error": "red", "warning": "yellow"}
     family = ""
     for kind in kinds:
-        if kind.code[0] != family:
+        here = kind.code[0] if kind.code in FINDINGS or kind.code in FIXES else "own"
+        if here != family:
             if family:
                 yield []
-            family = kind.code[0]
-            yield from ([(line, "bold")] for line in textwrap.wrap(FAMILIES[family], width or 80))
+            family = here
+            yield from ([(line, "bold")] for line in textwrap.wrap(FAMILIES.get(family, OWN_FAMILY), width or 80))
         word = kind.grade if isinstance(kind, FixKind) else kind.level
         head = [("  ", ""), (kind.code, "bold"), (f"  {kind.name:<{longest}}  ", ""), (f"{word:<8}", styles[word])]
         used = 2 + 4 + 2 + longest + 2 + 8 + 2
