@@ -20,10 +20,9 @@ from trueup.recover.locate import Places
 from trueup.recover.reader import Record
 from trueup.recover.scan import starts_value
 from trueup.recover.sweeps import (
-    BARE_KEY_AT_MEMBER,
     Mending,
     all_single_quoted,
-    bare_key_edits,
+    bare_keys,
     comment,
     mixed_quotes,
     trailing_commas,
@@ -45,6 +44,8 @@ _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
     "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
 )  # fmt: skip
 
+# what puts quotes into a text: those are not for `_inner_quotes` to take for the model's own
+_QUOTES_MADE = frozenset(("S008", "S014"))
 CUT = "Input data was truncated"
 _PROSE_SIGNS = frozenset("\"'”{[")
 _QUOTE_SIGNS = ('"', "'", "”")
@@ -178,10 +179,7 @@ def _key(work: Mending, at: int) -> bool:
     if text[at] == "'":
         return mixed_quotes(work)
     if _BARE_KEY.match(text, at):
-        pieces = BARE_KEY_AT_MEMBER.split(text)
-        for key in range(2, len(pieces), 3):
-            pieces[key] = f'"{pieces[key]}"'
-        return work.sweep("".join(pieces), bare_key_edits, "S014")
+        return bare_keys(work)
     return comment(work, at)
 
 
@@ -201,7 +199,7 @@ def _separator(work: Mending, at: int, expected: str) -> bool:
         follows = KEY_AHEAD.match(text, at) is not None if in_object else not text[before - 1].isspace()
         return follows and work.splice(before + 1, before + 1, ",", "S002")
     if text[before] == '"' and sign not in "}]+:":
-        return "S008" not in work.codes and _inner_quotes(work, before, in_object)
+        return _QUOTES_MADE.isdisjoint(work.codes) and _inner_quotes(work, before, in_object)
     if not in_object and sign in "{[" and text[before] in "}]":
         return work.splice(before + 1, before + 1, ",", "S002")
     return False

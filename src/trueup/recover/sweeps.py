@@ -12,7 +12,6 @@ from trueup.recover.grammar import json_word
 _AFTER_WORD = frozenset(" ,}]\n\r\t")
 BARE_KEY_AT_MEMBER = re.compile(r"([{,][ \n\t\r]*)([A-Za-z_$][\w$]*)(?=[ \t\n\r]*:)")
 _COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
-_SLASH_COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 _TRAILING_COMMA = re.compile(r",(?=[ \t\n\r]*[}\]])")
 _WORDS = ("True", "False", "None")
 _MEMBER_WORDS = tuple((word, f'": {word}', f'": {json_word(word)}') for word in _WORDS)
@@ -99,7 +98,25 @@ def mixed_quotes(work: Mending) -> bool:
     return work.sweep("".join(pieces), single_quoted, "S008")
 
 
-def bare_key_edits(text: str) -> list[Edit]:
+def bare_keys(work: Mending) -> bool:
+    """All names that stand where a key should; with them go comments and Python's words, which mostly come along.
+
+    One that stood inside a string breaks it: the text cannot be read then, and the reader takes over.
+    """
+    text = work.text
+    if "//" in text or "/*" in text:
+        comment(work, 0)
+    pieces = BARE_KEY_AT_MEMBER.split(work.text)
+    for at in range(2, len(pieces), 3):
+        pieces[at] = f'"{pieces[at]}"'
+    swept = work.sweep("".join(pieces), _bare_key_edits, "S014")
+    text = work.text
+    if swept and ("True" in text or "False" in text or "None" in text):
+        words(work)
+    return swept
+
+
+def _bare_key_edits(text: str) -> list[Edit]:
     return [(*found.span(2), f'"{found[2]}"', "S014") for found in BARE_KEY_AT_MEMBER.finditer(text)]
 
 
@@ -169,31 +186,44 @@ def words(work: Mending) -> bool:
     return bool(edits) and work.sweep("".join(pieces), lambda _: edits, "S018")
 
 
+def _comment_end(text: str, start: int) -> int:
+    """Where the comment at an offset ends; 0 when there is none, -1 when it never does."""
+    if text[start] == "#" or text.startswith("//", start):
+        end = text.find("\n", start)
+        return end if end >= 0 else len(text)
+    if text.startswith("/*", start):
+        end = text.find("*/", start + 2)
+        return end + 2 if end >= 0 else -1
+    return 0
+
+
 def comment(work: Mending, at: int) -> bool:
-    """A comment between tokens; with it go all others of its kind that are plainly outside the strings."""
+    """The comments from an offset between two tokens on, all that are plainly outside the strings."""
     text = work.text
     sign = text[at]
     if sign not in "/#":
-        return False
-    first = _COMMENT.match(text, at)
-    if first is None:
-        return False
+        if at or "/" not in text:
+            return False
+        sign = "/"
     slashes = "\\" in text
-    if text.find(sign, first.end()) < 0 or (slashes and "\\\\" in text):
-        return work.splice(at, first.end(), " ", "S017")
-    pattern = _SLASH_COMMENT if sign == "/" else _COMMENT
+    if slashes and "\\\\" in text:
+        first = _COMMENT.match(text, at)
+        return first is not None and work.splice(at, first.end(), " ", "S017")
     edits: list[Edit] = []
     pieces: list[str] = []
     last = quotes = 0
-    seen = start = at
+    seen = at
+    start = text.find(sign, at)
     while start >= 0:
         quotes += _outside(text, seen, start, slashes)
         seen = start + 1
-        found = pattern.match(text, start) if quotes % 2 == 0 else None
-        if found is not None:
-            edits.append((start, found.end(), " ", "S017"))
+        end = _comment_end(text, start) if quotes % 2 == 0 else 0
+        if end < 0:
+            break
+        if end:
+            edits.append((start, end, " ", "S017"))
             pieces += (text[last:start], " ")
-            last = seen = found.end()
+            last = seen = end
         start = text.find(sign, seen)
     pieces.append(text[last:])
     return work.sweep("".join(pieces), lambda _: edits, "S017")
