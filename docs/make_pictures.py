@@ -37,11 +37,11 @@ def value_picture() -> str:
 
 def calls_picture() -> str:
     """The verdict of a provider's response with tool calls."""
-    response, tools = "openai-calls.json", "helpdesk.json"
-    contract = Contract(**json.loads((EXAMPLES / "contracts" / tools).read_text("utf-8")))
+    response, contract_file = "openai-calls.json", "helpdesk.yaml"
+    contract = Contract.load(EXAMPLES / "contracts" / contract_file)
     verdict = contract.check(json.loads((EXAMPLES / "responses" / response).read_text("utf-8")))
-    view = View(80, name=response, tools=tools, text="text", value=False)
-    return drawn(f"trueup check --tools {tools} --reply {response}", verdict, view)
+    view = View(80, name=response, contract=contract_file, text="text", value=False)
+    return drawn(f"trueup check --contract {contract_file} --reply {response}", verdict, view)
 
 
 def drawn(command: str, verdict: Verdict, view: View) -> str:

@@ -14,7 +14,7 @@ from tests.cli.running import Run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SGR = re.compile(r"\x1b\[[0-9;]*m")
-HELPDESK = ("--tools", "contracts/helpdesk.json", "--order", "contracts/helpdesk.json")
+HELPDESK = ("--tools", "contracts/helpdesk.yaml", "--order", "contracts/helpdesk.yaml")
 TOOLS = '[{"name": "look", "parameters": [{"name": "day", "type": "integer"}]}, {"name": "book"}]'
 
 

@@ -161,7 +161,8 @@ def test_a_check_that_breaks_down_is_a_finding(function: Any) -> None:
 
 
 def test_a_check_may_find_nothing_in_many_ways() -> None:
-    for nothing in (None, [], (), iter(())):
+    empty: list[Any] = [None, [], (), iter(())]
+    for nothing in empty:
         assert Contract(True, checks=[custom(lambda verdict, context, nothing=nothing: nothing)]).check("{}").ok
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from trueup import Contract
+from trueup.contract.files.documents import read_document
 
-HELPDESK = Path(__file__).resolve().parents[2] / "examples" / "contracts" / "helpdesk.json"
+HELPDESK = Path(__file__).resolve().parents[2] / "examples" / "contracts" / "helpdesk.yaml"
 STEPS = ["check_adapter_status", "get_ip_config", "ping_gateway", "ping_dns", "test_dns_resolution"]
 ARGUMENTS = {
     "check_adapter_status": {"adapter": "eth0"},
@@ -22,7 +23,7 @@ ARGUMENTS = {
 
 @pytest.fixture(scope="module")
 def contract() -> Contract:
-    return Contract(**json.loads(HELPDESK.read_text("utf-8")))
+    return Contract.load(HELPDESK)
 
 
 def called(*names: str) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def codes(contract: Contract, *names: str, before: tuple[str, ...] = ()) -> list
 
 
 def test_the_sequence_is_the_diagnosis() -> None:
-    assert json.loads(HELPDESK.read_text("utf-8"))["order"]["sequence"] == STEPS
+    assert read_document(HELPDESK).data["order"]["sequence"] == STEPS
 
 
 @pytest.mark.spec("T6")

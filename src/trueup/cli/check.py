@@ -9,6 +9,7 @@ import click
 from trueup.cli.terminal import Color
 
 if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
     from trueup.verdict.verdict import Verdict
 
 _MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
@@ -42,6 +43,17 @@ _MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
     help="The order of calls: names with commas between, JSON text, or a .json file.",
 )
 @click.option("--history", metavar="FILE", help="The messages before the reply, as a .json file.")
+@click.option(
+    "-c",
+    "--contract",
+    "contract_file",
+    metavar="FILE",
+    help="A contract file (YAML, TOML or JSON) in place of --schema, --tools and --order.",
+)
+@click.option(
+    "--context", "context_text", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text."
+)
+@click.option("--state", metavar="NAME", help="The state that the conversation is in; short for --context.")
 @click.option(
     "--accept",
     type=click.Choice(["none", "lossless", "guess", "lossy"]),
@@ -94,16 +106,18 @@ def check(
     only_value: bool,
     everything: bool,
     color: Color,
+    contract_file: str | None,
     **options: Any,
 ) -> int:
     """Judge one reply, from FILE or standard input.
 
     Shows each tool call with its verdict; what was changed, as a diff; what is wrong, with its place underlined;
-    and the value. Exit code 0: ok, 1: refused, 2: the command, the schema or the tools are wrong.
+    and the value. Exit code 0: ok, 1: refused, 2: the command, the schema, the tools or the contract are wrong.
 
     \b
       trueup check reply.txt --schema person.json
       trueup check --tools tools.json --reply response.json
+      trueup check --contract salon.yaml --state SLOT_SELECTION reply.txt
       llm "…" | trueup check --schema shop.models:Invoice --json
     """
     if as_json and only_value:
@@ -112,10 +126,10 @@ def check(
         raise click.UsageError("FILE is the text of a reply and --reply a provider's response: give one of them")
     if options["tools"] is None and options["order"] is not None:
         raise click.UsageError("--order needs --tools")
-    given = Given.of(options)
-    contract = _contract(given, options)
+    max_size = options["max_size"]
+    contract, given = _given(contract_file, options)
     source = file if response is None else response
-    raw, name = _read(source, _MOST_RESPONSE if response is not None else 4 * options["max_size"] + 4)
+    raw, name = _read(source, _MOST_RESPONSE if response is not None else 4 * max(max_size, contract.max_size) + 4)
     verdict, name = _judge(contract, raw, name, given, response is not None)
     if as_json or only_value:
         calls = verdict.calls or verdict.refused
@@ -128,35 +142,47 @@ def check(
         console = open_console(color)
         text = "text" if response is not None or verdict.reply.provider else ""
         names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
-        show(verdict, console, names._replace(value=contract.schema is not None))
+        show(verdict, console, names._replace(value=contract.schema is not None, contract=contract_file or ""))
     return 0 if verdict.ok else 1
 
 
+def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, Given]":
+    """The contract that the options name or make, and what they give beside it."""
+    if contract_file is None:
+        given = Given.of(options)
+        return _contract(given, options), given
+    from trueup.cli.contract import read_contract
+
+    contract = read_contract(contract_file, options)
+    return contract, Given.of({**options, "schema": "none", "tools": None, "order": None})
+
+
 class Given(NamedTuple):
-    """What the options name, read: the schema, the tools, their order, the messages before."""
+    """What the options name, read: the schema, the tools, their order, what the conversation knows."""
 
     schema: Any
     schema_name: str
     tools: Any
     tools_name: str
     order: Any
-    history: list[Any] | None
+    context: dict[str, Any]
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> "Given":
         """Take the options that name something, and read it."""
+        from trueup.cli.contract import read_context
         from trueup.cli.schema import read_schema
         from trueup.cli.tools import read_history, read_order, read_tools
 
-        words = {name: options.pop(name) for name in ("schema", "tools", "order", "history")}
-        schema, tools, order, history = words.values()
+        words = {name: options.pop(name) for name in ("schema", "tools", "order", "history", "context_text", "state")}
+        schema, tools, order, history, context, state = words.values()
         return cls(
             read_schema(schema or ("any" if tools is None else "none")),
             "" if schema in (None, "any", "none") else _named(schema),
             None if tools is None else read_tools(tools),
             "" if tools is None else _named(tools),
             None if order is None else read_order(order),
-            None if history is None else read_history(history),
+            read_context(context, state, None if history is None else read_history(history)),
         )
 
 
@@ -164,7 +190,7 @@ def _named(given: str) -> str:
     return given if len(given) <= 60 else given[:59] + "…"
 
 
-def _contract(given: Given, options: dict[str, Any]) -> Any:
+def _contract(given: Given, options: dict[str, Any]) -> "Contract":
     from trueup.cli.named import Unavailable
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
@@ -200,7 +226,7 @@ def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -
             name = f"{name} · no known response, read as text"
         source = reading.reply
     try:
-        return contract.check(source, {"history": given.history} if given.history else None), name
+        return contract.check(source, given.context), name
     except SchemaError as error:
         raise Unavailable(f"--tools {given.tools_name}: the schema of a tool cannot be used: {error}") from None
 

@@ -25,6 +25,7 @@ class View(NamedTuple):
     tools: str = ""
     text: str = ""
     value: bool = True
+    contract: str = ""
 
     @property
     def place(self) -> str:

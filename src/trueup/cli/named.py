@@ -22,7 +22,7 @@ class Unavailable(click.UsageError):
 
 
 def read_json(option: str, given: str, what: str, how: str) -> Any:
-    """The JSON that an option gives: its own text, or that of the file it names."""
+    """The data that an option gives: JSON text, or that of the JSON, YAML or TOML file it names."""
     if given.lstrip()[:1] in {"{", "["}:
         return parse(given, option, what)
     path = Path(given)
@@ -37,7 +37,22 @@ def read_json(option: str, given: str, what: str, how: str) -> Any:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise Unavailable(f"{option} {given}: cannot be read: {reason}") from None
+    if path.suffix.lower() in {".yaml", ".yml", ".toml"}:
+        return _marked(text, given, path.suffix.lower(), what)
     return parse(text, given, what)
+
+
+def _marked(text: str, where: str, kind: str, what: str) -> Any:
+    from trueup.contract.files.documents import parse_document
+    from trueup.contract.files.faults import ContractError
+
+    try:
+        document = parse_document(text, where, kind)
+    except ContractError as error:
+        raise Unavailable(f"the {what} cannot be read\n{error}") from None
+    if document.faults:
+        raise Unavailable(f"the {what} cannot be read\n{document.faults[0]}")
+    return document.data
 
 
 def parse(text: str, where: str, what: str) -> Any:

@@ -84,7 +84,7 @@ def _headline(verdict: Verdict, view: View) -> Iterator[Line]:
     if reply.text or not (has_calls(verdict) or reply.finish == "error"):
         facts_of_it.append(count(len(reply.text), "character"))
     about = safe_line(" · ".join(filter(None, facts_of_it)))
-    for word, given in (("schema", view.schema), ("tools", view.tools)):
+    for word, given in (("contract", view.contract), ("schema", view.schema), ("tools", view.tools)):
         more = safe_line(f"{word} {given}") if given else ""
         if more and cell_len(about) + cell_len(more) + 5 <= view.width:
             about = f"{about} · {more}"

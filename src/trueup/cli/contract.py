@@ -1,0 +1,46 @@
+"""The options `--contract`, `--context` and `--state`: words from the command line enter, a contract and a context leave."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trueup.cli.named import Unavailable, read_json
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+
+_HOW = "give a .json file or JSON text with an object: state, data, history, question, tenant, input"
+_INSTEAD = ("schema", "tools", "order")
+
+
+def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
+    """The contract that a file holds; what is wrong with it is told line by line, as `trueup lint` does."""
+    from trueup.contract.contract import Contract
+    from trueup.contract.files.faults import ContractError
+
+    given = [name for name in _INSTEAD if options.get(name) is not None]
+    if given:
+        raise click.UsageError(f"--contract says what --{given[0]} says: give one of them")
+    try:
+        return Contract.load(path, **_chosen(options))
+    except ContractError as error:
+        raise Unavailable(f"--contract {path}: the contract cannot be used\n{error}") from None
+
+
+def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were typed: what was left out is for the contract to say."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    names = ("accept", "coerce", "strict", "max_size", "max_depth")
+    return {name: options[name] for name in names if context.get_parameter_source(name) is typed}
+
+
+def read_context(given: str | None, state: str | None, history: list[Any] | None) -> dict[str, Any]:
+    """The context that the options name; `--state` and `--history` win over what stands in `--context`."""
+    context: Any = {}
+    if given is not None:
+        context = read_json("--context", given, "context", _HOW)
+        if not isinstance(context, dict):
+            raise Unavailable(f"--context: a context is an object; {_HOW}")
+    return {**context, **({"state": state} if state else {}), **({"history": history} if history else {})}

@@ -1,0 +1,112 @@
+"""`trueup lint` and `trueup check --contract` as a person or a script runs them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+WRONG = "name: shop\nshema: person.json\naccept: gues\ntools: [{name: look}]\norder: [lok]\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    shutil.copytree(EXAMPLES / "contracts", tmp_path / "contracts")
+    (tmp_path / "wrong.yaml").write_text(WRONG)
+    return tmp_path
+
+
+def test_faults_are_lines_that_editors_understand(run: Run, desk: Path) -> None:
+    done = run("lint", "wrong.yaml")
+    assert (done.code, done.err) == (1, "")
+    assert done.out.splitlines() == [
+        "wrong.yaml:2:1: error[N005] unknown key 'shema'. Did you mean 'schema'?",
+        'wrong.yaml:3:9: error[N006] \'accept\': expected one of "none", "lossless", "guess", "lossy", got "gues"; did you mean "guess"?',
+        "wrong.yaml:5:9: error[N010] 'lok' is no tool of this contract. Did you mean 'look'?",
+        "✗ 1 file: 3 errors, 0 warnings",
+    ]
+
+
+def test_the_example_contracts_are_clean_and_their_examples_hold(run: Run, desk: Path) -> None:
+    files = sorted(f"contracts/{path.name}" for path in (desk / "contracts").iterdir())
+    done = run("lint", "--run", "--strict", *files)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"✓ {len(files)} files: nothing wrong, ")
+
+
+def test_json_has_every_field(run: Run, desk: Path) -> None:
+    done = run("lint", "--json", "wrong.yaml", "contracts/salon.yaml")
+    report = json.loads(done.out)
+    assert (done.code, report["ok"]) == (1, False)
+    assert [found["code"] for found in report["faults"]] == ["N005", "N006", "N010"]
+    assert report["faults"][0] == {
+        "name": "unknown-option", "code": "N005", "file": "wrong.yaml", "line": 2, "column": 1, "path": "$.shema",
+        "message": "unknown key 'shema'", "hint": "Did you mean 'schema'?", "level": "error",
+    }  # fmt: skip
+
+
+def test_exit_codes(run: Run, desk: Path) -> None:
+    (desk / "warns.yaml").write_text("schema: {properties: {a: true}}\nrules: [b > 1]\n")
+    (desk / "broken.yaml").write_text("schema: true\nexamples: [{reply: nothing}]\n")
+    assert run("lint", "warns.yaml").code == 0
+    assert run("lint", "--strict", "warns.yaml").code == 1
+    assert run("lint", "broken.yaml").code == 0
+    assert run("lint", "--run", "broken.yaml").code == 1
+    assert run("lint", "nowhere.yaml").code == 2
+    assert run("lint").code == 2
+
+
+def test_what_a_file_says_cannot_move_the_cursor(run: Run, desk: Path) -> None:
+    (desk / "odd.json").write_text(json.dumps({"na\x1b[2Jme\n": 1}))
+    out = run("lint", "odd.json").out
+    assert "\x1b" not in out
+    assert out.count("\n") == 2
+
+
+def test_the_editor_schema_is_printed(run: Run) -> None:
+    done = run("lint", "--editor-schema")
+    assert json.loads(done.out)["title"] == "trueup contract"
+
+
+def test_check_takes_a_contract_file_and_a_state(run: Run, desk: Path) -> None:
+    said = "Tu cita ha sido confirmada."
+    done = run("check", "--contract", "contracts/salon.yaml", "--state", "SLOT_SELECTION", stdin=said)
+    assert done.code == 1
+    assert "error[D001]" in done.out
+    assert "contract contracts/salon.yaml" in done.out
+    assert run("check", "-c", "contracts/salon.yaml", "--state", "IDLE", stdin=said).code == 0
+
+
+def test_check_takes_a_context(run: Run, desk: Path) -> None:
+    (desk / "context.json").write_text('{"state": "CUSTOMER_DATA", "data": {"first_name": "Eva"}}')
+    said = "Tu cita está confirmada."
+    base = ("check", "-c", "contracts/salon.yaml", "--json")
+    assert run(*base, "--context", "context.json", stdin=said).code == 0
+    assert run(*base, "--context", '{"state": "CUSTOMER_DATA"}', stdin=said).code == 1
+    assert run(*base, "--context", "context.json", "--state", "SLOT_SELECTION", stdin=said).code == 1
+    assert "a context is an object" in run(*base, "--context", "[1]", stdin=said).err
+
+
+def test_options_that_are_typed_win_over_the_contract(run: Run, desk: Path) -> None:
+    (desk / "c.yaml").write_text("schema: {type: object}\naccept: none\n")
+    fenced = "```json\n{}\n```"
+    assert run("check", "-c", "c.yaml", stdin=fenced).code == 1
+    assert run("check", "-c", "c.yaml", "--accept", "lossless", stdin=fenced).code == 0
+    assert "give one of them" in run("check", "-c", "c.yaml", "--schema", "any", stdin=fenced).err
+
+
+def test_a_contract_with_faults_is_shown_with_their_places(run: Run, desk: Path) -> None:
+    done = run("check", "-c", "wrong.yaml", stdin="{}")
+    assert done.code == 2
+    assert "wrong.yaml:2:1: N005 unknown key 'shema'. Did you mean 'schema'?" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_tools_may_be_a_yaml_file(run: Run, desk: Path) -> None:
+    (desk / "tools.yaml").write_text("- name: look\n- name: book\n")
+    (desk / "twice.yaml").write_text("- {name: look, name: book}\n")
+    assert run("check", "--tools", "tools.yaml", stdin="hello there").code == 0
+    assert "twice.yaml:1:16: N004" in run("check", "--tools", "twice.yaml", stdin="hello").err
