@@ -86,6 +86,7 @@ def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any]
         shower.close(shown=False)
         raise
     shower.close(shown=not result.already)
+    _write_page(out)
     if as_json:
         import orjson
 
@@ -93,6 +94,16 @@ def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any]
     elif not quiet:
         click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
     return result.exit_code
+
+
+def _write_page(out: Path) -> None:
+    """The page comes on top: where it cannot be written, what was sifted is there all the same."""
+    from trueup.batch.report import Missing, write_report
+
+    try:
+        write_report(out)
+    except (Missing, OSError) as error:
+        click.echo(f"report.html was not written: {error}", err=True)
 
 
 def _options(given: dict[str, Any], *, flips: bool) -> "Options":

@@ -1,0 +1,26 @@
+"""`trueup report`: the page over what a sift left in a folder."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def report(folder: Path) -> None:
+    """Write report.html over a folder of `trueup sift`, and print where it is.
+
+    The page is one file that loads nothing: the funnel, findings and fixes by code, and the units themselves with each fix
+    marked in the reply.
+
+    \b
+      trueup report sifted
+    """
+    from trueup.batch.report import Missing, write_report
+
+    try:
+        click.echo(write_report(folder))
+    except Missing as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.UsageError(f"the report cannot be written: {error.strerror} ({error.filename})") from None
