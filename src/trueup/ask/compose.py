@@ -86,7 +86,7 @@ class Composer:
         verdict = faulty.verdict
         if purpose == "regenerate":
             return with_system(messages, prompts.regenerate_text(verdict, self.words, self.policy.faults))
-        if can_echo(verdict.reply):
+        if can_echo(verdict.reply, self.provider):
             return with_results(messages, verdict.reply, self._results(verdict), self.provider)
         limits: dict[str, Any] = {
             "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,

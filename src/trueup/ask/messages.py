@@ -82,10 +82,15 @@ def _joined(message: dict[str, Any], text: str) -> dict[str, Any] | None:
     return None
 
 
-def can_echo(reply: Reply) -> bool:
-    """Whether a reply's calls can stand in a conversation as they are: the model's own, each with an id and arguments."""
+def can_echo(reply: Reply, provider: str) -> bool:
+    """Whether a reply's calls can stand in a conversation as they are: the model's own, each with arguments and an id.
+
+    Where the provider matches results by name and order, as Gemini does, no id is needed.
+    """
+    named = provider == "gemini"
     return bool(reply.calls) and all(
-        call.origin == "native" and call.id and call.args is not None and not call.answered for call in reply.calls
+        call.origin == "native" and (named or call.id) and call.args is not None and not call.answered
+        for call in reply.calls
     )
 
 

@@ -40,14 +40,18 @@ def ask(
     options: dict[str, Any] = {"context": context, "on_event": on_event, "memory": memory, "clock": clock}
     loop = Loop(contract, client, messages, policy or DEFAULT, **options)
     waiting = wait or (cancel or threading.Event()).wait
-    step = loop.start()
-    while not isinstance(step, Finish):
-        if cancel is not None and cancel.is_set():
-            step = loop.cancelled()
-        elif isinstance(step, Send):
-            step = _send(loop, client)
-        else:
-            step = loop.cancelled() if waiting(step.seconds) else loop.waited()
+    try:
+        step = loop.start()
+        while not isinstance(step, Finish):
+            if cancel is not None and cancel.is_set():
+                step = loop.cancelled()
+            elif isinstance(step, Send):
+                step = _send(loop, client)
+            else:
+                step = loop.cancelled() if waiting(step.seconds) else loop.waited()
+    finally:
+        if isinstance(call, str):
+            client.close()
     return loop.answer()
 
 

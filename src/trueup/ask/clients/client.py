@@ -29,6 +29,9 @@ class Client:
 
         return await asyncio.to_thread(self.send, request)
 
+    def close(self) -> None:
+        """Give back what the client itself has opened; what the caller has opened stays open."""
+
     def stream(self, request: Request) -> Iterator[Any]:  # noqa: ARG002 - as above
         """Send a request and give the pieces of the reply as they come."""
         raise TypeError(f"{self.kind} cannot stream here; use `contract.ask(…)`, or `contract.aask_stream(…)`")

@@ -79,9 +79,24 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
     foreign = type(error).__module__.partition(".")[0] not in {"builtins", "__main__"}
     if status is not None and status >= 300 and (foreign or hasattr(error, "status_code")):
         found = read(error).findings[0]
-        return failure_in(found, mode, retry_after(getattr(getattr(error, "response", None), "headers", None)))
+        return failure_in(found, mode, _asked_wait(error))
     if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
         return Failure(str(error) or type(error).__name__, code=type(error).__name__)
+    return None
+
+
+def _asked_wait(error: BaseException) -> float | None:
+    """The wait that the headers of a failed call ask for, wherever an SDK or a wrapper of one keeps them."""
+    holders = (error, error.__cause__, error.__context__)
+    for holder in (holder for holder in holders if holder is not None):
+        for headers in (
+            getattr(getattr(holder, "response", None), "headers", None),
+            getattr(holder, "litellm_response_headers", None),
+            getattr(holder, "headers", None),
+        ):
+            found = retry_after(headers)
+            if found is not None:
+                return found
     return None
 
 

@@ -1,0 +1,133 @@
+"""The anthropic SDK's clients, synchronous and asynchronous.
+
+A request enters, a message leaves. Leading system messages become the `system` parameter; the SDK's own retries are switched
+off. The SDK holds the model to a schema through `output_config`, or not at all: there is no mode for any JSON object.
+"""
+
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from trueup.ask.clients.client import Client
+from trueup.ask.clients.openai import checked, single, whole
+from trueup.ask.clients.parameters import parameters_of
+from trueup.ask.clients.request import Request
+from trueup.ask.messages import role
+from trueup.read.objects import record
+
+_MAX_TOKENS = 4096  # the protocol wants a limit
+
+
+class Anthropic(Client):
+    """`anthropic.Anthropic` or `anthropic.AsyncAnthropic`."""
+
+    provider = "anthropic"
+    modes = ("json_schema", "text")
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._is_async = type(client).__name__.startswith("Async")
+        self.kind = type(client).__name__
+        self.key = f"anthropic:{client.base_url}"
+        self._known = frozenset(inspect.signature(client.messages.create).parameters)
+
+    def _given(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
+        given = message_parameters(request)
+        if not given.get("model"):
+            raise ValueError("the anthropic client needs a model: Policy(models=('…',))")
+        if "temperature" not in self._known:
+            given.pop("temperature", None)
+        return {**given, "stream": True} if stream else given
+
+    def _create(self, request: Request) -> Any:
+        return single(self._client, request).messages.create
+
+    def send(self, request: Request) -> Any:
+        if self._is_async:
+            return super().send(request)
+        with whole():
+            return checked(self._create(request)(**self._given(request)))
+
+    async def asend(self, request: Request) -> Any:
+        if not self._is_async:
+            return await super().asend(request)
+        with whole():
+            return checked(await self._create(request)(**self._given(request)))
+
+    def stream(self, request: Request) -> Iterator[Any]:
+        if self._is_async:
+            return super().stream(request)
+        return self._pieces(request)
+
+    def _pieces(self, request: Request) -> Iterator[Any]:
+        with whole(), self._create(request)(**self._given(request, stream=True)) as pieces:
+            yield from pieces
+
+    async def astream(self, request: Request) -> AsyncIterator[Any]:
+        if not self._is_async:
+            raise TypeError(f"{self.kind} is synchronous; use `contract.ask_stream(…)`")
+        with whole():
+            async with await self._create(request)(**self._given(request, stream=True)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+
+def message_parameters(request: Request) -> dict[str, Any]:
+    """A request in Anthropic's words.
+
+    >>> message_parameters(Request([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]))
+    {'messages': [{'role': 'user', 'content': 'Hi'}], 'max_tokens': 4096, 'system': [{'type': 'text', 'text': 'Be kind.'}]}
+    """
+    at = next((i for i, m in enumerate(request.messages) if role(m) != "system"), len(request.messages))
+    given: dict[str, Any] = {"messages": request.messages[at:], "max_tokens": request.max_tokens or _MAX_TOKENS}
+    said = [block for message in request.messages[:at] for block in _blocks(record(message).get("content"))]
+    own = _blocks(request.parameters.get("system"))
+    if own or said:
+        given["system"] = [*own, *said]
+    if request.model:
+        given["model"] = request.model
+    if request.temperature is not None:
+        given["temperature"] = request.temperature
+    if request.tools:
+        given["tools"] = [
+            {
+                "name": t.name,
+                **({"description": t.description} if t.description else {}),
+                "input_schema": parameters_of(t),
+            }
+            for t in request.tools
+        ]
+        if not request.call_tools:
+            given["tool_choice"] = {"type": "none"}
+    if request.mode == "json_schema" and request.schema is not None:
+        given["output_config"] = {"format": {"type": "json_schema", "schema": closed(request.schema)}}
+    return {**given, **{name: value for name, value in request.parameters.items() if name != "system"}}
+
+
+def _blocks(content: Any) -> list[Any]:
+    if not content:
+        return []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def closed(schema: Any, depth: int = 0) -> Any:
+    """A schema whose objects take no further properties, as this provider wants them: it narrows and never widens.
+
+    >>> closed({"type": "object", "properties": {"a": {}}})["additionalProperties"]
+    False
+    """
+    if isinstance(schema, list):
+        return [closed(item, depth + 1) for item in schema]
+    if not isinstance(schema, dict) or depth > 100:
+        return schema
+    found = {
+        key: {name: closed(inner, depth + 1) for name, inner in value.items()}
+        if key in {"properties", "$defs", "definitions"} and isinstance(value, dict)
+        else value
+        if key in {"enum", "const", "default", "examples", "required"}
+        else closed(value, depth + 1)
+        for key, value in schema.items()
+    }
+    if schema.get("type") == "object" and "properties" in schema and "additionalProperties" not in schema:
+        found["additionalProperties"] = False
+    return found

@@ -1,0 +1,54 @@
+"""LangChain: a chat model, or any runnable that takes messages.
+
+A request enters, a message leaves. A chat model is given tools, temperature and limits; one of `langchain_openai` is held to
+the schema too; any other runnable gets the messages alone. Retries that a model makes by itself are its own: set
+`max_retries=0` on it, so that only the plan decides.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from trueup.ask.clients.client import Client
+from trueup.ask.clients.parameters import chat_parameters, openai_tool
+from trueup.ask.clients.request import Request
+from trueup.ask.policy import MODES
+
+
+class Runnable(Client):
+    """A LangChain runnable."""
+
+    provider = "langchain"
+    finishes = False
+    kind = "this runnable"
+
+    def __init__(self, runnable: Any) -> None:
+        self._runnable = runnable
+        self._is_model = hasattr(runnable, "bind_tools")
+        home = type(runnable).__module__.partition(".")[0]
+        self.modes = MODES if self._is_model and home == "langchain_openai" else ("text",)
+        name = getattr(runnable, "model_name", None) or getattr(runnable, "model", None) or ""
+        self.key = f"langchain:{type(runnable).__qualname__}:{name if isinstance(name, str) else ''}"
+
+    def _bound(self, request: Request) -> Any:
+        if not self._is_model:
+            return self._runnable
+        given = chat_parameters(request)
+        runnable = self._runnable
+        choice = given.pop("tool_choice", None)
+        if given.pop("tools", None) and "tools" not in request.parameters:
+            tools = [openai_tool(tool) for tool in request.tools]
+            runnable = runnable.bind_tools(tools, **({"tool_choice": choice} if choice else {}))
+        return runnable.bind(**given) if given else runnable
+
+    def send(self, request: Request) -> Any:
+        return self._bound(request).invoke(request.messages)
+
+    async def asend(self, request: Request) -> Any:
+        return await self._bound(request).ainvoke(request.messages)
+
+    def stream(self, request: Request) -> Iterator[Any]:
+        return iter(self._bound(request).stream(request.messages))
+
+    async def astream(self, request: Request) -> AsyncIterator[Any]:
+        async for piece in self._bound(request).astream(request.messages):
+            yield piece
