@@ -1,5 +1,6 @@
 """Every page is documentation and test at once: what its examples say is what the engine gives."""
 
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -7,13 +8,24 @@ from typing import Any
 
 import pytest
 
-from trueup import Contract
+from trueup import Contract, Policy
+from trueup.ask.loop import Loop, Traits
+from trueup.ask.plan import Finish, Send
+from trueup.batch.contracts import spec_of
+from trueup.batch.pipeline.config import read_config
+from trueup.batch.pipeline.create import create_run
+from trueup.batch.pipeline.lint import lint_pipeline
+from trueup.batch.pipeline.running import execute
+from trueup.batch.sift import Options as SiftOptions
+from trueup.batch.sift import sift
+from trueup.batch.work import Guard
 from trueup.conform.coerce import Options
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import lint_contract
 from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.pages import SECTIONS, Example, Page, read_page
 
+FILES = ("validated.jsonl", "failures.jsonl")
 FOLDER = Path(__file__).resolve().parents[2] / "src" / "trueup" / "findings"
 PAGES = {file.stem: read_page(file.read_text("utf-8")) for file in sorted(FOLDER.glob("*.md"))}
 TRIGGERS = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerate(p.triggers, 1)]
@@ -22,8 +34,14 @@ QUIET = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerate(p
 
 def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
     """What the engine gives for an example: the code and path of each fix and finding."""
+    if "pipeline" in example.options:
+        return judge_pipeline(example, folder)
     if example.contract:
         return judge_file(example, folder)
+    if example.options.get("lines") == "yes":
+        return judge_lines(example, folder)
+    if "ask" in example.options:
+        return judge_asked(example)
     options: dict[str, Any] = {"schema": None if "tools" in example.options else True, **example.options}
     if isinstance(options.get("coerce"), dict):
         options["coerce"] = Options(**options["coerce"])
@@ -49,6 +67,77 @@ def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
     linted = lint_contract(file)
     faults = [*linted.faults, *(run_examples(linted) if example.options.get("run") else ())]
     return {(found.code, found.path) for found in faults}
+
+
+def judge_lines(example: Example, folder: Path) -> set[tuple[str, str]]:
+    """The same where the example is a file of a batch: it is sifted; `--- python` may define what judges it."""
+    contract: Any = Contract(True)
+    if example.python:
+        names: dict[str, Any] = {}
+        exec(example.python, names)
+        contract = names["Slow"]()
+    file = folder / "lines.jsonl"
+    file.write_bytes(example.reply if isinstance(example.reply, bytes) else example.reply.encode())
+    guard = Guard(float(example.options.get("seconds", 60)))
+    options = SiftOptions(workers=1, guard=guard, max_line=example.options.get("max_line", 1 << 20))
+    summary = sift([str(file)], spec_of(contract), folder / "out", options).summary
+    records = [json.loads(line) for name in FILES for line in (folder / "out" / name).read_text("utf-8").splitlines()]
+    assert len(records) == summary["counts"]["units"]
+    told = [error for record in records for error in (*record.get("errors", ()), *record.get("warnings", ()))]
+    return {(error["code"], error["path"]) for error in told}
+
+
+PIPELINE = {
+    "pipeline": "pipeline: {steps: [{name: ask}]}",
+    "processing": "processing: {strategy: direct, chunk_size: 10, items: {source: items.yaml, key: people}}",
+    "prompts": "prompts: {template_dir: templates, templates: {ask: ask.jinja2}}",
+    "schemas": "schemas: {schema_dir: schemas, files: {ask: ask.json}}",
+    "validation": "validation: {ask: {required: [answer]}}",
+    "api": "api: {provider: replay, replay: {source: replies.jsonl}}",
+}
+PIPELINE_FILES = {
+    "items.yaml": "people: [{name: Ada, n: 3, tags: [a, b]}]",
+    "templates/ask.jinja2": "Greet {{ name }}.",
+    "templates/other.jinja2": "Greet {{ name }} of {{ town }}.",
+    "templates/broken.jinja2": "Greet {{ name",
+    "schemas/ask.json": '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}',
+}
+
+
+def judge_pipeline(example: Example, folder: Path) -> set[tuple[str, str]]:
+    """The same where the contract is a pipeline's configuration: linted, or with `run` run on the reply for each unit.
+
+    A `part` of a configuration is made whole with the sections of `PIPELINE`.
+    """
+    how = example.options["pipeline"].split()
+    text = example.contract
+    if "part" in how:
+        text += "".join(f"{line}\n" for name, line in PIPELINE.items() if not text.startswith(f"{name}:"))
+    replies = json.dumps({"step": "ask", "unit_id": "*", "raw_response": example.reply or ""}) + "\n"
+    for name, content in {**PIPELINE_FILES, "config.yaml": text, "replies.jsonl": replies}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, "utf-8")
+    if "run" not in how:
+        return {(found.code, found.path) for found in lint_pipeline(folder)}
+    run = create_run(read_config(folder), folder / "run")
+    execute(run)
+    failures = [json.loads(line) for line in (run / "failures.jsonl").read_text("utf-8").splitlines()]
+    return {(error["code"], error["path"]) for failure in failures for error in failure["errors"]}
+
+
+def judge_asked(example: Example) -> set[tuple[str, str]]:
+    """The same where a model is asked that always gives this reply; `ask` holds the policy and how the client is."""
+    options = dict(example.options)
+    asked = options.pop("ask")
+    traits = Traits(finishes=asked.pop("finishes", False))
+    cancel = asked.pop("cancel", False)
+    loop = Loop(Contract(**{"schema": True, **options}), traits, "Go.", Policy(**asked))
+    step = loop.start()
+    while not isinstance(step, Finish):
+        step = loop.replied(example.reply) if isinstance(step, Send) else loop.waited()
+        if cancel and not isinstance(step, Finish):
+            step = loop.cancelled()
+    return {(found.code, found.path) for found in (*loop.answer().findings, *loop.answer().verdict.fixes)}
 
 
 def test_there_is_a_page_for_every_code_and_no_other() -> None:

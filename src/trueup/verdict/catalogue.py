@@ -250,6 +250,17 @@ _FINDINGS = (
     FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
     FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
     FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
+    # pipelines
+    FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
+    FindingKind("N031", "broken-link", "error", "A step lacks its template, schema or rules, or they lack their step."),
+    FindingKind("N032", "bad-template", "error", "A template is missing or does not parse."),
+    FindingKind("N033", "bad-items", "error", "The items of a pipeline cannot become units."),
+    FindingKind("N034", "step-twice", "error", "Two steps of a pipeline have the same name."),
+    FindingKind("N035", "bad-step", "error", "A step lacks what its kind needs."),
+    FindingKind("N036", "unknown-section", "warning", "A section of a pipeline is not one that is read."),
+    FindingKind("N037", "no-such-value", "warning", "A template names a field that nothing gives."),
+    FindingKind("N038", "no-such-script", "warning", "A script that is run at the end is missing."),
+    FindingKind("N039", "fails-on-mock", "warning", "A rule fails on made-up data of the right types."),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
     FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),
@@ -260,6 +271,11 @@ _FINDINGS = (
     FindingKind("U007", "out-of-memory", "error", "Judging a unit took more memory than allowed."),
     FindingKind("U008", "crashed", "error", "Judging a unit ended its process, twice."),
     FindingKind("U009", "check-raised", "error", "Judging a unit raised an error."),
+    FindingKind("U030", "no-prompt", "error", "The template gives no prompt for a unit."),
+    FindingKind("U031", "expression-failed", "error", "An expression of a step fails for a unit."),
+    FindingKind("U032", "loop-unfinished", "error", "A loop of a step does not end for a unit."),
+    FindingKind("U033", "not-storable", "error", "An expression gives what JSON cannot hold."),
+    FindingKind("U034", "nothing-to-fan-out", "error", "A unit has no list to fan out."),
 )
 
 FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}

@@ -1,0 +1,231 @@
+"""The engine of a run in batch mode: each chunk of an asking step becomes a provider's batch, round after round.
+
+Before a batch is sent its intent stands in the journal, after it its id; a crash between the two is settled by asking the
+provider. Answers are recorded before the batch counts as collected, each once. What expired, or came back broken, or not at
+all, is sent again alone, so many times; what was refused is asked again with what is wrong.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from trueup.ask.clients.request import Failure, TransportFailure
+from trueup.batch.pipeline.batching import custom_id, read_line, requests_of
+from trueup.batch.pipeline.cost import Prices, Purse
+from trueup.batch.pipeline.engine import Engine
+from trueup.batch.pipeline.jobs import Job
+from trueup.batch.pipeline.providers.batches import Batches
+from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.state import Batch
+from trueup.batch.pipeline.steps.llm import Ask, LlmStep
+from trueup.batch.pipeline.stop import Stop
+
+_POLL = 10.0
+_TRIES = 8  # of one call to the provider's interface
+_LOST = 3  # batches of a chunk that a provider may forget
+Came = Literal["done", "lost", "stop"]
+
+
+class BatchEngine(Engine):
+    """Drives one run through batches."""
+
+    def __init__(
+        self, run: OwnedRun, asking: Mapping[str, LlmStep], batches: Mapping[str, Batches], stop: Stop,
+        prices: Prices, purse: Purse, poll: float | None = None,
+    ) -> None:  # fmt: skip
+        workers = int(run.pipeline.number(("api", "max_inflight_batches"), 10, 1))
+        super().__init__(run, asking, {}, stop, workers)
+        self._batches = batches
+        self._prices = prices
+        self._purse = purse
+        given = poll if poll is not None else run.pipeline.number(("api", "poll_interval_seconds"), _POLL, 0)
+        self._poll = max(0.001, float(given))
+
+    async def _begin(self, job: Job) -> None:
+        """Carry a chunk through its step: rounds of batches until every unit is settled."""
+        asks = self._take_up(job)
+        lost = 0
+        while asks and not self.stop:
+            batch = self._pending(job) or await self._send(job, asks)
+            if batch is None:
+                return
+            came = await self._collect(job, batch, asks)
+            lost += came == "lost"
+            if came == "stop" or lost > _LOST:
+                self.stop.ask("provider", f"{job.step.provider} lost {lost} batches; run it again to send them anew")
+                return
+            self._settle(job, asks)
+        if not asks and not self.stop:
+            await self._finish(job)
+
+    def _take_up(self, job: Job) -> dict[int, Ask]:
+        """The asks of a job, as far as they had come; what is finished is settled."""
+        asks = {place: job.begin(place) for place in list(job.open_places())}
+        self._settle(job, asks)
+        return asks
+
+    def _settle(self, job: Job, asks: dict[int, Ask]) -> None:
+        for place in [place for place, ask in asks.items() if ask.finished]:
+            passed = job.settle(place, asks.pop(place))
+            self.settled[job.step.name][0 if passed else 1] += 1
+
+    def _pending(self, job: Job) -> Batch | None:
+        """The batch that was sent and not collected yet, or was about to be sent."""
+        return next((batch for batch in job.chunk.batches if not batch.collected), None)
+
+    async def _send(self, job: Job, asks: dict[int, Ask]) -> Batch | None:
+        """Write down the intent, for `_collect` to send."""
+        name, step = job.chunk.name, job.step
+        number = len(job.chunk.batches)
+        if not self._affordable(job, asks):
+            return None
+        key = f"tu-{secrets.token_hex(8)}"
+        self.run.commit(
+            "intent", chunk=name, step=step.name, round=number, key=key, requests=len(asks), provider=step.provider
+        )
+        return self._pending(job)
+
+    def _affordable(self, job: Job, asks: dict[int, Ask]) -> bool:
+        cap = self._purse.cap
+        if cap is None:
+            return True
+        taken = sum(job.prompt_tokens(place) for place in asks)
+        given = len(asks) * (job.step.policy.max_tokens or 400)
+        cost = self._prices.estimate(job.step.provider, job.step.model, taken, given)
+        if cost is not None and self._purse.spent + cost / 2 > cap:
+            self.stop.ask(
+                "cost",
+                f"the cost cap of ${cap:g} is reached: ${self._purse.spent:.4f} spent, the next batch may cost ${cost / 2:.4f}",
+            )
+            return False
+        return True
+
+    async def _collect(self, job: Job, batch: Batch, asks: dict[int, Ask]) -> Came:
+        """Send a batch unless it was, wait for it, record its answers."""
+        provider = self._batches[job.step.name]
+        try:
+            if not batch.id and not await self._submit(job, batch, asks, provider):
+                return "stop"
+            came = await self._wait(job, batch, provider)
+            if came != "done":
+                return came
+            await self._record(job, batch, asks, provider)
+        except TransportFailure as error:
+            self.stop.ask("provider", f"{provider.name}: {error.failure.reason}")
+            return "stop"
+        self.run.commit("collected", chunk=job.chunk.name, key=batch.key)
+        return "done"
+
+    async def _submit(self, job: Job, batch: Batch, asks: dict[int, Ask], provider: Batches) -> bool:
+        """Send a batch once: one that the provider has under this key already is taken as sent."""
+        requests = requests_of(job, asks, batch.key)
+        known = {other.id for chunk in self.run.state.chunks.values() for other in chunk.batches if other.id}
+        ident: str | None = None
+        first = True
+        for wait in self._waits():
+            if self.stop:
+                return False
+            try:
+                ident = await provider.find(batch.key, batch.requests, known) if job.resumed or not first else None
+                ident = ident or await provider.submit(batch.key, job.step.name, requests)
+                break
+            except TransportFailure as error:
+                await self._again(error.failure, wait, provider)
+            first = False
+        if ident is None:
+            self.stop.ask("provider", f"{provider.name} did not take the batch after {_TRIES} tries")
+            return False
+        self.run.commit("sent", chunk=job.chunk.name, key=batch.key, id=ident)
+        self.run.log.say(f"{job.chunk.name} {job.step.name}: batch {ident} with {len(requests)} requests")
+        return True
+
+    def _waits(self) -> list[float]:
+        return [min(60.0, self._poll * 2.0**number) for number in range(_TRIES)]
+
+    async def _again(self, failure: Failure, wait: float, provider: Batches) -> None:
+        """Wait before the next try; what cannot pass the next time is raised."""
+        if failure.kind not in {"rate", "transient"}:
+            raise TransportFailure(failure)
+        self.run.log.say(f"{provider.name}: {failure.reason}; trying again")
+        await self.stop.sleep(max(wait, failure.retry_after or 0.0))
+
+    async def _wait(self, job: Job, batch: Batch, provider: Batches) -> Came:
+        """Wait until a batch has ended."""
+        failures = 0
+        while not self.stop:
+            try:
+                look = await provider.look(batch.id)
+            except TransportFailure as error:
+                if error.failure.status == 404:
+                    self.run.commit("dropped", chunk=job.chunk.name, key=batch.key)
+                    self.run.log.say(f"{provider.name} does not know batch {batch.id} any more; it is sent anew")
+                    return "lost"
+                failures += 1
+                if failures >= _TRIES:
+                    raise
+                await self._again(error.failure, self._waits()[failures - 1], provider)
+                continue
+            failures = 0
+            if look.state == "ended":
+                return "done"
+            if look.state == "failed":
+                self.run.commit("dropped", chunk=job.chunk.name, key=batch.key)
+                self.stop.ask("provider", f"{provider.name} refused batch {batch.id}: {look.message}")
+                return "stop"
+            await self.stop.sleep(self._poll)
+        return "stop"
+
+    async def _record(self, job: Job, batch: Batch, asks: dict[int, Ask], provider: Batches) -> None:
+        """Record the answers of a batch, each once; what has none is of the transport, and counted."""
+        places = {job.units[place]["unit_id"]: place for place in asks}
+        owners = {
+            custom_id(batch.key, unit_id, call): unit_id for unit_id in places for call in range(job.calls(unit_id) + 1)
+        }
+        answered = job.recorded_ids()
+        odd = 0
+        async for raw in self._lines(batch, provider):
+            if not raw.strip():
+                continue
+            cid, record = read_line(raw)
+            if record is None or cid not in owners or cid in answered:
+                odd += 1
+                continue
+            answered.add(cid)
+            self._take_answer(job, asks[places[owners[cid]]], owners[cid], cid, record)
+        if odd:
+            self.run.log.say(
+                f"{job.chunk.name} {job.step.name}: {odd} lines of {batch.id} are broken, twice there, or nobody's"
+            )
+        for unit_id, place in places.items():
+            if not any(custom_id(batch.key, unit_id, call) in answered for call in range(job.calls(unit_id) + 1)):
+                cid = custom_id(batch.key, unit_id, job.calls(unit_id))
+                lost = {"reason": "the batch brought no answer for it", "kind": "transient", "code": "no_answer"}
+                self._take_answer(job, asks[place], unit_id, cid, {"transport": lost})
+        job.sync()
+
+    async def _lines(self, batch: Batch, provider: Batches) -> Any:
+        """The lines of a batch; a download that breaks off is begun anew, before any line of it is taken."""
+        for wait in self._waits():
+            try:
+                lines = [raw async for raw in provider.results(batch.id)]
+            except TransportFailure as error:
+                await self._again(error.failure, wait, provider)
+                continue
+            for raw in lines:
+                yield raw
+            return
+        raise TransportFailure(Failure(f"the results of {batch.id} could not be fetched"))
+
+    def _take_answer(self, job: Job, ask: Ask, unit_id: str, cid: str, record: dict[str, Any]) -> None:
+        if "usage" in record:
+            cost = self._prices.cost(job.step.provider, job.step.model, record["usage"], batch=True)
+            if cost is not None:
+                record["usd"] = cost
+            self._purse.pay(0.0, cost)
+        job.record(unit_id, {**record, "custom_id": cid})
+        if "transport" not in record:
+            ask.answer_late(record)
+        elif job.transport_failures(unit_id) > job.step.policy.retries:
+            final = {"failure": {**record["transport"], "kind": "fatal"}, "custom_id": f"{cid}-end"}
+            job.record(unit_id, final)
+            ask.answer_late(final)

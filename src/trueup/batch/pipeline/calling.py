@@ -1,0 +1,170 @@
+"""Calls to a provider: a request enters, a record of what came back leaves, or None when the run is to stop.
+
+Too many requests is the provider's word to everybody: all wait, nothing is counted against a unit. Other failures of the
+transport are recorded and tried again, so many times for each unit, over any number of restarts. A key that is refused
+stops the run at once.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+import msgspec
+
+from trueup.ask.clients.request import Failure, Request, failure_in, failure_of
+from trueup.batch.pipeline.cost import FREE, CapReached, Prices, Purse
+from trueup.batch.pipeline.gate import Gate
+from trueup.batch.pipeline.jobs import Job
+from trueup.batch.pipeline.providers.provider import Provider
+from trueup.batch.pipeline.steps.llm import Recorded
+from trueup.batch.pipeline.stop import Stop
+from trueup.read.reader import read
+from trueup.verdict.reply import Reply
+
+_STOPPING = frozenset({401, 402, 403})
+_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "invalid_api_key"})
+_GUESSED_REPLY = 400  # tokens, where no limit is set
+
+
+class Caller:
+    """Makes the calls of a run to one provider."""
+
+    def __init__(self, provider: Provider, gate: Gate, prices: Prices, purse: Purse, stop: Stop) -> None:
+        self.name = provider.name
+        self.provider = provider
+        self._gate = gate
+        self._prices = prices
+        self._purse = purse
+        self._stop = stop
+        self._failing = 0  # failures in a row, over all units
+        self._free = self.name in FREE
+        self.under_way = 0
+
+    async def call(self, job: Job, unit_id: str, request: Request) -> Recorded | None:
+        """Send a request until there is an answer to record; None when the run is to stop."""
+        while not self._stop:
+            await self._gate_in(request)
+            if self._stop:
+                return None
+            try:
+                held = self._purse.hold(self._estimate(request))
+            except CapReached as reached:
+                self._stop.ask("cost", str(reached))
+                return None
+            found = await self._once(job, unit_id, request, held)
+            if isinstance(found, dict):
+                self._failing = 0
+                self._gate.answered()
+                return found
+            again = await self._after(job, unit_id, found)
+            if again is not None:
+                return again
+        return None
+
+    async def _once(self, job: Job, unit_id: str, request: Request, held: float) -> Recorded | Failure:
+        """One call: a reply, recorded, or why there is none."""
+        if not self._free:
+            job.sent(unit_id)
+        began = time.perf_counter()
+        cost: float | None = None
+        self.under_way += 1
+        try:
+            raw = await self._send(job, unit_id, request)
+            found = self._read(raw)
+            if isinstance(found, Failure):
+                return found
+            found["ms"] = round((time.perf_counter() - began) * 1000)
+            cost = self._prices.cost(self.name, request.model, found["usage"])
+            if cost is not None:
+                found["usd"] = cost
+            job.record(unit_id, found)
+            job.run.log.trace(f"{job.step.name} {unit_id} ok {found['ms']}ms")
+            return found
+        except Exception as error:
+            failure = failure_of(error, request.mode)
+            if failure is None:
+                raise
+            return failure
+        finally:
+            self.under_way -= 1
+            self._purse.pay(held, cost)
+
+    async def _send(self, job: Job, unit_id: str, request: Request) -> Any:
+        number = job.replies(unit_id)
+        if self._free:
+            return await self.provider.send(job.step.name, unit_id, number, request)
+        async with asyncio.timeout(request.timeout):
+            return await self.provider.send(job.step.name, unit_id, number, request)
+
+    def _read(self, raw: Any) -> Recorded | Failure:
+        if type(raw) is str:
+            return {"raw_response": raw, "usage": {}}
+        reply = raw
+        if not isinstance(raw, Reply):
+            reading = read(raw)
+            failed = next((found for found in reading.findings if found.code == "R002"), None)
+            if failed is not None:
+                return failure_in(failed)
+            reply = reading.reply
+        record: Recorded = {"raw_response": reply.text, "usage": reply.usage}
+        if reply.finish not in {"stop", "unknown"}:
+            record["finish"] = reply.finish
+        if reply.refusal:
+            record["refusal"] = reply.refusal
+        if reply.model:
+            record["model"] = reply.model
+        return record
+
+    async def _after(self, job: Job, unit_id: str, failure: Failure) -> Recorded | None:
+        """What a failure leads to: a wait, a record that ends the asking, or a stop."""
+        job.run.log.trace(f"{job.step.name} {unit_id} {failure.kind} {failure.status or ''} {failure.reason}"[:300])
+        if failure.status in _STOPPING or failure.code in _CODES:
+            self._stop.ask("provider", f"{self.name} refuses the calls: {failure.reason}")
+            return None
+        if failure.kind == "rate":
+            self._close_gate(failure)
+            return None
+        if failure.kind != "transient":
+            return self._give_up(job, unit_id, failure)
+        self._failing += 1
+        if self._failing > 20:
+            self._close_gate(failure)
+            return None
+        job.record(unit_id, {"transport": msgspec.to_builtins(failure)})
+        policy = job.step.policy
+        tries = job.transport_failures(unit_id)
+        if tries > policy.retries:
+            return self._give_up(job, unit_id, failure)
+        wait = min(policy.backoff_cap, policy.backoff * 2.0 ** (tries - 1))
+        await self._stop.sleep(max(wait, failure.retry_after or 0.0))
+        return None
+
+    def _close_gate(self, failure: Failure) -> None:
+        wait = (
+            failure.retry_after
+            if failure.retry_after is not None
+            else min(30.0, 0.5 * 2.0 ** min(self._gate.refusals, 6))
+        )
+        if not self._gate.refused(wait):
+            self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
+
+    def _give_up(self, job: Job, unit_id: str, failure: Failure) -> Recorded:
+        record: Recorded = {"failure": msgspec.to_builtins(msgspec.structs.replace(failure, kind="fatal"))}
+        job.record(unit_id, record)
+        return record
+
+    async def _gate_in(self, request: Request) -> None:
+        if self._gate.open:
+            return
+        await self._gate.enter(_tokens(request), self._stop)
+
+    def _estimate(self, request: Request) -> float | None:
+        if self._purse.cap is None:
+            return None
+        given = request.max_tokens or _GUESSED_REPLY
+        return self._prices.estimate(self.name, request.model, _tokens(request), given)
+
+
+def _tokens(request: Request) -> int:
+    """The tokens of a request, guessed: one for three characters, which is more than most have."""
+    return sum(len(str(message.get("content") or "")) for message in request.messages) // 3 + 8

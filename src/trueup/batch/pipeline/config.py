@@ -1,0 +1,214 @@
+"""The configuration of a pipeline: a folder enters, its steps and sections leave, each with its place in the file.
+
+Only what must be right to go on is refused here (a section missing, a name that is no name); everything that can be said
+about a configuration is said by `lint`. Files are named inside the folder; what leads out of it is refused.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from trueup.contract.files.documents import parse_document
+from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+
+Scope = Literal["chunk", "expression", "fan_out", "run"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+CONFIG = "config.yaml"
+SECTIONS = ("pipeline", "prompts", "schemas", "api", "processing")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
+_MOST_CONFIG = 1_000_000  # bytes
+_MOST_ITEMS = 512 << 20
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One step: what it does, and what the sections say of it."""
+
+    name: str
+    index: int
+    scope: Scope
+    config: dict[str, Any]
+    template: str = ""  # a file of the folder of templates
+    schema: str = ""  # a file of the folder of schemas
+    validation: dict[str, Any] | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether a model is asked."""
+        return self.scope == "chunk"
+
+
+class Pipeline:
+    """A pipeline as its folder describes it."""
+
+    def __init__(self, folder: Path, data: dict[str, Any], marks: Marks, file: Path, text: str) -> None:
+        self.folder = folder
+        self.data = data
+        self.marks = marks
+        self.file = file
+        self.text = text
+        self.steps: tuple[Step, ...] = ()
+
+    @property
+    def name(self) -> str:
+        given = self.section("pipeline").get("name")
+        return given if isinstance(given, str) and given else self.folder.resolve().name
+
+    def section(self, *path: str) -> dict[str, Any]:
+        """A section, or one inside it; empty where it is not there or no mapping."""
+        found: Any = self.data
+        for part in path:
+            found = found.get(part) if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def number(self, path: tuple[str, ...], default: float, least: float = 0) -> float:
+        """A number of a section; what is no number is a fault."""
+        value = self.section(*path[:-1]).get(path[-1])
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e15:
+            message = f"{'.'.join(path)} is a number of at least {least:g}; got {value!r}"
+            raise ContractError([self.fault("N006", path, message)])
+        return value
+
+    @property
+    def chunk_size(self) -> int:
+        return int(self.number(("processing", "chunk_size"), 100, 1))
+
+    def fault(self, code: str, path: tuple[str | int, ...], message: str, hint: str = "") -> Fault:
+        """A fault at a place of the configuration."""
+        return fault(code, self.marks.value(path), path, message, hint)
+
+    def inside(self, *parts: str) -> Path:
+        """A file of the folder; one that leads out of it raises ValueError."""
+        root = self.folder.resolve()
+        path = root.joinpath(*parts)
+        if not path.resolve().is_relative_to(root):
+            raise ValueError(f"{'/'.join(parts)} leads out of the folder of the pipeline")
+        return path
+
+    @property
+    def template_dir(self) -> str:
+        return _folder(self.section("prompts").get("template_dir"), "templates")
+
+    @property
+    def schema_dir(self) -> str:
+        return _folder(self.section("schemas").get("schema_dir"), "schemas")
+
+    def items_file(self) -> str:
+        return str(self.section("processing", "items").get("source") or "")
+
+
+def _folder(given: Any, default: str) -> str:
+    return given if isinstance(given, str) and given else default
+
+
+def find_config(place: Path) -> Path:
+    """The configuration that a path means: itself, or the one in that folder."""
+    return place / CONFIG if place.is_dir() else place
+
+
+def read_config(place: Path, name: str = "") -> Pipeline:
+    """Read the configuration of a pipeline without judging more than its shape.
+
+    Raises ContractError with every fault that bars the way.
+    """
+    file = find_config(place)
+    marks = Marks(name or file.as_posix())
+    try:
+        raw = file.read_bytes()
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        said = "there is no such file" if missing else f"the file cannot be read: {getattr(error, 'strerror', error)}"
+        hint = "A pipeline is a folder with a config.yaml in it." if missing else ""
+        raise ContractError([fault("N001", marks.value(()), (), said, hint)]) from None
+    if len(raw) > _MOST_CONFIG:
+        message = f"the file has {len(raw):,} bytes; a configuration has at most {_MOST_CONFIG:,}"
+        raise ContractError([fault("N003", marks.value(()), (), message)])
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ContractError(
+            [fault("N001", marks.value(()), (), f"the file is not UTF-8 (byte {error.start})")]
+        ) from None
+    document = parse_document(text, marks.file, file.suffix.lower())
+    if not isinstance(document.data, dict):
+        message = "a configuration is a mapping of sections"
+        raise ContractError([*document.faults, fault("N006", marks.value(()), (), message)])
+    pipeline = Pipeline(file.parent, document.data, document.marks, file, text)
+    steps, faults = _steps(pipeline)
+    if document.faults or faults:
+        raise ContractError([*document.faults, *faults])
+    pipeline.steps = steps
+    return pipeline
+
+
+def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
+    listed = pipeline.section("pipeline").get("steps")
+    if not isinstance(listed, list) or not listed:
+        where: tuple[str, ...] = ("pipeline", "steps") if "pipeline" in pipeline.data else ()
+        return (), [pipeline.fault("N006", where, "pipeline.steps is a list of at least one step")]
+    steps: list[Step] = []
+    faults: list[Fault] = []
+    for index, entry in enumerate(listed):
+        path = ("pipeline", "steps", index)
+        if not isinstance(entry, dict):
+            faults.append(pipeline.fault("N006", path, "a step is a mapping with a name"))
+            continue
+        name, scope = entry.get("name"), entry.get("scope") or "chunk"
+        if not isinstance(name, str) or not _NAME.match(name):
+            message = f"a step's name is letters, digits, '_' and '-', at most 64; got {name!r}"
+            faults.append(pipeline.fault("N006", (*path, "name"), message))
+        elif name.casefold() in {step.name.casefold() for step in steps}:
+            faults.append(pipeline.fault("N034", (*path, "name"), f"two steps are called {name!r}"))
+        elif scope not in SCOPES:
+            message = f"scope is one of {', '.join(SCOPES)}; got {scope!r}"
+            faults.append(pipeline.fault("N006", (*path, "scope"), message))
+        else:
+            steps.append(_step(pipeline, index, name, scope, entry))
+    return tuple(steps), faults
+
+
+def _step(pipeline: Pipeline, index: int, name: str, scope: Scope, entry: dict[str, Any]) -> Step:
+    templates, schemas = pipeline.section("prompts", "templates"), pipeline.section("schemas", "files")
+    template = templates.get(name) or entry.get("prompt_template") or ""
+    schema = schemas.get(name)
+    validation = pipeline.section("validation").get(name)
+    return Step(
+        name, index, scope, entry,
+        template if scope == "chunk" and isinstance(template, str) else "",
+        schema if isinstance(schema, str) else "",
+        validation if isinstance(validation, dict) else None,
+    )  # fmt: skip
+
+
+def read_items(pipeline: Pipeline) -> Any:
+    """The items that the configuration names: YAML, JSON, or JSONL with one item a line."""
+    path: tuple[str | int, ...] = ("processing", "items", "source")
+    source = pipeline.items_file()
+    if not source:
+        raise ContractError([pipeline.fault("N006", path[:-1], "processing.items.source names the file of the items")])
+    try:
+        file = pipeline.inside(source)
+        with file.open("rb") as opened:
+            raw = opened.read(_MOST_ITEMS + 1)
+        if file.suffix.lower() == ".jsonl":
+            return [msgspec.json.decode(line) for line in raw.splitlines() if line.strip()]
+        if file.suffix.lower() == ".json":
+            return msgspec.json.decode(raw)
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
+        raise ContractError([pipeline.fault("N033", path, f"the items {source!r} cannot be read: {reason}")]) from None
+    if len(raw) > _MOST_ITEMS:
+        raise ContractError(
+            [pipeline.fault("N003", path, f"the items {source!r} have more than {_MOST_ITEMS:,} bytes")]
+        )
+    return parse_document(text, (pipeline.file.parent / source).as_posix()).data
+
+
+def settings(mapping: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Those of the named keys that are there and not null."""
+    return {name: mapping[name] for name in names if mapping.get(name) is not None}

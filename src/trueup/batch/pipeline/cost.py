@@ -1,0 +1,93 @@
+"""What calls cost: counted once, where the reply is recorded; a price that is not known is said to be unknown.
+
+Prices come from the configuration (`api.prices`, per million tokens); none is guessed. The recorded and the local
+provider cost nothing unless a price is given.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.ask.policy import Policy, Price
+from trueup.batch.pipeline.state import Money
+
+FREE = frozenset({"replay", "local"})
+
+
+class Prices:
+    """The prices of a run."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._policy = Policy(prices={str(model): _price(model, price) for model, price in given.items()})
+
+    def known(self, provider: str, model: str) -> bool:
+        return provider in FREE or self._policy.price(model) is not None
+
+    def cost(self, provider: str, model: str, usage: Mapping[str, int], *, batch: bool = False) -> float | None:
+        """What a reply cost, or None where that is not known; a batch costs half."""
+        if self._policy.price(model) is None and provider in FREE:
+            return 0.0
+        cost = self._policy.cost(model, usage)
+        return cost if cost is None or not batch else cost / 2
+
+    def estimate(self, provider: str, model: str, taken: int, given: int) -> float | None:
+        """What a reply would cost with so many tokens."""
+        return self.cost(provider, model, {"input_tokens": taken, "output_tokens": given})
+
+
+def _price(model: Any, given: Any) -> Price:
+    numbers: list[Any] = [given.get("input"), given.get("output")] if isinstance(given, Mapping) else []
+    if len(numbers) != 2 or not all(type(n) in (int, float) and 0 <= n < 1e6 for n in numbers):
+        raise ValueError(f"api.prices: the price of {model!r} is {{input: …, output: …}} per million tokens")
+    cached = given.get("cached")
+    return Price(float(numbers[0]), float(numbers[1]), None if cached is None else float(cached))
+
+
+def money_of(usage: Mapping[str, int], cost: float | None) -> Money:
+    """One reply as money."""
+    return Money(1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cost or 0.0, 1 if cost is None else 0)
+
+
+def shown(money: Money) -> str:
+    """An amount for people.
+
+    >>> shown(Money(usd=0.0123)), shown(Money(calls=3, unpriced=3)), shown(Money(calls=2, usd=1.5, unpriced=1))
+    ('$0.0123', 'unknown', '$1.5000 + unknown for 1 call')
+    """
+    if not money.unpriced:
+        return f"${money.usd:.4f}"
+    if money.unpriced == money.calls:
+        return "unknown"
+    return f"${money.usd:.4f} + unknown for {money.unpriced} call{'s' * (money.unpriced != 1)}"
+
+
+class CapReached(RuntimeError):
+    """The next call might cost more than what is left of the cap."""
+
+
+class Purse:
+    """Keeps a run below its cap: what is spent, and what the calls under way may cost."""
+
+    def __init__(self, cap: float | None, spent: float) -> None:
+        self.cap = cap
+        self.spent = spent
+        self._held = 0.0
+        self._dearest = 0.0
+
+    def hold(self, estimate: float | None) -> float:
+        """Set money aside for a call, or refuse it; gives what was set aside."""
+        if self.cap is None:
+            return 0.0
+        amount = max(estimate or 0.0, self._dearest)
+        if self.spent + self._held + amount > self.cap:
+            raise CapReached(
+                f"the cost cap of ${self.cap:g} is reached: ${self.spent:.4f} spent, the next call may cost ${amount:.4f}"
+            )
+        self._held += amount
+        return amount
+
+    def pay(self, held: float, cost: float | None) -> None:
+        """The call is over: what was set aside is free, what it cost is spent."""
+        self._held = max(0.0, self._held - held)
+        if cost:
+            self.spent += cost
+            self._dearest = max(self._dearest, cost)

@@ -1,0 +1,195 @@
+"""The one door to the disk: whole files put in place, lines appended, tails mended, all of it synced.
+
+Bytes enter; either all of them are there after a crash or none is. A full disk is `DiskFull`, with what was half
+written taken back. A line without its end is cut off before anything is appended, and kept beside the file.
+"""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder().decode
+
+_BLOCK = 1 << 20
+MOST_LINE = 256 << 20  # bytes of one line
+
+
+class DiskFull(OSError):
+    """No space is left; nothing half-written was kept."""
+
+
+class Damaged(ValueError):
+    """A file of the run is not what was written; says which, where, and what to do."""
+
+
+class Disk:
+    """The system calls that change something, in one place, so that a test can break each of them."""
+
+    def write(self, handle: int, data: bytes | memoryview) -> int:
+        return os.write(handle, data)
+
+    def sync(self, handle: int) -> None:
+        os.fsync(handle)
+
+    def replace(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def truncate(self, handle: int, size: int) -> None:
+        os.ftruncate(handle, size)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    # Built on the above ------------------------------------------------------------------------------------------
+
+    def write_all(self, handle: int, data: bytes) -> None:
+        """Write every byte, or raise `DiskFull` with the file as it was before."""
+        start = os.fstat(handle).st_size
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self.write(handle, rest) :]
+        except OSError as error:
+            self.truncate(handle, start)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise DiskFull(error.errno, "no space left on the disk", str(error.filename or "")) from None
+            raise
+
+    def put(self, path: Path, chunks: Iterable[bytes]) -> None:
+        """Put a whole file in place: after a crash either the old one is there or all of the new one."""
+        self.place(path, chunks)
+        self.sync_folder(path.parent)
+
+    def place(self, path: Path, chunks: Iterable[bytes]) -> None:
+        """The same, but for the folder: `sync_folder` makes the name of the file last, for several of them at once."""
+        beside = path.with_name(f".{path.name}.new")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            pending: list[bytes] = []
+            held = 0
+            for chunk in chunks:
+                pending.append(chunk)
+                held += len(chunk)
+                if held >= _BLOCK:
+                    self.write_all(handle, b"".join(pending))
+                    pending, held = [], 0
+            self.write_all(handle, b"".join(pending))
+            self.sync(handle)
+        except OSError:
+            os.close(handle)
+            self.remove(beside)
+            raise
+        os.close(handle)
+        self.replace(beside, path)
+
+    def sync_folder(self, folder: Path) -> None:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self.sync(handle)
+        finally:
+            os.close(handle)
+
+    def mend(self, path: Path) -> bytes:
+        """Cut off the part of a line at the end of a file, keep it in a file beside, and give it."""
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return b""
+        try:
+            size = os.fstat(handle).st_size
+            good = _good_size(handle, size)
+            if good == size:
+                return b""
+            torn = os.pread(handle, min(size - good, MOST_LINE), good)
+            beside = os.open(path.with_name(f"{path.name}.torn"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                self.write_all(beside, torn + b"\n")
+            except DiskFull:
+                pass  # a torn line is no record; to keep it is a courtesy
+            finally:
+                os.close(beside)
+            self.truncate(handle, good)
+            self.sync(handle)
+            return torn
+        finally:
+            os.close(handle)
+
+
+class Appender:
+    """A file of lines that only grows; opening it mends its tail."""
+
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self.path = path
+        self._disk = disk
+        self.torn = disk.mend(path)
+        fresh = not path.exists()
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        if fresh:
+            disk.sync_folder(path.parent)
+
+    def append(self, data: bytes) -> None:
+        """Hand one or more whole lines to the system: they survive the end of this process, not yet of the machine."""
+        self._disk.write_all(self._handle, data)
+
+    def sync(self) -> None:
+        """Make what was appended survive the end of the machine."""
+        self._disk.sync(self._handle)
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def _good_size(handle: int, size: int) -> int:
+    """How many bytes of a file are whole lines; a last line that is not JSON counts as torn."""
+    good = _line_end(handle, size)
+    while good:
+        start = _line_end(handle, good - 1)
+        try:
+            decode(os.pread(handle, good - start, start))
+        except (msgspec.MsgspecError, RecursionError):
+            good = start
+            continue
+        break
+    return good
+
+
+def _line_end(handle: int, size: int) -> int:
+    """The place after the last line end before `size`."""
+    at = size
+    while at > 0:
+        start = max(at - _BLOCK, 0)
+        found = os.pread(handle, at - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        at = start
+    return 0
+
+
+def line(record: Any) -> bytes:
+    """One record as a line of JSON."""
+    return encode(record) + b"\n"
+
+
+def read_lines(path: Path, *, tail: bool = False) -> Iterator[Any]:
+    """The records of a file of lines; a missing file has none. With `tail`, a torn last line is passed over."""
+    try:
+        opened = path.open("rb")
+    except FileNotFoundError:
+        return
+    with opened:
+        for number, raw in enumerate(opened, 1):
+            if not raw.strip():
+                continue
+            try:
+                yield decode(raw)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                if tail and not opened.read(1):
+                    return
+                raise Damaged(f"{path}:{number}: not a line of JSON ({error}); try `trueup repair`") from None

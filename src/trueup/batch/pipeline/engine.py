@@ -1,0 +1,215 @@
+"""The engine of a run in real time: chunks are taken up in order, units asked about side by side, steps done as they come.
+
+An owned run enters, and leaves in a state that its journal tells: done, failed, or stopped with a reason and resumable.
+Work is handed out unit by unit to a fixed number of workers; of the chunks only those under way are in memory.
+"""
+
+import asyncio
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trueup.batch.pipeline.calling import Caller
+from trueup.batch.pipeline.disk import DiskFull
+from trueup.batch.pipeline.jobs import Job
+from trueup.batch.pipeline.local import LocalSteps
+from trueup.batch.pipeline.lock import Fenced
+from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.state import Chunk
+from trueup.batch.pipeline.steps.llm import LlmStep
+from trueup.batch.pipeline.stop import Stop
+
+_SLICE = 0.02  # seconds that may pass before others get their turn
+_GUARD = 20  # units that fail a step, none passing, before the run stops
+
+
+class Engine:
+    """Drives one run."""
+
+    def __init__(
+        self, run: OwnedRun, asking: Mapping[str, LlmStep], callers: Mapping[str, Caller], stop: Stop, workers: int = 8
+    ) -> None:
+        self.run = run
+        self.stop = stop
+        self._asking = asking
+        self._callers = callers
+        self._workers = workers
+        self._local = LocalSteps(run)
+        self._heap: list[tuple[int, str]] = []
+        self._order = {name: place for place, name in enumerate(run.state.chunks)}
+        self._open: deque[Job] = deque()
+        self.jobs: dict[str, Job] = {}
+        self._active = 0
+        self._wake = asyncio.Event()
+        self._turn = time.monotonic()
+        self.settled: dict[str, list[int]] = {step: [0, 0] for step in run.state.steps}  # passed, failed, by step
+        self.on_tick: Callable[[Engine], None] | None = None
+
+    async def go(self) -> None:
+        """Work until everything is done or a stop is asked for."""
+        for name, chunk in self.run.state.chunks.items():
+            if self.run.state.is_open(chunk):
+                heapq.heappush(self._heap, (self._order[name], name))
+        workers = [asyncio.create_task(self._work()) for _ in range(self._workers)]
+        ticker = asyncio.create_task(self._tick())
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for task in (*workers, ticker):
+                task.cancel()
+            await asyncio.gather(*workers, ticker, return_exceptions=True)
+            self._close()
+
+    def _close(self) -> None:
+        for job in self.jobs.values():
+            try:
+                job.close()
+            except OSError:
+                pass  # the disk is gone or full; what was written is there
+
+    async def _tick(self) -> None:
+        """Once a second: make recorded replies last, look for a request to pause, show how things stand."""
+        while True:
+            await asyncio.sleep(1.0)
+            for job in list(self.jobs.values()):
+                await asyncio.to_thread(job.sync)
+            if self.on_tick is not None:
+                self.on_tick(self)
+
+    async def _work(self) -> None:
+        try:
+            while (taken := await self._next()) is not None:
+                job, place = taken
+                if await self._ask(job, place):
+                    await self._finish(job)
+                await self._breathe()
+        except DiskFull as error:
+            self.run.free_reserve()
+            self.stop.ask("disk", f"the disk is full: {error.filename or self.run.path}")
+        except Fenced as error:
+            self.stop.ask("fenced", str(error))
+        finally:
+            self._wake.set()
+
+    async def _next(self) -> tuple[Job, int] | None:
+        """The next unit to ask about; None when there is nothing left to do."""
+        while not self.stop:
+            while self._open:
+                place = self._open[0].next_place()
+                if place is not None:
+                    return self._open[0], place
+                self._open.popleft()
+            if self._heap:
+                await self._start(heapq.heappop(self._heap)[1])
+            elif self._active:
+                self._wake.clear()
+                await self._wake.wait()
+            elif not await self._pass_barrier():
+                break
+        self._wake.set()
+        return None
+
+    async def _start(self, name: str) -> None:
+        """Take up a chunk at its step: here and now, or unit by unit."""
+        chunk = self.run.state.chunks[name]
+        step = self.run.state.steps[chunk.at]
+        if self.run.state.scopes[chunk.at] == "run":
+            return  # it waits for the others; the barrier takes it up again
+        self._active += 1
+        llm = self._asking.get(step)
+        if llm is None:
+            record = await self._local.run(chunk, step, self._breathe)
+            self.settled[step][0] += record["done"]["valid"]
+            self.settled[step][1] += sum(record["done"]["failed"].values())
+            await self._commit(chunk, step, record)
+            return
+        job = Job(self.run, chunk, llm)
+        self.jobs[name] = job
+        if not chunk.submitted:
+            self.run.note("submitted", chunk=name, step=step)
+        if job.outcomes.left:
+            await self._begin(job)
+        else:
+            await self._finish(job)
+
+    async def _begin(self, job: Job) -> None:
+        """Hand the units of a job out to whoever is free."""
+        self._open.append(job)
+        self._wake.set()
+
+    async def _ask(self, job: Job, place: int) -> bool:
+        """Ask about one unit until its outcome is known, or leave it as it is; whether it was the last one of its chunk."""
+        ask = job.begin(place)
+        unit_id = job.units[place]["unit_id"]
+        while not ask.finished:
+            record = await self._callers[job.step.name].call(job, unit_id, ask.request())
+            if record is None:
+                job.put_back(place)
+                return False
+            ask.answer(record)
+        passed = job.settle(place, ask)
+        self.settled[job.step.name][0 if passed else 1] += 1
+        return not job.outcomes.left
+
+    async def _breathe(self) -> None:
+        """Let others have their turn, now and then."""
+        now = time.monotonic()
+        if now - self._turn > _SLICE:
+            await asyncio.sleep(0)
+            self._turn = time.monotonic()
+
+    async def _finish(self, job: Job) -> None:
+        """A chunk is through its step."""
+        del self.jobs[job.chunk.name]
+        record = await asyncio.to_thread(job.finish)
+        await self._commit(job.chunk, job.step.name, record)
+
+    async def _commit(self, chunk: Chunk, step: str, record: dict[str, Any]) -> None:
+        """Say in the journal that a chunk is through a step, and go on with it."""
+        taken = await asyncio.to_thread(lambda: self.run.journal.commit("done", **record))
+        state = self.run.state
+        state.take(taken)
+        for name, _ in record.get("children") or ():
+            self._order[name] = len(self._order)
+        self._active -= 1
+        done = chunk.done[step]
+        self.run.log.say(f"{chunk.name} {step}: {done.valid} valid, {done.failures} failed")
+        if chunk.failed:
+            self._guard(chunk, step)
+        for name in (chunk.name, *(name for name, _ in record.get("children") or ())):
+            if state.is_open(state.chunks[name]):
+                heapq.heappush(self._heap, (self._order[name], name))
+        self._wake.set()
+
+    def _guard(self, chunk: Chunk, step: str) -> None:
+        """No unit of a chunk passed: where none has passed this step at all, the run has failed."""
+        state = self.run.state
+        rows = [c.done[step] for c in state.chunks.values() if step in c.done]
+        reasons = ", ".join(
+            f"{code} {n}" for code, n in sorted(chunk.done[step].codes.items(), key=lambda i: -i[1])[:5]
+        )
+        self.run.log.say(f"{chunk.name} FAILED: no unit passed {step} ({reasons})")
+        failed = sum(done.failures + done.moved for done in rows)
+        if not any(done.valid for done in rows) and failed >= _GUARD and any(map(state.is_open, state.chunks.values())):
+            self.stop.ask("failed", f"step {step}: none of {failed} units is valid ({reasons}); the rest was not begun")
+
+    async def _pass_barrier(self) -> bool:
+        """All chunks wait for a script: run it and let them go on. False when none waits."""
+        state = self.run.state
+        waiting = [chunk for chunk in state.chunks.values() if state.is_open(chunk)]
+        if not waiting or self.stop:
+            return False
+        step = state.steps[min(chunk.at for chunk in waiting)]
+        self._active += 1
+        error = await asyncio.to_thread(self._local.run_script, step)
+        self._active -= 1
+        if error:
+            self.stop.ask("failed", f"step {step}: the script {error}")
+            return False
+        for chunk in waiting:
+            if state.is_open(chunk):
+                heapq.heappush(self._heap, (self._order[chunk.name], chunk.name))
+        self._wake.set()
+        return True

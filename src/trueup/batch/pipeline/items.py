@@ -1,0 +1,200 @@
+"""Units out of items: permutation, cross product or one each, repeated as often as asked.
+
+A pipeline's processing section and its loaded items enter; units leave one by one, each with an id that no other has.
+Two items whose names make the same id are refused, and so is an item without a name.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from trueup.batch.pipeline.seeds import REPETITION_SEED, base_seed
+
+Unit = dict[str, Any]
+STRATEGIES = ("permutation", "cross_product", "direct")
+MOST_ID = 4096  # characters; an id is data, never a file name
+
+
+class ItemsError(ValueError):
+    """The items cannot become units; `path` is the place in the configuration that asked for them."""
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = ("processing", "items")) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None) -> Iterator[Unit]:
+    """Every unit in order, at most `most` of them; repetitions are interleaved, so that a few show every item.
+
+    >>> rows = [{"id": "a b", "n": 1}, {"id": "c/d", "n": 2}]
+    >>> [u["unit_id"] for u in make_units({"strategy": "direct", "repeat": 2}, rows)]
+    ['a_b__rep0000', 'c-d__rep0000', 'a_b__rep0001', 'c-d__rep0001']
+    """
+    strategy = processing.get("strategy") or "permutation"
+    if strategy not in STRATEGIES:
+        raise ItemsError(f"strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}", ("processing", "strategy"))
+    make = {"permutation": _permuted, "cross_product": _crossed, "direct": _direct}[strategy]
+    repeat = _repeat(processing)
+    if repeat == 1:
+        return itertools.islice(_distinct(make(processing, data)), most)
+    wanted = None if most is None else min(most, 1 << 40)
+    bases = list(itertools.islice(_distinct(make(processing, data)), wanted))
+    return itertools.islice(_repeated(bases, repeat), most)
+
+
+def count_units(processing: Mapping[str, Any], data: Any, most: int | None = None) -> int:
+    """How many units there will be, without making them."""
+    strategy = processing.get("strategy") or "permutation"
+    if strategy == "direct":
+        number = len(_listed(processing, data))
+    elif strategy == "cross_product":
+        number = 1
+        for _, items in _groups(processing, data):
+            number *= len(items)
+    else:
+        number = 1
+        size = len(_listed(processing, data))
+        for place in range(len(positions_of(processing))):
+            number *= max(size - place, 0)
+    number *= _repeat(processing)
+    return number if most is None else min(number, most)
+
+
+def positions_of(processing: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The positions, each a mapping with a name; a bare string is its name."""
+    found = []
+    for index, position in enumerate(processing.get("positions") or ()):
+        if isinstance(position, str):
+            position = {"name": position}
+        if not isinstance(position, dict) or not isinstance(position.get("name"), str):
+            raise ItemsError("a position is a name, or a mapping with one", ("processing", "positions", index))
+        found.append(position)
+    return found
+
+
+def identify(name: Any) -> str:
+    """A name as part of a unit id.
+
+    >>> identify("The Fool/Reversed")
+    'The_Fool-Reversed'
+    """
+    return str(name).replace(" ", "_").replace("/", "-")
+
+
+def _repeat(processing: Mapping[str, Any]) -> int:
+    repeat = processing.get("repeat", 1)
+    if repeat is None:
+        return 1
+    if type(repeat) is not int or repeat < 1:
+        raise ItemsError(f"repeat is a whole number of at least 1; got {repeat!r}", ("processing", "repeat"))
+    return repeat
+
+
+def _permuted(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
+    positions = positions_of(processing)
+    items = _listed(processing, data)
+    if not positions:
+        raise ItemsError("the permutation strategy needs positions", ("processing",))
+    if len(items) < len(positions):
+        raise ItemsError(f"{len(items)} items cannot fill {len(positions)} positions", ("processing", "positions"))
+    fields = [position.get("name_field") or _name_field(processing) for position in positions]
+    for chosen in itertools.permutations(items, len(positions)):
+        yield _combined(positions, fields, chosen)
+
+
+def _crossed(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
+    groups = _groups(processing, data)
+    positions = [position for position, _ in groups]
+    fields = [position.get("name_field") or _name_field(processing) for position in positions]
+    for chosen in itertools.product(*(items for _, items in groups)):
+        yield _combined(positions, fields, chosen)
+
+
+def _combined(positions: Sequence[Mapping[str, Any]], fields: Sequence[str], chosen: Sequence[Any]) -> Unit:
+    names = [_name_of(item, field) for item, field in zip(chosen, fields, strict=True)]
+    unit: Unit = {"unit_id": "-".join(map(identify, names))}
+    for position, item in zip(positions, chosen, strict=True):
+        unit[position["name"]] = item
+    return unit
+
+
+def _direct(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
+    field = _name_field(processing)
+    for item in _listed(processing, data):
+        unit = {"unit_id": identify(_name_of(item, field))}
+        unit.update((key, value) for key, value in item.items() if key != "unit_id")
+        yield unit
+
+
+def _repeated(bases: Sequence[Unit], repeat: int) -> Iterator[Unit]:
+    seeds = [base_seed(unit["unit_id"]) for unit in bases]
+    for number in range(repeat):
+        for unit, seed in zip(bases, seeds, strict=True):
+            again = {**unit, "_repetition_id": number, REPETITION_SEED: seed + number}
+            again["unit_id"] = f"{unit['unit_id']}__rep{number:04d}"
+            yield again
+
+
+def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Refuse an id that was there before; ids are remembered by their hash, eight bytes each."""
+    seen: set[str] = set()
+    for unit in units:
+        unit_id = unit["unit_id"]
+        if unit_id in seen:
+            raise ItemsError(
+                f"two units have the id {unit_id[:120]!r}: names must differ in more than spaces and slashes"
+            )
+        if len(unit_id) > MOST_ID:
+            raise ItemsError(f"a unit id has {len(unit_id):,} characters; at most {MOST_ID:,}: {unit_id[:60]!r}…")
+        seen.add(unit_id)
+        yield unit
+
+
+def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
+    key = (processing.get("items") or {}).get("key")
+    if key is not None:
+        if not isinstance(data, dict) or key not in data:
+            held = f"; it has {', '.join(map(str, data))}" if isinstance(data, dict) and data else ""
+            raise ItemsError(f"the items file has no key {key!r}{held}", ("processing", "items", "key"))
+        data = data[key]
+    elif isinstance(data, dict) and len(data) == 1:
+        data = next(iter(data.values()))
+    if not isinstance(data, list):
+        raise ItemsError("the items are not a list: name the key that holds it (processing.items.key)")
+    for index, item in enumerate(data):
+        if not isinstance(item, dict):
+            raise ItemsError(f"item {index + 1} is not a mapping but {type(item).__name__}")
+    return data
+
+
+def _groups(processing: Mapping[str, Any], data: Any) -> list[tuple[dict[str, Any], list[Any]]]:
+    positions = positions_of(processing)
+    if not positions:
+        raise ItemsError("the cross_product strategy needs positions", ("processing",))
+    if not isinstance(data, dict):
+        raise ItemsError("for cross_product the items file is a mapping of lists")
+    groups = []
+    for index, position in enumerate(positions):
+        key = position.get("source_key") or f"{position['name']}s"
+        if not isinstance(data.get(key), list):
+            wrong = "is no list" if key in data else "is not there"
+            raise ItemsError(
+                f"position {position['name']!r} takes its items from {key!r}, which {wrong} in the items file",
+                ("processing", "positions", index),
+            )
+        groups.append((position, data[key]))
+    return groups
+
+
+def _name_field(processing: Mapping[str, Any]) -> str:
+    return (processing.get("items") or {}).get("name_field") or "name"
+
+
+def _name_of(item: Any, field: str) -> Any:
+    if isinstance(item, str | int):
+        return item
+    for name in (field, "id", "name"):
+        value = item.get(name) if isinstance(item, dict) else None
+        if value not in (None, ""):
+            return value
+    raise ItemsError(f"an item has no {field!r}, 'id' or 'name' to be called by: {str(item)[:120]}")

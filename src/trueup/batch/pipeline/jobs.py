@@ -1,0 +1,184 @@
+"""Jobs: one chunk in one step that asks a model. Units and recorded replies enter; asks to carry on with leave.
+
+Every reply is appended to the results of the chunk before anything is made of it. A job that is opened again finds the
+replies there, and goes on where it was: what was paid for is not asked again, and counts are not begun anew.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import Any
+
+from trueup.batch.pipeline.cost import money_of
+from trueup.batch.pipeline.disk import Appender, line, read_lines
+from trueup.batch.pipeline.outcomes import Outcomes, Unit, broken
+from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.state import Chunk, Money
+from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
+from trueup.batch.pipeline.templates import PromptError
+
+
+class Job:
+    """A chunk in a step that asks a model."""
+
+    def __init__(self, run: OwnedRun, chunk: Chunk, step: LlmStep) -> None:
+        self.run = run
+        self.chunk = chunk
+        self.step = step
+        self.units: list[Unit] = list(run.units(chunk, chunk.at))
+        self.outcomes = Outcomes(len(self.units))
+        self.began = time.monotonic()
+        self._results = Appender(run.file(chunk.name, step.name, "results"), run.disk)
+        self._before: dict[str, Recorded] = {}
+        if chunk.origin == "retry" and chunk.at == chunk.first:
+            rows = read_lines(run.folder(chunk.name) / "retries.jsonl")
+            self._before = {row["unit_id"]: row for row in rows}
+        self._recorded: dict[str, list[Recorded]] = {}
+        self._settled_ids: set[str] = set()
+        self._spent = Money()
+        self.resumed = chunk.submitted
+        self._read_results()
+        self._prompts: list[str] = []
+        self._ready: deque[int] = deque()
+        self._render()
+
+    def _read_results(self) -> None:
+        """Take up what is recorded; calls that were sent and never answered are lost, and counted as that."""
+        known = {unit["unit_id"] for unit in self.units}
+        open_calls: Counter[str] = Counter()
+        for record in read_lines(self._results.path):
+            unit_id = record["unit_id"]
+            if unit_id not in known:
+                continue
+            if record.get("sent"):
+                open_calls[unit_id] += 1
+                continue
+            if open_calls[unit_id]:
+                open_calls[unit_id] -= 1
+            self._recorded.setdefault(unit_id, []).append(record)
+            self._count(record)
+        lost = open_calls.total()
+        self._spent.add(Money(calls=lost, unpriced=lost, lost=lost))
+
+    def _count(self, record: Recorded) -> None:
+        if "usage" in record:
+            self._spent.add(money_of(record["usage"], record.get("usd")))
+
+    def _render(self) -> None:
+        """Make the prompts; a unit that has none fails here, without a call."""
+        lines = []
+        for place, unit in enumerate(self.units):
+            try:
+                prompt = self.step.prompt(unit)
+            except PromptError as error:
+                where = f" (line {error.line} of the template)" if error.line else ""
+                self.outcomes.failed(place, broken(unit, "U030", f"The prompt cannot be made{where}: {error}"))
+                prompt = ""
+            else:
+                self._ready.append(place)
+            self._prompts.append(prompt)
+            lines.append(line({"unit_id": unit["unit_id"], "prompt": prompt}))
+        target = self.run.file(self.chunk.name, self.step.name, "prompts")
+        if not target.exists():
+            self.run.disk.place(target, lines)
+
+    @property
+    def money(self) -> Money:
+        return self._spent
+
+    def next_place(self) -> int | None:
+        """The next unit that nobody is asking about."""
+        return self._ready.popleft() if self._ready else None
+
+    def put_back(self, place: int) -> None:
+        """A unit that was taken and not finished."""
+        self._ready.appendleft(place)
+
+    def begin(self, place: int) -> Ask:
+        """The ask about a unit, as far as it had come."""
+        unit = self.units[place]
+        ask = self.step.ask(unit, self._prompts[place], more=self._more(unit["unit_id"]))
+        before = self._before.get(unit["unit_id"])
+        if before is not None and before["raw_response"] and not ask.finished:
+            ask.repeat(before)
+            ask.given = 1
+        for record in self._recorded.get(unit["unit_id"], ()):
+            if "transport" not in record and not ask.finished:
+                ask.repeat(record)
+        return ask
+
+    def _more(self, unit_id: str) -> int | None:
+        before = self._before.get(unit_id)
+        if before is None:
+            return None
+        more = int(before["attempts"])
+        return more if before["raw_response"] else max(0, more - 1)
+
+    def transport_failures(self, unit_id: str) -> int:
+        """How often the transport has failed for a unit since its last reply."""
+        count = 0
+        for record in self._recorded.get(unit_id, ()):
+            count = count + 1 if "transport" in record else 0
+        return count
+
+    def calls(self, unit_id: str) -> int:
+        return len(self._recorded.get(unit_id, ()))
+
+    def replies(self, unit_id: str) -> int:
+        """How many replies a unit had so far, those of an earlier try included."""
+        before = self._before.get(unit_id)
+        earlier = sum(before["tries"].values()) - before["tries"].get("transport", 0) if before else 0
+        return earlier + sum("transport" not in record for record in self._recorded.get(unit_id, ()))
+
+    def sent(self, unit_id: str) -> None:
+        """A call that costs is about to be made."""
+        self._results.append(line({"unit_id": unit_id, "call": self.calls(unit_id), "sent": True}))
+
+    def record(self, unit_id: str, record: Recorded) -> None:
+        """Write a reply or failure down."""
+        record = {"unit_id": unit_id, "call": self.calls(unit_id), **record}
+        self._results.append(line(record))
+        self._recorded.setdefault(unit_id, []).append(record)
+        self._count(record)
+
+    def settle(self, place: int, ask: Ask) -> bool:
+        """Take the outcome of a finished ask; whether the unit passed."""
+        unit_id = self.units[place]["unit_id"]
+        unit, failure = ask.outcome(self._before.get(unit_id))
+        self._settled_ids.update(row["custom_id"] for row in self._recorded.pop(unit_id, ()) if "custom_id" in row)
+        if unit is not None:
+            self.outcomes.passed(place, [unit])
+            return True
+        assert failure is not None
+        self.outcomes.failed(place, failure)
+        return False
+
+    def recorded_ids(self) -> set[str]:
+        """The custom ids of everything that is recorded."""
+        rows = (row.get("custom_id", "") for records in self._recorded.values() for row in records)
+        return {*rows, *self._settled_ids}
+
+    def prompt_tokens(self, place: int) -> int:
+        """The tokens of a unit's prompt, guessed: one for three characters."""
+        return len(self._prompts[place]) // 3 + 8
+
+    def open_places(self) -> Iterable[int]:
+        """The units that are still to be asked about, all taken."""
+        while self._ready:
+            yield self._ready.popleft()
+
+    def sync(self) -> None:
+        """Make the recorded replies last."""
+        self._results.sync()
+
+    def finish(self) -> dict[str, Any]:
+        """Everything is settled: put the files in place, and give the journal's record."""
+        self._results.sync()
+        self._results.close()
+        self.outcomes.money = self._spent
+        return self.outcomes.write(self.run, self.chunk, self.step.name, time.monotonic() - self.began)
+
+    def close(self) -> None:
+        """Leave the job as it is, to be taken up again."""
+        self._results.sync()
+        self._results.close()

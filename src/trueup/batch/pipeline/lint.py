@@ -1,0 +1,229 @@
+"""Lint of a pipeline: its folder enters, everything that is wrong with it leaves, before anything runs or costs.
+
+Sections, the four links of each asking step (step, template, schema, rules), templates, schemas, items, expressions on a
+unit that could come, rules, names of fields that nothing gives. Each fault has a file, a line and a column.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trueup.batch.pipeline.config import SCOPES, SECTIONS, Pipeline, Step, read_config, read_items
+from trueup.batch.pipeline.items import ItemsError, make_units
+from trueup.batch.pipeline.lintrules import lint_validation
+from trueup.batch.pipeline.lintsteps import lint_step
+from trueup.batch.pipeline.mock import mock_of
+from trueup.batch.pipeline.templates import PromptError, Prompts
+from trueup.conform.schema import Schema, SchemaError, compile_schema
+from trueup.contract.files.documents import parse_document
+from trueup.contract.files.faults import ContractError, Fault, Place, fault
+from trueup.contract.lint.nearest import did_you_mean
+
+_KNOWN = (*SECTIONS, "validation", "post_process", "name", "description", "version")
+_ALWAYS = {"unit_id", "config", "_repetition_id", "_repetition_seed", "_metadata"}
+
+
+def lint_pipeline(place: Path) -> tuple[Fault, ...]:
+    """Everything that is wrong with a pipeline, in the order of its files."""
+    try:
+        pipeline = read_config(place)
+    except ContractError as error:
+        return error.faults
+    found = [*_sections(pipeline), *_links(pipeline)]
+    unit, faults = _first_unit(pipeline)
+    found += faults
+    found += _walk(pipeline, unit)
+    return tuple(sorted(found, key=lambda fault: fault.sort_key))
+
+
+def check_pipeline(place: Path) -> Pipeline:
+    """The pipeline, when nothing is wrong with it; a ContractError with every error otherwise."""
+    faults = [found for found in lint_pipeline(place) if found.level == "error"]
+    if faults:
+        raise ContractError(faults)
+    return read_config(place)
+
+
+def _sections(pipeline: Pipeline) -> Iterator[Fault]:
+    for name in SECTIONS:
+        if name not in pipeline.data:
+            near = did_you_mean(name, [key for key in pipeline.data if key not in _KNOWN], "")
+            yield fault("N030", Place(pipeline.marks.file), (), f"section {name!r} is missing", near)
+    for name in pipeline.data:
+        if name not in _KNOWN:
+            hint = did_you_mean(name, _KNOWN, "It is not read.")
+            yield fault("N036", pipeline.marks.key((name,)), (name,), f"there is no section {name!r}", hint)
+    processing = pipeline.section("processing")
+    if "processing" in pipeline.data and "chunk_size" not in processing:
+        yield pipeline.fault("N030", ("processing",), "processing.chunk_size is missing", "Write chunk_size: 100.")
+    for path, least in _NUMBERS:
+        try:
+            pipeline.number(path, 1, least)
+        except ContractError as error:
+            yield from error.faults
+
+
+_NUMBERS: tuple[tuple[tuple[str, ...], float], ...] = (
+    (("processing", "chunk_size"), 1),
+    (("api", "max_inflight_batches"), 1),
+    (("api", "subprocess_timeout_seconds"), 0.001),
+    (("api", "retry", "max_attempts"), 1),
+    (("api", "retry", "initial_delay_seconds"), 0),
+    (("api", "retry", "backoff_multiplier"), 1),
+    (("api", "realtime", "cost_cap_usd"), 0),
+    (("processing", "validation_retry", "max_attempts"), 1),
+)
+
+
+def _links(pipeline: Pipeline) -> Iterator[Fault]:
+    """Step ↔ template ↔ schema ↔ rules: one name in four places."""
+    asking = [step.name for step in pipeline.steps if step.asks]
+    places = (("prompts", "templates"), ("schemas", "files"), ("validation",))
+    for place in places:
+        given = pipeline.section(*place)
+        for name in given:
+            if name not in asking:
+                other = any(step.name == name for step in pipeline.steps)
+                why = "does not ask a model" if other else "is not there"
+                hint = did_you_mean(name, [step for step in asking if step not in given], "Take it out.")
+                path = (*place, name)
+                message = f"{'.'.join(place)} names step {name!r}, which {why}"
+                yield fault("N031", pipeline.marks.key(path), path, message, hint)
+        for step in pipeline.steps:
+            if step.asks and step.name not in given and not (place[0] == "prompts" and step.template):
+                hint = did_you_mean(
+                    step.name, [name for name in given if name not in asking], f"Add it to {'.'.join(place)}."
+                )
+                path = ("pipeline", "steps", step.index, "name")
+                yield pipeline.fault("N031", path, f"step {step.name!r} has no entry in {'.'.join(place)}", hint)
+
+
+def _first_unit(pipeline: Pipeline) -> tuple[dict[str, Any] | None, list[Fault]]:
+    try:
+        units = make_units(pipeline.section("processing"), read_items(pipeline), 1)
+        unit = next(iter(units), None)
+    except ItemsError as error:
+        return None, [pipeline.fault("N033", error.path, str(error))]
+    except ContractError as error:
+        return None, list(error.faults)
+    if unit is None:
+        return None, [pipeline.fault("N033", ("processing", "items"), "there are no items, so there are no units")]
+    return unit, []
+
+
+def _walk(pipeline: Pipeline, unit: dict[str, Any] | None) -> Iterator[Fault]:
+    """Go through the steps with a unit that could come, and say what would fail."""
+    known: dict[str, Any] | None = unit
+    shared = set(pipeline.section("prompts", "global_context")) | _ALWAYS
+    if unit is not None and pipeline.section("processing").get("expressions"):
+        entry = {"expressions": pipeline.section("processing")["expressions"]}
+        step = Step("processing", 0, "expression", entry)
+        found, made = lint_step(pipeline, step, ("processing",), unit)
+        yield from found
+        known = {**unit, **made}
+    prompts = _prompts(pipeline)
+    for step in pipeline.steps:
+        if not step.asks:
+            found, made = lint_step(pipeline, step, ("pipeline", "steps", step.index), known)
+            yield from found
+        else:
+            schema, faults = _schema(pipeline, step)
+            yield from faults
+            names = None if known is None else {*known, *shared}
+            yield from _template(pipeline, step, prompts, names)
+            made = mock_of(schema)
+            fields = None if known is None or schema is None else {*known, *made, *shared}
+            if step.validation is not None:
+                yield from lint_validation(pipeline, step, fields, {**(known or {}), **made})
+        known = None if known is None else {**known, **made}
+    yield from _scripts(pipeline)
+
+
+def _prompts(pipeline: Pipeline) -> Prompts | None:
+    if not any(step.template for step in pipeline.steps):
+        return None
+    try:
+        return Prompts(pipeline.inside(pipeline.template_dir))
+    except (ValueError, PromptError):
+        return None
+
+
+def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: set[str] | None) -> Iterator[Fault]:
+    if not step.template:
+        return
+    mapped = step.name in pipeline.section("prompts", "templates")
+    path: tuple[str | int, ...] = ("prompts", "templates", step.name)
+    if not mapped:
+        path = ("pipeline", "steps", step.index, "prompt_template")
+    file = f"{pipeline.template_dir}/{step.template}"
+    try:
+        target = pipeline.inside(file)
+        if prompts is None or not target.is_file():
+            there = [p.name for p in target.parent.iterdir()] if target.parent.is_dir() else []
+            yield pipeline.fault("N032", path, f"there is no template {file!r}", did_you_mean(target.name, there, ""))
+            return
+        prompts.compile(step.template)
+        names = prompts.names(step.template)
+    except PromptError as error:
+        place = Place((pipeline.folder / file).as_posix(), error.line or 1, 1)
+        yield fault("N032", place, path, f"the template does not parse: {error}")
+        return
+    except ValueError as error:
+        yield pipeline.fault("N032", path, str(error))
+        return
+    if known is not None:
+        source = target.read_text("utf-8", "replace")
+        for name in sorted(names - known):
+            place = _place_of(name, source, (pipeline.folder / file).as_posix())
+            hint = did_you_mean(name, known, "A unit without it fails.")
+            yield fault("N037", place, path, f"no item, expression or earlier step gives {name!r}", hint)
+
+
+def _place_of(name: str, source: str, file: str) -> Place:
+    import re
+
+    found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
+    at = found.start() if found else 0
+    return Place(file, source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at))
+
+
+def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]:
+    if not step.schema:
+        return None, []
+    path = ("schemas", "files", step.name)
+    file = f"{pipeline.schema_dir}/{step.schema}"
+    folder = pipeline.folder / pipeline.schema_dir
+    try:
+        text = pipeline.inside(file).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        there = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
+        hint = did_you_mean(Path(step.schema).name, there, "")
+        return None, [pipeline.fault("N007", path, f"the schema {file!r} cannot be read: {reason}", hint)]
+    name = (pipeline.folder / file).as_posix()
+    try:
+        document = parse_document(text, name, ".json")
+        return compile_schema(document.data), document.faults
+    except ContractError as error:
+        return None, list(error.faults)
+    except SchemaError as error:
+        return None, [fault("N007", Place(name), path, f"the schema cannot be used: {error}")]
+
+
+def _scripts(pipeline: Pipeline) -> Iterator[Fault]:
+    listed = pipeline.data.get("post_process")
+    for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+        path = ("post_process", index)
+        if not isinstance(entry, dict):
+            yield pipeline.fault("N006", path, "an entry of post_process is a mapping with a script, or type: gzip")
+        elif entry.get("type") != "gzip":
+            try:
+                there = pipeline.inside(str(entry.get("script") or "")).is_file()
+            except ValueError:
+                there = False
+            if not there:
+                message = f"there is no script {entry.get('script')!r} in the folder of the pipeline"
+                yield pipeline.fault("N038", (*path, "script"), message, "It is left out at the end of a run.")
+
+
+__all__ = ["SCOPES", "check_pipeline", "lint_pipeline"]

@@ -1,0 +1,56 @@
+"""What is done after the last step: scripts of the pipeline, and files compressed. A failure here is told and stops nothing."""
+
+import gzip
+import shutil
+from pathlib import Path
+from typing import Any
+
+from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.steps.script import run_script
+
+
+def post_process(run: OwnedRun) -> None:
+    """Carry out the `post_process` section."""
+    listed = run.pipeline.data.get("post_process")
+    for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(entry, dict):
+            continue
+        name = str(entry.get("name") or entry.get("script") or f"post_process {number + 1}")
+        error = _compress(run, entry) if entry.get("type") == "gzip" else _script(run, entry)
+        run.note("posted", name=name, status=error or "done")
+        run.log.say(f"post_process {name!r}: {error or 'done'}")
+
+
+def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
+    try:
+        script = run.pipeline.inside(str(entry.get("script") or ""))
+    except ValueError as error:
+        return str(error)
+    if not script.is_file():
+        return f"there is no script {entry.get('script')!r} in the folder of the pipeline; left out"
+    timeout = float(run.pipeline.number(("api", "subprocess_timeout_seconds"), 600, 0.001))
+    result = run_script(script, run.path, [str(arg) for arg in entry.get("args") or ()], "post_process", timeout)
+    if result.error:
+        return f"the script {result.error}"
+    target = entry.get("output")
+    if isinstance(target, str) and target:
+        run.disk.put(run.path / Path(target).name, [result.output])
+    elif result.output:
+        run.log.say(result.output.decode("utf-8", "replace")[:10_000])
+    return ""
+
+
+def _compress(run: OwnedRun, entry: dict[str, Any]) -> str:
+    """Compress files of the run; those that the run itself needs are kept as they are, too."""
+    files = entry.get("files")
+    for pattern in files if isinstance(files, list) else [files]:
+        if not isinstance(pattern, str) or pattern.startswith("/") or ".." in pattern:
+            return f"a pattern of files is inside the run; got {pattern!r}"
+        for file in sorted(run.path.glob(pattern)):
+            if file.suffix == ".gz" or not file.is_file():
+                continue
+            beside = file.with_name(f".{file.name}.gz.new")
+            with file.open("rb") as source, gzip.open(beside, "wb") as target:
+                shutil.copyfileobj(source, target)
+            beside.replace(file.with_name(f"{file.name}.gz"))
+    return ""

@@ -1,0 +1,115 @@
+"""Which provider a step asks: the command line's word first, then the step's, then the configuration's.
+
+A name leaves as a provider that is ready to answer, or a `NoProvider` says what is missing and how to set it.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.disk import Damaged
+from trueup.batch.pipeline.providers.provider import ClientProvider, Provider
+
+NAMES = ("openai", "anthropic", "gemini", "url", "local", "replay")
+KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "url": ("TRUEUP_API_KEY", "OPENAI_API_KEY"),
+}
+BASES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+_BASE_VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "gemini": "GEMINI_BASE_URL"}
+
+
+class NoProvider(ValueError):
+    """There is nobody to ask; says what to set."""
+
+
+def chosen(pipeline: Pipeline, step: Step, wanted: Mapping[str, Any]) -> tuple[str, str]:
+    """The names of the provider and the model of a step."""
+    api = pipeline.section("api")
+    provider = wanted.get("provider") or step.config.get("provider") or api.get("provider") or ""
+    # A model belongs to the provider it was named with: another provider's name does not inherit it.
+    model = wanted.get("model") or ""
+    if not model and not (
+        wanted.get("provider") and wanted["provider"] != (step.config.get("provider") or api.get("provider"))
+    ):
+        model = step.config.get("model") or api.get("model") or ""
+    if not provider:
+        if wanted.get("base_url") or api.get("base_url"):
+            provider = "url"
+        elif pipeline.section("api", "replay").get("source"):
+            provider = "replay"
+        else:
+            raise NoProvider(
+                f"step {step.name!r} has no provider: give --provider, or set api.provider ({', '.join(NAMES)})"
+            )
+    if provider not in NAMES:
+        from rapidfuzz import process
+
+        near = process.extractOne(str(provider), NAMES, score_cutoff=60)
+        also = f"; did you mean {near[0]!r}?" if near else ""
+        raise NoProvider(f"no provider {provider!r}: one of {', '.join(NAMES)}{also}")
+    return str(provider), str(model)
+
+
+def open_provider(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> Provider:
+    """A provider, ready to be asked."""
+    if name == "replay":
+        return _replay(pipeline)
+    if name == "local":
+        return _local()
+    from trueup.batch.pipeline.providers.http import HttpProvider
+
+    return HttpProvider(name, address(name, pipeline, wanted), key_of(name, pipeline))
+
+
+def address(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> str:
+    """Where a provider is reached."""
+    given = wanted.get("base_url") or pipeline.section("api").get("base_url")
+    given = given or os.environ.get(_BASE_VARIABLES.get(name, ""), "") or BASES.get(name, "")
+    if not given:
+        raise NoProvider("provider 'url' needs an address: give --base-url, or set api.base_url")
+    if not str(given).startswith(("http://", "https://")):
+        raise NoProvider(f"an address starts with http:// or https://; got {given!r}")
+    return str(given).rstrip("/")
+
+
+def key_of(name: str, pipeline: Pipeline) -> str:
+    """The key for a provider, from the environment alone: a configuration holds none."""
+    variable = pipeline.section("api").get("key_variable")
+    names = (variable,) if isinstance(variable, str) and variable else KEYS[name]
+    found = next((os.environ[word] for word in names if os.environ.get(word)), "")
+    if not found and name != "url":
+        raise NoProvider(f"provider {name!r} needs a key: set {names[0]} in the environment")
+    return found
+
+
+def _replay(pipeline: Pipeline) -> Provider:
+    from trueup.batch.pipeline.providers.replay import Replay, read_replay
+
+    section = pipeline.section("api", "replay")
+    source = section.get("source") or "replies.jsonl"
+    try:
+        rows = read_replay(pipeline.inside(str(source)))
+    except (OSError, ValueError) as error:
+        raise NoProvider(str(error)) from None
+    except Damaged as error:
+        raise NoProvider(str(error)) from None
+    delay = section.get("delay_seconds", 0)
+    return Replay(rows, float(delay) if isinstance(delay, int | float) else 0.0)
+
+
+def _local() -> Provider:
+    from trueup.ask.clients.local import LocalError, shared
+    from trueup.ask.clients.weights import NotInstalled
+
+    try:
+        return ClientProvider("local", shared())
+    except (NotInstalled, LocalError) as error:
+        raise NoProvider(f"provider 'local': {error}") from None

@@ -1,0 +1,107 @@
+"""Providers by their addresses: openai, anthropic, gemini, and any server that speaks as OpenAI's does.
+
+A request enters, the parsed body leaves; what is no reply is raised as a failure with its status. Redirects are not
+followed, bodies are bounded, and keys go to the configured address alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.batch.pipeline.providers.wire import body_of, headers_of
+from trueup.read.reader import read
+
+MOST_REPLY = 64 << 20
+MOST_FILE = 1 << 30
+
+
+class Http:
+    """A session with one provider."""
+
+    def __init__(self, provider: str, base: str, key: str) -> None:
+        self.provider = provider
+        self.base = base
+        self._headers = {"user-agent": "trueup", **headers_of(provider, key)}
+        self._session: Any = None
+
+    def _open(self) -> Any:
+        if self._session is None:
+            try:
+                import aiohttp
+            except ImportError:
+                raise ModuleNotFoundError("asking providers needs aiohttp: pip install 'trueup[pipelines]'") from None
+            timeout = aiohttp.ClientTimeout(total=None, connect=30)
+            self._session = aiohttp.ClientSession(headers=self._headers, timeout=timeout, raise_for_status=False)
+        return self._session
+
+    async def fetch(
+        self, method: str, path: str, body: Any = None, *, form: Any = None, most: int = MOST_REPLY, mode: str = "text"
+    ) -> bytes:
+        """The body of an answer; an error of the provider or the line is a TransportFailure."""
+        import aiohttp
+
+        url = path if path.startswith(("http://", "https://")) else f"{self.base}{path}"
+        if not url.startswith(self.base):
+            raise TransportFailure(Failure(f"the provider names another host: {url[:200]}", "fatal"))
+        given: dict[str, Any] = {"allow_redirects": False}
+        if body is not None:
+            given |= {"data": msgspec.json.encode(body), "headers": {"content-type": "application/json"}}
+        if form is not None:
+            given["data"] = form
+        try:
+            async with self._open().request(method, url, **given) as response:
+                pieces, size = [], 0
+                async for piece in response.content.iter_chunked(1 << 18):
+                    size += len(piece)
+                    if size > most:
+                        raise TransportFailure(Failure(f"the answer is longer than {most:,} bytes", "fatal"))
+                    pieces.append(piece)
+                return self._checked(response.status, response.headers, b"".join(pieces), mode)
+        except aiohttp.ClientError as error:
+            reason = str(error) or type(error).__name__
+            raise TransportFailure(Failure(reason, "transient", code=type(error).__name__)) from None
+
+    def _checked(self, status: int, headers: Mapping[str, str], body: bytes, mode: str) -> bytes:
+        if status < 300:
+            return body
+        if status < 400:
+            raise TransportFailure(Failure(f"a redirect ({status}) is not followed", "fatal", status))
+        findings = read(body, status).findings
+        after = retry_after({key.lower(): value for key, value in headers.items()})
+        if findings:
+            raise TransportFailure(failure_in(findings[0], mode, after))  # type: ignore[arg-type]  # a mode of the plan
+        kind = "rate" if status == 429 else "transient" if status >= 500 else "fatal"
+        raise TransportFailure(Failure(f"status {status}", kind, status, after))  # type: ignore[arg-type]
+
+    async def json(self, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
+        """The same, parsed."""
+        raw = await self.fetch(method, path, body, **more)
+        try:
+            found = msgspec.json.decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            raise TransportFailure(Failure("the body of the answer is no JSON: it was cut off", code="cut")) from None
+        if not isinstance(found, dict):
+            raise TransportFailure(Failure("the body of the answer is no JSON object", "fatal"))
+        return found
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+class HttpProvider:
+    """A provider, asked call by call."""
+
+    def __init__(self, name: str, base: str, key: str) -> None:
+        self.name = name
+        self._http = Http(name, base, key)
+
+    async def send(self, step: str, unit_id: str, number: int, request: Request) -> Any:  # noqa: ARG002 - the same for all
+        path, body = body_of(self.name, request)
+        return await self._http.json("POST", path, body, mode=request.mode)
+
+    async def close(self) -> None:
+        await self._http.close()

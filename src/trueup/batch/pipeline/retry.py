@@ -1,0 +1,126 @@
+"""Retry: units that failed and may be asked about again go into chunks of their own, with what is wrong as the next prompt.
+
+By unit, never by chunk: what passed is left alone, and what cannot be helped by asking stays where it is. The failures are
+archived first; then one record in the journal moves the units; the files follow it. A unit's count goes on from where it was.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from trueup.batch.pipeline.config import Step
+from trueup.batch.pipeline.disk import line, read_lines
+from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.steps.llm import LlmStep
+from trueup.batch.records import RETRYABLE
+
+Row = dict[str, Any]
+
+
+class Retried(NamedTuple):
+    """What a retry does: units moved, those that have no attempts left, those that asking cannot help."""
+
+    units: int = 0
+    exhausted: int = 0
+    kept: int = 0
+    chunks: tuple[str, ...] = ()
+    limit: int = 0
+
+
+def retry(
+    run: OwnedRun, step: str = "", attempts: int | None = None, makers: dict[str, LlmStep] | None = None
+) -> Retried:
+    """Move the units that may be retried into new chunks; `trueup run` then asks about them.
+
+    `attempts` is how many replies a unit may have in all; without it, what the configuration says.
+    """
+    total = Retried()
+    for each in run.pipeline.steps:
+        if each.asks and (not step or each.name == step):
+            found = _retry_step(run, each, attempts, (makers or {}).get(each.name))
+            total = Retried(
+                total.units + found.units, total.exhausted + found.exhausted, total.kept + found.kept,
+                total.chunks + found.chunks, found.limit,
+            )  # fmt: skip
+        elif not step or each.name == step:
+            kept = sum(chunk.done[each.name].failures for chunk in run.state.chunks.values() if each.name in chunk.done)
+            total = total._replace(kept=total.kept + kept)
+    if total.units:
+        run.log.say(f"retry: {total.units} units in {', '.join(total.chunks)}")
+    return total
+
+
+def limit_of(run: OwnedRun) -> int:
+    """How many replies a unit may have, as the configuration says."""
+    tries = run.pipeline.number(("api", "retry", "max_attempts"), 3, 1)
+    return int(run.pipeline.number(("processing", "validation_retry", "max_attempts"), tries, 1))
+
+
+def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep | None) -> Retried:
+    limit = attempts or limit_of(run)
+    rows: list[tuple[Row, Row]] = []  # the unit, and what is known of its earlier tries
+    moved: dict[str, dict[str, int]] = {}
+    codes: dict[str, dict[str, int]] = {}
+    exhausted = kept = 0
+    for chunk, failure in _failures(run, step.name):
+        stage = failure["failure_stage"]
+        tries = failure.get("tries") or {stage: failure.get("retry_count", 0) + 1}
+        more = limit - sum(number for kind, number in tries.items() if kind != "transport")
+        if stage not in RETRYABLE:
+            kept += 1
+        elif more < 1:
+            exhausted += 1
+        else:
+            earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
+            earlier |= {"tries": tries, "raw_response": failure["raw_response"], "errors": failure["errors"]}
+            rows.append((failure["input"], earlier))
+            counts = moved.setdefault(chunk, {})
+            counts[stage] = counts.get(stage, 0) + 1
+            told = codes.setdefault(chunk, {})
+            for code in {error["code"] for error in failure["errors"]}:
+                told[code] = told.get(code, 0) + 1
+    if not rows:
+        return Retried(0, exhausted, kept, (), limit)
+    for source in moved:
+        _archive(run, source, step.name)
+    chunks = _write_chunks(run, step, rows, maker)
+    run.commit("retried", step=step.name, chunks=chunks, moved=moved, codes=codes, attempts=limit)
+    run.take_out(run.state.retries[-1])
+    return Retried(len(rows), exhausted, kept, tuple(name for name, _ in chunks), limit)
+
+
+def _failures(run: OwnedRun, step: str) -> Iterator[tuple[str, Row]]:
+    for chunk in run.state.chunks.values():
+        done = chunk.done.get(step)
+        if done is not None and done.failures:
+            for failure in read_lines(run.file(chunk.name, step, "failures")):
+                yield chunk.name, failure
+
+
+def _archive(run: OwnedRun, chunk: str, step: str) -> None:
+    """Keep the failures as they are now; the second time beside those of the first."""
+    earlier = sum(1 for record in run.state.retries if record["step"] == step and chunk in record["moved"])
+    file = run.file(chunk, step, "failures")
+    run.disk.put(file.with_name(f"{file.name}.bak{earlier + 1 if earlier else ''}"), [file.read_bytes()])
+
+
+def _write_chunks(
+    run: OwnedRun, step: Step, rows: list[tuple[Row, Row]], maker: LlmStep | None
+) -> list[tuple[str, int]]:
+    size = run.pipeline.chunk_size
+    first = run.state.next_number("retry")
+    chunks = []
+    for number, start in enumerate(range(0, len(rows), size), first):
+        name = f"retry_{number:03d}"
+        part = rows[start : start + size]
+        folder = run.folder(name)
+        folder.mkdir(exist_ok=True)
+        run.disk.place(folder / "units.jsonl", [line(unit) for unit, _ in part])
+        run.disk.place(folder / "retries.jsonl", [line(earlier) for _, earlier in part])
+        if maker is not None:
+            from trueup.batch.pipeline.batching import retry_requests
+
+            run.disk.place(run.file(name, step.name, "batch"), retry_requests(run, name, maker, part))
+        run.disk.sync_folder(folder)
+        chunks.append((name, len(part)))
+    run.disk.sync_folder(run.path / "chunks")
+    return chunks

@@ -1,0 +1,224 @@
+"""A run from its opening to its end: steps compiled, providers opened, work driven, results gathered, the end written down.
+
+A run directory enters; a `Result` leaves with the exit code of the command line. However it ends, what was paid for is on the
+disk, and running it again goes on from there.
+"""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trueup.batch.pipeline.calling import Caller
+from trueup.batch.pipeline.cost import Prices, Purse
+from trueup.batch.pipeline.disk import Disk, DiskFull
+from trueup.batch.pipeline.engine import Engine
+from trueup.batch.pipeline.gate import Gate
+from trueup.batch.pipeline.gathering import gather
+from trueup.batch.pipeline.live import Live
+from trueup.batch.pipeline.lock import Fenced
+from trueup.batch.pipeline.posting import post_process
+from trueup.batch.pipeline.providers.choose import NoProvider, chosen, open_provider
+from trueup.batch.pipeline.providers.provider import Provider
+from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
+from trueup.batch.pipeline.steps.llm import LlmStep
+from trueup.batch.pipeline.stop import Stop
+from trueup.batch.pipeline.templates import Prompts
+
+if TYPE_CHECKING:
+    from trueup.batch.pipeline.providers.batches import Batches
+
+_CODES = {"paused": 0, "interrupted": 130, "cost": 3, "timeout": 3, "provider": 3, "disk": 3, "failed": 1, "fenced": 3}
+
+
+class Options(NamedTuple):
+    """How a run is carried out this time."""
+
+    batch: bool = False
+    workers: int = 8
+    max_cost: float | None = None
+    timeout: float | None = None
+    poll: float | None = None
+
+
+class Result(NamedTuple):
+    """How a run ended this time."""
+
+    status: str
+    reason: str
+    code: int
+
+
+def execute(
+    path: Path,
+    options: Options | None = None,
+    on_live: Callable[[Live], None] | None = None,
+    on_log: Callable[[str], None] | None = None,
+    disk: Disk | None = None,
+    provider: Provider | None = None,
+) -> Result:
+    """Carry a run on until it is done or something stops it. `provider` answers in place of those that are configured."""
+    options = options or Options()
+    run = OwnedRun.open(path, disk)
+    run.log.listener = on_log
+    try:
+        return asyncio.run(_execute(run, options, on_live, provider))
+    except DiskFull as error:
+        return Result("paused", f"the disk is full: {error.filename or run.path}", _CODES["disk"])
+    except Fenced as error:
+        return Result("paused", str(error), _CODES["fenced"])
+    finally:
+        run.close()
+
+
+async def _execute(
+    run: OwnedRun, options: Options, on_live: Callable[[Live], None] | None, provider: Provider | None
+) -> Result:
+    stop = Stop()
+    (run.path / PAUSE).unlink(missing_ok=True)
+    opened = _Providers(run, options, stop, provider)
+    try:
+        run.commit("began", mode="batch" if options.batch else "realtime")
+        with _signals(stop):
+            live = Live(run, stop, opened, options, on_live)
+            await _drive(run, options, opened, stop, live)
+        return await asyncio.to_thread(_end, run, stop, live)
+    finally:
+        await opened.close()
+
+
+async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
+    if options.batch:
+        from trueup.batch.pipeline.batchmode import BatchEngine
+
+        batch = BatchEngine(run, opened.asking, opened.batches(), stop, opened.prices, opened.purse, options.poll)
+        live.watch(batch)
+        await batch.go()
+    else:
+        engine = Engine(run, opened.asking, opened.callers, stop, options.workers)
+        live.watch(engine)
+        await engine.go()
+
+
+def asking_steps(run: OwnedRun) -> dict[str, LlmStep]:
+    """The steps of a run that ask a model, without anybody to ask: enough to make their prompts."""
+    pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
+    found: dict[str, LlmStep] = {}
+    for step in pipeline.steps:
+        if step.asks:
+            prompts = Prompts(pipeline.inside(pipeline.template_dir))
+            found[step.name] = LlmStep(pipeline, step, prompts, *chosen(pipeline, step, wanted))
+    return found
+
+
+class _Providers:
+    """The steps that ask, each with whom it asks; those with the same provider share its gate."""
+
+    def __init__(self, run: OwnedRun, options: Options, stop: Stop, given: Provider | None) -> None:
+        pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
+        prices = Prices(pipeline.section("api", "prices"))
+        cap = options.max_cost
+        if cap is None:
+            cap = pipeline.section("api", "realtime").get("cost_cap_usd")
+        self.purse = Purse(None if cap is None else float(cap), run.state.money().usd)
+        self.asking: dict[str, LlmStep] = {}
+        self.callers: dict[str, Caller] = {}
+        self.prices = prices
+        self._by_name: dict[str, Caller] = {}
+        self._opened: list[Provider | Batches] = []
+        self._run = run
+        prompts: Prompts | None = None
+        for step in pipeline.steps:
+            if not step.asks:
+                continue
+            name, model = (given.name, str(wanted.get("model", ""))) if given else chosen(pipeline, step, wanted)
+            if self.purse.cap is not None and not prices.known(name, model):
+                raise NoProvider(
+                    f"a cost cap is set, but the price of {model or name!r} is not known: set api.prices, or drop the cap"
+                )
+            prompts = prompts or Prompts(pipeline.inside(pipeline.template_dir))
+            self.asking[step.name] = LlmStep(pipeline, step, prompts, name, model)
+            if name not in self._by_name:
+                provider = given or open_provider(name, pipeline, wanted)
+                self._opened.append(provider)
+                gate = Gate(pipeline.section("api", "rate_limit"))
+                self._by_name[name] = Caller(provider, gate, prices, self.purse, stop)
+            self.callers[step.name] = self._by_name[name]
+
+    def batches(self) -> "dict[str, Batches]":
+        """The batches of each asking step; steps with the same provider share them."""
+        from trueup.batch.pipeline.providers.batches import open_batches
+        from trueup.batch.pipeline.providers.replay import Replay
+
+        by_name: dict[str, Batches] = {}
+        for name, caller in self._by_name.items():
+            provider = caller.provider
+            by_name[name] = open_batches(name, self._run, provider if isinstance(provider, Replay) else None)
+            self._opened.append(by_name[name])
+        return {step: by_name[llm.provider] for step, llm in self.asking.items()}
+
+    @property
+    def under_way(self) -> int:
+        return sum(caller.under_way for caller in self._by_name.values())
+
+    async def close(self) -> None:
+        for provider in self._opened:
+            with contextlib.suppress(OSError):
+                await provider.close()
+
+
+@contextlib.contextmanager
+def _signals(stop: Stop) -> Any:
+    """Ctrl-C and a polite end let the calls under way come in; a second Ctrl-C ends at once."""
+    loop = asyncio.get_running_loop()
+
+    def asked() -> None:
+        if stop:
+            raise KeyboardInterrupt
+        stop.ask("interrupted", "interrupted; run it again to go on")
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    try:
+        for number in signals:
+            loop.add_signal_handler(number, asked)
+    except (RuntimeError, ValueError, NotImplementedError):
+        yield  # not in the main thread: whoever started us hears the signals
+        return
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def _end(run: OwnedRun, stop: Stop, live: Live) -> Result:
+    """Write down how it ended."""
+    reason = stop.reason
+    if reason is not None and reason.kind == "fenced":
+        return Result("paused", reason.text, _CODES["fenced"])
+    if reason is not None:
+        status = "failed" if reason.kind == "failed" else "paused"
+        run.commit("ended", status=status, reason=reason.text)
+        run.log.say(f"{status}: {reason.text}")
+        run.write_manifest(live.picture())
+        return Result(status, reason.text, _CODES[reason.kind])
+    began = time.monotonic()
+    valid, failed = gather(run)
+    post_process(run)
+    status, text = ("done", "") if valid else ("failed", _nothing(run))
+    run.commit("ended", status=status, reason=text)
+    run.log.say(f"{status}: {valid} valid, {failed} failed (gathered in {time.monotonic() - began:.1f}s)")
+    run.write_manifest()
+    return Result(status, text, 0 if status == "done" and not failed else 1)
+
+
+def _nothing(run: OwnedRun) -> str:
+    """Why nothing is valid: the first step that nothing passed, with its reasons."""
+    for row in run.state.step_rows():
+        if row["failed"] and not row["valid"]:
+            codes = ", ".join(f"{code} {n}" for code, n in sorted(row["codes"].items(), key=lambda item: -item[1])[:5])
+            return f"step {row['step']}: none of {row['failed']} units is valid ({codes})"
+    return "no unit is valid"

@@ -1,0 +1,194 @@
+"""Steps that ask a model: a unit becomes a prompt, its replies are judged by the step's schema and rules.
+
+A unit and the replies recorded so far enter an `Ask`; the next request leaves, or the outcome. All is decided by the plan of
+`ask` from the replies alone, so that recorded ones lead to the same place again, without a call.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from trueup.ask.clients.request import Failure, Request
+from trueup.ask.loop import Loop
+from trueup.ask.memory import Memory
+from trueup.ask.plan import Finish, Send, Wait
+from trueup.ask.policy import Mode, Policy
+from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.outcomes import Unit, failure_record
+from trueup.batch.pipeline.templates import Prompts, fields_of
+from trueup.batch.records import merged, stage_of
+from trueup.contract.contract import Contract
+from trueup.verdict.reply import Reply
+
+Recorded = dict[str, Any]  # a line of the results: a reply, or a failure
+
+
+class Still:
+    """A clock that stands: nothing of what a step decides may depend on time or chance."""
+
+    __slots__ = ()
+
+    def now(self) -> float:
+        return 0.0
+
+    def date(self) -> float:
+        return 0.0
+
+    def chance(self) -> float:
+        return 0.5
+
+
+STILL = Still()
+
+
+class Whom:
+    """Who is asked, as far as the loop must know."""
+
+    def __init__(self, key: str, modes: tuple[Mode, ...], provider: str) -> None:
+        self.key = key
+        self.modes = modes
+        self.provider = provider
+        self.finishes = False
+
+
+class LlmStep:
+    """A step of scope `chunk`, compiled once."""
+
+    def __init__(self, pipeline: Pipeline, step: Step, prompts: Prompts, provider: str, model: str) -> None:
+        self.name = step.name
+        self.provider = provider
+        self.model = model
+        self._template = step.template
+        self._prompts = prompts
+        self._config = pipeline.data
+        shared = pipeline.section("prompts").get("global_context")
+        self._shared: dict[str, Any] = shared if isinstance(shared, dict) else {}
+        self.contract = step_contract(pipeline, step)
+        self.policy = _policy(pipeline, step, model)
+        self._whom = Whom(provider, ("text",) if provider == "replay" else self.policy.modes, _shape(provider))
+        self._memory = Memory()
+
+    def prompt(self, unit: Unit) -> str:
+        """The prompt for a unit; raises PromptError."""
+        return self._prompts.render(self._template, fields_of(unit, self._config, self._shared))
+
+    def ask(self, unit: Unit, prompt: str, more: int | None = None) -> "Ask":
+        """Begin to ask about a unit; `more` is how many replies it may still have after an earlier try."""
+        policy = self.policy if more is None else replace(self.policy, repairs=more)
+        loop = Loop(
+            self.contract, self._whom, [{"role": "user", "content": prompt}], policy,
+            context={"input": unit}, memory=self._memory, clock=STILL,
+        )  # fmt: skip
+        return Ask(unit, loop)
+
+
+class Ask:
+    """One unit in a step: what to send next, or what became of it."""
+
+    __slots__ = ("_loop", "_step", "given", "unit")
+
+    def __init__(self, unit: Unit, loop: Loop) -> None:
+        self.unit = unit
+        self._loop = loop
+        self._step: Send | Wait | Finish = loop.start()
+        self.given = 0  # replies that were there before this step, from an earlier try
+
+    @property
+    def finished(self) -> bool:
+        return type(self._step) is Finish
+
+    def request(self) -> Request:
+        """The request to send now. Waits belong to whoever sends: the plan's own are taken to be over."""
+        while isinstance(self._step, Wait):
+            self._step = self._loop.waited()
+        return self._loop.request()
+
+    def repeat(self, record: Recorded) -> None:
+        """Take a recorded reply or failure as the answer to the request that was sent at this point."""
+        self.request()
+        self.answer(record)
+
+    def answer(self, record: Recorded) -> None:
+        """Take the answer to the request that was just made."""
+        failure = record.get("failure")
+        if failure is not None:
+            self._step = self._loop.failed(msgspec.convert(failure, Failure))
+        else:
+            self._step = self._loop.replied(reply_of(record))
+
+    def answer_late(self, record: Recorded) -> None:
+        """The same, where the request was sent long ago, maybe by another process."""
+        if not self.finished:
+            self.repeat(record)
+
+    def outcome(self, before: Recorded | None = None) -> tuple[Unit | None, Recorded | None]:
+        """The unit as it passed, or its failure record; `before` is what an earlier try has left."""
+        answer = self._loop.answer()
+        verdict, unit = answer.verdict, self.unit
+        if answer.outcome in {"accepted", "repaired", "regenerated"}:
+            return merged(unit["unit_id"], unit, verdict.data), None
+        tries: dict[str, int] = dict(before["tries"]) if before else {}
+        for attempt in answer.attempts[self.given :]:
+            stage = "transport" if attempt.verdict is None else stage_of(attempt.verdict.findings.errors)
+            tries[stage] = tries.get(stage, 0) + 1
+        judged = sum(number for stage, number in tries.items() if stage != "transport")
+        record = failure_record(
+            unit, verdict.findings, verdict.reply.text, verdict.fixes, max(0, judged - 1), tries=tries
+        )
+        return None, record
+
+
+def reply_of(record: Recorded) -> Any:
+    """The reply of a line of the results; a plain one is its text alone, which is judged the fastest."""
+    finish, refusal = record.get("finish", "stop"), record.get("refusal", "")
+    if finish in {"stop", "unknown"} and not refusal:
+        return record["raw_response"]
+    return Reply(text=record["raw_response"], finish=finish, refusal=refusal)
+
+
+def step_contract(pipeline: Pipeline, step: Step) -> Contract:
+    """What a valid reply is in a step: its schema, then its rules."""
+    schema: Any = True
+    if step.schema:
+        schema = pipeline.inside(pipeline.schema_dir, step.schema)
+    options = {key: step.config[key] for key in ("accept", "coerce", "strict") if key in step.config}
+    return Contract(schema, rules=step.validation or None, name=step.name, **options)
+
+
+def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:
+    """How far asking goes for one unit, as the configuration says."""
+    tries = int(pipeline.number(("api", "retry", "max_attempts"), 3, 1))
+    judged = int(pipeline.number(("processing", "validation_retry", "max_attempts"), tries, 1))
+    first = pipeline.number(("api", "retry", "initial_delay_seconds"), 30)
+    api: Mapping[str, Any] = pipeline.section("api")
+    most = step.config.get("max_tokens", api.get("max_tokens"))
+    heat = step.config.get("temperature", api.get("temperature"))
+    return Policy(
+        models=(model,) if model else (),
+        modes=_modes(step.config.get("mode", api.get("mode", "text"))),
+        temperature=heat,
+        max_tokens=most if type(most) is int else None,
+        repairs=judged - 1,
+        regenerations=0,
+        retries=tries,
+        backoff=max(float(first), 0.001),
+        backoff_cap=max(float(first), 0.001) * 2.0 ** min(tries, 10),
+        attempts=1_000_000,
+        deadline=None,
+        timeout=float(pipeline.number(("api", "timeout_seconds"), 120, 0.001)),
+        instruct="auto" if "mode" in step.config or "mode" in api else "never",
+        otherwise="failed",
+        last_tools=None,
+    )
+
+
+def _modes(given: Any) -> Any:
+    return {"json_schema": ("json_schema", "json_object", "text"), "json_object": ("json_object", "text")}.get(
+        given, ("text",)
+    )
+
+
+def _shape(provider: str) -> str:
+    return provider if provider in {"anthropic", "gemini"} else "openai"

@@ -1,0 +1,41 @@
+"""Why a run stops before its end, and how that is told: once, by the first reason.
+
+A reason enters from anywhere (a signal, a file, a cap, a full disk); the workers look at it between calls.
+"""
+
+import asyncio
+from typing import Literal, NamedTuple
+
+Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "fenced"]
+
+
+class Reason(NamedTuple):
+    """What stops a run."""
+
+    kind: Kind
+    text: str
+
+
+class Stop:
+    """A stop that has been asked for, or not yet."""
+
+    def __init__(self) -> None:
+        self.reason: Reason | None = None
+        self._event = asyncio.Event()
+
+    def __bool__(self) -> bool:
+        return self.reason is not None
+
+    def ask(self, kind: Kind, text: str) -> None:
+        """Ask for a stop; the first reason counts."""
+        if self.reason is None:
+            self.reason = Reason(kind, text)
+            self._event.set()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, but no longer than until a stop is asked for."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            pass

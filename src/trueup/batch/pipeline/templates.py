@@ -1,0 +1,113 @@
+"""Prompts out of templates: the fields of a unit enter, text leaves, or a `PromptError` for that unit alone.
+
+Templates are Jinja2 in a sandbox, and every name in them must be known. What a model wrote is only ever a value: it is
+put into the text as it is, and never read as a template.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+MOST_SOURCE = 500_000  # characters of a template
+MOST_PROMPT = 10_000_000  # characters of a prompt
+
+# What Python raises when a template does with a value what cannot be done with it.
+_MISUSE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError, AttributeError)
+
+
+class PromptError(ValueError):
+    """A template does not give a prompt; `line` is where, when that is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Prompts:
+    """The templates of a folder, compiled once each."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from trueup.batch.pipeline.sandbox import Sandbox
+        except ImportError:
+            raise PromptError("prompts need Jinja2: pip install 'trueup[pipelines]'") from None
+        self._sandbox = Sandbox(folder)
+        self._compiled: dict[str, Template] = {}
+
+    def compile(self, name: str) -> "Template":
+        """The template of that name, or a PromptError that says why it is none."""
+        found = self._compiled.get(name)
+        if found is None:
+            found = self._compiled[name] = self._load(name)
+        return found
+
+    def render(self, name: str, fields: Mapping[str, Any]) -> str:
+        """The prompt that a template gives for the fields of a unit."""
+        from jinja2 import TemplateError
+
+        template = self.compile(name)
+        self._sandbox.steps = 0
+        pieces: list[str] = []
+        size = 0
+        try:
+            for piece in template.generate(fields):
+                pieces.append(piece)
+                size += len(piece)
+                if size > MOST_PROMPT:
+                    break
+        except TemplateError as error:
+            raise PromptError(error.message or type(error).__name__, _line_of(error, template)) from None
+        except _MISUSE as error:
+            raise PromptError(f"{type(error).__name__}: {str(error)[:200]}", _line_of(error, template)) from None
+        if size > MOST_PROMPT:
+            raise PromptError(f"the prompt is longer than {MOST_PROMPT:,} characters")
+        return "".join(pieces)
+
+    def names(self, name: str) -> set[str]:
+        """The fields that a template reads and does not set itself."""
+        from jinja2 import TemplateError, meta
+
+        try:
+            return set(meta.find_undeclared_variables(self._sandbox.parse(self._source(name))))
+        except TemplateError as error:
+            raise PromptError(error.message or str(error)) from None
+
+    def _source(self, name: str) -> str:
+        loader = self._sandbox.loader
+        assert loader is not None
+        return loader.get_source(self._sandbox, name)[0]
+
+    def _load(self, name: str) -> "Template":
+        from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
+
+        try:
+            source = self._source(name)
+            if len(source) > MOST_SOURCE:
+                raise PromptError(f"the template has {len(source):,} characters; at most {MOST_SOURCE:,}")
+            return self._sandbox.get_template(name)
+        except TemplateNotFound:
+            raise PromptError(f"there is no template {name!r}") from None
+        except TemplateSyntaxError as error:
+            raise PromptError(error.message or "it does not parse", error.lineno) from None
+        except TemplateError as error:
+            raise PromptError(error.message or "it does not parse") from None
+        except (UnicodeDecodeError, RecursionError, OSError) as error:
+            raise PromptError(f"the template cannot be read: {error}") from None
+
+
+def _line_of(error: BaseException, template: "Template") -> int | None:
+    """The line of the template in which an error came up; Jinja2 has put it into the traceback."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == template.filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def fields_of(unit: Mapping[str, Any], config: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What a template may name: the fields of the unit, the configuration, and over both the shared context."""
+    return {**unit, "config": config, **shared}

@@ -1,0 +1,28 @@
+"""`trueup pause`: asks whoever runs it to stop after the calls under way."""
+
+import click
+
+from trueup.cli.runs import find_run, told
+
+
+@click.command()
+@click.argument("run")
+@click.option("--wait", type=float, default=30.0, show_default=True, metavar="SECONDS", help="How long to wait for it.")
+def pause(run: str, wait: float) -> int:
+    """Pause a RUN: calls under way come in and are kept, none is begun. `trueup run` goes on with it.
+
+    Exit code 0: paused, 1: asked, but still under way after the wait, 2: nobody is running it.
+    """
+    from trueup.batch.pipeline.control import pause as ask
+    from trueup.cli.terminal import safe_line, write
+
+    with told():
+        path = find_run(run)
+        stopped = ask(path, wait)
+    name = safe_line(str(path))
+    write(
+        f"{name} is paused; `trueup run {name}` goes on\n"
+        if stopped
+        else f"{name} is asked to pause, and still under way\n"
+    )
+    return 0 if stopped else 1

@@ -1,0 +1,63 @@
+"""`trueup retry`: a run in; its failed units that may be asked about again go into chunks of their own."""
+
+import click
+
+from trueup.cli.runs import find_run, told
+
+
+@click.command()
+@click.argument("run")
+@click.option("--step", metavar="NAME", default="", help="Only the failures of this step.")
+@click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many replies a unit may have in all.  [default: as configured]",
+)
+@click.option("--start", is_flag=True, help="Run it at once.")
+def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
+    """Take the failed units of a RUN that may be asked about again, each with what was wrong as its next prompt.
+
+    Failures at the stages parse, schema_validation and validation are retried, unit by unit, as long as they have attempts
+    left; the others stay. Files of failures are archived as .bak; each new chunk has its requests in the provider's batch
+    format. Exit code 0: something was taken, or nothing had failed; 1: all failures are exhausted or cannot be retried.
+    """
+    from trueup.batch.pipeline.retry import retry as take
+    from trueup.batch.pipeline.rundir import OwnedRun
+    from trueup.batch.pipeline.running import Options, asking_steps, execute
+    from trueup.cli.layout import count
+    from trueup.cli.runview import Watcher, print_end
+    from trueup.cli.terminal import safe_line, write
+
+    with told():
+        path = find_run(run)
+        owned = OwnedRun.open(path)
+        try:
+            if step and step not in owned.state.steps:
+                raise click.UsageError(f"--step {step}: the steps are {', '.join(owned.state.steps)}")
+            found = take(owned, step, attempts, asking_steps(owned))
+            owned.write_manifest()
+        finally:
+            owned.close()
+    if found.units:
+        write(f"{count(found.units, 'unit')} to retry in {', '.join(found.chunks)}\n")
+    if found.exhausted:
+        write(
+            f"{count(found.exhausted, 'unit')} had all {found.limit} attempts; --attempts {found.limit + 2} gives more\n"
+        )
+    if found.kept:
+        write(f"{count(found.kept, 'unit')} failed in a way that asking again does not help\n")
+    if not found.units:
+        write("nothing to retry\n")
+        return 1 if found.exhausted or found.kept else 0
+    if not start:
+        write(f"`trueup run {safe_line(str(path))}` asks about them\n")
+        return 0
+    with told():
+        watcher = Watcher(False)
+        try:
+            result = execute(path, Options(), watcher.live, watcher.said)
+        finally:
+            watcher.close()
+    print_end(path, result, False)
+    return result.code

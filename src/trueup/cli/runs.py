@@ -1,0 +1,117 @@
+"""What the commands over runs share: finding a run or a pipeline by what was typed, faults as one message, options.
+
+Nothing is printed here. What cannot be had ends as a usage error with what, where and what to do.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+RUNS = Path("runs")
+
+
+class Refused(click.UsageError):
+    """The pipeline or the run cannot be used."""
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Tell what goes wrong with a pipeline or a run as one message, with exit code 2."""
+    from trueup.batch.pipeline.control import NotRunning
+    from trueup.batch.pipeline.create import CannotCreate
+    from trueup.batch.pipeline.disk import Damaged, DiskFull
+    from trueup.batch.pipeline.lock import Busy
+    from trueup.batch.pipeline.providers.choose import NoProvider
+    from trueup.batch.pipeline.rundir import NoRun
+    from trueup.batch.pipeline.templates import PromptError
+    from trueup.contract.files.faults import ContractError
+
+    try:
+        yield
+    except ContractError as error:
+        number = len(error.faults)
+        raise Refused(f"the pipeline has {number} fault{'s' * (number != 1)}:\n{error}") from None
+    except (Busy, CannotCreate, Damaged, NoProvider, NoRun, NotRunning, PromptError) as error:
+        raise Refused(str(error)) from None
+    except DiskFull as error:
+        raise Refused(f"the disk is full{f': {error.filename}' if error.filename else ''}") from None
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        raise Refused(f"{name}{error.strerror or error}") from None
+    except ModuleNotFoundError as error:
+        raise Refused(str(error)) from None
+
+
+def find_run(given: str) -> Path:
+    """The run directory that was meant: a path, or a name in `runs/`."""
+    from trueup.batch.pipeline.journal import JOURNAL
+
+    for place in (Path(given), RUNS / given):
+        if (place / JOURNAL).is_file():
+            return place
+    if (Path(given) / "config.yaml").is_file():
+        raise Refused(f"{given}: that is a pipeline, not a run; `trueup run {given}` starts one")
+    near = _near(given)
+    raise Refused(f"{given}: there is no such run{f'; did you mean {near!r}?' if near else ''}")
+
+
+def is_run(given: str) -> bool:
+    """Whether a word names a run that is there."""
+    from trueup.batch.pipeline.journal import JOURNAL
+
+    return any((place / JOURNAL).is_file() for place in (Path(given), RUNS / given))
+
+
+def all_runs(folder: Path) -> list[Path]:
+    """The runs in a folder, the newest first."""
+    from trueup.batch.pipeline.journal import JOURNAL
+
+    found = [place for place in folder.iterdir() if (place / JOURNAL).is_file()] if folder.is_dir() else []
+    return sorted(found, key=lambda place: (place / JOURNAL).stat().st_mtime, reverse=True)
+
+
+def _near(given: str) -> str:
+    from rapidfuzz import process
+
+    names = [place.name for place in all_runs(RUNS)]
+    near = process.extractOne(Path(given).name, names, score_cutoff=60) if names else None
+    return str(near[0]) if near else ""
+
+
+def new_run(pipeline: str, given: str | None) -> Path:
+    """Where a new run goes: where it was said, else under its pipeline's name and the time."""
+    if given is not None:
+        return Path(given)
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    return RUNS / f"{pipeline}-{stamp}"
+
+
+def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say something over the configuration, when a run is made."""
+    for option in reversed((
+        click.option("--run-dir", metavar="DIR", help="Where the run goes.  [default: runs/NAME-TIME]"),
+        click.option("--provider", metavar="NAME", help="openai, anthropic, gemini, url, local or replay; for all steps."),
+        click.option("--model", metavar="NAME", help="The model, for all steps."),
+        click.option("--base-url", metavar="URL", help="The address of a server that speaks as OpenAI's does."),
+        click.option("--max-units", type=click.IntRange(min=1), metavar="N", help="Only the first N units."),
+        click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Every unit N times."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def make_run(pipeline: str, run_dir: str | None, **wanted: Any) -> Path:
+    """Lint a pipeline and make a run of it."""
+    from trueup.batch.pipeline.create import Wanted, create_run
+    from trueup.batch.pipeline.lint import check_pipeline
+
+    place = Path(pipeline)
+    if not place.exists():
+        raise Refused(f"{pipeline}: there is no such pipeline or run")
+    found = check_pipeline(place)
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return create_run(found, new_run(found.name, run_dir), Wanted(**given))

@@ -1,0 +1,43 @@
+"""`trueup status`: runs in, how each stands out; nothing is changed, whoever runs them."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trueup.cli.runs import RUNS, all_runs, find_run, told
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUNS]...")
+@click.option("--json", "as_json", is_flag=True, help="Print how the runs stand as one JSON document.")
+def status(runs: tuple[str, ...], as_json: bool) -> int:
+    """Say how RUNS stand: units valid, failed and waiting at each step, cost, failures by code.
+
+    Without RUNS, all those in the folder runs/. Exit code 0: every run is done or can go on, 1: one has failed.
+
+    \b
+      trueup status
+      trueup status runs/first --json
+    """
+    from trueup.batch.pipeline.rundir import RunDir
+    from trueup.batch.pipeline.status import status as status_of
+    from trueup.cli.runview import print_json, show_run
+    from trueup.cli.terminal import write
+
+    found: list[tuple[Path, bool, dict[str, Any]]] = []
+    with told():
+        paths = [find_run(run) for run in runs] if runs else all_runs(RUNS)
+        for path in paths:
+            run = RunDir.look(path)
+            found.append((path, run.is_running, status_of(run.state)))
+    if as_json:
+        print_json([{"path": str(path), "running": running, **row} for path, running, row in found])
+    elif not found:
+        write("no runs here: `trueup run PIPELINE` starts one\n")
+    else:
+        for number, (path, running, row) in enumerate(found):
+            if number:
+                write("\n")
+            show_run(path, row, running=running)
+    return 1 if any(row["status"] == "failed" for _, _, row in found) else 0
