@@ -155,7 +155,7 @@ def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
         if light or name != "get":
             return Made(to.at(node, ast.Call(_bound(to, func, receiver.tree), args, [])), kind)
         return Made(to.guard(node, methods.find, receiver.tree, *args), Kind.OTHER)
-    if to.tame and max(kinds) <= Kind.DATA:
+    if to.tame and max(kinds) <= Kind.DATA and name not in methods.OF_SETS:
         return Made(to.at(node, ast.Call(_bound(to, func, receiver.tree), args, [])), kind)
     return Made(to.guard(node, methods.call, ast.Constant(name), receiver.tree, *args), max(kind, _made_here(kind)))
 

@@ -55,14 +55,20 @@ def _place(trace: TracebackType | None) -> tuple[int, int]:
 
 def _missing(key: Any, text: str, record: Mapping[str, Any], column: int) -> ExpressionError:
     """A key that is not there: a field of the record, or a part of one."""
+    if not isinstance(key, str):
+        shown = repr(key) if isinstance(key, int) and -1_000_000 < key < 1_000_000 else "this value"
+        return ExpressionError(f"there is no key {shown}", column)
+    named = f"{key[:_SHOWN]!r}"
     if text == key or text.startswith("record["):
-        return ExpressionError(f"there is no field {key!r}", column, nearest(key, [*map(str, islice(record, 1000))]))
-    parent, dot, last = text.rpartition(".")
-    if dot and last == key:
-        inside = _walk(record, parent)
-        known = [*map(str, islice(inside, 1000))] if isinstance(inside, Mapping) else []
-        return ExpressionError(f"{parent} has no {key!r}", column, nearest(key, known))
-    return ExpressionError(f"there is no key {key!r}"[:_SHOWN], column)
+        return ExpressionError(f"there is no field {named}", column, _likely(key, record))
+    parent, _, last = text.rpartition(".")
+    if parent and last == key:
+        return ExpressionError(f"{parent[:_SHOWN]} has no {named}", column, _likely(key, _walk(record, parent)))
+    return ExpressionError(f"there is no key {named}", column)
+
+
+def _likely(key: str, known: Any) -> str:
+    return nearest(key, [*map(str, islice(known, 1000))]) if isinstance(known, Mapping) else ""
 
 
 def _walk(record: Mapping[str, Any], path: str) -> Any:
@@ -75,7 +81,7 @@ def _walk(record: Mapping[str, Any], path: str) -> Any:
 
 
 def _told(error: Exception) -> str:
-    said = str(error) or type(error).__name__
+    said = str(error)[: 2 * _SHOWN] or type(error).__name__
     if found := _UNCOMPARABLE.search(said):
         return f"'{found[1]}' cannot compare {_kind(found[2])} with {_kind(found[3])}"
     if found := _UNCOMBINABLE.search(said):

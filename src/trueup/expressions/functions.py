@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.guards import distinct, power
-from trueup.expressions.work import MAX_BITS, SMALL, Meter, bulk, gather, paid, spend, spend_weight
+from trueup.expressions.work import MAX_BITS, SMALL, Meter, bulk, gather, loop, paid, spend, spend_weight
 
 _MAX_DIGITS = 4_300
 
@@ -137,7 +137,7 @@ def side_by_side(meter: Meter, *several: Iterable[Any]) -> list[tuple[Any, ...]]
 
 
 def backwards(meter: Meter, items: Any) -> list[Any]:
-    return list(reversed(gather(meter, items)))
+    return list(reversed(loop(meter, items)))
 
 
 class Function(NamedTuple):

@@ -11,6 +11,7 @@ from trueup.expressions.errors import ExpressionError
 from trueup.expressions.work import (
     ATOMS,
     SMALL,
+    VIEWS,
     Meter,
     bulk,
     paid,
@@ -40,7 +41,7 @@ def multiply(meter: Meter, a: Any, b: Any) -> Any:
     if one in ATOMS and other in ATOMS:
         if not (-SMALL < (a or 0) < SMALL and -SMALL < (b or 0) < SMALL):
             refuse_large(a.bit_length() + b.bit_length())
-            spend(meter, (a.bit_length() >> 6) * (b.bit_length() >> 6) >> 5)
+            spend(meter, ((a.bit_length() >> 6) * (b.bit_length() >> 6) >> 5) + bulk(a) + bulk(b))
         return a * b
     times, what = (a, b) if one in ATOMS else (b, a)
     if isinstance(times, int) and times > 0 and isinstance(what, str | list | tuple):
@@ -51,7 +52,7 @@ def multiply(meter: Meter, a: Any, b: Any) -> Any:
 def power(meter: Meter, a: Any, b: Any) -> Any:
     if isinstance(a, int) and isinstance(b, int) and b > 0:
         refuse_large(a.bit_length() * b if not -2 < a < 2 else 1)
-        spend(meter, 1)
+        spend(meter, 1 + (b.bit_length() >> 2))
     result = a**b
     if isinstance(result, complex):
         raise ExpressionError("the root of a negative number is no number")
@@ -106,8 +107,10 @@ def _between(meter: Meter, act: Callable[[Any, Any], Any], a: Any, b: Any) -> An
     if type(a) in ATOMS:
         spend(meter, bulk(a) + bulk(b))
     else:
-        spend_weight(meter, a)
-        spend_weight(meter, b)
+        for one in (a, b):
+            spend_weight(meter, one)
+            if isinstance(one, list | tuple) or type(one) in VIEWS:
+                distinct(meter, list(one))
     return act(a, b)
 
 
@@ -189,6 +192,8 @@ def distinct(meter: Meter, items: list[Any]) -> None:
             spend_weight(meter, one)
         elif kind is not int or -(1 << 60) < one < 1 << 60:
             continue
+        else:
+            spend(meter, bulk(one))
         same = chains.setdefault(hash(one), [])
         spend(meter, len(same))
         if one not in same:

@@ -20,6 +20,9 @@ _MAKING = frozenset(
     "lower upper strip lstrip rstrip title capitalize casefold swapcase split rsplit splitlines partition rpartition"
     " removeprefix removesuffix union intersection difference symmetric_difference".split()
 )
+OF_SETS = frozenset(
+    "issubset issuperset isdisjoint union intersection difference symmetric_difference".split()
+)  # these put what they are given under hashes
 LINEAR = _TELLING | _MAKING
 _SETS = frozenset({set, frozenset})
 
@@ -39,6 +42,8 @@ def call(meter: Meter, method: str, receiver: Any, *args: Any) -> Any:
         args = tuple(_members(meter, arg) for arg in args)
     elif kind is list or kind is tuple:
         spend_weight(meter, receiver)
+        for arg in args:
+            spend_weight(meter, arg)  # an item that is not found is shown in the error
     return getattr(receiver, method)(*args)
 
 

@@ -5,6 +5,7 @@ anything else looks at it.
 """
 
 import ast
+import tokenize
 import warnings
 
 from trueup.expressions.errors import ExpressionError
@@ -20,7 +21,8 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        flat = text.replace("\r\n", "  ").replace("\n", " ").replace("\r", " ").replace("\t", " ")
+        flat = _without_comments(text) if "#" in text else text
+        flat = flat.replace("\r\n", "  ").replace("\n", " ").replace("\r", " ").replace("\t", " ")
         self.line = flat.lstrip()
         self._shift = len(flat) - len(self.line)
 
@@ -35,6 +37,23 @@ class Source:
         return self.line.encode()[start:stop].decode("utf-8", "ignore")
 
 
+def _without_comments(text: str) -> str:
+    """The text with blanks for its comments, so that lines can be joined."""
+    lines = ("(" + text).splitlines(keepends=True)  # inside of a bracket, lines and their margins mean nothing
+    tokens = tokenize.generate_tokens(iter([*lines, "\n", ")"]).__next__)
+    try:
+        for token in tokens:
+            if token.type == tokenize.ERRORTOKEN and token.string.strip():
+                raise ExpressionError("a comment does not go with text that is not closed in its line")
+            if token.type == tokenize.COMMENT:
+                row, start = token.start
+                line = lines[row - 1]
+                lines[row - 1] = line[:start] + " " * len(token.string) + line[start + len(token.string) :]
+    except (tokenize.TokenError, SyntaxError):
+        raise ExpressionError("this is no expression: a bracket or a text is not closed, or closed twice") from None
+    return "".join(lines)[1:]
+
+
 def parse(source: Source) -> ast.expr:
     """The tree of an expression.
 
@@ -43,6 +62,8 @@ def parse(source: Source) -> ast.expr:
     """
     if len(source.text) > MAX_LENGTH:
         raise ExpressionError(f"the expression is longer than {MAX_LENGTH:,} characters")
+    if "\n" in source.text.strip() and ('"""' in source.text or "'''" in source.text):
+        raise ExpressionError("text in triple quotes is not part of an expression of several lines")
     if not source.line.strip():
         raise ExpressionError("the expression is empty")
     try:
@@ -61,9 +82,8 @@ def parse(source: Source) -> ast.expr:
 
 
 def _place(source: Source, error: SyntaxError) -> int:
-    if not error.offset:
-        return 0
-    return min(error.offset, len(source.line)) + source.column(0) - 1
+    end = len(source.line.rstrip()) + 1
+    return min(error.offset or end, end) + source.column(0) - 1
 
 
 def _plain(said: str) -> str:

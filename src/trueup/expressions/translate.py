@@ -48,6 +48,7 @@ _REFUSED = {
     ast.YieldFrom: "yield",
 }
 _GUARDED_ALWAYS = (ast.Mult, ast.Pow, ast.Mod, ast.FloorDiv, ast.LShift)
+_OF_SETS = (ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor)
 _NUMERIC = (ast.Pow, ast.Mod, ast.FloorDiv, ast.Div, ast.LShift, ast.RShift)
 
 
@@ -223,7 +224,7 @@ class Translator:
         else:
             kind = max(a.kind, b.kind, Kind.DATA) if self.tame and not isinstance(node.op, ast.Mult) else Kind.OTHER
         if self.tame and (not isinstance(node.op, _GUARDED_ALWAYS) or _is_float(node)):
-            if not isinstance(node.op, ast.Add | ast.Div) and max(a.kind, b.kind) == Kind.OTHER:
+            if isinstance(node.op, _OF_SETS) and Kind.NUMBER not in (a.kind, b.kind):
                 return Made(self.guard(node, act, a.tree, b.tree), kind)
             return Made(self.at(node, ast.BinOp(a.tree, node.op, b.tree)), kind)
         return Made(self.guard(node, act, a.tree, b.tree), kind)

@@ -13,7 +13,8 @@ from trueup.expressions.errors import ExpressionError, OverBudget
 Meter = list[int]
 
 BUDGET = 250_000
-CREDIT = 4  # what each item of the data that is looped over adds to the budget
+CREDIT = 2  # what each item of the data that is looped over adds to the budget
+MAX_CREDIT = 1_000_000  # what one loop can add at most
 MAX_BITS = 20_000  # of a number that an operation makes: about 6,000 digits, more than JSON readers take in
 SMALL = 1 << 512
 FILENAME = "<expression>"
@@ -98,7 +99,7 @@ def loop(meter: Meter, items: Any) -> Any:
 def loop_data(meter: Meter, items: Any) -> Any:
     """The items of a loop over data: the more data there is, the more work an expression may do."""
     if hasattr(type(items), "__len__"):
-        meter[0] += CREDIT * len(items)
+        meter[0] += min(CREDIT * len(items), MAX_CREDIT)
     return items
 
 
