@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from asteval import Interpreter
+from asteval import Interpreter  # type: ignore[import-untyped]
 from hypothesis import given, settings
 
 from trueup.expressions.errors import ExpressionError
@@ -16,10 +16,10 @@ from trueup.expressions.language import compile_expression
 
 from .grammar import EXPRESSIONS, RECORDS, plain
 
-BUILTINS = {
+BUILTINS: dict[str, Any] = {
     "enumerate": lambda *args: list(enumerate(*args)),  # lazy in Python, lists in the language
     "zip": lambda *args: list(zip(*args, strict=False)),
-    "reversed": lambda items: list(reversed(items)),
+    "reversed": lambda items: [*reversed(items)],
     "floor": math.floor,
     "ceil": math.ceil,
     "sqrt": math.sqrt,

@@ -89,9 +89,11 @@ def _broken(rule: Rule, record: Mapping[str, Any], budget: int) -> Finding:
         data["computed"] = computed
     except ExpressionError:  # the rule itself was evaluated; only its left side is too large to show
         pass
-    message = f"{rule.name} does not hold: {rule.expr.source}"
     if rule.error is not None:
         message = rule.error.render(record, computed)
+    else:
+        said = "" if rule.name == rule.expr.source else f": {rule.expr.source}"
+        message = f"{rule.name} does not hold{said}"
     return Finding("B005", rule.path, message, None, data, "", rule.level)
 
 
