@@ -114,7 +114,7 @@ class Verdict:
     def confidence(self) -> float:
         """How sure the judgement is: 1.0 when ok, else rising with the number of errors."""
         errors = len(self.findings.errors)
-        return min(0.99, 0.7 + 0.1 * errors) if errors else 1.0
+        return min(0.99, (7 + errors) / 10) if errors else 1.0
 
     @property
     def hint(self) -> str:
