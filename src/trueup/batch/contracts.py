@@ -40,7 +40,7 @@ class Spec(NamedTuple):
         """The same for another process."""
         if not (self.path or self.named or self.options is not None):
             raise BadContract("a contract object cannot travel to other machines; give a file or module:name")
-        return self._replace(held=None)
+        return self._replace(held=None, path=str(Path(self.path).absolute()) if self.path else "")
 
 
 def spec_of(given: Any = None, *, options: dict[str, Any] | None = None) -> Spec:
@@ -76,11 +76,8 @@ def _loaded(path: Path) -> Any:
     schema = _bare_schema(path)
     if schema is not None:
         return _made({"schema": schema}, path.name)
-    load = getattr(Contract, "load", None)
-    if load is None:
-        return _made(_json(path), path.name)
     try:
-        return load(path)
+        return Contract.load(path)
     except ValueError as error:
         raise BadContract(str(error) if path.name in str(error) else f"{path}: {error}") from None
 
@@ -110,16 +107,6 @@ def _bare_schema(path: Path) -> Any:
         "items",
     }
     return found if not words.isdisjoint(found) else None
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = orjson.loads(path.read_bytes())
-    except ValueError as error:
-        raise BadContract(f"{path}: the contract is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise BadContract(f"{path}: a contract is an object, this is {type(found).__name__}")
-    return {name: value for name, value in found.items() if name not in {"name", "version", "description"}}
 
 
 def _made(options: dict[str, Any], name: str) -> Any:
@@ -155,15 +142,22 @@ def _digest(spec: Spec, contract: Any) -> str:
     """What tells one contract from another: its file, its options, its schema, and the version that judges."""
     parts: list[bytes] = [__version__.encode(), spec.named.encode()]
     if spec.path:
-        parts.append(Path(spec.path).read_bytes())
+        parts.append(_content(Path(spec.path)))
     parts.append(_plain(spec.options))
-    own = getattr(contract, "digest", "")
-    parts.append(own.encode() if isinstance(own, str) else b"")
     schema = getattr(contract, "schema", None)
     parts.append(_plain(getattr(schema, "source", None)))
     options = [repr(getattr(contract, name, "")) for name in ("accept", "options", "strict", "max_size", "max_depth")]
     parts.append("|".join(options).encode())
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """A contract file with all that it extends; of a schema file, its bytes."""
+    if _bare_schema(path) is not None:
+        return path.read_bytes()
+    from trueup.contract.files.extends import read_whole
+
+    return _plain(read_whole(path).data)
 
 
 def _plain(value: Any) -> bytes:

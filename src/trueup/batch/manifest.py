@@ -37,16 +37,21 @@ class Manifest:
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS ranges (number INTEGER PRIMARY KEY, start INTEGER, ids INTEGER)"
             )
+        except sqlite3.OperationalError as error:
+            raise OSError(f"{self.path}: {error}") from None
         except sqlite3.DatabaseError as error:
             raise Unknown(f"{self.path}: {error}; use --fresh to begin anew") from None
         self._term = -1
 
     def own(self) -> int:
         """Take the run over; whoever had it before cannot commit any more."""
-        self._db.execute("BEGIN IMMEDIATE")
-        self._term = int(self.get("term", 0)) + 1
-        self._put({"term": self._term})
-        self._db.execute("COMMIT")
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._term = int(self.get("term", 0)) + 1
+            self._put({"term": self._term})
+            self._db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise OSError(f"{self.path}: {error}") from None
         return self._term
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -13,7 +13,7 @@ from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, va
 from trueup.batch.tally import Tally
 from trueup.batch.units import Row, Unit, read_unit, too_long
 from trueup.recover.clean import decode
-from trueup.verdict.facts import Finding, finding
+from trueup.verdict.facts import Finding, Fix, finding
 
 ID_SIZE = 16
 _PLAIN = frozenset({"unit_id", "input", "raw_response"})
@@ -22,16 +22,18 @@ _PLAIN = frozenset({"unit_id", "input", "raw_response"})
 class Sieve:
     """Judges lines under one contract, and keeps what came of them until it is taken."""
 
-    __slots__ = ("_check", "_flips", "_max_line", "_rules", "failed", "flips", "ids", "name", "tally", "valid")
+    __slots__ = ("_check", "_flips", "_max_line", "_notes", "failed", "flips", "ids", "name", "notes", "tally", "valid")
 
-    def __init__(self, contract: Any, name: str, *, max_line: int, flips: bool = False) -> None:
+    def __init__(self, contract: Any, name: str, *, max_line: int, flips: bool = False, notes: bool = False) -> None:
         self._check = contract.check
         self._max_line = max_line
         self._flips = flips
+        self._notes = notes
         self.name = name
         self.valid: list[bytes] = []
         self.failed: list[bytes] = []
         self.flips: list[bytes] = []
+        self.notes: list[Fix] = []
         # the id of each unit that has taken one, hashed, and the number of its line
         self.ids: list[tuple[bytes, int]] = []
         self.tally = Tally()
@@ -103,11 +105,13 @@ class Sieve:
         tally.counts["valid"] += 1
         if verdict.fixes:
             tally.note_fixes(unit.id, verdict.fixes)
+            if self._notes:
+                self.notes += verdict.fixes
         if verdict.findings or unit.findings:
             tally.counts["warned"] += 1
             tally.note_findings(unit.id, (*unit.findings, *verdict.findings))
         if self._flips:
-            self._note_flip(unit, "valid", ())
+            self._note_flip(unit, "valid", (), verdict.data)
 
     def _refuse(self, unit: Unit, ordinal: int, offset: int, why: Finding) -> None:
         self._fail(unit._replace(claims=unit.claims and why.code != "U003"), (why,), None, ordinal, offset)
@@ -125,22 +129,21 @@ class Sieve:
         if verdict is not None and verdict.fixes:
             tally.note_fixes(unit.id, verdict.fixes)
         if self._flips:
-            self._note_flip(unit, "failed", errors)
+            self._note_flip(unit, "failed", errors, None)
 
     def _claim(self, unit: Unit, ordinal: int) -> None:
         if unit.claims:
             name = unit.id.encode("utf-8", "surrogatepass")
             self.ids.append((blake2b(name, digest_size=ID_SIZE).digest(), ordinal))
 
-    def _note_flip(self, unit: Unit, now: str, errors: tuple[Finding, ...]) -> None:
+    def _note_flip(self, unit: Unit, now: str, errors: tuple[Finding, ...], data: Any) -> None:
         """Note a unit that an earlier sift judged otherwise."""
         before = unit.before
         if before is None:
             return
         was = "failed" if "failure_stage" in before else "valid"
-        changed = was != now
-        same = was == now == "valid" and before.get("data") == _data_of(self.valid[-1])
-        kind = f"{was}_to_{now}" if changed else "same" if same or now == "failed" else "other_value"
+        same = now == "failed" or before.get("data") == data
+        kind = f"{was}_to_{now}" if was != now else "same" if same else "other_value"
         self.tally.flips[kind] = self.tally.flips.get(kind, 0) + 1
         if kind == "same":
             return
@@ -148,16 +151,12 @@ class Sieve:
         row["errors_before"] = before.get("errors") or []
         row["errors_now"] = [{"code": f.code, "path": f.path, "message": f.message} for f in errors]
         if kind == "other_value":
-            row["data_before"], row["data_now"] = before.get("data"), _data_of(self.valid[-1])
+            row["data_before"], row["data_now"] = before.get("data"), data
         self.flips.append(line_of(row))
 
 
 def _names_once(line: bytes) -> bool:
     return line.count(b'"unit_id"') == 1 and line.count(b'"raw_response"') == 1
-
-
-def _data_of(line: bytes) -> Any:
-    return msgspec.json.decode(line)["data"]
 
 
 def duplicate() -> Finding:

@@ -29,6 +29,7 @@ WORK = ".sift"
 SUMMARY = "summary.json"
 OUTPUTS = (*FILES, SUMMARY, "report.html")
 MAX_LINE = 8 << 20
+_COMMIT = 0.5  # seconds between two notes of what is judged
 
 
 class Refused(ValueError):
@@ -105,6 +106,7 @@ class _Run:
         self._options, self._tell, self._spec = options, tell, spec
         self._began = time.monotonic()
         self._resumed = 0
+        self._judged: list[tuple[int, int, int]] = []
         self.tally = Tally()
         self.manifest = Manifest(work)
         try:
@@ -173,17 +175,27 @@ class _Run:
             if part is not None and part.key == self.key:
                 self._resumed += 1
                 self.tally.add(part.tally)
-                self.manifest.commit({}, [(piece.number, sum(part.sizes[:3]), part.sizes[3])])
+                self._judged.append((piece.number, sum(part.sizes[:3]), part.sizes[3]))
             else:
                 yield Task(piece)
 
     def _judge(self, tasks: Iterator[Task]) -> None:
         total = sum(self.sizes)
+        since = time.monotonic()
         for done in self._engine(tasks):
             self.tally.add(done.tally)
-            self._lock.check()
-            self.manifest.commit({}, [(done.number, sum(done.sizes[:3]), done.sizes[3])])
+            self._judged.append((done.number, sum(done.sizes[:3]), done.sizes[3]))
+            if time.monotonic() - since >= _COMMIT:
+                self._commit_judged()
+                since = time.monotonic()
             self._say("judging", self.tally.counts["bytes"], total, self.tally)
+        self._commit_judged()
+
+    def _commit_judged(self) -> None:
+        """Note the ranges that are done; a part that is not noted yet is found by itself when a run resumes."""
+        self._lock.check()
+        self.manifest.commit({}, self._judged)
+        self._judged.clear()
 
     def _engine(self, tasks: Iterator[Task]) -> Iterator[Done]:
         options = self._options

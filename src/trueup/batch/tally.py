@@ -34,7 +34,7 @@ class Tally:
         for found in findings:
             _note(self.codes, found.code, uid, seen)
             rule = found.data.get("rule")
-            if isinstance(rule, str):
+            if isinstance(rule, str) and found.code[0] == "B":
                 self.rules[rule] = self.rules.get(rule, 0) + 1
 
     def note_fixes(self, uid: str, fixes: Iterable[Fix]) -> None:

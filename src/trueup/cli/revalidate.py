@@ -9,7 +9,7 @@ from trueup.cli.judged_by import contract_options, read_spec
 from trueup.cli.sift import run_batch, running_options
 from trueup.cli.terminal import safe_line
 
-_SHOWN = 20
+_SHOWN = 10
 
 
 @click.command()
@@ -39,17 +39,20 @@ def revalidate(folder: str, out: str | None, **options: Any) -> int:
 
 
 def _flips(path: Path) -> str:
-    """The first flips, a line each."""
+    """The first flips of each kind, a line each."""
     import orjson
 
-    lines: list[str] = []
+    lines: dict[tuple[str, str], list[str]] = {}
     with path.open("rb") as opened:
         for line in opened:
-            if len(lines) == _SHOWN:
-                lines.append(f"  … all of them are in {path}")
-                break
             row = orjson.loads(line)
-            told = row["errors_now"] or row["errors_before"]
-            why = "; ".join(f"{error['code']} {error['path']}" for error in told[:2])
-            lines.append(f"  {safe_line(row['unit_id'])[:40]}: {row['was']} → {row['now']}{f' ({why})' if why else ''}")
-    return "\nFlips\n" + "\n".join(lines) + "\n" if lines else "\nNothing flips.\n"
+            told = lines.setdefault((row["was"], row["now"]), [])
+            if len(told) < _SHOWN:
+                errors = row["errors_now"] or row["errors_before"]
+                why = "; ".join(f"{error['code']} {error['path']}" for error in errors[:2])
+                told.append(f"  {safe_line(row['unit_id'])[:40]}{f'  {safe_line(why)}' if why else ''}")
+    parts = []
+    for (was, now), told in sorted(lines.items()):
+        head = f"{was} → {now}" if was != now else "valid with another value"
+        parts.append("\n".join([f"\n{head}", *told]))
+    return "\n".join([*parts, f"\nAll of them: {path}"]) + "\n" if parts else "\nNothing flips.\n"

@@ -1,0 +1,213 @@
+"""Killed at any instant, a sift loses and repeats nothing: the files come out as those of a run that nobody disturbed."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
+from trueup.batch import manifest as manifest_room
+from trueup.batch.contracts import Spec, spec_of
+from trueup.batch.sift import Options, Refused, sift
+
+SOAK = settings.default is not None and settings.default.max_examples > 1000
+KILLS = 2000 if SOAK else 200
+RANGE = 1000
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: these tests are about instants, not about disks."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Some fifteen ranges, with broken replies, bad lines, and ids given twice in ranges far apart."""
+    replies = ['{"name": "Ada", "age": 36}', "Sorry.", '```\n{"name": "Bo", "age": "7",}\n```', '{"name": 1}']
+    lines = [unit(f"u{n % 110}", replies[n % 4]).encode() for n in range(120)]
+    lines[50:50] = [b"[1]", b"\xff", b'{"unit_id": "torn', b"x" * 2500]
+    return write(tmp_path / "lines.jsonl", lines)
+
+
+def forked(act: Callable[[], None]) -> int:
+    """Start a process that acts and ends without a word."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        finally:
+            os._exit(code)
+    return pid
+
+
+def sifting(file: Path, out: Path, spec: Spec, workers: int = 2) -> Callable[[], None]:
+    return lambda: void(sift([str(file)], spec, out, Options(workers=workers, range_size=RANGE, max_line=2000)))
+
+
+def void(_: Any) -> None:
+    return None
+
+
+@pytest.mark.spec("B18", "X46")
+def test_killed_at_random_instants(tmp_path: Path, file: Path) -> None:
+    """200 kills, or as many as fit into forty seconds on a busy machine; 2,000 in the long form."""
+    spec = spec_of(options={"schema": SCHEMA})
+    sifting(file, tmp_path / "calm", spec)()
+    calm = bytes_of(tmp_path / "calm")
+    began = time.monotonic()
+    sifting(file, tmp_path / "timed", spec)()
+    usual = time.monotonic() - began
+    dice = random.Random(5)
+    kills = finished = 0
+    while kills < KILLS and (SOAK or time.monotonic() - began < 40):
+        out = tmp_path / "out"
+        while True:
+            pid = forked(sifting(file, out, spec, dice.choice((1, 2))))
+            time.sleep(dice.random() * usual)  # the instant is the point here
+            os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+            if os.WIFEXITED(status):
+                assert os.WEXITSTATUS(status) == 0
+                break
+            kills += 1
+        assert bytes_of(out) == calm
+        shutil.rmtree(out)
+        finished += 1
+    assert kills >= 20
+    assert finished
+
+
+@pytest.mark.spec("X46")
+def test_killed_before_each_step_that_lasts(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill the driver before its first sync, rename or commit; before its second; and so on until it gets through."""
+    spec = spec_of(options={"schema": SCHEMA})
+    sifting(file, tmp_path / "calm", spec)()
+    calm = bytes_of(tmp_path / "calm")
+    left = 0
+    driver = 0
+
+    def guarded(real: Any) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            nonlocal left
+            if os.getpid() == driver:
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return real(*args, **more)
+
+        return call
+
+    for owner, name in (
+        (os, "fsync"),
+        (os, "ftruncate"),
+        (Path, "replace"),
+        (Path, "unlink"),
+        (manifest_room.Manifest, "commit"),
+    ):
+        monkeypatch.setattr(owner, name, guarded(getattr(owner, name)))
+    step = 0
+    while True:
+        step += 1
+        out = tmp_path / f"out{step}"
+
+        def act(out: Path = out, step: int = step) -> None:
+            nonlocal left, driver
+            left, driver = step, os.getpid()
+            sifting(file, out, spec, 1)()
+
+        _, status = os.waitpid(forked(act), 0)
+        if os.WIFEXITED(status):
+            break
+        sifting(file, out, spec)()
+        assert bytes_of(out) == calm, step
+    assert step > 20
+
+
+@pytest.mark.spec("X46")
+def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Path) -> None:
+    spec = spec_of(options={"schema": SCHEMA})
+    sifting(file, tmp_path / "calm", spec)()
+
+    def act() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with pytest.raises((OSError, RuntimeError)):
+            sifting(file, tmp_path / "out", spec)()
+
+    _, status = os.waitpid(forked(act), 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert not (tmp_path / "out" / "validated.jsonl").exists()
+    sifting(file, tmp_path / "out", spec)()
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "calm")
+
+
+@pytest.mark.spec("X46")
+def test_a_torn_end_is_cut_off_before_anything_is_appended(tmp_path: Path, file: Path) -> None:
+    spec = spec_of(options={"schema": SCHEMA})
+    sifting(file, tmp_path / "calm", spec)()
+    real = manifest_room.Manifest.commit
+
+    def act() -> None:
+        def stop(self: Any, facts: dict[str, Any], *more: Any) -> None:
+            if "merge" in facts:
+                for name in ("validated.jsonl", "failures.jsonl"):
+                    with (tmp_path / "out" / ".sift" / name).open("ab") as opened:
+                        opened.write(b'{"unit_id": "half')
+                os._exit(7)
+            real(self, facts, *more)
+
+        manifest_room.Manifest.commit = stop  # type: ignore[method-assign]
+        sifting(file, tmp_path / "out", spec)()
+
+    _, status = os.waitpid(forked(act), 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    sifting(file, tmp_path / "out", spec)()
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "calm")
+
+
+@pytest.mark.spec("X47")
+def test_two_runners_cannot_share_a_folder(tmp_path: Path, file: Path) -> None:
+    spec = spec_of(options={"schema": SCHEMA})
+    told: list[str] = []
+
+    def meanwhile(_: Any) -> None:
+        if not told:
+            try:
+                sift([str(file)], spec, tmp_path / "out")
+            except Refused as error:
+                told.append(str(error))
+
+    sift([str(file)], spec, tmp_path / "out", Options(workers=1, range_size=RANGE), meanwhile)
+    assert "another process is sifting into it" in told[0]
+    assert run_files(tmp_path, [str(file)], range_size=RANGE, out="out").summary["counts"]["units"] == 124
+
+
+@pytest.mark.spec("X47")
+def test_a_runner_that_was_replaced_cannot_commit(tmp_path: Path) -> None:
+    first = manifest_room.Manifest(tmp_path)
+    first.own()
+    first.commit({"a": 1})
+    second = manifest_room.Manifest(tmp_path)
+    second.own()
+    with pytest.raises(manifest_room.Lost):
+        first.commit({"a": 2})
+    second.commit({"b": 3})
+    assert (second.get("a"), second.get("b")) == (1, 3)
+    first.close()
+    second.close()

@@ -1,0 +1,138 @@
+"""In = valid + failed, by id, over files made to break it; and the same bytes whatever the ranges."""
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.batch.sifting import SCHEMA, run_files
+from trueup import Contract
+from trueup.batch.ranges import Range, lines_of, ranges_of
+from trueup.batch.sources import Source
+from trueup.batch.units import read_unit, too_long
+from trueup.batch.work import Job, Task, done_with, judge_range
+
+CONTRACT = Contract(SCHEMA)
+
+text = st.text(max_size=30)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=6,
+)
+ids = st.sampled_from(["a", "b", "é", "e\u0301", "../../x", "/etc/passwd", "x" * 300, "", "\x00", "💥"]) | text
+replies = st.sampled_from(
+    [
+        '{"name": "Ada", "age": 36}',
+        '{"name": "Ada", "age": "36",}',
+        "",
+        "Sorry",
+        "{" * 400,
+        '{"name": NaN, "age": 1e999}',
+        "\ud800",
+    ]
+)
+units = st.fixed_dictionaries({"unit_id": ids | anything, "raw_response": replies | anything}, optional={"input": anything, "retry_count": anything, "_metadata": anything})  # fmt: skip
+providers = st.builds(
+    lambda key, body: {"custom_id": key, "response": body, "error": None},
+    ids,
+    anything | st.just({"status_code": 200, "body": {"choices": [{"message": {"role": "assistant", "content": '{"name": "B", "age": 1}'}}]}}),
+)  # fmt: skip
+
+
+def written(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+lines = st.one_of(
+    units.map(written),
+    providers.map(written),
+    anything.map(written),
+    units.map(written).map(lambda line: line[: len(line) // 2]),
+    st.binary(max_size=40).filter(lambda line: b"\n" not in line),
+    st.just(b'{"unit_id": "long", "raw_response": "' + b"y" * 900 + b'"}'),
+    st.just(b'{"unit_id": 1, "unit_id": 2, "raw_response": "{}"}'),
+    st.just(b"[" * 700),
+    st.just(b""),
+)
+
+
+def judged(data: bytes, size: int, folder: Path) -> tuple[bytes, bytes, int]:
+    """The records of a file cut into ranges of a size, and how many units were counted."""
+    file = folder / "hostile.jsonl"
+    file.write_bytes(data)
+    source = Source(str(file), file.name, len(data), "")
+    job = Job("key", None, (source,), str(folder), 800)  # type: ignore[arg-type]
+    valid = failed = b""
+    count = 0
+    for piece in ranges_of([len(data)], size):
+        part = judge_range(job, CONTRACT, Task(piece), lambda _: None)
+        valid, failed = valid + part[0], failed + part[1]
+        count += done_with(Task(piece), part).tally["counts"]["units"]
+    return valid, failed, count
+
+
+def expected_ids(data: bytes) -> Counter[str]:
+    found, at = Counter[str](), 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            text = line[3:] if at == 0 and line[:3] == b"\xef\xbb\xbf" else line
+            found[read_unit(text, f"hostile.jsonl@{at}").id if len(line) <= 800 else ids_of_long(line)] += 1
+        at += len(line) + 1
+    return found
+
+
+def ids_of_long(line: bytes) -> str:
+    return too_long(line, len(line), 800, "hostile.jsonl@0").id
+
+
+@pytest.mark.spec("B11", "X45")
+@given(st.lists(lines, max_size=12), st.booleans(), st.sampled_from([7, 37, 500]))
+def test_every_line_comes_out_once_by_its_id(found: list[bytes], ended: bool, size: int) -> None:
+    data = b"\n".join(found) + (b"\n" if ended and found else b"")
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        valid, failed, count = judged(data, 1 << 20, folder)
+        assert judged(data, size, folder)[:2] == (valid, failed)
+    rows = [json.loads(line) for line in (valid + failed).splitlines()]
+    expected = expected_ids(data)
+    assert Counter(row["unit_id"] for row in rows) == expected
+    assert count == len(rows) == sum(expected.values())
+    for row in rows:
+        assert isinstance(row["raw_response"], str)
+        assert ("data" in row) != ("failure_stage" in row)
+        assert "data" in row or row["errors"]
+
+
+@given(st.binary(max_size=200), st.integers(1, 60), st.integers(5, 50))
+def test_ranges_hold_every_line_once_whatever_their_size(data: bytes, size: int, limit: int) -> None:
+    whole = list(lines_of(io.BytesIO(data), Range(0, 0, 0, len(data)), limit, len(data)))
+    cut = [
+        found for piece in ranges_of([len(data)], size) for found in lines_of(io.BytesIO(data), piece, limit, len(data))
+    ]
+    assert cut == whole
+    assert sum(len(line) if isinstance(line, bytes) else line.size for _, line in whole) == len(data)
+
+
+@pytest.mark.spec("B11")
+@settings(
+    max_examples=max(10, settings.default.max_examples // 10) if settings.default else 10,
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.lists(lines, min_size=1, max_size=12))
+def test_a_whole_run_over_hostile_files_loses_none(found: list[bytes]) -> None:
+    data = b"\n".join(found)
+    with TemporaryDirectory() as name:
+        file = Path(name) / "hostile.jsonl"
+        file.write_bytes(data)
+        ran = run_files(Path(name), [str(file)], max_line=800, range_size=64)
+        beside = {path.name for path in Path(name).iterdir()}
+    assert Counter(row["unit_id"] for row in (*ran.valid, *ran.failed)) == expected_ids(data)
+    assert len({row["unit_id"] for row in ran.valid}) == len(ran.valid)
+    assert beside == {"hostile.jsonl", "out"}  # whatever an id is, it names no file

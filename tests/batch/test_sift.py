@@ -1,0 +1,251 @@
+"""The run of a sift: what goes in comes out once, in order, and again the same."""
+
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from tests.batch.sifting import SCHEMA, bytes_of, read_run, run, run_files, unit, write
+from trueup import Contract
+from trueup.batch.contracts import spec_of
+from trueup.batch.sift import Options, OutOfTime, Refused, sift
+from trueup.batch.sources import Unreadable
+
+
+@pytest.mark.spec("B1", "B2", "B10", "B11")
+def test_each_line_ends_up_in_one_file_in_order(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        [
+            unit("a"),
+            unit("b", "Sorry, no."),
+            unit("c", '```json\n{"name": "Bo", "age": "7",}\n```'),
+            unit("d", '{"age": -1, "name": "x"}'),
+        ],
+    )
+    assert [row["unit_id"] for row in ran.valid] == ["a", "c"]
+    assert [(row["unit_id"], row["failure_stage"]) for row in ran.failed] == [
+        ("b", "parse"),
+        ("d", "schema_validation"),
+    ]
+    apology, wrong = ran.failed
+    assert apology["raw_response"] == "Sorry, no."
+    assert apology["input"] == {"n": 1}
+    assert apology["retry_count"] == 0
+    assert [(e["code"], e["path"], e["rule"]) for e in wrong["errors"]] == [("V004", "$.age", "minimum")]
+    assert all(e["message"] for e in wrong["errors"])
+
+
+@pytest.mark.spec("B5")
+def test_what_was_coerced_is_what_rules_see_and_what_is_stored(tmp_path: Path) -> None:
+    rules = [{"name": "grown", "expr": "age >= 18 and age == floor", "error": "{age} is not {floor}"}]
+    contract = Contract(SCHEMA, rules=rules)
+    lines = [
+        json.dumps({"unit_id": str(age), "input": {"floor": 18}, "raw_response": f'{{"name": "Ada", "age": "{age}"}}'})
+        for age in (18, 7)
+    ]
+    ran = run(tmp_path, lines, contract)
+    assert ran.valid[0]["data"] == {"name": "Ada", "age": 18}
+    assert [fix["code"] for fix in ran.valid[0]["fixes"]] == ["C001"]
+    (failed,) = ran.failed
+    assert (failed["failure_stage"], failed["errors"][0]["rule"]) == ("validation", "grown")
+    assert failed["errors"][0]["message"] == "7 is not 18"
+    assert ran.summary["rules"] == {"grown": 1}
+
+
+@pytest.mark.spec("B9")
+def test_a_reply_cannot_pass_for_the_unit_and_a_closed_schema_works(tmp_path: Path) -> None:
+    contract = Contract({"type": "object"}, rules=[{"name": "own", "expr": "unit_id == 'a' and _seed == 7"}])
+    reply = '{"unit_id": "evil", "_seed": 0, "retry_count": 99, "error": "x", "raw_response": "y"}'
+    line = json.dumps(
+        {"unit_id": "a", "input": {"_seed": 7}, "raw_response": reply, "retry_count": 2, "_metadata": {"m": 1}}
+    )
+    (row,) = run(tmp_path, [line], contract).valid
+    assert (row["unit_id"], row["retry_count"], row["_metadata"], row["raw_response"]) == ("a", 2, {"m": 1}, reply)
+    assert "error" not in row
+    ran = run(
+        tmp_path,
+        [unit("a", '{"name": "Ada", "age": 1}', _metadata={"k": 1}), unit("b", "no", retry_count=3)],
+        out="closed",
+    )
+    assert [row["unit_id"] for row in ran.valid] == ["a"]
+    assert ran.failed[0]["retry_count"] == 3
+
+
+@pytest.mark.spec("B11")
+def test_one_bad_line_fails_alone(tmp_path: Path) -> None:
+    lines = [
+        unit("a").encode(), b"[1]", b"null", b'"text"', b"7", b"{", b'{"unit_id": "t", "raw_resp', b"\xff\xfe", b"{}",
+        unit("a").encode(), unit("").encode(), unit(None).encode(), unit(5).encode(), unit("n", None).encode(),
+        b'{"unit_id": "big", "raw_response": "' + b"x" * 5000 + b'"}', unit("z").encode(),
+    ]  # fmt: skip
+    ran = run(tmp_path, lines, max_line=2000)
+    assert len(ran.valid) + len(ran.failed) == len(lines) == ran.summary["counts"]["units"]
+    ids = [row["unit_id"] for row in ran.valid]
+    assert ids[0] == "a"
+    assert ids[-2:] == ["5", "z"]
+    codes = ran.codes
+    assert codes["t"] == ["U001"]
+    assert codes["a"] == ["U003"]
+    assert codes["big"] == ["U004"]
+    assert codes["n"] == ["R004"]
+    assert ran.summary["codes"]["U005"]["units"] == 2
+
+
+def test_ids_are_compared_over_all_files_and_ranges(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.jsonl", [unit(f"u{n}") for n in range(60)])
+    two = write(tmp_path / "two.jsonl", [unit(f"u{n}") for n in range(50, 90)])
+    ran = run_files(tmp_path, [str(one), str(two)], range_size=500)
+    assert [row["unit_id"] for row in ran.valid] == [f"u{n}" for n in range(90)]
+    assert [row["unit_id"] for row in ran.failed] == [f"u{n}" for n in range(50, 60)]
+    assert {row["place"].partition("@")[0] for row in ran.failed} == {"two.jsonl"}
+
+
+def test_a_line_without_a_reply_takes_no_id(tmp_path: Path) -> None:
+    error = json.dumps({"custom_id": "r1", "response": None, "error": {"code": "batch_expired", "message": "late"}})
+    ran = run(tmp_path, [error, '{"unit_id": "r2", "raw_respo', unit("r1"), unit("r2")])
+    assert [row["unit_id"] for row in ran.valid] == ["r1", "r2"]
+    assert ran.codes == {"r1": ["R002"], "r2": ["U001"]}
+    assert {row["failure_stage"] for row in ran.failed} == {"parse"}
+
+
+@pytest.mark.spec("B19", "B22")
+def test_workers_and_ranges_change_no_byte(tmp_path: Path) -> None:
+    lines = [unit(f"u{n % 90}", json.dumps({"name": "é", "age": str(n)}) if n % 3 else "nothing") for n in range(100)]
+    file = write(tmp_path / "lines.jsonl", lines)
+    for out, more in (("a", {}), ("b", {"workers": 3, "range_size": 700}), ("c", {"workers": 2, "range_size": 50})):
+        run_files(tmp_path, [str(file)], out=out, **more)
+    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b") == bytes_of(tmp_path / "c")
+
+
+def test_every_way_to_give_a_file(tmp_path: Path) -> None:
+    plain = "\n".join([unit("a"), unit("b", "no")]).encode()  # no line end at the end
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(plain[:20]) + gzip.compress(plain[20:]))
+    (tmp_path / "x.jsonl.zst").write_bytes(zstandard.compress(plain))
+    (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n\r\n"))
+    for number, name in enumerate(
+        ["x.jsonl", "x.jsonl.gz", "x.jsonl.zst", f"file://{tmp_path}/x.jsonl", f"file://{tmp_path}/x.jsonl.gz"]
+    ):
+        given = name if "://" in name else str(tmp_path / name)
+        ran = run_files(tmp_path, [given], out=f"out{number}")
+        assert [row["unit_id"] for row in (*ran.valid, *ran.failed)] == ["a", "b"], name
+    ran = run_files(tmp_path, ["-"], out="stdin", stdin=io.BytesIO(plain))
+    assert [row["unit_id"] for row in ran.valid] == ["a"]
+    read, wrote = os.pipe()
+    os.write(wrote, plain)
+    os.close(wrote)
+    assert len(run_files(tmp_path, [f"/dev/fd/{read}"], out="pipe").valid) == 1
+    os.close(read)
+
+
+def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 9999)[:-20])
+    (tmp_path / "cut.zst").write_bytes(b"no zst")
+    for given, says in (
+        (tmp_path / "none", "no such file"),
+        (tmp_path, "directory"),
+        (tmp_path / "cut.gz", "cut.gz: cannot be read"),
+        (tmp_path / "cut.zst", "cut.zst: cannot be read"),
+        ("nope://a:secret@b/c", "nope://b/c"),
+    ):
+        with pytest.raises(Unreadable, match=says) as caught:
+            run_files(tmp_path, [str(given)])
+        assert "secret" not in str(caught.value)
+
+
+def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "lines.jsonl", [unit("a"), unit("b", "no")])
+    spec = spec_of(options={"schema": SCHEMA})
+    first = sift([str(file)], spec, tmp_path / "out")
+    before = bytes_of(tmp_path / "out")
+    again = sift([str(file)], spec, tmp_path / "out")
+    assert (first.already, again.already, again.exit_code) == (False, True, 1)
+    assert again.summary == first.summary
+    with pytest.raises(Refused, match="contract"):
+        sift([str(file)], spec_of(options={"schema": True}), tmp_path / "out")
+    write(file, [unit("a")])
+    with pytest.raises(Refused, match="input files"):
+        sift([str(file)], spec, tmp_path / "out")
+    assert bytes_of(tmp_path / "out") == before
+    fresh = sift([str(file)], spec, tmp_path / "out", Options(fresh=True))
+    assert (fresh.exit_code, len(read_run(tmp_path / "out").valid)) == (0, 1)
+
+
+def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "validated.jsonl").write_text("mine")
+    with pytest.raises(Refused, match=r"validated\.jsonl is there"):
+        run(tmp_path, [unit("a")])
+    assert (tmp_path / "out" / "validated.jsonl").read_text() == "mine"
+
+
+def test_a_run_out_of_time_goes_on_later(tmp_path: Path) -> None:
+    lines = [unit(f"u{n}") for n in range(40)]
+    with pytest.raises(OutOfTime):
+        run(tmp_path, lines, range_size=200, time_limit=1e-9)
+    assert not (tmp_path / "out" / "validated.jsonl").exists()
+    file = str(tmp_path / "lines.jsonl")
+    assert len(run_files(tmp_path, [file], range_size=200).valid) == 40
+
+
+def test_an_input_that_changes_under_the_run_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "lines.jsonl", [unit(f"u{n}") for n in range(40)])
+    spec = spec_of(options={"schema": SCHEMA})
+
+    def grow(_: Any) -> None:
+        with file.open("ab") as opened:
+            opened.write(b"more\n")
+
+    with pytest.raises(Refused, match="changed while it was read"):
+        sift([str(file)], spec, tmp_path / "out", Options(workers=1), grow)
+
+
+def test_no_units_is_no_failure(tmp_path: Path) -> None:
+    ran = run(tmp_path, b"\n  \n\n")
+    assert (ran.summary["counts"]["units"], ran.summary["counts"]["blank"], ran.summary["exit_code"]) == (0, 3, 0)
+    assert run(tmp_path, b"", out="empty").summary["counts"]["blank"] == 0
+
+
+def test_the_summary_tells_counts_codes_fixes_and_examples(tmp_path: Path) -> None:
+    lines = [unit(f"u{n}", "no" if n % 2 else '{"name": "x", "age": "1",}') for n in range(20)]
+    summary = run(tmp_path, lines).summary
+    assert summary["counts"] == {"units": 20, "valid": 10, "failed": 10, "fixed": 10, "warned": 0, "blank": 0}
+    assert summary["stages"] == {"parse": 10}
+    assert summary["codes"]["P001"]["examples"] == ["u1", "u3", "u5", "u7", "u9"]
+    assert summary["fixes"]["C001"] == {
+        "name": "to-integer", "grade": "guess", "title": "A string that spells an integer became one.",
+        "units": 10, "times": 10, "examples": ["u0", "u2", "u4", "u6", "u8"],
+    }  # fmt: skip
+    assert summary["grades"] == {"lossless": 10, "guess": 10, "lossy": 0}
+    assert summary["inputs"] == [{"name": "lines.jsonl", "bytes": (tmp_path / "lines.jsonl").stat().st_size}]
+    assert len(summary["contract"]["hash"]) == 64
+    assert summary["timings"]["ranges"] == 1
+
+
+@pytest.mark.spec("X5")
+def test_lone_surrogates_and_nul_come_through(tmp_path: Path) -> None:
+    reply = '{"name": "a\\u0000b", "age": 1}'
+    line = '{"unit_id": "\\ud800", "input": {"x": "\\udfff\\u0000"}, "raw_response": ' + json.dumps(reply) + "}"
+    raw = '{"unit_id": "r", "input": {}, "raw_response": "{\\"name\\": \\"\ud800\\", \\"age\\": 1}"}'
+    lines = [
+        line.encode(),
+        raw.encode("utf-8", "surrogatepass"),
+        json.dumps({"unit_id": "s", "raw_response": '{"name": "\ud800"}'}).encode(),
+    ]
+    ran = run(tmp_path, lines)
+    (valid,) = ran.valid
+    assert (valid["unit_id"], valid["input"], valid["data"]["name"]) == ("\ud800", {"x": "\udfff\x00"}, "a\x00b")
+    assert ran.codes["r"] == ["U001"]
+    assert ran.failed[-1]["raw_response"] == '{"name": "\ud800"}'
+
+
+def test_integers_of_any_size_are_exact(tmp_path: Path) -> None:
+    big = 2**200
+    ran = run(tmp_path, [unit("a", f'{{"name": "x", "age": {big}}}')])
+    assert ran.valid[0]["data"]["age"] == big
+    assert str(big).encode() in (ran.out / "validated.jsonl").read_bytes()

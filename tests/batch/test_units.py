@@ -1,0 +1,135 @@
+"""A line becomes a unit: plain ones, every provider's batch lines, their errors, and records of an earlier sift."""
+
+import json
+from typing import Any
+
+import pytest
+
+from trueup.batch.units import Unit, read_unit, too_long
+
+
+def read(row: Any) -> Unit:
+    return read_unit(json.dumps(row).encode(), "f@7")
+
+
+CHAT = {"choices": [{"message": {"role": "assistant", "content": '{"a": 1}'}, "finish_reason": "stop"}]}
+LINES: dict[str, dict[str, Any]] = {
+    "openai": {"id": "batch_req_1", "custom_id": "r1", "response": {"status_code": 200, "body": CHAT}, "error": None},
+    "mistral": {"id": "x", "custom_id": "r1", "response": {"status_code": 200, "body": {**CHAT, "model": "mistral-small"}}},
+    "anthropic": {
+        "custom_id": "r1",
+        "result": {
+            "type": "succeeded",
+            "message": {"type": "message", "role": "assistant", "content": [{"type": "text", "text": '{"a": 1}'}], "stop_reason": "end_turn"},
+        },
+    },
+    "gemini": {"key": "r1", "response": {"candidates": [{"content": {"parts": [{"text": '{"a": 1}'}]}, "finishReason": "STOP"}]}},
+}  # fmt: skip
+ERRORS: dict[str, dict[str, Any]] = {
+    "openai": {
+        "custom_id": "r1",
+        "response": {"status_code": 500, "body": {"error": {"message": "boom"}}},
+        "error": None,
+    },
+    "openai expired": {"custom_id": "r1", "response": None, "error": {"code": "batch_expired", "message": "late"}},
+    "anthropic": {
+        "custom_id": "r1",
+        "result": {"type": "errored", "error": {"type": "overloaded_error", "message": "Busy"}},
+    },
+    "anthropic expired": {"custom_id": "r1", "result": {"type": "expired"}},
+    "gemini": {"key": "r1", "error": {"code": 8, "message": "out of quota"}},
+}
+
+
+def test_a_plain_unit() -> None:
+    unit = read({"unit_id": "a", "input": {"n": 1}, "raw_response": "hi", "retry_count": 2})
+    assert unit == Unit("a", "hi", "hi", {"n": 1}, {"retry_count": 2})
+
+
+def test_the_other_fields_are_the_input_where_none_is_named() -> None:
+    unit = read({"unit_id": "a", "city": "Oslo", "raw_response": "hi", "retry_count": 1})
+    assert (unit.input, unit.kept) == ({"city": "Oslo"}, {"retry_count": 1})
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_providers_line(line: dict[str, Any]) -> None:
+    unit = read(line)
+    assert (unit.id, unit.reply, unit.raw, unit.findings, unit.claims) == ("r1", '{"a": 1}', '{"a": 1}', (), True)
+
+
+@pytest.mark.parametrize("line", ERRORS.values(), ids=ERRORS)
+def test_a_providers_error_line(line: dict[str, Any]) -> None:
+    unit = read(line)
+    assert (unit.id, [found.code for found in unit.findings], unit.claims) == ("r1", ["R002"], False)
+    assert json.loads(unit.raw) == line
+    assert unit.kept == {"response": line}
+
+
+def test_a_response_without_a_batch_around_it() -> None:
+    unit = read({"id": "chatcmpl-1", **CHAT})
+    assert (unit.id, unit.reply) == ("chatcmpl-1", '{"a": 1}')
+
+
+def test_a_cut_or_calling_reply_keeps_the_response() -> None:
+    cut = {"custom_id": "c", "response": {"status_code": 200, "body": {"choices": [{"message": {"role": "assistant", "content": '{"a":'}, "finish_reason": "length"}]}}}  # fmt: skip
+    unit = read(cut)
+    assert (unit.reply.finish, unit.raw, unit.kept) == ("length", '{"a":', {"response": cut})
+
+
+def test_a_raw_response_that_is_no_text() -> None:
+    assert read({"unit_id": "a", "raw_response": {"n": 1}}).reply == '{"n":1}'
+    provided = read({"unit_id": "a", "raw_response": CHAT})
+    assert provided.reply.text == '{"a": 1}'
+    assert [found.code for found in read({"unit_id": "a", "raw_response": None}).findings] == ["R004"]
+    assert [found.code for found in read({"unit_id": "a", "raw_response": 5}).findings] == ["R004"]
+
+
+@pytest.mark.parametrize("uid", [None, "", [], {}, True, 1.5])
+def test_an_id_that_is_none_becomes_the_place(uid: Any) -> None:
+    unit = read({"unit_id": uid, "raw_response": "x"})
+    assert (unit.id, [found.code for found in unit.findings]) == ("f@7", ["U005"])
+
+
+@pytest.mark.parametrize(
+    ("line", "uid"),
+    [
+        (b'{"unit_id": "u\\u00e9", "raw', "ué"),
+        (b'{"custom_id": "r9", "resp', "r9"),
+        (b"\xff", "f@7"),
+        (b'{"unit_id": "a", "raw_response": 1e999}', "a"),
+        (b'{"unit_id": "a", "raw_response": NaN}', "a"),
+    ],
+)
+def test_a_line_that_is_no_json_keeps_the_id_that_can_be_seen(line: bytes, uid: str) -> None:
+    unit = read_unit(line, "f@7")
+    assert (unit.id, [found.code for found in unit.findings], unit.claims) == (uid, ["U001"], False)
+
+
+def test_a_long_line_keeps_its_head() -> None:
+    unit = too_long(b'{"unit_id": "a", "raw_response": "' + b"x" * 100_000, 9_000_000, 8_000_000, "f@7")
+    assert (unit.id, len(unit.raw), unit.findings[0].code) == ("a", 65_536, "U004")
+
+
+def test_a_record_of_an_earlier_sift_is_a_unit_again() -> None:
+    failed = {"unit_id": "a", "failure_stage": "parse", "input": {"n": 1}, "raw_response": "hi", "errors": [{"code": "P001"}], "fixes": [], "retry_count": 1, "place": "x@0"}  # fmt: skip
+    unit = read(failed)
+    assert (unit.id, unit.reply, unit.input, unit.kept) == ("a", "hi", {"n": 1}, {"retry_count": 1, "place": "x@0"})
+    assert unit.before == failed
+
+
+def test_what_was_no_unit_before_is_none_now() -> None:
+    row = {
+        "unit_id": "f@0",
+        "failure_stage": "pipeline_internal",
+        "raw_response": "[1]",
+        "errors": [{"code": "U002", "path": "$", "message": "m"}],
+    }
+    unit = read(row)
+    assert ([found.code for found in unit.findings], unit.claims) == (["U002"], False)
+
+
+def test_a_line_that_names_its_parts_twice_is_no_unit() -> None:
+    unit = read_unit(b'{"unit_id": "a", "raw_response": "1", "raw_response": "2"}', "f@7")
+    assert [found.code for found in unit.findings] == ["U002"]
+    fine = read_unit(b'{"unit_id": "a", "input": {"unit_id": "inner"}, "raw_response": "\\"unit_id\\""}', "f@7")
+    assert (fine.id, fine.findings) == ("a", ())
