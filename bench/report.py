@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import rules
 import tools
 
 Rows = list[list[str]]
@@ -134,6 +135,7 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "hostile": _hostile,
     "probes": _probes,
     "tools": tools.table,
+    "rules": rules.table,
     "imports": _imports,
 }
 

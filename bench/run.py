@@ -16,6 +16,7 @@ import report
 from hostile import hostile
 from peers import PARSERS
 from plot import svg
+from rules import rules
 from sections import broken, clean, import_time, probes, streaming
 from tools import tools
 
@@ -43,6 +44,7 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "streaming": lambda: streaming(4_000 if quick else 16_000, 2 if quick else 7),
         "hostile": lambda: hostile(2.0 if quick else options.limit, quick),
         "tools": lambda: tools(rounds),
+        "rules": lambda: rules(rounds),
         "imports": lambda: import_time(2 if quick else 7),
     }
     if options.probes:

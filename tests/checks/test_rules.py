@@ -62,7 +62,8 @@ def test_types(name: str, good: list[Any], bad: list[Any]) -> None:
 def test_ranges_include_both_ends_and_true_and_numeric_text_are_no_numbers() -> None:
     rules = compile_rules({"ranges": {"x": [1, 10]}})
     assert not [x for x in (1, 10, 5.5, 1.0) if rules.check({"x": x})]
-    assert [x for x in (0, 11, 0.999, 10.001, True, "5", [], float("nan")) if not rules.check({"x": x})] == []
+    odd: list[Any] = [0, 11, 0.999, 10.001, True, "5", [], float("nan")]
+    assert all(rules.check({"x": x}) for x in odd)
     assert only({"ranges": {"x": [None, 3]}}, {"x": 4}).message == "x is 4; a number up to 3 is asked for"
     assert only({"ranges": {"x": [3, None]}}, {"x": 2}).message == "x is 2; a number from 3 is asked for"
     assert only({"ranges": {"x": {"min": 3, "max": 4}}}, {"x": True}).data["range"] == [3, 4]

@@ -14,7 +14,7 @@ from trueup.expressions.errors import ExpressionError
 from trueup.expressions.functions import FUNCTIONS
 from trueup.expressions.language import compile_expression
 
-from .grammar import EXPRESSIONS, RECORDS, plain
+from tests.expressions.grammar import EXPRESSIONS, RECORDS, plain
 
 BUILTINS: dict[str, Any] = {
     "enumerate": lambda *args: list(enumerate(*args)),  # lazy in Python, lists in the language

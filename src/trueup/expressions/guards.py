@@ -36,12 +36,12 @@ def subtract(meter: Meter, a: Any, b: Any) -> Any:
 
 def multiply(meter: Meter, a: Any, b: Any) -> Any:
     one, other = type(a), type(b)
-    if one is float or other is float:
-        return a * b
-    if one in ATOMS and other in ATOMS:
-        if not (-SMALL < (a or 0) < SMALL and -SMALL < (b or 0) < SMALL):
+    if one is int and other is int:
+        if not (-SMALL < a < SMALL and -SMALL < b < SMALL):
             refuse_large(a.bit_length() + b.bit_length())
             spend(meter, ((a.bit_length() >> 6) * (b.bit_length() >> 6) >> 5) + bulk(a) + bulk(b))
+        return a * b
+    if one is float or other is float or (one in ATOMS and other in ATOMS):
         return a * b
     times, what = (a, b) if one in ATOMS else (b, a)
     if isinstance(times, int) and times > 0 and isinstance(what, str | list | tuple):
