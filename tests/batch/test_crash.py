@@ -172,7 +172,7 @@ def test_a_torn_end_is_cut_off_before_anything_is_appended(tmp_path: Path, file:
                 os._exit(7)
             real(self, facts, *more)
 
-        manifest_room.Manifest.commit = stop  # type: ignore[method-assign]
+        manifest_room.Manifest.commit = stop  # type: ignore[method-assign, assignment]
         sifting(file, tmp_path / "out", spec)()
 
     _, status = os.waitpid(forked(act), 0)

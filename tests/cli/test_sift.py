@@ -1,0 +1,252 @@
+"""`trueup sift`, `schema`, `rules` and `revalidate` as a user runs them: exit codes, messages, clean streams, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.batch.sifting import SCHEMA, bytes_of, read_run, unit, write
+from tests.cli.running import COMMAND, Run, clean_environment
+
+CANARY = "sk-canary-0123456789abcdef"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
+    write(tmp_path / "good.jsonl", [unit("a"), unit("b")])
+    write(tmp_path / "mixed.jsonl", [unit("a"), unit("b", "no"), unit("c\x1b[31m\n", "no")])
+    return tmp_path
+
+
+@pytest.mark.spec("B21")
+def test_exit_codes(run: Run, files: Path) -> None:
+    assert run("sift", "good.jsonl", "-s", "s.json", "-o", "good").code == 0
+    assert run("sift", "mixed.jsonl", "-s", "s.json", "-o", "mixed").code == 1
+    assert run("sift", "mixed.jsonl", "-s", "s.json", "-o", "late", "--time-limit", "0.000001").code == 3
+    for wrong in (
+        ("sift", "good.jsonl", "-o", "x"),
+        ("sift", "-s", "s.json", "-o", "x"),
+        ("sift", "none.jsonl", "-s", "s.json", "-o", "x"),
+        ("sift", "good.jsonl", "-s", "none.json", "-o", "x"),
+        ("sift", "good.jsonl", "-c", "none.yaml", "-o", "x"),
+        ("sift", "good.jsonl", "-c", "s.json", "-s", "s.json", "-o", "x"),
+        ("sift", "good.jsonl", "-s", "s.json", "-o", "x", "--engine", "steam"),
+        ("sift", "mixed.jsonl", "-s", "s.json", "-o", "good"),
+        ("revalidate", "nowhere", "-s", "s.json"),
+    ):
+        ran = run(*wrong)
+        assert ran.code == 2, (wrong, ran)
+        assert "Traceback" not in ran.err
+        assert not ran.out
+        assert len(ran.err.splitlines()) <= 3
+
+
+def test_standard_output_is_clean_and_the_account_is_safe_to_print(run: Run, files: Path) -> None:
+    ran = run("sift", "mixed.jsonl", "-s", "s.json", "-o", "out")
+    assert ran.out == ""
+    assert "1 of 3 units are valid, 2 failed." in ran.err
+    assert "\x1b" not in ran.err
+    assert "c\\x1b[31m\\n" in ran.err
+    again = run("sift", "mixed.jsonl", "-s", "s.json", "-o", "out", "--json", "--progress", "none")
+    assert (json.loads(again.out)["counts"]["failed"], again.err, again.code) == (2, "", 1)
+
+
+@pytest.mark.spec("X24")
+def test_progress_as_lines_and_as_json_is_one_event_a_line(run: Run, files: Path) -> None:
+    ran = run("sift", "mixed.jsonl", "-s", "s.json", "-o", "out", "--progress", "json", "--json")
+    events = [json.loads(line) for line in ran.err.splitlines()]
+    assert events[-1]["units"] == 3
+    assert {"step", "done", "total", "valid", "failed", "seconds", "codes"} <= events[-1].keys()
+
+
+def test_a_bar_on_a_terminal_is_gone_at_the_end(run_on_terminal: Run, files: Path) -> None:
+    ran = run_on_terminal("sift", "mixed.jsonl", "-s", "s.json", "-o", "out", "--workers", "1")
+    assert ran.code == 1
+    assert "judging" in ran.out
+    assert ran.out.rstrip().splitlines()[-1].startswith("In out: validated.jsonl")
+
+
+@pytest.mark.spec("B21")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_it_says_how_to_go_on_and_goes_on(files: Path, run: Run, stop: signal.Signals) -> None:
+    (files / "slow.py").write_text(
+        "import time, pathlib\nfrom trueup import Contract\nclass Slow:\n    inner = Contract(True)\n"
+        "    def check(self, reply, context=None):\n        pathlib.Path('begun').touch()\n"
+        "        while pathlib.Path('hold').exists(): time.sleep(0.01)\n        return self.inner.check(reply)\nslow = Slow()\n"
+    )
+    (files / "hold").touch()
+    os.mkfifo(files / "told")
+    command = [*COMMAND, "sift", "good.jsonl", "-c", "slow:slow", "-o", "out", "--progress", "none"]
+    child = subprocess.Popen(
+        command, cwd=files, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    wait_for(files / "begun")
+    child.send_signal(stop)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out) == (130, b"")
+    assert err.decode() == "Stopped. Nothing is lost: the same command goes on from here.\n"
+    (files / "hold").unlink()
+    assert run("sift", "good.jsonl", "-c", "slow:slow", "-o", "out", "--progress", "none").code == 0
+    assert len(read_run(files / "out").valid) == 2
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a file is there."""
+    seen = threading.Event()
+    for _ in range(3000):
+        if path.exists():
+            return
+        seen.wait(0.01)
+    raise AssertionError(f"{path} never came")
+
+
+@pytest.mark.spec("X25")
+def test_no_secret_of_the_environment_is_in_any_file_or_message(run: Run, files: Path) -> None:
+    (files / "check.py").write_text(
+        "import os\nclass Check:\n    def check(self, reply, context=None):\n"
+        "        raise ValueError('key is ' + os.environ['OPENAI_API_KEY'])\nmade = Check()\n"
+    )
+    tools = (
+        run("sift", "good.jsonl", "-c", "check:made", "-o", "out", OPENAI_API_KEY=CANARY),
+        run("sift", f"memory://user:{CANARY}@host/x.jsonl", "-s", "s.json", "-o", "two", OPENAI_API_KEY=CANARY),
+        run(
+            "sift",
+            f"nope://user:{CANARY}@host/x.jsonl?sig={CANARY}",
+            "-s",
+            "s.json",
+            "-o",
+            "two",
+            OPENAI_API_KEY=CANARY,
+        ),
+    )
+    assert [ran.code for ran in tools] == [1, 2, 2]
+    assert all(CANARY not in ran.out + ran.err for ran in tools)
+    for path in files.rglob("*"):
+        if path.is_file():
+            assert CANARY.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.spec("B3")
+def test_the_schema_filter_keeps_the_streams_apart(run: Run, files: Path) -> None:
+    lines = [
+        unit("a", '{"name": "Ada", "age": "36"}', model="m", _metadata={"k": 1}),
+        unit("b", "no"),
+        "",
+        "[1]",
+        json.dumps({"unit_id": "flat", "_metadata": 1, "retry_count": 2, "name": "Bo", "age": "7"}),
+        json.dumps({"unit_id": "bad", "name": "Bo"}),
+    ]
+    ran = run("schema", "s.json", "--log", "coerced.log", stdin="\n".join(lines))
+    assert ran.code == 1
+    valid = [json.loads(line) for line in ran.out.splitlines()]
+    failed = [json.loads(line) for line in ran.err.splitlines()]
+    assert valid[0]["data"] == {"name": "Ada", "age": 36}
+    assert (valid[0]["model"], valid[0]["_metadata"], valid[0]["input"]) == ("m", {"k": 1}, {"n": 1})
+    assert valid[1] == {"unit_id": "flat", "_metadata": 1, "retry_count": 2, "name": "Bo", "age": 7}
+    assert [(row["unit_id"], row["failure_stage"]) for row in failed] == [
+        ("b", "parse"),
+        ("stdin@188", "pipeline_internal"),
+        ("bad", "schema_validation"),
+    ]
+    log = (files / "coerced.log").read_text("utf-8").splitlines()
+    assert log == ['[COERCE] age: "36" → 36 (string → int)', '[COERCE] age: "7" → 7 (string → int)']
+
+
+@pytest.mark.spec("B5", "B6")
+def test_both_filters_in_a_pipe_judge_like_a_sift(files: Path) -> None:
+    (files / "r.yaml").write_text(
+        "validation:\n  people:\n    required: [name]\n    ranges: {age: [0, 120]}\n"
+        "    rules:\n      - {name: grown, expr: age >= n, error: '{age} is under {n}'}\n"
+        "      - {name: short, expr: len(name) < 3, level: warning}\n"
+    )
+    write(
+        files / "in.jsonl",
+        [unit("a", '{"name": "Ada", "age": "36"}'), unit("b", '{"name": "B", "age": "0"}'), unit("c", "no")],
+    )
+    trueup = " ".join(COMMAND)
+    script = f"{trueup} schema s.json < in.jsonl 2> one | {trueup} rules r.yaml --step people > valid 2> two"
+    subprocess.run(["bash", "-c", script], cwd=files, env=clean_environment(), check=False, timeout=60)
+    (valid,) = [json.loads(line) for line in (files / "valid").read_text().splitlines()]
+    assert (valid["unit_id"], valid["data"]["age"]) == ("a", 36)
+    assert [error["rule"] for error in valid["warnings"]] == ["short"]
+    (failed,) = [json.loads(line) for line in (files / "two").read_text().splitlines()]
+    assert (failed["unit_id"], failed["failure_stage"], failed["errors"][0]["message"]) == (
+        "b",
+        "validation",
+        "0 is under 1",
+    )
+    assert json.loads((files / "one").read_text())["unit_id"] == "c"
+
+
+@pytest.mark.spec("B19")
+def test_a_filter_neither_hangs_nor_holds_back(files: Path) -> None:
+    """An answer comes before the input ends, and a lot of it does not block."""
+    child = subprocess.Popen([*COMMAND, "schema", "s.json"], cwd=files, env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write(unit("a").encode() + b"\n")
+    child.stdin.flush()
+    assert json.loads(child.stdout.readline())["unit_id"] == "a"
+    many = "".join(unit(f"u{n}") + "\n" for n in range(3000)).encode()
+    out, _ = child.communicate(many, timeout=60)
+    assert out.count(b"\n") == 3000
+    assert child.returncode == 0
+
+
+def test_filters_say_what_is_wrong_with_them(run: Run, files: Path) -> None:
+    (files / "bad.yaml").write_text("rules:\n  - {name: x, expr: '1 +'}\n")
+    (files / "none.yaml").write_text("7\n")
+    for wrong, says in (
+        (("schema", "none.json"), "no such file"),
+        (("schema", '{"type": 5}'), "type"),
+        (("rules", "bad.yaml"), "bad.yaml"),
+        (("rules", "none.yaml"), "validation"),
+        (("rules", "missing.yaml"), "missing.yaml"),
+    ):
+        ran = run(*wrong)
+        assert ran.code == 2, wrong
+        assert says in ran.err
+        assert "Traceback" not in ran.err
+    assert run("schema", "s.json", "--timeout", "0.0000001", stdin=unit("a") + "\n" + unit("b")).code == 3
+
+
+@pytest.mark.spec("B14")
+def test_revalidate_shows_what_flips_and_writes_both_sets(run: Run, files: Path) -> None:
+    error = json.dumps({"custom_id": "r", "response": None, "error": {"code": "batch_expired", "message": "late"}})
+    lines = [
+        unit("old", '{"name": "Ada", "age": 90}'),
+        unit("odd", '{"name": "Bo", "age": -3}'),
+        unit("no", "no"),
+        "[1]",
+        unit("old"),
+        error,
+    ]
+    write(files / "in.jsonl", [*lines, unit("same"), unit("text", '{"name": "x", "age": 1}')])
+    assert run("sift", "in.jsonl", "-s", "s.json", "-o", "out", "--progress", "none").code == 1
+    before = bytes_of(files / "out")
+    newer = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"maximum": 80}}, "required": ["name"]}
+    (files / "new.json").write_text(json.dumps(newer))
+    ran = run("revalidate", "out", "-s", "new.json", "-o", "again")
+    assert ran.code == 1
+    assert "failed → valid" in ran.err
+    assert bytes_of(files / "out") == before
+    flips = [json.loads(line) for line in (files / "again" / "flips.jsonl").read_text().splitlines()]
+    assert [(row["unit_id"], row["was"], row["now"]) for row in flips] == [
+        ("old", "valid", "failed"),
+        ("odd", "failed", "valid"),
+    ]
+    assert flips[0]["errors_now"][0]["code"] == "V004"
+    assert flips[1]["errors_before"][0]["code"] == "V004"
+    now = read_run(files / "again")
+    assert [row["unit_id"] for row in now.valid] == ["same", "text", "odd"]
+    assert sorted(now.codes) == ["in.jsonl@" + str(place_of(files, b"[1]")), "no", "old", "r"]
+    assert now.summary["flips"] == {"failed_to_valid": 1, "same": 6, "valid_to_failed": 1}
+
+
+def place_of(files: Path, line: bytes) -> int:
+    return (files / "in.jsonl").read_bytes().index(b"\n" + line + b"\n") + 1
