@@ -29,6 +29,17 @@ def test_mappings_are_merged_and_the_rest_is_replaced(tmp_path: Path) -> None:
     assert "language" not in data
     assert data["order"] == {"sequence": ["look", "book"], "only_once": ["book"]}
     assert data["calls"] == {"mentions": False, "parallel": False}
+    assert Contract.load(path).language == ""
+
+
+def test_null_takes_away_what_was_extended_and_nothing_else(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        top="extends: base.yaml\nstates:\n  OLD: null\n  NEW:\n  KEPT: {fallback: null}\n",
+        base="states:\n  OLD: {fallback: Old.}\n  KEPT: {fallback: Kept., hint: Stay.}\n",
+    )
+    assert read_whole(path).data["states"] == {"KEPT": {"hint": "Stay."}, "NEW": None}
+    assert Contract.load(path).check("hi", {"state": "NEW"}).ok
 
 
 def test_lists_of_named_items_are_merged_by_name(tmp_path: Path) -> None:

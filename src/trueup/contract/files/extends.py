@@ -116,8 +116,8 @@ def _mapping(
     out = dict(base)
     for key, value in more.items():
         path, source = (*at, key), (*theirs, key)
-        if value is None:
-            out.pop(key, None)
+        if value is None and key in base:
+            del out[key]
         elif key in WHOLE and not at:
             out[key] = _taken(value, path, marks, source, origins)
         elif isinstance(value, dict) and isinstance(base.get(key), dict):
@@ -160,7 +160,16 @@ def _named(value: Any) -> bool:
 
 def shape_faults(document: Document) -> list[Fault]:
     """What is wrong with the keys and values of one contract file, judged by the shape that files have."""
-    return [_shape_fault(found, document.marks) for found in compiled().errors(document.data, limit=50)]
+    data = document.data
+    if isinstance(data, dict) and "extends" in data:
+        data = _without_nulls(data)  # there null takes away, and is no value
+    return [_shape_fault(found, document.marks) for found in compiled().errors(data, limit=50)]
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    return value
 
 
 def _shape_fault(found: Finding, marks: Marks) -> Fault:
