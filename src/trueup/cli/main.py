@@ -32,6 +32,7 @@ COMMANDS = {
     "kill": "End the process of a run.",
     "lint": "Find what is wrong with contract files, with file, line and column.",
     "local": "A real model on this machine: install, status, serve.",
+    "serve": "An OpenAI- and Anthropic-compatible gateway that makes replies true.",
     "quota": "Limits per tenant, user and model, and what was used of them.",
     "stats": "Failure and retry rates by model, with the reasons, over time.",
     "explain": "Say what a code means, with examples.",

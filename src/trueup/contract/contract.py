@@ -28,6 +28,7 @@ from trueup.verdict.verdict import Verdict
 if TYPE_CHECKING:
     from trueup.ask.answer import Answer
     from trueup.ask.policy import Policy
+    from trueup.ask.stream import AskStream, AsyncAskStream
     from trueup.contract.calls import CallJudge
     from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
@@ -251,6 +252,11 @@ class Contract:
         return own or named or self._fallbacks.get("default")
 
     @property
+    def meaning(self) -> "Meaning | None":
+        """What this contract asks beyond structure: rules, the reply's worth, states, custom checks."""
+        return self._meaning
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools of this contract, in the order they were given."""
         return () if self._calls is None else tuple(self._calls.tools.tools.values())
@@ -273,6 +279,24 @@ class Contract:
         from trueup.ask.aio import aask  # as above
 
         return await aask(self, call, messages, policy, **options)
+
+    def ask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AskStream":
+        """Ask as `ask` does, and give parts that may be shown as they come; `.answer` has the rest at the end."""
+        from trueup.ask.stream import AskStream  # as above
+
+        return AskStream(self, call, messages, policy, **options)
+
+    def aask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AsyncAskStream":
+        """The same, asynchronously: `async for part in contract.aask_stream(…)`."""
+        from trueup.ask.stream import AsyncAskStream  # as above
+
+        return AsyncAskStream(self, call, messages, policy, **options)
+
+    @property
+    def judges_meaning(self) -> bool:
+        """Whether a reply is judged by more than its structure and its rules: its worth, the state, checks of one's own."""
+        meaning = self._meaning
+        return meaning is not None and bool(meaning.reply or meaning.states or meaning.checks)
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""

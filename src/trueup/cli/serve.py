@@ -1,0 +1,62 @@
+"""`trueup serve`: the gateway, from a file; or a look at the file alone."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from trueup.gateway.config import Config
+
+
+@click.command()
+@click.argument("config", metavar="FILE")
+@click.option("--listen", metavar="HOST:PORT", help="Listen there, whatever the file says.")
+@click.option("--workers", type=click.IntRange(1, 256), help="So many processes on one store.")
+@click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="What serves HTTP.")
+@click.option("--check", is_flag=True, help="Only say what is wrong with the file.")
+def serve(config: str, listen: str | None, workers: int | None, server: str | None, check: bool) -> int:
+    """Serve an OpenAI- and Anthropic-compatible gateway that makes replies true.
+
+    FILE names upstreams, contracts and routes. Exit code 2: something is wrong with it; each fault is one line.
+
+    \b
+      trueup serve gateway.yaml
+      trueup serve gateway.yaml --check
+    """
+    from trueup.cli.terminal import safe_line
+
+    try:
+        from trueup.gateway.serve import serve as run
+        from trueup.gateway.settings import read_config
+    except ImportError as error:
+        raise click.UsageError(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+    found, faults = read_config(config)
+    for fault in faults:
+        click.echo(safe_line(str(fault)), err=True)
+    if found is None:
+        return 2
+    found = _changed(found, listen, workers, server)
+    if check:
+        click.echo(
+            f"{safe_line(config)}: {len(found.upstreams)} upstreams, {len(found.routes)} routes, {len(found.contracts)} contracts"
+        )
+        return 0
+    click.echo(f"listening on http://{found.host}:{found.port}", err=True)
+    run(found, config)
+    return 0
+
+
+def _changed(config: "Config", listen: str | None, workers: int | None, server: str | None) -> "Config":
+    from msgspec.structs import replace
+
+    changes: dict[str, object] = {}
+    if listen is not None:
+        host, colon, port = listen.rpartition(":")
+        if not colon or not port.isdigit():
+            raise click.UsageError(f"--listen {listen!r}: give an address and a port, such as 127.0.0.1:8080")
+        changes |= {"host": host.strip("[]") or "127.0.0.1", "port": int(port)}
+    if workers is not None:
+        changes["workers"] = workers
+    if server is not None:
+        changes["server"] = server
+    return replace(config, **changes)

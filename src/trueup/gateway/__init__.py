@@ -1,0 +1,1 @@
+"""The gateway: an OpenAI- and Anthropic-compatible proxy that judges, repairs, regenerates, falls back and charges."""

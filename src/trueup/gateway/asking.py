@@ -1,0 +1,156 @@
+"""Carrying out the plan over the wire: a step enters, the request goes up, what came of it goes back to the loop.
+
+This is the gateway's own driver: it sends and waits, and decides nothing. Every attempt has one deadline for everything,
+and its cost is counted whatever becomes of its reply.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+import msgspec
+
+from trueup.ask.answer import Answer
+from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.loop import Loop, Traits
+from trueup.ask.plan import Finish, Send, Step
+from trueup.ask.policy import MODES, Policy
+from trueup.gateway.config import POLICY, Config
+from trueup.gateway.errors import Refused
+from trueup.gateway.exchange import Exchange
+from trueup.gateway.protocols.protocol import Asked, Body, encode
+from trueup.gateway.tab import Tab
+from trueup.gateway.upstream import READING, Line, Reply, broken, scrubbed
+from trueup.read.reader import read
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Asking:
+    """One request that is asked under a contract."""
+
+    def __init__(self, exchange: Exchange, config: Config, line: Line, tab: Tab) -> None:
+        assert exchange.contract is not None
+        self.exchange = exchange
+        self._config = config
+        self._line = line
+        self._tab = tab
+        self.body: Body = exchange.body()
+        self.asked: Asked = exchange.protocol.read(self.body)
+        self.raw: Any = None  # the upstream's last answer, decoded
+        self.bytes = b""  # and as it came
+        self.answer: Answer | None = None
+        protocol = exchange.protocol
+        modes = MODES if protocol.speaks == "openai" and not self.asked.own_format else ("text",)
+        traits = Traits(f"gateway:{exchange.upstream.name}:{protocol.path}", modes, protocol.provider, finishes=True)
+        route = exchange.route
+        policy = _fitted(POLICY if route is None else route.policy, self.asked, config.limits.total_seconds)
+        self.loop = Loop(exchange.contract, traits, self.asked.messages, policy, context=exchange.context)  # type: ignore[arg-type]  # frozen
+
+    async def run(self) -> Answer:
+        """Ask until the plan is finished."""
+        loop = self.loop
+        step = loop.start()
+        while not isinstance(step, Finish):
+            if isinstance(step, Send):
+                step = await self._attempt(step)
+            else:
+                await asyncio.sleep(step.seconds)
+                step = loop.waited()
+        return loop.answer()
+
+    def answer_so_far(self) -> Answer:
+        """What came of it when it was broken off."""
+        if not isinstance(self.loop.step, Finish):
+            self.loop.cancelled()
+        return self.loop.answer()
+
+    async def _attempt(self, send: Send) -> Step:
+        request = self.loop.request()
+        start = time.perf_counter()
+        try:
+            async with asyncio.timeout(request.timeout):
+                reply = await self.send(request, send)
+                try:
+                    failed = await self.failure(reply, request)
+                    if failed is None:
+                        self.bytes = await reply.read()
+                finally:
+                    reply.close()
+        except (TransportFailure, TimeoutError, *READING) as error:
+            failed = self.failure_of(error, request)
+        self.exchange.waited += time.perf_counter() - start
+        if failed is not None:
+            return self.loop.failed(failed)
+        return await self.judged(send)
+
+    async def judged(self, send: Send) -> Step:
+        """A body came: judge it, count what it cost, go on."""
+        try:
+            self.raw = _decode(self.bytes)
+        except (msgspec.MsgspecError, RecursionError):
+            self.raw = None
+            if not self.bytes.startswith((b"data:", b"event:", b":")):
+                return self.loop.failed(Failure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON"))
+        verdict = self.loop.judge(self.raw if self.raw is not None else self.bytes)
+        step = self.loop.judged(verdict)
+        return await self.paid(send, step)
+
+    async def paid(self, send: Send, step: Step) -> Step:
+        """Count the cost of the attempt; a cost budget that is used up ends the asking."""
+        last = self.loop.attempts[-1]
+        if last.cost and await self._tab.spend(send.attempt, last.cost) and not isinstance(step, Finish):
+            raise Refused(429, "the cost budget is used up", "insufficient_quota", "insufficient_quota")
+        return step
+
+    async def send(self, request: Request, send: Send) -> Reply:
+        """Send the request of a step; the very bytes that the client sent, where nothing is to be changed."""
+        exchange = self.exchange
+        if request.model:
+            found = self._config.upstream_for(request.model, exchange.protocol.speaks, exchange.route)
+            exchange.upstream = found or exchange.upstream
+        untouched = (
+            send.attempt == 1 and not exchange.extended and request.mode == "text" and request.temperature is None
+            and request.max_tokens is None and not request.model and len(request.messages) == len(self.asked.messages)
+            and not (self.asked.stream and exchange.protocol.holds)
+        )  # fmt: skip
+        body = exchange.raw if untouched else encode(exchange.protocol.request(self.body, request, self.asked))
+        return await self._line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
+
+    async def failure(self, reply: Reply, request: Request) -> Failure | None:
+        """An answer that is no reply, as a failure."""
+        if reply.status < 300:
+            return None
+        name = self.exchange.upstream.name
+        if reply.status < 400:
+            return Failure(
+                f"upstream {name!r} wants to send the request elsewhere", "fatal", reply.status, code="redirect"
+            )
+        body = scrubbed(self.exchange.upstream, await reply.read())
+        try:
+            said: Any = _decode(body)
+        except (msgspec.MsgspecError, RecursionError):
+            said = body.decode("utf-8", "replace")[:500]
+        found = read(said, reply.status).findings[0]
+        return failure_in(found, request.mode, retry_after(reply.headers))
+
+    def failure_of(self, error: BaseException, request: Request) -> Failure:
+        if isinstance(error, TransportFailure):
+            return error.failure
+        if isinstance(error, TimeoutError):
+            said = f"upstream {self.exchange.upstream.name!r} did not answer within {request.timeout or 0:g} s"
+            return Failure(said, code="timeout")
+        assert isinstance(error, Exception)
+        return broken(self.exchange.upstream, error)
+
+
+def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
+    """The policy of one request: its models after the client's own, its deadline within the gateway's."""
+    changes: dict[str, Any] = {}
+    if policy.models:
+        changes["models"] = (asked.model, *(model for model in policy.models if model != asked.model))
+    if policy.deadline is None or policy.deadline > deadline:
+        changes["deadline"] = deadline
+    if asked.own_format and policy.instruct == "auto":
+        changes["instruct"] = "never"
+    return msgspec.structs.replace(policy, **changes) if changes else policy

@@ -1,0 +1,162 @@
+"""One request on its way through: who asks, under which contract, whom it goes to, what the conversation knows.
+
+Headers and body enter, an Exchange leaves, or a refusal. A route that binds a contract binds it: no header undoes that.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from trueup.contract.contract import Contract
+from trueup.gateway.config import Caller, Config, Route, Upstream
+from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.protocol import Body, Speaking
+from trueup.store.records import new_id
+
+CONTEXT = ("state", "data", "question", "input")
+_MOST_CONTEXT = 65_536
+
+
+class Head(msgspec.Struct):
+    """The few parts of a body that decide where it goes; all else is skipped over, though it must be JSON."""
+
+    model: Any = None
+    stream: Any = None
+    trueup: Any = None
+
+
+_head = msgspec.json.Decoder(Head)
+_whole = msgspec.json.Decoder(dict[str, Any])
+
+
+class Exchange(msgspec.Struct):
+    """Everything that is known about one request."""
+
+    protocol: Any
+    headers: dict[str, str]
+    raw: bytes
+    head: Head
+    route: Route | None
+    contract: Contract | None
+    upstream: Upstream
+    tenant: str
+    user: str
+    key: str
+    include: bool
+    context: dict[str, Any]
+    began: float
+    verdict_id: str = ""
+    waited: float = 0.0  # seconds spent waiting for the upstream
+
+    @property
+    def extended(self) -> bool:
+        """Whether the body holds our own extension, which no upstream gets to see."""
+        return self.head.trueup is not None
+
+    def body(self) -> Body:
+        """The body without our extension."""
+        body = _whole.decode(self.raw)
+        body.pop("trueup", None)
+        return body
+
+
+class Door:
+    """Lets requests in: knows the callers, routes and contracts of a configuration."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._callers = {_digest(caller.key): caller for caller in config.clients}
+
+    def caller(self, headers: Mapping[str, str]) -> Caller | None:
+        """Who asks; where callers are configured, nobody else gets in."""
+        if not self._callers:
+            return None
+        given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
+        found = self._callers.get(_digest(given)) if given else None
+        if found is None:
+            said = "this key is not known here" if given else "a key is needed: Authorization: Bearer …"
+            raise Refused(401, said, "authentication_error", "invalid_api_key")
+        return found
+
+    def open(
+        self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
+    ) -> Exchange:
+        """The exchange of a request, or a refusal."""
+        head = _read_head(raw)
+        model = head.model if isinstance(head.model, str) else ""
+        given = head.trueup if isinstance(head.trueup, dict) else {}
+        if head.trueup is not None and not isinstance(head.trueup, dict):
+            raise Refused(400, "'trueup' must be an object", code="invalid_value")
+        config = self._config
+        route = config.route(name) if name else config.route_for(model)
+        if name and route is None:
+            raise Refused(404, f"there is no route {name!r}", code="not_found")
+        contract = self._contract(route, headers, given)
+        upstream = config.upstream_for(model, protocol.speaks, route)  # type: ignore[arg-type]
+        if upstream is None or upstream.protocol != protocol.speaks:
+            raise Refused(404, f"no upstream here speaks {protocol.speaks}", code="not_found")
+        return Exchange(
+            protocol, headers, raw, head, route, contract, upstream, *_who(caller, headers, given),
+            headers.get("idempotency-key", "")[:200], _yes(headers.get("x-trueup-include", given.get("include"))),
+            {} if contract is None else _context(headers, given, route), began, new_id(),
+        )  # fmt: skip
+
+    def _contract(self, route: Route | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> Contract | None:
+        if route is not None and route.contract is not None:
+            return route.contract
+        wanted = headers.get("x-trueup-contract") or given.get("contract")
+        if not wanted or not self._config.choose:
+            return None
+        contract = self._config.contracts.get(wanted) if isinstance(wanted, str) else None
+        if contract is None:
+            raise Refused(400, f"there is no contract {str(wanted)[:100]!r} here", code="unknown_contract")
+        return contract
+
+
+def _read_head(raw: bytes) -> Head:
+    try:
+        return _head.decode(raw)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+
+
+def _who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
+    """Tenant and user; a caller's key says more than a header can."""
+    user = headers.get("x-trueup-user") or given.get("user") or ""
+    if caller is not None:
+        return caller.tenant, caller.user or str(user)[:200]
+    tenant = headers.get("x-trueup-tenant") or given.get("tenant") or ""
+    return str(tenant)[:200], str(user)[:200]
+
+
+def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
+    """What the conversation knows: the body's extension, the header `x-trueup-context`, the state by its own header."""
+    context = {name: given[name] for name in CONTEXT if name in given}
+    said = headers.get("x-trueup-context")
+    if said:
+        context.update(_said_context(said))
+    state = headers.get("x-trueup-state") or context.get("state") or (route.state if route is not None else "")
+    if state:
+        context["state"] = state
+    if "data" in context and not isinstance(context["data"], dict):
+        raise Refused(400, "'data' of the context must be an object", code="invalid_value")
+    return context
+
+
+def _said_context(said: str) -> dict[str, Any]:
+    try:
+        found = _whole.decode(said[:_MOST_CONTEXT].encode("latin-1"))
+    except (msgspec.MsgspecError, ValueError) as error:
+        message = f"the header x-trueup-context is not a JSON object: {str(error)[:100]}"
+        raise Refused(400, message, code="invalid_value") from None
+    return {name: value for name, value in found.items() if name in CONTEXT}
+
+
+def _yes(value: Any) -> bool:
+    return value is True or (isinstance(value, str) and value.lower() in ("1", "true", "yes"))
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,273 @@
+"""The gateway as an ASGI application: three paths are served here without a framework, all else by `pages.py`.
+
+A request enters; it is read, judged, answered, stored and counted. Whatever goes wrong leaves as an error of the client's own
+protocol; no traceback and no key ever does. A client that goes away ends the work for it, and its quota is settled.
+"""
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from trueup.ask.answer import Answer
+from trueup.gateway.asking import Asking
+from trueup.gateway.config import Config
+from trueup.gateway.errors import Gone, Refused
+from trueup.gateway.exchange import Door, Exchange
+from trueup.gateway.metrics import Metrics
+from trueup.gateway.pages import Pages
+from trueup.gateway.passing import pass_through, told
+from trueup.gateway.protocols.chat import Chat
+from trueup.gateway.protocols.messages import Messages
+from trueup.gateway.protocols.protocol import Speaking, encode
+from trueup.gateway.protocols.responses import Responses
+from trueup.gateway.recording import record
+from trueup.gateway.rendering import is_given, refusal_of, rendered
+from trueup.gateway.streaming import CHARGED, Broken, Streaming
+from trueup.gateway.tab import Tab
+from trueup.gateway.upstream import Line
+from trueup.gateway.wire import EVENTS, JSON, Receive, Scope, Send, Stream, headers_of, read_body, send_whole
+from trueup.store.store import Store
+
+log = logging.getLogger("trueup.gateway")
+
+PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (Chat(), Messages(), Responses())}
+
+
+class Gateway:
+    """The application; `serve.py` runs it, a test may call it by itself."""
+
+    def __init__(self, config: Config, store: Store | None = None) -> None:
+        self.config = config
+        self.store = store
+        self.metrics = Metrics()
+        self.stopping = False
+        self._own_store = store is None and bool(config.store)
+        self._line: Line | None = None
+        self.door = Door(config)
+        self._pages = Pages(self)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "http":
+            name, protocol = _find(scope["path"])
+            if protocol is not None and scope["method"] == "POST":
+                await self._serve(scope, receive, send, protocol, name)
+            else:
+                await self._pages(scope, receive, send)
+        elif kind == "lifespan":
+            await self._live(receive, send)
+
+    async def start(self) -> None:
+        """Open the store and the line."""
+        if self._own_store:
+            from msgspec.structs import replace
+
+            from trueup.store.open import open_store
+
+            config = self.config
+            words = tuple(dict.fromkeys((*config.redaction.words, *config.secrets())))
+            rules = replace(config.redaction, words=words)
+            self.store = await asyncio.to_thread(
+                lambda: open_store(config.store, redaction=rules, retention=config.retention)
+            )
+        limits = self.config.limits
+        self._line = Line(self.config.upstreams, limits.reply, limits.connections)
+
+    async def stop(self) -> None:
+        """Let no new request in, wait for those under way, then close."""
+        self.stopping = True
+        until = time.monotonic() + self.config.limits.stop_seconds
+        while self.metrics.active and time.monotonic() < until:  # noqa: ASYNC110 - rare, and there is no one event
+            await asyncio.sleep(0.02)
+        if self._line is not None:
+            await self._line.close()
+            self._line = None
+        if self._own_store and self.store is not None:
+            await asyncio.to_thread(self.store.close)
+            self.store = None
+
+    @property
+    def line(self) -> Line:
+        """The connections; there are none before `start` and after `stop`."""
+        if self._line is None:
+            raise Refused(503, "the gateway is not running", "server_error", "not_running")
+        return self._line
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self.start()
+                except Exception as error:  # noqa: BLE001 - the server must be told, whatever it is
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, name: str) -> None:
+        began = time.perf_counter()
+        metrics = self.metrics
+        metrics.active += 1
+        started = False
+
+        async def sending(message: Any) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._answer(scope, receive, sending, protocol, name, began)
+        except Gone:
+            metrics.count("trueup_requests_total", outcome="gone", status="499")
+        except Refused as refused:
+            await self._refuse(sending, protocol, refused, started)
+        except Exception as error:
+            # What nobody thought of: the log has it all, the client a sentence, and the work of others goes on.
+            log.exception("a request failed: %s", type(error).__name__)
+            await self._refuse(
+                sending, protocol, Refused(500, "the gateway failed", "server_error", "internal"), started
+            )
+        finally:
+            metrics.active -= 1
+
+    async def _refuse(self, send: Send, protocol: Speaking, refused: Refused, started: bool) -> None:
+        self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
+        if started:
+            raise ConnectionError(refused.message)  # the server cuts the connection: nobody takes it for whole
+        headers = [
+            JSON,
+            *((name.encode(), value.encode("latin-1", "replace")) for name, value in refused.headers.items()),
+        ]
+        await send_whole(send, refused.status, encode(protocol.error(refused)), headers)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, name: str, began: float
+    ) -> None:
+        limits = self.config.limits
+        if self.stopping or self.metrics.active > limits.at_once:
+            why = "the gateway is stopping" if self.stopping else "too many requests at once"
+            raise Refused(503, why, "server_error", "overloaded", headers={"retry-after": "1"})
+        headers = headers_of(scope)
+        caller = self.door.caller(headers)
+        raw = await read_body(receive, headers, limits.request, limits.body_seconds)
+        exchange = self.door.open(protocol, name, headers, raw, caller, began)
+        work = asyncio.ensure_future(self._work(exchange, send))
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                await asyncio.wait((work,))
+                raise Gone
+            work.result()
+        finally:
+            gone.cancel()
+            if not work.done():
+                work.cancel()
+
+    async def _work(self, exchange: Exchange, send: Send) -> None:
+        if exchange.contract is None:
+            status = await pass_through(exchange, self.line, send, self.config.limits.total_seconds)
+            self._count(exchange, "passed", status, 1)
+            return
+        if self.store is not None and self.store.trouble is not None and self.config.quota:
+            raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
+        tab = Tab(self.store.quota if self.store is not None and self.config.quota else None)
+        asking = Asking(exchange, self.config, self.line, tab)
+        user = exchange.user or asking.asked.user
+        await tab.open(exchange.tenant, exchange.key, user, asking.asked.model, self.config.limits.total_seconds)
+        answer: Answer | None = None
+        try:
+            if asking.asked.stream:
+                answer = await self._streamed(asking, tab, send)
+            else:
+                answer = await self._whole(asking, tab, send)
+        finally:
+            await tab.close()
+            self._note(asking, answer, user)
+
+    async def _whole(self, asking: Asking, tab: Tab, send: Send) -> Answer:
+        exchange = asking.exchange
+        answer = asking.answer = await asking.run()
+        if not is_given(answer):
+            refused = refusal_of(exchange, answer)
+            refused.headers.update(
+                {k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))}
+            )
+            raise refused
+        if answer.outcome in CHARGED:
+            await tab.capture()
+        body = rendered(exchange, answer, asking.raw, asking.bytes)
+        await send_whole(send, 200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
+        return answer
+
+    async def _streamed(self, asking: Asking, tab: Tab, send: Send) -> Answer:
+        exchange = asking.exchange
+        stream = Stream(send, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
+        streaming = Streaming(asking, tab, stream)
+        try:
+            return await streaming.run()
+        except Broken as broken:
+            refused = _broken(asking, broken)
+        except Refused as error:
+            refused = error
+        if not stream.started:
+            raise refused
+        await stream.write(streaming.broken(refused))
+        await stream.end()
+        self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
+        return asking.answer_so_far()
+
+    def _note(self, asking: Asking, answer: Answer | None, user: str) -> None:
+        """Store and count what became of a request, whether it was answered or not."""
+        found = answer or asking.answer or asking.answer_so_far()
+        exchange = asking.exchange
+        if self.store is not None:
+            record(self.store, asking, found, user)
+        if is_given(found):
+            self._count(exchange, found.outcome, 200, len(found.attempts))
+        model = asking.asked.model
+        contract = "" if exchange.contract is None else exchange.contract.name
+        self.metrics.count("trueup_attempts_total", len(found.attempts), model=model)
+        if len(found.attempts) > 1:
+            self.metrics.count("trueup_retried_total", model=model)
+        for attempt in found.attempts:
+            if attempt.verdict is not None:
+                for code in {finding.code for finding in attempt.verdict.errors}:
+                    self.metrics.count("trueup_findings_total", contract=contract, model=model, code=code)
+        if found.verdict.fixes:
+            self.metrics.count("trueup_fixes_total", contract=contract)
+
+    def _count(self, exchange: Exchange, outcome: str, status: int, attempts: int) -> None:  # noqa: ARG002
+        route = exchange.route.name if exchange.route is not None else ""
+        model = exchange.head.model if isinstance(exchange.head.model, str) else ""
+        metrics = self.metrics
+        metrics.count("trueup_requests_total", route=route, model=model, outcome=outcome, status=str(status))
+        metrics.time("trueup_overhead_seconds", time.perf_counter() - exchange.began - exchange.waited)
+        metrics.time("trueup_upstream_seconds", exchange.waited)
+
+
+def _broken(asking: Asking, broken: Broken) -> Refused:
+    if broken.failure is not None:
+        return Refused(502, f"the reply broke off: {broken.failure.reason}", "server_error", "upstream_failed")
+    return refusal_of(asking.exchange, asking.answer_so_far())
+
+
+def _find(path: str) -> tuple[str, Speaking | None]:
+    """The route that a path names, and its protocol: `/v1/…`, or `/NAME/v1/…`."""
+    protocol = PROTOCOLS.get(path)
+    if protocol is not None:
+        return "", protocol
+    name, slash, rest = path[1:].partition("/")
+    return (name, PROTOCOLS.get(f"/{rest}")) if slash and name else ("", None)
+
+
+async def _gone(receive: Receive) -> None:
+    """Ends when the client has closed its connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

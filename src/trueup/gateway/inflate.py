@@ -1,0 +1,67 @@
+"""Compressed bodies, opened with a cap: pieces of a body enter, plain pieces leave, never more than allowed.
+
+A body that would grow beyond its limit is refused as soon as that is known, so a small one cannot fill the memory.
+"""
+
+import zlib
+from typing import Any
+
+_STEP = 1 << 16
+
+
+class TooLarge(ValueError):
+    """A body is larger than its limit."""
+
+
+class BadEncoding(ValueError):
+    """A body is not compressed the way it says, or in a way that is not known here."""
+
+
+class Inflater:
+    """Opens one body: `identity`, `gzip` or `deflate`.
+
+    >>> import gzip
+    >>> Inflater("gzip", 100).feed(gzip.compress(b"hello"))
+    b'hello'
+    """
+
+    __slots__ = ("_left", "_limit", "_opener")
+
+    def __init__(self, encoding: str, limit: int) -> None:
+        self._limit = self._left = limit
+        self._opener: Any = None
+        kind = encoding.strip().lower()
+        if kind in ("gzip", "x-gzip"):
+            self._opener = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        elif kind == "deflate":
+            self._opener = zlib.decompressobj()
+        elif kind not in ("", "identity"):
+            raise BadEncoding(f"the body is encoded as {kind[:40]!r}, which was not asked for")
+
+    def feed(self, piece: bytes) -> bytes:
+        """The plain bytes of the next piece."""
+        if self._opener is None:
+            self._take(len(piece))
+            return piece
+        out = []
+        try:
+            while piece:
+                plain = self._opener.decompress(piece, min(_STEP, self._left + 1))
+                self._take(len(plain))
+                out.append(plain)
+                piece = self._opener.unconsumed_tail
+                if not plain and not piece:
+                    break
+        except zlib.error as error:
+            raise BadEncoding(f"the body is not compressed as it says: {error}") from None
+        return b"".join(out)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the body has come to its end."""
+        return self._opener is None or bool(self._opener.eof)
+
+    def _take(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise TooLarge(f"the body has more than {self._limit:,} bytes")

@@ -1,0 +1,101 @@
+"""Everything that is not a model's reply: the list of models, health, readiness, metrics, and what is not found.
+
+These are small and rare, so a framework serves them. None of them says a key, and none asks an upstream for a reply.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from trueup.gateway.errors import Refused
+from trueup.gateway.upstream import READING, scrubbed
+from trueup.gateway.wire import Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from trueup.gateway.gateway import Gateway
+
+
+class Pages:
+    """The other paths of a gateway."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
+        self._app = Starlette(
+            routes=[
+                Route("/healthz", self.healthz),
+                Route("/readyz", self.readyz),
+                Route("/metrics", self.metrics),
+                Route("/v1/models", self.models),
+                Route("/v1/models/{name:path}", self.models),
+                Route("/{route}/v1/models", self.models),
+            ],
+            exception_handlers={404: _missing, 405: _missing, 500: _failed},
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    async def healthz(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature, as below
+        """The process is alive."""
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(self, request: Request) -> Response:  # noqa: ARG002
+        """It can take requests: it is not stopping, and verdicts can be stored."""
+        gateway = self._gateway
+        problems = ["stopping"] if gateway.stopping else []
+        if gateway.store is not None and gateway.store.trouble is not None:
+            problems.append("store")
+        return JSONResponse(
+            {"status": "not ready" if problems else "ok", "problems": problems}, 503 if problems else 200
+        )
+
+    async def metrics(self, request: Request) -> Response:  # noqa: ARG002
+        gateway = self._gateway
+        store = gateway.store
+        gauges = (
+            []
+            if store is None
+            else [
+                ("trueup_store_queued", float(store.queued)),
+                ("trueup_store_trouble", float(store.trouble is not None)),
+            ]
+        )
+        return PlainTextResponse(gateway.metrics.page(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def models(self, request: Request) -> Response:
+        """The models of the first upstream of OpenAI's kind, or those that routes name, where it has no list."""
+        gateway = self._gateway
+        try:
+            gateway.door.caller({name.lower(): value for name, value in request.headers.items()})
+            upstream = next((each for each in gateway.config.upstreams.values() if each.protocol == "openai"), None)
+            if upstream is None:
+                upstream = next(iter(gateway.config.upstreams.values()))
+            name = request.path_params.get("name", "")
+            reply = await gateway.line.send(upstream, f"/v1/models/{name}" if name else "/v1/models", None, {})
+            try:
+                body = scrubbed(upstream, await reply.read())
+            finally:
+                reply.close()
+            return Response(body, reply.status, media_type="application/json")
+        except Refused as refused:
+            return _told(refused)
+        except (*READING,) as error:
+            return _told(Refused(502, f"the list of models cannot be had ({type(error).__name__})", "server_error"))
+
+
+def _told(refused: Refused) -> Response:
+    error = {"message": refused.message, "type": refused.kind, "param": None, "code": refused.code or None}
+    return JSONResponse({"error": error}, refused.status)
+
+
+async def _missing(request: Request, error: Any) -> Response:
+    status = getattr(error, "status_code", 404)
+    said = f"there is nothing at {request.url.path[:200]!r}" if status == 404 else "this path is not served this way"
+    return _told(Refused(status, said, code="not_found" if status == 404 else "method_not_allowed"))
+
+
+async def _failed(request: Request, error: Any) -> Response:  # noqa: ARG001 - starlette's signature
+    return _told(Refused(500, "the gateway failed", "server_error", "internal"))

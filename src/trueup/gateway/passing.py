@@ -1,0 +1,74 @@
+"""Passing through: where no contract applies, what the client sent goes up and what came goes down, byte for byte.
+
+Only our key and headers differ. A body that breaks off leaves the client with a broken one too, never with a whole one.
+"""
+
+import asyncio
+import time
+
+from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.errors import Refused
+from trueup.gateway.exchange import Exchange
+from trueup.gateway.protocols.protocol import encode
+from trueup.gateway.upstream import READING, Line, Reply, broken, scrubbed
+from trueup.gateway.wire import Send, Stream, send_whole
+
+
+async def pass_through(exchange: Exchange, line: Line, send: Send, seconds: float) -> int:
+    """Send a request on and its answer back; the status that came."""
+    body = encode(exchange.body()) if exchange.extended else exchange.raw
+    stream: Stream | None = None
+    reply: Reply | None = None
+    try:
+        async with asyncio.timeout(seconds):
+            start = time.perf_counter()
+            reply = await line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
+            if not reply.is_stream:
+                return await _whole(exchange, reply, send, start)
+            exchange.waited = time.perf_counter() - start
+            stream = Stream(send, reply.status, [*reply.let_through(), *told(exchange, "passed", 1, clock=False)])
+            async for piece in reply.pieces():
+                await stream.write(piece)
+    except TransportFailure as failed:
+        raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
+    except TimeoutError:
+        said = f"the upstream did not answer within {seconds:g} s"
+        await _break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
+    except READING as error:
+        said = broken(exchange.upstream, error).reason
+        await _break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
+    finally:
+        if reply is not None:
+            reply.close()
+    assert stream is not None
+    await stream.end()
+    return stream.status
+
+
+async def _whole(exchange: Exchange, reply: Reply, send: Send, start: float) -> int:
+    body = await reply.read()
+    exchange.waited = time.perf_counter() - start
+    if 300 <= reply.status < 400:
+        raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
+    if reply.status >= 400:
+        body = scrubbed(exchange.upstream, body)
+    await send_whole(send, reply.status, body, [*reply.let_through(), *told(exchange, "passed", 1)])
+    return reply.status
+
+
+async def _break_off(exchange: Exchange, stream: Stream | None, refused: Refused) -> None:
+    """A stream that ends before its time ends with an error; before its first byte it is an error and nothing else."""
+    if stream is None or not stream.started:
+        raise refused from None
+    await stream.write(b"\n\n" + exchange.protocol.error_event(refused))
+
+
+def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) -> list[tuple[bytes, bytes]]:
+    """The headers that tell what became of a request."""
+    found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", str(attempts).encode())]
+    if exchange.contract is not None:
+        found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
+    if clock:
+        overhead = time.perf_counter() - exchange.began - exchange.waited
+        found.append((b"x-trueup-overhead-ms", f"{overhead * 1000:.3f}".encode()))
+    return found

@@ -1,0 +1,157 @@
+"""Anthropic's messages: requests, replies, errors and events. Unknown fields stay where they are."""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.ask.clients.request import Request
+from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.protocol import (
+    Asked,
+    Body,
+    Said,
+    a_list,
+    arguments,
+    changed_calls,
+    encode,
+    kept_tools,
+    model_of,
+    reply_text,
+)
+from trueup.gateway.sse import written
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.verdict import Verdict
+
+_KINDS = {
+    401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
+    429: "rate_limit_error", 503: "overloaded_error", 529: "overloaded_error",
+}  # fmt: skip
+
+
+class Messages:
+    """`/v1/messages`."""
+
+    path = "/v1/messages"
+    provider = "anthropic"
+    speaks = "anthropic"
+    holds = True
+
+    def read(self, body: Body) -> Asked:
+        messages = a_list(body, "messages")
+        system = body.get("system")
+        if system:
+            messages = [{"role": "system", "content": system}, *messages]
+        metadata = body.get("metadata")
+        user = metadata.get("user_id") if isinstance(metadata, dict) else ""
+        own = "output_config" in body or "output_format" in body
+        return Asked(model_of(body), messages, body.get("stream") is True, own, user if isinstance(user, str) else "")
+
+    def request(self, body: Body, request: Request, asked: Asked) -> Body:
+        system = [m for m in request.messages if isinstance(m, dict) and m.get("role") == "system"]
+        rest = [m for m in request.messages if not (isinstance(m, dict) and m.get("role") == "system")]
+        new = {**body, "messages": rest, "model": request.model or asked.model}
+        if len(system) == 1 and system[0]["content"] == body.get("system"):
+            new["system"] = body["system"]
+        elif system:
+            new["system"] = [block for message in system for block in _blocks(message["content"])]
+        if request.temperature is not None:
+            new["temperature"] = request.temperature
+        if request.max_tokens is not None:
+            new["max_tokens"] = request.max_tokens
+        if body.get("tools"):
+            new["tools"] = kept_tools(
+                body["tools"], request, lambda tool: tool.get("name") if isinstance(tool, dict) else None
+            )
+            if not request.call_tools:
+                new["tool_choice"] = {"type": "none"}
+        return new
+
+    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:
+        content = raw.get("content")
+        blocks = content if isinstance(content, list) else []
+        text, calls = reply_text(verdict, data), changed_calls(verdict)
+        stop = raw.get("stop_reason")
+        if text is not None:
+            others = [b for b in blocks if not (isinstance(b, dict) and b.get("type") == "text")]
+            blocks = [*others, {"type": "text", "text": text}]
+        if calls:
+            leaked = any(call.origin != "native" for call in calls)
+            gone = {"tool_use", "text"} if leaked else {"tool_use"}
+            kept = [b for b in blocks if not (isinstance(b, dict) and b.get("type") in gone)]
+            blocks, stop = [*kept, *map(_call, calls)], "tool_use" if leaked else stop
+        return {**raw, "content": blocks, "stop_reason": stop}
+
+    def composed(self, said: Said) -> Body:
+        blocks: list[Body] = [{"type": "text", "text": said.text}] if said.text or not said.calls else []
+        raw: Body = {
+            "id": said.id or f"msg_{secrets.token_hex(12)}", "type": "message", "role": "assistant", "model": said.model,
+            "content": [*blocks, *map(_call, said.calls)], "stop_reason": "tool_use" if said.calls else "end_turn",
+            "stop_sequence": None, "usage": {"input_tokens": 0, "output_tokens": 0},
+        }  # fmt: skip
+        return self.with_usage(raw, said.usage)
+
+    def with_usage(self, raw: Body, usage: Mapping[str, int]) -> Body:
+        if not usage:
+            return raw
+        own = raw.get("usage") if isinstance(raw.get("usage"), dict) else {}
+        total = {"input_tokens": usage.get("input_tokens", 0), "output_tokens": usage.get("output_tokens", 0)}
+        return {**raw, "usage": {**(own or {}), **total}}
+
+    def without_text(self, raw: Body) -> Body:
+        return {**raw, "content": [block for block in raw["content"] if block.get("type") != "text"]}
+
+    def error(self, refused: Refused) -> Body:
+        kind = _KINDS.get(refused.status, "api_error" if refused.status >= 500 else "invalid_request_error")
+        code = {"code": refused.code} if refused.code else {}
+        return {"type": "error", "error": {"type": kind, "message": refused.message, **code, **refused.more}}
+
+    def error_event(self, refused: Refused) -> bytes:
+        return written(encode(self.error(refused)), "error")
+
+    def events(self, reply: Body, body: Body, started: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+        """The reply as events; `started` means that a message with an open text block 0 has been begun."""
+        usage = reply.get("usage") or {}
+        begun = {**reply, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
+        begun.pop("trueup", None)
+        out = [] if started else [_event("message_start", {"message": begun})]
+        blocks = list(reply["content"])
+        if started and not (blocks and blocks[0].get("type") == "text"):
+            blocks.insert(0, {"type": "text", "text": ""})
+        for at, block in enumerate(blocks):
+            out += _block(at, block, started and at == 0)
+        delta = {"stop_reason": reply.get("stop_reason"), "stop_sequence": reply.get("stop_sequence")}
+        more = {"trueup": reply["trueup"]} if "trueup" in reply else {}
+        out.append(
+            _event("message_delta", {"delta": delta, "usage": {"output_tokens": usage.get("output_tokens", 0)}, **more})
+        )
+        return [*out, _event("message_stop", {})]
+
+
+def _event(kind: str, body: Body) -> bytes:
+    return written(encode({"type": kind, **body}), kind)
+
+
+def _block(at: int, block: Body, started: bool) -> list[bytes]:
+    kind = block.get("type")
+    if kind == "tool_use":
+        opened, delta = (
+            {**block, "input": {}},
+            {"type": "input_json_delta", "partial_json": encode(block["input"]).decode()},
+        )
+    elif kind == "text":
+        opened, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+    else:
+        opened, delta = block, {}
+    out = [] if started else [_event("content_block_start", {"index": at, "content_block": opened})]
+    if delta and delta.get("text") != "":
+        out.append(_event("content_block_delta", {"index": at, "delta": delta}))
+    return [*out, _event("content_block_stop", {"index": at})]
+
+
+def _call(call: ToolCall) -> Body:
+    given = call.args if call.args is not None else {"input": arguments(call)}
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())

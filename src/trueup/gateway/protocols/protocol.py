@@ -1,0 +1,115 @@
+"""What every protocol gives the gateway, and what they share. A protocol knows shapes; it decides and sends nothing."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from trueup.ask.clients.request import Request
+from trueup.gateway.errors import Refused
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.verdict import Verdict
+
+encode = msgspec.json.Encoder().encode
+Body = dict[str, Any]
+
+
+class Asked(NamedTuple):
+    """What a request asks for."""
+
+    model: str
+    messages: list[Any]
+    stream: bool
+    own_format: bool  # the client holds the model to a format of its own
+    user: str = ""
+
+
+class Said(NamedTuple):
+    """A reply to be written in a protocol: what it says and calls, how it ended, what it cost."""
+
+    text: str
+    calls: Sequence[ToolCall] = ()
+    model: str = ""
+    usage: Mapping[str, int] = {}
+    id: str = ""
+    created: int = 0
+
+
+class Speaking(Protocol):
+    """One protocol."""
+
+    path: str
+    provider: str
+    speaks: str
+    holds: bool  # its streams can be held back piece by piece
+
+    def read(self, body: Body) -> Asked: ...
+
+    def request(self, body: Body, request: Request, asked: Asked) -> Body: ...
+
+    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body: ...
+
+    def composed(self, said: Said) -> Body: ...
+
+    def with_usage(self, raw: Body, usage: Mapping[str, int]) -> Body: ...
+
+    def without_text(self, raw: Body) -> Body: ...
+
+    def error(self, refused: Refused) -> Body: ...
+
+    def events(self, reply: Body, body: Body, started: bool = False) -> list[bytes]: ...
+
+    def error_event(self, refused: Refused) -> bytes: ...
+
+
+def reply_text(verdict: Verdict, data: bool) -> str | None:
+    """The text that a client gets: the mended value where a value was asked for; None where it stays as it was."""
+    if data and verdict.data is not None and verdict.fixes and not verdict.calls:
+        from trueup.recover.clean import written
+
+        return written(verdict.data).decode()
+    return None
+
+
+def changed_calls(verdict: Verdict) -> tuple[ToolCall, ...] | None:
+    """The calls that a client gets; None where they are what the model gave."""
+    calls = verdict.calls
+    if not calls and not verdict.reply.calls:
+        return None
+    if len(calls) == len(verdict.reply.calls) and not verdict.fixes:
+        return None
+    return tuple(
+        call if call.id else msgspec.structs.replace(call, id=f"call_{secrets.token_hex(12)}") for call in calls
+    )
+
+
+def arguments(call: ToolCall) -> str:
+    """The arguments of a call as JSON text."""
+    from trueup.recover.clean import written
+
+    return call.raw_args if call.args is None else written(call.args).decode()
+
+
+def kept_tools(tools: Any, request: Request, name_of: Any) -> Any:
+    """Of the client's own tools those that a request may offer."""
+    if not isinstance(tools, list) or not request.tools:
+        return tools
+    names = {tool.name for tool in request.tools}
+    return [tool for tool in tools if name_of(tool) in names] or tools
+
+
+def a_list(body: Body, name: str) -> list[Any]:
+    """A part of a request that must be a list with something in it."""
+    value = body.get(name)
+    if not isinstance(value, list) or not value:
+        raise Refused(400, f"'{name}' must be a list with at least one item", code="invalid_value")
+    return value
+
+
+def model_of(body: Body) -> str:
+    """The model that a request names; it must name one."""
+    model = body.get("model")
+    if not isinstance(model, str) or not model:
+        raise Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
+    return model

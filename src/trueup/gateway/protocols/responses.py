@@ -1,0 +1,207 @@
+"""OpenAI's responses: requests, replies, errors and events. Unknown fields stay where they are."""
+
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.ask.clients.request import Request
+from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.protocol import (
+    Asked,
+    Body,
+    Said,
+    arguments,
+    changed_calls,
+    encode,
+    kept_tools,
+    model_of,
+    reply_text,
+)
+from trueup.gateway.sse import written
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.verdict import Verdict
+
+
+class Responses:
+    """`/v1/responses`."""
+
+    path = "/v1/responses"
+    provider = "openai_responses"
+    speaks = "openai"
+    holds = False  # its events number each other; they are kept until the reply is whole
+
+    def read(self, body: Body) -> Asked:
+        given = body.get("input")
+        if isinstance(given, str) and given:
+            items: list[Any] = [{"role": "user", "content": given}]
+        elif isinstance(given, list) and given:
+            items = given
+        else:
+            raise Refused(400, "'input' must be a text or a list with at least one item", code="invalid_value")
+        if body.get("background") is True:
+            raise Refused(400, "'background' must be off: a reply is judged when it is given", code="unsupported_value")
+        form = body.get("text")
+        inner = form.get("format") if isinstance(form, dict) else None
+        own = isinstance(inner, dict) and inner.get("type") not in (None, "text")
+        user = body.get("user")
+        return Asked(model_of(body), items, body.get("stream") is True, own, user if isinstance(user, str) else "")
+
+    def request(self, body: Body, request: Request, asked: Asked) -> Body:
+        new = {**body, "input": [item for message in request.messages for item in _items(message)]}
+        new["model"] = request.model or asked.model
+        if request.temperature is not None:
+            new["temperature"] = request.temperature
+        if request.max_tokens is not None:
+            new["max_output_tokens"] = request.max_tokens
+        form = None if asked.own_format else _format(request)
+        if form is not None:
+            text = body.get("text")
+            new["text"] = {**(text if isinstance(text, dict) else {}), "format": form}
+        if body.get("tools"):
+            new["tools"] = kept_tools(
+                body["tools"], request, lambda tool: tool.get("name") if isinstance(tool, dict) else None
+            )
+            if not request.call_tools:
+                new["tool_choice"] = "none"
+        return new
+
+    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:
+        output = list(raw.get("output") or ())
+        text, calls = reply_text(verdict, data), changed_calls(verdict)
+        if text is not None:
+            others = [item for item in output if not (isinstance(item, dict) and item.get("type") == "message")]
+            output = [*others, _message(text)]
+        if calls:
+            leaked = any(call.origin != "native" for call in calls)
+            gone = {"function_call", "message"} if leaked else {"function_call"}
+            kept = [item for item in output if not (isinstance(item, dict) and item.get("type") in gone)]
+            output = [*kept, *map(_call, calls)]
+        new = {**raw, "output": output}
+        if text is not None and "output_text" in raw:
+            new["output_text"] = text
+        return new
+
+    def composed(self, said: Said) -> Body:
+        items = [_message(said.text)] if said.text or not said.calls else []
+        raw: Body = {
+            "id": said.id or f"resp_{secrets.token_hex(12)}", "object": "response",
+            "created_at": said.created or int(time.time()), "status": "completed", "error": None,
+            "incomplete_details": None, "instructions": None, "model": said.model, "output": [*items, *map(_call, said.calls)],
+            "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {},
+        }  # fmt: skip
+        return self.with_usage(raw, said.usage)
+
+    def with_usage(self, raw: Body, usage: Mapping[str, int]) -> Body:
+        if not usage:
+            return raw
+        own = raw.get("usage") if isinstance(raw.get("usage"), dict) else {}
+        taken, given = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+        total = {"input_tokens": taken, "output_tokens": given, "total_tokens": taken + given}
+        details: Body = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+        return {**raw, "usage": {**details, **(own or {}), **total}}
+
+    def without_text(self, raw: Body) -> Body:
+        return {**raw, "output": [item for item in raw["output"] if item.get("type") != "message"]}
+
+    def error(self, refused: Refused) -> Body:
+        error = {"message": refused.message, "type": refused.kind, "param": None, "code": refused.code or None}
+        return {"error": {**error, **refused.more}}
+
+    def error_event(self, refused: Refused) -> bytes:
+        body = {
+            "type": "error",
+            "code": refused.code or None,
+            "message": refused.message,
+            "param": None,
+            "sequence_number": 0,
+        }
+        return written(encode({**body, **refused.more}), "error")
+
+    def events(self, reply: Body, body: Body, started: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+        out: list[bytes] = []
+
+        def event(kind: str, more: Body) -> None:
+            out.append(written(encode({"type": kind, "sequence_number": len(out), **more}), kind))
+
+        begun = {**reply, "status": "in_progress", "output": []}
+        begun.pop("trueup", None)
+        begun.pop("usage", None)
+        event("response.created", {"response": begun})
+        event("response.in_progress", {"response": begun})
+        for at, item in enumerate(reply["output"]):
+            _item(event, at, item)
+        event("response.completed", {"response": reply})
+        return out
+
+
+def _item(event: Any, at: int, item: Body) -> None:
+    ident = item.get("id", "")
+    place = {"item_id": ident, "output_index": at}
+    if item.get("type") == "message":
+        event(
+            "response.output_item.added", {"output_index": at, "item": {**item, "status": "in_progress", "content": []}}
+        )
+        for index, part in enumerate(item.get("content") or ()):
+            inner = {**place, "content_index": index}
+            text = part.get("text", "")
+            event("response.content_part.added", {**inner, "part": {**part, "text": ""}})
+            if text:
+                event("response.output_text.delta", {**inner, "delta": text, "logprobs": []})
+            event("response.output_text.done", {**inner, "text": text, "logprobs": []})
+            event("response.content_part.done", {**inner, "part": part})
+    elif item.get("type") == "function_call":
+        event(
+            "response.output_item.added",
+            {"output_index": at, "item": {**item, "status": "in_progress", "arguments": ""}},
+        )
+        event("response.function_call_arguments.delta", {**place, "delta": item["arguments"]})
+        event("response.function_call_arguments.done", {**place, "arguments": item["arguments"], "name": item["name"]})
+    else:
+        event("response.output_item.added", {"output_index": at, "item": item})
+    event("response.output_item.done", {"output_index": at, "item": item})
+
+
+def _message(text: str) -> Body:
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {
+        "id": f"msg_{secrets.token_hex(12)}",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
+
+
+def _call(call: ToolCall) -> Body:
+    return {
+        "id": f"fc_{secrets.token_hex(12)}", "type": "function_call", "status": "completed", "call_id": call.id,
+        "name": call.name, "arguments": arguments(call),
+    }  # fmt: skip
+
+
+def _items(message: Any) -> list[Any]:
+    """A message of the loop as items of an input; an assistant's calls are items of their own here."""
+    if not isinstance(message, dict) or not message.get("tool_calls"):
+        return [message]
+    items: list[Any] = [{"role": "assistant", "content": message["content"]}] if message.get("content") else []
+    for call in message["tool_calls"]:
+        function = call["function"]
+        items.append(
+            {
+                "type": "function_call",
+                "call_id": call["id"],
+                "name": function["name"],
+                "arguments": function["arguments"],
+            }
+        )
+    return items
+
+
+def _format(request: Request) -> Body | None:
+    from trueup.ask.clients.parameters import response_format
+
+    form = response_format(request)
+    if form is None or form["type"] != "json_schema":
+        return form
+    return {"type": "json_schema", **form["json_schema"]}

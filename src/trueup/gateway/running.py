@@ -1,0 +1,57 @@
+"""A gateway that runs beside a program, in a thread of its own and on a free port: for tests and for trying things out."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.gateway.config import Config
+from trueup.gateway.gateway import Gateway
+from trueup.store.store import Store
+
+
+class Running:
+    """A gateway under way: its address, and the application itself."""
+
+    def __init__(self, gateway: Gateway, url: str) -> None:
+        self.gateway = gateway
+        self.url = url
+
+
+@contextlib.contextmanager
+def running(config: Config, store: Store | None = None) -> Iterator[Running]:
+    """Run a gateway until the block is left; it stops as it would when asked to by a signal."""
+    from trueup.gateway.serve import uvicorn_server
+
+    gateway = Gateway(config, store)
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(256)
+    server = uvicorn_server(gateway, config)
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            asyncio.run(_serve(server, listener))
+        except BaseException as error:  # noqa: BLE001 - told below, in the thread that waits for it
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="trueup-gateway", daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            if not thread.is_alive():
+                raise RuntimeError(f"the gateway did not start: {failed or 'see the log'}")
+            thread.join(0.005)
+        yield Running(gateway, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    finally:
+        server.should_exit = True
+        thread.join(60)
+        listener.close()
+
+
+async def _serve(server: Any, listener: socket.socket) -> None:
+    server.install_signal_handlers = lambda: None
+    await server.serve(sockets=[listener])

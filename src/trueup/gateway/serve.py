@@ -1,0 +1,74 @@
+"""Serving: a configuration enters, a process (or several) listens until it is told to stop; requests under way are finished.
+
+uvicorn and granian are behind one flag. Both get the same application, the same limits and a deadline for heads.
+"""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from trueup.gateway.config import Config
+
+if TYPE_CHECKING:
+    from trueup.gateway.gateway import Gateway
+
+MISSING = "the gateway needs its packages: pip install 'trueup[gateway]'"
+CONFIG_VARIABLE = "TRUEUP_GATEWAY_CONFIG"
+
+
+def _options(config: Config) -> dict[str, Any]:
+    """What uvicorn is told, however many workers there are."""
+    from trueup.gateway.deadline import Connection
+
+    Connection.seconds = config.limits.head_seconds
+    return {
+        "host": config.host, "port": config.port, "http": Connection, "ws": "none",
+        "lifespan": "on", "log_level": "warning", "access_log": False, "server_header": False, "date_header": False,
+        "proxy_headers": False, "timeout_keep_alive": 60,
+        "timeout_graceful_shutdown": int(config.limits.stop_seconds) + 5,
+    }  # fmt: skip
+
+
+def uvicorn_server(app: "Gateway", config: Config) -> Any:
+    """A server of uvicorn for an application, not yet started."""
+    import uvicorn
+
+    return uvicorn.Server(uvicorn.Config(app, **_options(config)))
+
+
+def application() -> "Gateway":
+    """The application of a worker: it reads the configuration that the environment names."""
+    from trueup.gateway.gateway import Gateway
+    from trueup.gateway.settings import load_config
+
+    config = load_config(os.environ[CONFIG_VARIABLE])
+    _options(config)  # the deadline of this process
+    return Gateway(config)
+
+
+def serve(config: Config, path: str) -> None:
+    """Serve until a signal says stop. With several workers each process reads the file at `path` by itself."""
+    os.environ[CONFIG_VARIABLE] = path
+    if config.server == "granian":
+        _granian(config)
+        return
+    if config.workers == 1:
+        from trueup.gateway.gateway import Gateway
+
+        uvicorn_server(Gateway(config), config).run()
+        return
+    import uvicorn
+
+    uvicorn.run("trueup.gateway.serve:application", factory=True, workers=config.workers, **_options(config))
+
+
+def _granian(config: Config) -> None:
+    from granian import Granian
+    from granian.constants import Interfaces
+    from granian.http import HTTP1Settings
+
+    Granian(
+        "trueup.gateway.serve:application", address=config.host, port=config.port, interface=Interfaces.ASGI,
+        workers=config.workers, factory=True, websockets=False, log_access=False,
+        workers_kill_timeout=int(config.limits.stop_seconds) + 5,
+        http1_settings=HTTP1Settings(header_read_timeout=int(config.limits.head_seconds * 1000)),
+    ).serve()  # fmt: skip

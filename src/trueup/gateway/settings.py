@@ -1,0 +1,257 @@
+"""The gateway's file: YAML, TOML or JSON enters, a Config leaves, or every fault in it with file, line and column.
+
+Keys are named by the environment (`key: $OPENAI_API_KEY`) or written down; contracts are files beside this one. An unknown
+key, a wrong kind of value, a name that stands for nothing: each is told where it stands, and none is guessed at.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from trueup.ask.policy import Policy, Price
+from trueup.contract.contract import Contract
+from trueup.contract.files.documents import read_document
+from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+from trueup.gateway.config import POLICY, Caller, Config, Limits, Route, Upstream
+from trueup.store.redaction import Redaction
+from trueup.store.retention import Retention
+from trueup.verdict.paths import Parts
+
+_TOP = (
+    "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
+    "limits", "redaction", "retention",
+)  # fmt: skip
+_UPSTREAM = ("url", "protocol", "key", "private", "headers")
+_ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state")
+_CLIENT = ("key", "tenant", "user")
+
+
+def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Config:
+    """The configuration in a file; what is wrong with it is a ContractError that names every fault."""
+    config, faults = read_config(path, environ)
+    errors = [found for found in faults if found.level == "error"]
+    if config is None or errors:
+        raise ContractError(errors)
+    return config
+
+
+def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tuple[Config | None, list[Fault]]:
+    """The same for a lint: the configuration, if it can be used, and all faults."""
+    path = Path(path)
+    try:
+        document = read_document(path)
+    except ContractError as error:
+        return None, list(error.faults)
+    desk = _Desk(document.marks, path.parent, environ, list(document.faults))
+    config = desk.config(document.data)
+    return (None if any(found.level == "error" for found in desk.faults) else config), desk.faults
+
+
+class _Desk:
+    """Reads the parts of one file and collects what is wrong."""
+
+    def __init__(self, marks: Marks, folder: Path, environ: Mapping[str, str], faults: list[Fault]) -> None:
+        self.marks, self.folder, self.environ, self.faults = marks, folder, environ, faults
+
+    def config(self, data: Any) -> Config | None:
+        top = self.mapping(data, (), _TOP)
+        upstreams = self.upstreams(top.get("upstreams"))
+        contracts = self.contracts(top.get("contracts"))
+        host, port = self.listen(top.get("listen", "127.0.0.1:8080"))
+        models = self.names(top.get("models"), ("models",), upstreams, "upstream")
+        routes = self.routes(top.get("routes"), upstreams, contracts)
+        clients = self.clients(top.get("clients"))
+        given = {
+            "store": self.secret(top.get("store", ""), ("store",), "store"),
+            "quota": self.yes(top.get("quota", False), ("quota",)),
+            "choose": self.yes(top.get("choose", True), ("choose",)),
+            "workers": self.whole(top.get("workers", 1), ("workers",)),
+            "server": self.word(top.get("server", "uvicorn"), ("server",), ("uvicorn", "granian")),
+            "limits": self.struct(top.get("limits"), ("limits",), Limits),
+            "redaction": self.struct(top.get("redaction"), ("redaction",), Redaction),
+            "retention": self.struct(top.get("retention"), ("retention",), Retention),
+        }
+        if given["quota"] and not given["store"]:
+            self.say("N006", ("quota",), "quota needs a store", "Give `store: verdicts.db` or `store: postgresql://…`.")
+        if any(found.level == "error" for found in self.faults):
+            return None
+        return Config(upstreams, routes, contracts, models, clients, host=host, port=port, **given)
+
+    def upstreams(self, data: Any) -> dict[str, Upstream]:
+        path: Parts = ("upstreams",)
+        if not isinstance(data, dict) or not data:
+            self.say("N006", path, "upstreams names at least one provider: `upstreams: {openai: {url: https://…}}`")
+            return {}
+        found = {}
+        for name, each in data.items():
+            here = (*path, name)
+            part = self.mapping(each, here, _UPSTREAM)
+            url = self.text(part.get("url"), (*here, "url"), needed=True).rstrip("/").removesuffix("/v1")
+            if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
+                self.say("N006", (*here, "url"), f"url is an address that starts with http:// or https://; got {url!r}")
+            headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
+            found[name] = Upstream(
+                name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
+                self.secret(part.get("key", ""), (*here, "key"), "key"), self.yes(part.get("private", False), (*here, "private")),
+                {key: self.secret(value, (*here, "headers", key), "header") for key, value in headers.items()},
+            )  # fmt: skip
+        return found
+
+    def contracts(self, data: Any) -> dict[str, Contract]:
+        found = {}
+        for name, each in self.mapping(data or {}, ("contracts",), None).items():
+            file = self.text(each, ("contracts", name), needed=True)
+            if not file:
+                continue
+            try:
+                contract = Contract.load(self.folder / file)
+            except ContractError as error:
+                self.say("N021", ("contracts", name), f"the contract {file!r} cannot be used")
+                self.faults += error.faults
+                continue
+            contract.name = contract.name or name
+            found[name] = contract
+        return found
+
+    def routes(self, data: Any, upstreams: dict[str, Upstream], contracts: dict[str, Contract]) -> tuple[Route, ...]:
+        found: list[Route] = []
+        for at, each in enumerate(self.items(data, ("routes",))):
+            here: Parts = ("routes", at)
+            part = self.mapping(each, here, _ROUTE)
+            name = self.text(part.get("name", f"route-{at + 1}"), (*here, "name"))
+            if name in {"v1", "healthz", "readyz", "metrics"} or "/" in name or name in {r.name for r in found}:
+                self.say("N006", (*here, "name"), f"a route cannot be called {name!r} here", "Give it another name.")
+            models = part.get("models", ())
+            patterns = [models] if isinstance(models, str) else self.items(models, (*here, "models"))
+            contract = self.one_of(part.get("contract"), (*here, "contract"), contracts, "contract")
+            upstream = self.one_of(part.get("upstream"), (*here, "upstream"), upstreams, "upstream")
+            found.append(Route(
+                name, tuple(self.text(p, (*here, "models")) for p in patterns), None if contract is None else contracts[contract],
+                upstream or "", self.policy(part.get("policy"), (*here, "policy")),
+                self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
+                state=self.text(part.get("state", ""), (*here, "state")),
+            ))  # fmt: skip
+        return tuple(found)
+
+    def clients(self, data: Any) -> tuple[Caller, ...]:
+        found = []
+        for at, each in enumerate(self.items(data, ("clients",))):
+            here: Parts = ("clients", at)
+            part = self.mapping(each, here, _CLIENT)
+            key = self.secret(part.get("key", ""), (*here, "key"), "key", needed=True)
+            found.append(
+                Caller(
+                    key,
+                    self.text(part.get("tenant"), (*here, "tenant"), needed=True),
+                    self.text(part.get("user", ""), (*here, "user")),
+                )
+            )
+        return tuple(found)
+
+    def policy(self, data: Any, path: Parts) -> Policy:
+        if data is None:
+            return POLICY
+        part = dict(self.mapping(data, path, Policy.__struct_fields__))
+        try:
+            if "prices" in part:
+                part["prices"] = msgspec.convert(part["prices"], dict[str, Price])
+            return Policy(**{"otherwise": "failed", **part})
+        except (TypeError, ValueError) as error:
+            self.say("N006", path, str(error))
+            return POLICY
+
+    # -- values of one kind ----------------------------------------------------------------
+
+    def say(self, code: str, path: Parts, message: str, hint: str = "") -> None:
+        self.faults.append(fault(code, self.marks.key(path), path, message, hint))
+
+    def mapping(self, data: Any, path: Parts, known: tuple[str, ...] | None) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.say("N006", path, f"{path[-1] if path else 'the file'} is a mapping of names to values")
+            return {}
+        for name in data:
+            if known is not None and name not in known:
+                self.say("N005", (*path, name), f"unknown key {name!r}", _nearest(name, known))
+        return data
+
+    def items(self, data: Any, path: Parts) -> list[Any]:
+        if data is None:
+            return []
+        if not isinstance(data, list | tuple):
+            self.say("N006", path, f"{path[-1]} is a list")
+            return []
+        return list(data)
+
+    def text(self, data: Any, path: Parts, needed: bool = False) -> str:
+        if isinstance(data, str) and (data or not needed):
+            return data
+        said = "is missing" if data is None else "is a text"
+        self.say("N006", path, f"{path[-1]} {said}")
+        return ""
+
+    def secret(self, data: Any, path: Parts, what: str, needed: bool = False) -> str:
+        """A text, or what a variable of the environment holds; the value itself is in no message."""
+        text = self.text(data, path, needed)
+        if not text.startswith("$"):
+            return text
+        value = self.environ.get(text[1:].strip("{}"), "")
+        if not value:
+            self.say("N006", path, f"the {what} is in {text}, which is not set", "Set it in the environment.")
+        return value
+
+    def yes(self, data: Any, path: Parts) -> bool:
+        if not isinstance(data, bool):
+            self.say("N006", path, f"{path[-1]} is true or false")
+        return data is True
+
+    def whole(self, data: Any, path: Parts) -> int:
+        if type(data) is not int or data < 1:
+            self.say("N006", path, f"{path[-1]} is a whole number, 1 or more")
+            return 1
+        return data
+
+    def word(self, data: Any, path: Parts, known: tuple[str, ...]) -> str:
+        if data not in known:
+            self.say("N006", path, f"{path[-1]} is one of {', '.join(known)}; got {data!r}")
+            return known[0]
+        return str(data)
+
+    def one_of(self, data: Any, path: Parts, known: Mapping[str, Any], what: str) -> str | None:
+        if data is None:
+            return None
+        if data not in known:
+            self.say("N006", path, f"there is no {what} {data!r} in this file", _nearest(str(data), tuple(known)))
+            return None
+        return str(data)
+
+    def names(self, data: Any, path: Parts, known: Mapping[str, Any], what: str) -> dict[str, str]:
+        rows = self.mapping(data or {}, path, None)
+        return {name: self.one_of(each, (*path, name), known, what) or "" for name, each in rows.items()}
+
+    def struct(self, data: Any, path: Parts, kind: Any) -> Any:
+        if data is None:
+            return kind()
+        part = self.mapping(data, path, kind.__struct_fields__)
+        try:
+            return msgspec.convert({k: v for k, v in part.items() if k in kind.__struct_fields__}, kind)
+        except (msgspec.ValidationError, ValueError) as error:
+            self.say("N006", path, str(error))
+            return kind()
+
+    def listen(self, data: Any) -> tuple[str, int]:
+        host, _, port = str(data).rpartition(":")
+        if not port.isdigit() or not 0 <= int(port) <= 65_535:
+            self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
+            return "127.0.0.1", 8080
+        return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    from rapidfuzz import process
+
+    near = process.extractOne(name, known, score_cutoff=60)
+    return f"Did you mean {near[0]!r}?" if near else f"Known here: {', '.join(known)}." if known else ""

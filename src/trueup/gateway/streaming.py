@@ -1,0 +1,231 @@
+"""Streams under a contract: events of the upstream enter, what the holder lets go leaves, and the rest once the verdict is in.
+
+As long as nothing of a reply has been shown, a bad one is asked for again and the client only waits. What has been shown
+stays: if the reply then breaks its contract, the stream ends with an error of its protocol. Quota is captured before the
+first word leaves, once.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+import msgspec
+
+from trueup.ask.answer import Answer
+from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.plan import Finish, Send, Step
+from trueup.gateway.asking import Asking
+from trueup.gateway.errors import Refused
+from trueup.gateway.holding import Holder, Whole, hold
+from trueup.gateway.protocols.protocol import Body
+from trueup.gateway.relays import Relay, relay_for
+from trueup.gateway.rendering import is_given, refusal_of, reply_of
+from trueup.gateway.sse import Event, Reader, TooLong
+from trueup.gateway.tab import Tab
+from trueup.gateway.upstream import READING, Reply
+from trueup.gateway.wire import Stream
+from trueup.read.reader import read
+from trueup.verdict.facts import Findings
+from trueup.verdict.verdict import Verdict
+
+_decode = msgspec.json.Decoder().decode
+CHARGED = frozenset({"accepted", "repaired", "regenerated"})
+
+
+class Broken(Exception):
+    """A reply of which a part has been shown cannot be brought to its end; `failure` where the line broke."""
+
+    def __init__(self, failure: Failure | None = None) -> None:
+        super().__init__("the reply broke off")
+        self.failure = failure
+
+
+class Attempt:
+    """The events of one attempt: text that comes first, and all that comes after it."""
+
+    __slots__ = ("after", "before", "decoded", "holder", "relay", "shown", "text")
+
+    def __init__(self, relay: Relay | None, holder: Holder) -> None:
+        self.relay = relay
+        self.holder = holder
+        self.before: list[tuple[Event, Body]] = []  # events with text that may be shown before the verdict
+        self.after: list[tuple[Event, Any]] = []  # everything from the first event on that must wait for it
+        self.decoded: list[Any] = []
+        self.text: list[str] = []
+        self.shown = False
+
+    def verdict(self, judge: Any) -> Verdict:
+        """What is to be said of what came: a doomed reply is judged by what dooms it, for its end is not known."""
+        if not self.holder.doomed:
+            verdict: Verdict = judge(self.decoded or b"")
+            return verdict
+        reply = msgspec.structs.replace(read(self.decoded).reply, finish="stop")
+        return Verdict(reply, None, Findings(self.holder.doomed))
+
+
+class Streaming:
+    """One streamed request that is asked under a contract."""
+
+    def __init__(self, asking: Asking, tab: Tab, stream: Stream) -> None:
+        self._asking = asking
+        self._tab = tab
+        self._stream = stream
+        self._begun: Relay | None = None  # its heads have been shown
+        self._last: Attempt | None = None
+
+    async def run(self) -> Answer:
+        """Ask until the plan is finished, showing what may be shown; then show the rest."""
+        loop = self._asking.loop
+        step = loop.start()
+        while not isinstance(step, Finish):
+            if isinstance(step, Send):
+                step = await self._attempt(step)
+            else:
+                await asyncio.sleep(step.seconds)
+                step = loop.waited()
+        answer = loop.answer()
+        if not is_given(answer):
+            raise refusal_of(self._asking.exchange, answer)
+        if answer.outcome in CHARGED:
+            await self._tab.capture()
+        await self._show_rest(answer)
+        return answer
+
+    def broken(self, refused: Refused) -> bytes:
+        """An error as the last event of a stream that has begun."""
+        event: bytes = self._asking.exchange.protocol.error_event(refused)
+        return event
+
+    async def _attempt(self, send: Send) -> Step:
+        asking = self._asking
+        request = asking.loop.request()
+        attempt = self._last = Attempt(*self._way())
+        start = time.perf_counter()
+        failed = await self._receive(attempt, request, send)
+        asking.exchange.waited += time.perf_counter() - start
+        if failed is not None:
+            if attempt.shown:
+                asking.loop.failed(failed)
+                raise Broken(failed)
+            return asking.loop.failed(failed)
+        verdict = attempt.verdict(asking.loop.judge)
+        step = await asking.paid(send, asking.loop.judged(verdict))
+        if attempt.shown and (not verdict.ok or attempt.holder.tail(verdict, verdict.reply.text) is None):
+            raise Broken
+        return step
+
+    def _way(self) -> tuple[Relay | None, Holder]:
+        """How an attempt is shown: the first piece by piece where that can be done, later ones whole."""
+        exchange = self._asking.exchange
+        relay = relay_for(exchange.protocol.path) if self._last is None and not exchange.include else None
+        if relay is None or exchange.contract is None:
+            return None, Whole()
+        return relay, hold(
+            exchange.contract, "auto" if exchange.route is None else exchange.route.hold, exchange.context
+        )
+
+    async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
+        asking = self._asking
+        try:
+            async with asyncio.timeout(request.timeout):
+                reply = await asking.send(request, send)
+                try:
+                    failed = await asking.failure(reply, request)
+                    if failed is None:
+                        await self._read(reply, attempt)
+                finally:
+                    reply.close()
+        except TooLong as error:
+            return Failure(str(error), "fatal")
+        except (TransportFailure, TimeoutError, *READING) as error:
+            return asking.failure_of(error, request)
+        return failed
+
+    async def _read(self, reply: Reply, attempt: Attempt) -> None:
+        """Read the events, showing what may be shown. A doomed reply is not read on."""
+        reader = Reader()
+        async for piece in reply.pieces():
+            for event in reader.feed(piece):
+                await self._take(event, attempt)
+            if attempt.holder.doomed:
+                return
+        for event in reader.end():
+            await self._take(event, attempt)
+
+    async def _take(self, event: Event, attempt: Attempt) -> None:
+        data: Any = None
+        if event.data and event.data != b"[DONE]":
+            try:
+                data = _decode(event.data)
+                attempt.decoded.append(data)
+            except (msgspec.MsgspecError, RecursionError):
+                attempt.decoded.append({"error": {"message": "an event of the stream is not JSON"}})
+        relay = attempt.relay
+        if relay is None or attempt.after or not isinstance(data, dict):
+            attempt.after.append((event, data))
+            return
+        seen = relay.see(data)
+        if seen.role == "rest":
+            attempt.after.append((event, data))
+        elif seen.role == "head":
+            self._begun = relay
+            await self._stream.write(event.raw)
+        else:
+            attempt.before.append((event, data))
+            attempt.text.append(seen.text)
+            ready = attempt.holder.feed(seen.text)
+            if ready:
+                await self._show(attempt, ready)
+
+    async def _show(self, attempt: Attempt, text: str) -> None:
+        if not attempt.shown:
+            await self._tab.capture()
+            attempt.shown = True
+        assert attempt.relay is not None
+        event, data = attempt.before[-1]
+        await self._stream.write(attempt.relay.with_text(event, data, text))
+
+    async def _show_rest(self, answer: Answer) -> None:
+        """Everything that has not been shown: as it came where nothing was changed, else written anew."""
+        attempt, exchange = self._last, self._asking.exchange
+        assert attempt is not None
+        verdict = answer.verdict
+        own = answer.outcome in CHARGED and not verdict.fixes and not exchange.include
+        if own and (attempt.relay is not None or self._begun is None):
+            for piece in self._as_it_came(attempt, verdict):
+                await self._stream.write(piece)
+        else:
+            await self._write_anew(attempt, answer)
+        await self._stream.end()
+
+    def _as_it_came(self, attempt: Attempt, verdict: Verdict) -> list[bytes]:
+        out: list[bytes] = []
+        relay, holder = attempt.relay, attempt.holder
+        if relay is not None and attempt.before:
+            if not attempt.shown:
+                out += [event.raw for event, _ in attempt.before]
+            else:
+                tail = holder.tail(verdict, "".join(attempt.text))
+                if tail:
+                    out.append(relay.with_text(*attempt.before[-1], tail))
+        return out + [event.raw for event, data in attempt.after if not self._is_ours(data)]
+
+    def _is_ours(self, data: Any) -> bool:
+        """Whether an event tells the usage only because we asked for it."""
+        options = self._asking.body.get("stream_options")
+        wanted = isinstance(options, dict) and options.get("include_usage")
+        return not wanted and isinstance(data, dict) and data.get("choices") == [] and bool(data.get("usage"))
+
+    async def _write_anew(self, attempt: Attempt, answer: Answer) -> None:
+        exchange = self._asking.exchange
+        reply = reply_of(exchange, answer, None)
+        if self._begun is not None:
+            reply.update({key: self._begun.head[key] for key in ("id", "created", "model") if key in self._begun.head})
+        if attempt.shown:
+            assert attempt.relay is not None
+            tail = attempt.holder.tail(answer.verdict, answer.verdict.reply.text)
+            if tail:
+                await self._stream.write(attempt.relay.with_text(*attempt.before[-1], tail))
+            reply = exchange.protocol.without_text(reply)
+        for piece in exchange.protocol.events(reply, self._asking.body, self._begun is not None):
+            await self._stream.write(piece)

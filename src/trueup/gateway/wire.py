@@ -1,0 +1,122 @@
+"""The ASGI side: a request's body is read with a cap and a deadline, replies and streams are sent.
+
+Nothing waits for ever: a body that does not come in its time is refused, a client that is gone ends the work for it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+from trueup.gateway.errors import Gone, Refused
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+JSON = (b"content-type", b"application/json")
+EVENTS: Headers = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers of a request by their small names; of several with one name the first."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    return found
+
+
+async def read_body(receive: Receive, headers: dict[str, str], most: int, seconds: float) -> bytes:
+    """The whole body of a request, or a refusal: too large, too slow."""
+    said = headers.get("content-length", "")
+    if said.isdigit() and int(said) > most:
+        raise _too_large(most)
+    message = await _next(receive, seconds)
+    if not message.get("more_body"):
+        body: bytes = message.get("body", b"")
+        if len(body) > most:
+            raise _too_large(most)
+        return body
+    pieces, size = [message.get("body", b"")], len(message.get("body", b""))
+    try:
+        async with asyncio.timeout(seconds):
+            while message.get("more_body"):
+                message = await _next(receive, None)
+                pieces.append(message.get("body", b""))
+                size += len(pieces[-1])
+                if size > most:
+                    raise _too_large(most)
+    except TimeoutError:
+        raise _too_slow(seconds) from None
+    return b"".join(pieces)
+
+
+async def _next(receive: Receive, seconds: float | None) -> MutableMapping[str, Any]:
+    if seconds is None:
+        message = await receive()
+    else:
+        try:
+            async with asyncio.timeout(seconds):
+                message = await receive()
+        except TimeoutError:
+            raise _too_slow(seconds) from None
+    if message["type"] == "http.disconnect":
+        raise Gone
+    return message
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"the request has more than {most:,} bytes", code="request_too_large", headers=CLOSE)
+
+
+def _too_slow(seconds: float) -> Refused:
+    return Refused(408, f"the request did not arrive within {seconds:g} s", code="request_timeout", headers=CLOSE)
+
+
+CLOSE = {"connection": "close"}
+
+
+async def send_whole(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """A reply of one piece."""
+    found = [*headers, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": found})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Stream:
+    """A reply of many pieces: started with the first, ended once."""
+
+    __slots__ = ("_headers", "_send", "ended", "started", "status")
+
+    def __init__(self, send: Send, status: int, headers: Headers) -> None:
+        self._send = send
+        self._headers = headers
+        self.status = status
+        self.started = self.ended = False
+
+    def add(self, *headers: tuple[bytes, bytes]) -> None:
+        """Say more in the headers, as long as they have not been sent."""
+        self._headers.extend(headers)
+
+    async def write(self, piece: bytes) -> None:
+        """Send a piece at once."""
+        if not piece:
+            return
+        await self.start()
+        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def start(self) -> None:
+        if not self.started:
+            self.started = True
+            await self._send({"type": "http.response.start", "status": self.status, "headers": self._headers})
+
+    async def end(self) -> None:
+        """The last piece has been sent."""
+        if not self.ended:
+            await self.start()
+            self.ended = True
+            await self._send({"type": "http.response.body", "body": b""})
