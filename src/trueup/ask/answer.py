@@ -35,6 +35,8 @@ class Attempt(msgspec.Struct, frozen=True):
     cost: float | None = None
     at: float = 0.0
     seconds: float = 0.0
+    aborted: bool = False  # a stream that was given up at its first certain fault
+    saved: int | None = None  # tokens that did not come because of it, at most; None: not known
 
     def to_dict(self) -> dict[str, Any]:
         """The attempt as JSON-able data."""
@@ -127,6 +129,12 @@ class Answer:
         """Money over all attempts that got a reply; None, never 0, when the price or the count of one is not known."""
         costs = [a.cost for a in self.attempts if a.verdict is not None]
         return sum(c for c in costs if c is not None) if costs and None not in costs else None
+
+    @property
+    def saved(self) -> int | None:
+        """Tokens that did not come because streams were given up early, at most; None when there is no limit to tell by."""
+        aborted = [a.saved for a in self.attempts if a.aborted]
+        return None if None in aborted else sum(count for count in aborted if count is not None)
 
     @cached_property
     def next_messages(self) -> list[Any]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from trueup.ask import plan
 from trueup.ask.answer import Attempt
 from trueup.ask.clients.request import Failure
@@ -43,7 +45,7 @@ class Books:
         self._start = self._called_at = 0.0
         self._started = 0.0
         self._last: plan.Send | None = None
-        self._checked_at = 0.0
+        self._aborted: tuple[bool, int | None] = (False, None)
         self.attempts: list[Attempt] = []
 
     def open(self) -> None:
@@ -73,7 +75,11 @@ class Books:
         usage = verdict.reply.usage
         model = send.model or verdict.reply.model
         cost = self._policy.cost(model, usage)
-        self.attempts.append(_attempt(send, seconds, self._called_at - self._start, verdict, None, usage, cost))
+        attempt = _attempt(send, seconds, self._called_at - self._start, verdict, None, usage, cost)
+        if self._aborted[0]:
+            attempt = replace(attempt, aborted=True, saved=self._aborted[1])
+            self._aborted = (False, None)
+        self.attempts.append(attempt)
         total = usage.get("total_tokens")
         if self._on_event is not None:
             self.emit(events.Replied, send, seconds=seconds, tokens=total, cost=cost)
@@ -84,6 +90,10 @@ class Books:
             usage = _guessed(messages, verdict.reply)
         counted = cost if cost is not None else self._policy.cost(model, usage)
         return usage["total_tokens"], usage.get("input_tokens", 0), counted
+
+    def abort(self, saved: int | None) -> None:
+        """The next reply that is booked was given up early."""
+        self._aborted = (True, saved)
 
     def failed(self, send: plan.Send, failure: Failure, verdict: Verdict | None) -> None:
         seconds = self._clock.now() - self._called_at

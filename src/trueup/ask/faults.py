@@ -10,7 +10,7 @@ from trueup.verdict.verdict import Verdict
 _NOTHING = frozenset({"P002", "T013", "R004"})
 _CUT = frozenset({"R003", "A002"})
 _STATE = frozenset({"T012"})
-_NEVER = frozenset("RDA")  # families whose replies are never given as the best there is
+_NEVER = frozenset("RDAQ")  # families whose replies are never given as the best there is
 _LENGTH = frozenset({"P009", "T006"})
 
 

@@ -22,7 +22,7 @@ from trueup.ask.messages import opened, role
 from trueup.ask.policy import DEFAULT, Mode, Policy
 from trueup.ask.words.fields import merge, missing
 from trueup.recover.clean import written
-from trueup.verdict.events import Event
+from trueup.verdict.events import Aborted, Event
 from trueup.verdict.facts import Findings, finding
 from trueup.verdict.verdict import Verdict
 
@@ -146,6 +146,15 @@ class Loop:
         )
         return self._take(event)
 
+    def aborted(self, verdict: Verdict, received: int) -> plan.Step:
+        """A stream was given up at a certain fault, after so many characters: book it as a faulty reply, and go on."""
+        most = self._sent.max_tokens
+        saved = None if most is None else max(0, most - received // 4)
+        codes = ", ".join(dict.fromkeys(found.code for found in verdict.errors))
+        self.emit(Aborted, reason=codes, received=received, saved=saved)
+        self._books.abort(saved)
+        return self.judged(verdict)
+
     def failed(self, failure: Failure, verdict: Verdict | None = None) -> plan.Step:
         """No reply came."""
         self._books.failed(self._sent, failure, verdict)
@@ -174,6 +183,11 @@ class Loop:
             verdict, outcome, tuple(self._books.attempts), reason=finish.reason, stopped=stopped,
             seconds=self._books.elapsed(), next_messages=lambda: self._next(verdict),
         )  # fmt: skip
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What every check of this ask is told of the conversation."""
+        return self._context
 
     @property
     def attempts(self) -> list[Attempt]:

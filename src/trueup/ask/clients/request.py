@@ -80,9 +80,21 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
     if status is not None and status >= 300 and (foreign or hasattr(error, "status_code")):
         found = read(error).findings[0]
         return failure_in(found, mode, _asked_wait(error))
+    if "APIError" in names:
+        return _in_stream(error, mode)
     if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
         return Failure(str(error) or type(error).__name__, code=type(error).__name__)
     return None
+
+
+def _in_stream(error: BaseException, mode: Mode) -> Failure:
+    """An error that an SDK met in a reply under way: what it says decides, and what says nothing may pass."""
+    body = getattr(error, "body", None)
+    findings = read(body).findings if isinstance(body, dict) else ()
+    if not findings or findings[0].code != "R002":
+        return Failure(str(error) or type(error).__name__, code=type(error).__name__)
+    failure = failure_in(findings[0], mode)
+    return msgspec.structs.replace(failure, kind="transient") if failure.kind == "fatal" else failure
 
 
 def _asked_wait(error: BaseException) -> float | None:

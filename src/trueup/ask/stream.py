@@ -1,0 +1,244 @@
+"""Streaming asks: parts that may be shown as they come, the same plan behind them, synchronous and asynchronous.
+
+A stream is judged while it comes in and given up at its first certain fault; then the plan goes on as with any faulty reply.
+There is no way to the model's own pieces: every part has passed the gate.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from trueup.ask.answer import Answer
+from trueup.ask.clients.client import Client
+from trueup.ask.clients.find import find_client
+from trueup.ask.clients.request import Failure, Request, failure_of
+from trueup.ask.clock import SYSTEM, Clock
+from trueup.ask.gate import Gate, Hold, Part
+from trueup.ask.loop import Loop
+from trueup.ask.memory import MODES, Memory
+from trueup.ask.plan import Finish, Send, Step
+from trueup.ask.policy import DEFAULT, Policy
+from trueup.verdict.events import Event
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+
+_LATE = Failure("the call took too long", code="timeout")
+_END = object()
+_EMPTY = Failure("the stream ended before it began", code="cut")
+
+
+class _Streaming:
+    """What both drivers share: the loop, the gate of the present attempt, and what is shown last."""
+
+    def __init__(
+        self,
+        contract: "Contract",
+        call: Any,
+        messages: Any,
+        policy: Policy | None = None,
+        *,
+        hold: Hold = "sentence",
+        on_event: Callable[[Event], object] | None = None,
+        context: Mapping[str, Any] | None = None,
+        memory: Memory = MODES,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        if hold not in ("sentence", "all"):
+            raise ValueError(f"hold is 'sentence' or 'all'; got {hold!r}")
+        self._client: Client = find_client(call)
+        self._own = isinstance(call, str)
+        self._hold: Hold = hold
+        self._clock = clock
+        options: dict[str, Any] = {"context": context, "on_event": on_event, "memory": memory, "clock": clock}
+        self._loop = Loop(contract, self._client, messages, policy or DEFAULT, **options)
+        self._shown = False  # something was shown that may have to be taken back
+        self._answer: Answer | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """What came of it, once all parts were taken."""
+        if self._answer is None:
+            raise RuntimeError("the stream has not been read to its end")
+        return self._answer
+
+    def _open(self) -> tuple[Request, Gate]:
+        request = self._loop.request()
+        return request, Gate(self._loop.contract, self._loop.context, len(self._loop.attempts) + 1, self._hold)
+
+    def _close(self, gate: Gate, failure: Failure | None) -> tuple[Step, list[Part]]:
+        """The end of an attempt: given up, failed, or whole."""
+        self._shown = self._shown or gate.passed
+        if failure is not None:
+            return self._loop.failed(failure), []
+        if gate.doomed:
+            return self._loop.aborted(gate.aborted(self._client.provider), gate.size), []
+        if not gate.chunks:
+            return self._loop.failed(_EMPTY), []
+        verdict = self._loop.judge(gate.chunks)
+        step = self._loop.judged(verdict)
+        done = isinstance(step, Finish)
+        return step, gate.finish(verdict) if done and verdict.ok else []
+
+    def _restart(self, step: Step) -> list[Part]:
+        """Take back what was shown of an attempt that came to nothing, as soon as that is known."""
+        if not self._shown or (isinstance(step, Finish) and step.outcome in {"accepted", "repaired", "regenerated"}):
+            return []
+        self._shown = False
+        return [Part("restart", attempt=len(self._loop.attempts) + 1)]
+
+    def _end(self) -> list[Part]:
+        """The answer, and the fallback as the part that stands for it."""
+        self._answer = answer = self._loop.answer()
+        if answer.outcome != "fallback":
+            return []
+        kind: Any = "text" if self._loop.contract.schema is None else "value"
+        number = len(answer.attempts)
+        return [Part(kind, text=answer.text if kind == "text" else "", value=answer.value, attempt=number)]
+
+
+class AskStream(_Streaming):
+    """The parts of an answer, one after the other; `Contract.ask_stream` makes one."""
+
+    def __init__(self, *given: Any, cancel: threading.Event | None = None, wait: Any = None, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._cancel = cancel or threading.Event()
+        self._wait: Callable[[float], bool] = wait or self._cancel.wait
+        self._parts = self._run()
+
+    def __iter__(self) -> Iterator[Part]:
+        return self._parts
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it: a stream that is under way is closed."""
+        self._parts.close()
+
+    def _run(self) -> Generator[Part, None, None]:
+        try:
+            step = self._loop.start()
+            while not isinstance(step, Finish):
+                if self._cancel.is_set():
+                    step = self._loop.cancelled()
+                elif isinstance(step, Send):
+                    request, gate = self._open()
+                    failure = yield from self._attempt(request, gate)
+                    if self._cancel.is_set():
+                        continue  # what came so far is no whole reply
+                    step, parts = self._close(gate, failure)
+                    yield from self._restart(step)
+                    yield from parts
+                else:
+                    step = self._loop.cancelled() if self._wait(step.seconds) else self._loop.waited()
+            yield from self._end()
+        finally:
+            if self._own:
+                self._client.close()
+
+    def _attempt(self, request: Request, gate: Gate) -> Generator[Part, None, Failure | None]:
+        """One stream, as far as it is worth; the failure that ended it, if one did."""
+        left = request.timeout
+        pieces: Any = None
+        try:
+            pieces = iter(self._client.stream(request))
+            while not gate.doomed and not self._cancel.is_set():
+                begun = self._clock.now()
+                chunk = next(pieces, _END)
+                if chunk is _END:
+                    return None
+                left = None if left is None else left - (self._clock.now() - begun)
+                if left is not None and left <= 0:
+                    return _LATE
+                yield from gate.feed(chunk)
+        except Exception as error:
+            failure = failure_of(error, request.mode)
+            if failure is None:
+                raise
+            return failure
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
+        return None
+
+
+class AsyncAskStream(_Streaming):
+    """The same, asynchronously; `Contract.aask_stream` makes one."""
+
+    def __init__(self, *given: Any, wait: Any = asyncio.sleep, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._wait = wait
+        self._parts = self._run()
+
+    def __aiter__(self) -> AsyncIterator[Part]:
+        return self._parts
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End it: a stream that is under way is closed."""
+        await self._parts.aclose()
+
+    async def _run(self) -> AsyncGenerator[Part, None]:
+        try:
+            step = self._loop.start()
+            while not isinstance(step, Finish):
+                if isinstance(step, Send):
+                    request, gate = self._open()
+                    failures: list[Failure] = []
+                    attempt = self._attempt(request, gate, failures)
+                    try:
+                        async for part in attempt:
+                            yield part
+                    finally:
+                        await attempt.aclose()
+                    step, parts = self._close(gate, failures[0] if failures else None)
+                    for part in (*self._restart(step), *parts):
+                        yield part
+                else:
+                    await self._wait(step.seconds)
+                    step = self._loop.waited()
+            for part in self._end():
+                yield part
+        finally:
+            if self._own:
+                self._client.close()
+
+    async def _attempt(self, request: Request, gate: Gate, failures: list[Failure]) -> AsyncGenerator[Part, None]:
+        """One stream, as far as it is worth; the failure that ended it goes into the list."""
+        left = request.timeout
+        pieces: Any = None
+        try:
+            pieces = aiter(self._client.astream(request))
+            while not gate.doomed:
+                begun = self._clock.now()
+                try:
+                    async with asyncio.timeout(left):
+                        chunk = await anext(pieces)
+                except StopAsyncIteration:
+                    return
+                left = None if left is None else left - (self._clock.now() - begun)
+                if left is not None and left <= 0:
+                    failures.append(_LATE)
+                    return
+                for part in gate.feed(chunk):
+                    yield part
+        except Exception as error:
+            failure = failure_of(error, request.mode)
+            if failure is None:
+                raise
+            failures.append(failure)
+        finally:
+            close = getattr(pieces, "aclose", None)
+            if close is not None:
+                await close()
