@@ -156,6 +156,11 @@ class _Reader:
                 raise BadStates(place, "questions are told by their marks; choose another name for the group")
             else:
                 self.groups[name] = self._group(body, place)
+        for name, group in self.groups.items():  # a group may be excused by any other
+            place = (*self.root, "groups", name, "except")
+            body = top["groups"][name]
+            if isinstance(body, Mapping):
+                self.groups[name] = group._replace(excuses=self._excuses(body.get("except"), place))
         settings = {key: top[key] for key in SETTINGS if key in top and not isinstance(top[key], Mapping)}
         names = _texts(settings.get("names", ["first_name"]), (*self.root, "names"))
         bodies = {key: body for key, body in top.items() if key not in SHARED and key not in settings}
@@ -177,7 +182,7 @@ class _Reader:
         content = self._content(fields, path)
         if content.is_empty:
             raise BadStates(path, "a group has terms or patterns")
-        return Group(content, self._excuses(fields.get("except"), (*path, "except")), _text(fields, "why", path), _text(fields, "hint", path))  # fmt: skip
+        return Group(content, Excuses(), _text(fields, "why", path), _text(fields, "hint", path))
 
     def _state(self, name: Any, body: Any, path: Path) -> State:
         if not isinstance(name, str) or not name.strip():
@@ -302,7 +307,9 @@ def _known(value: Any, keys: tuple[str, ...], path: Path) -> Mapping[str, Any]:
     for key in fields:
         if key not in keys:
             shown = ", ".join(k for k in keys if k != "note")
-            raise BadStates((*path, key), f"{key!r} is not known here{closest(str(key), keys)} It takes {shown}."[:300])
+            raise BadStates(
+                (*path, key), f"{key!r} is not known here{closest(str(key), keys) or '.'} It takes {shown}."
+            )
     return fields
 
 

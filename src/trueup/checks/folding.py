@@ -27,11 +27,14 @@ _SIGNS = {
     **dict.fromkeys("∕⁄╱", "/"),
     **dict.fromkeys("。｡", "."),
     **dict.fromkeys("؟⸮", "?"),
-    "、": ",", "،": ",", "؛": ";", "∙": ".", "•": "*", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "µ": "u",
+    "、": ",", "،": ",", "؛": ";", "∙": ".", "•": "*", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "p", "ð": "d", "µ": "u",
     "μ": "u", "·": ".", "¿": "\x0e", "¡": "\x0f", "£": "\x10", "§": "\x11", "©": "\x12", "®": "\x13", "°": "\x14",
     "±": "\x15", "¢": "\x16", "¥": "\x17", "×": "\x18", "÷": "\x19", "¶": "\x1b", "¬": "\x1c", "¦": "\x1d", "¤": "\x1e",
 }  # fmt: skip
 _LATIN = re.compile(r"(?:NEGATIVE )?(?:SQUARED |CIRCLED )?LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |OPEN |DOTLESS )?([A-Z])\b(?! [A-Z]+ DIGRAPH)")  # fmt: skip
+_MAYBE_LATIN = re.compile(
+    "[\u0080-\u02ff\u1d00-\u1eff\u2c60-\u2c7f\ua720-\uab6f\U0001df00-\U0001dfff\U0001f100-\U0001f1ff]"
+)
 # Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
 _MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
@@ -46,9 +49,9 @@ _STAND_INS = {letter: chr(0x80 + i) for i, letter in enumerate(LEADS + TAILS + S
 _KEPT_CONTROLS = b"\t\n\r"
 _DROPPED = bytes(c for c in range(0x20) if c not in _KEPT_CONTROLS) + b"\x7f\xad"
 _C1 = bytes(range(0x80, 0xA0))
-# What is not one byte for one character: other scripts and signs, three Latin letters, a decomposed ñ.
-_IRREGULAR = re.compile("[nN]\u0303|[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
-_SHIFTING = re.compile(_IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
+# What is not one byte for one character: other scripts and signs, three Latin letters, and a decomposed ñ.
+_IRREGULAR = re.compile("[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
+_SHIFTING = re.compile("[nN]\u0303|" + _IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
 _LAST_CODED = 0x3FFFF
 
 
@@ -62,8 +65,9 @@ def _code(point: int, lead: str, tails: str, length: int) -> str:
 
 def _coded(char: str) -> str:
     """The code of a sign outside ASCII: word characters and others are told apart by their letters."""
-    point = ord(char) if ord(char) <= _LAST_CODED and unicodedata.category(char) != "Cs" else 0xFFFD
-    if char.isalnum() or unicodedata.category(char)[0] == "M":
+    category = unicodedata.category(char)
+    point = ord(char) if ord(char) <= _LAST_CODED and category != "Cs" else 0xFFFD
+    if category[0] in "LNM":
         return _code(point, LEADS, TAILS, 4)
     return _code(point, SIGN_LEAD, SIGN_TAILS, 7)
 
@@ -72,10 +76,12 @@ def _folded(char: str) -> str:
     """One character as it is matched, in its final form."""
     if char in "ñÑ":
         return "N"
-    if char.isspace():
-        return char if char in "\t\n\r" else "\n" if char in "\x0b\x0c\x85\u2028\u2029" else " "
-    if _UNSEEN.match(char) or (unicodedata.category(char) in ("Cc", "Cf")):
+    if char in "\t\n\r":
+        return char
+    if _UNSEEN.match(char) or unicodedata.category(char) in ("Cc", "Cf"):
         return ""
+    if char.isspace():
+        return "\n" if char in "\u2028\u2029" else " "
     out = []
     for piece in unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold()):
         if piece.isascii():
@@ -92,8 +98,11 @@ def _sign(piece: str) -> str:
     number = unicodedata.decimal(piece, None)
     if number is not None:
         return str(int(number))
-    latin = _LATIN.match(unicodedata.name(piece, ""))
+    latin = _LATIN.match(unicodedata.name(piece, "")) if _MAYBE_LATIN.match(piece) else None
     return latin[1].lower() if latin else _coded(piece)
+
+
+_REMEMBERED = 300_000  # all of Unicode that has a code: 45 MB for whoever sends it, next to nothing for others
 
 
 class _Table(dict[int, str]):
@@ -101,7 +110,7 @@ class _Table(dict[int, str]):
 
     def __missing__(self, point: int) -> str:
         folded = _folded(chr(point)).translate(_TO_STAND_INS)
-        if len(self) < 30_000:
+        if len(self) < _REMEMBERED:
             self[point] = folded
         return folded
 
@@ -126,13 +135,14 @@ _PLAIN, _CODED = _plain_bytes(stand_ins=False), _plain_bytes(stand_ins=True)
 _DROPPED_PLAIN = _DROPPED + _C1
 
 
-@lru_cache(maxsize=4096)
-def _run(text: str) -> str:
+def _run(found: re.Match[str]) -> str:
     """A run of irregular characters, in stand-ins that one more pass turns into their final form."""
-    return _STAND_IN_N if text in ("n\u0303", "N\u0303") else text.translate(_table)
+    return _translated(found[0])
 
 
-_STAND_IN_N = "ñ"
+@lru_cache(maxsize=4096)
+def _translated(run: str) -> str:
+    return run.translate(_table)
 
 
 class Folded:
@@ -154,7 +164,9 @@ class Folded:
             regular = not (b"\xdf" in data or b"\xe6" in data or b"\xc6" in data)
             self.data = data.translate(_PLAIN, _DROPPED_PLAIN)
         if not regular:
-            self.data = _IRREGULAR.sub(lambda run: _run(run[0]), text).encode("latin-1").translate(_CODED, _DROPPED)
+            if "\u0303" in text:
+                text = text.replace("n\u0303", "ñ").replace("N\u0303", "ñ")
+            self.data = _IRREGULAR.sub(_run, text).encode("latin-1").translate(_CODED, _DROPPED)
         self._regular = regular and len(self.data) == len(text)
 
     @cached_property

@@ -2,18 +2,19 @@
 
 Sources made by `patterns` enter; indexes and places leave. One pass over all sources says which to look for. That pass
 answers with nothing when its tables outgrow their memory, so an expression that always matches rides along: where even
-that one is missing, each source is tried by itself.
+that one is missing, or the pass cannot be prepared at all, each source is tried by itself.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
 from trueup.checks.patterns import options
 
 _WARMING = b"warm 12:30, as any reply may be.\nnothing of this is meant"
-_WORK = 200_000_000  # bytes that the search for all places of one source may pass over
+_WORK = 40_000_000  # bytes that the search for all places of one source may pass over
 
 
 class Matcher:
@@ -29,17 +30,20 @@ class Matcher:
         self.sources = tuple(sources)
         chosen = options()
         chosen.max_mem = max_mem
-        self._set = re2.Set.SearchSet(chosen)
+        self._set: Any = re2.Set.SearchSet(chosen)
         for source in (*self.sources, ""):
             self._set.Add(source.encode())
-        self._set.Compile()
-        self._set.Match(_WARMING)
+        try:
+            self._set.Compile()
+        except re2.error:  # too large for its memory
+            self._set = None
+        self.which(_WARMING)
 
     def which(self, data: bytes) -> list[int]:
         """The indexes of the sources that occur."""
         if not self.sources:
             return []
-        found: list[int] = self._set.Match(data)
+        found: list[int] = [] if self._set is None else self._set.Match(data)
         canary = len(self.sources)
         if canary in found:
             return sorted(index for index in found if index != canary)
@@ -47,7 +51,7 @@ class Matcher:
 
     def places(self, index: int, data: bytes) -> Iterator[tuple[int, int] | None]:
         """Where a source occurs, from left to right; None at the end says that there may be more than was looked for."""
-        bound = max(20, min(2_000, _WORK // (len(data) + 1)))
+        bound = max(10, min(2_000, _WORK // (len(data) + 1)))
         for count, found in enumerate(self._each[index].finditer(data)):
             if count == bound:
                 yield None

@@ -27,6 +27,7 @@ _NAMED = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 _LOOK = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "(?<!": "look-behind",
          "(?>": "an atomic group", "(?(": "a conditional group", "(?P=": "a back-reference", "(?#": "a comment"}  # fmt: skip
 _WIDEST = 2_000
+_BLANK = ("", " ", "\t", "\n", "\r")
 
 
 class BadPattern(ValueError):
@@ -47,7 +48,12 @@ def term_source(term: str) -> str:
     plain = unicodedata.normalize("NFC", term).strip()
     if not fold(plain).strip():
         raise BadPattern("a term holds at least one visible character")
-    out = "".join(r"\s+" if part.isspace() else "".join(map(_literal, part)) for part in re.split(r"(\s+)", plain))
+    out = ""
+    for char in plain:
+        if fold(char) not in _BLANK:
+            out += _literal(char)
+        elif not out.endswith(r"\s+") and fold(char):
+            out += r"\s+"
     return (r"\b" if is_spaced(plain[0]) else "") + out + (r"\b" if is_spaced(plain[-1]) else "")
 
 

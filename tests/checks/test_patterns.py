@@ -1,0 +1,162 @@
+"""Patterns: those of the linear engine, rewritten for folded text, mean what `re` says they mean."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup.checks.folding import Folded
+from trueup.checks.matching import Matcher
+from trueup.checks.patterns import BadPattern, pattern_source, term_source
+
+# Spanish sentences in which ASCII boundaries go wrong, and words that stand in them whole, in part or not at all.
+CORPUS = """
+Mi mamá no está, pero mamá volverá mañana.
+El niño y la niña ni comen ni duermen.
+¿Dónde está Ana? Mañana, Ana irá a la semana santa.
+María Peña soñó con un año sin sueño; el ano no es el año.
+Él dirá que sí, si tú vas así a Cádiz.
+Una uña, una caña y una cana: ¡qué pena, Begoña Peñalba!
+Según él, el café está aquí; allí habrá té.
+Árbol, ángel, índice, óleo, último: ÁRBOL, ÚLTIMO.
+La cigüeña averiguó el pingüino del bilingüe.
+Reunión el miércoles 25 a las 10:30 h. o el sábado por la mañana.
+""".strip().splitlines()
+WORDS = sorted(
+    {word for line in CORPUS for word in re.findall(r"\w+", line)}
+    | set("ma am ni na an ano ana no pe po un ar il so si tu el te".split())
+    | {"ñ", "á", "señ", "güe", "rá"}
+)
+
+
+def found(source: str, text: str) -> list[str]:
+    folded = Folded(text)
+    places = [place for place in Matcher([source]).places(0, folded.data) if place]
+    return [text[slice(*folded.span(*place))] for place in places]
+
+
+def plain(text: str) -> str:
+    """Without accents, ñ kept: what the engine compares."""
+    marks = unicodedata.normalize("NFD", text).replace("n\u0303", "ñ").replace("N\u0303", "Ñ")
+    return "".join(c for c in marks if not unicodedata.combining(c))
+
+
+@pytest.mark.spec("X12")
+@pytest.mark.parametrize("line", CORPUS)
+def test_a_spanish_boundary_corpus_agrees_with_re(line: str) -> None:
+    for word in WORDS:
+        if "ñ" in word:
+            continue  # a pattern with ñ also finds n, see below
+        for shape in (r"\b{}\b", r"\b{}", r"{}\b", r"\B{}\b", r"\b{}\w*", r"\w+{}\b", r"{}\W", r"(?:^|\s){}"):
+            expected = [m[0] for m in re.finditer(shape.format(plain(word)), plain(line), re.IGNORECASE)]
+            real = [plain(text) for text in found(pattern_source(shape.format(word)), line)]
+            assert real == expected, (shape, word)
+
+
+@pytest.mark.spec("X12")
+def test_the_measured_misses_of_ascii_boundaries() -> None:
+    assert found(pattern_source(r"\bmamá\b"), "Mi mamá no está") == ["mamá"]
+    assert found(pattern_source(r"\bni\b"), "El niño come") == []
+    assert found(pattern_source(r"\w+"), "niño pingüino") == ["niño", "pingüino"]
+
+
+@pytest.mark.spec("X12", "C7")
+def test_ene_is_no_n_but_a_pattern_with_ene_forgives_its_loss() -> None:
+    assert found(pattern_source(r"\bano\b"), "el año") == []
+    assert found(pattern_source(r"\baño\b"), "el ano, el AÑO, el an\u0303o") == ["ano", "AÑO", "an\u0303o"]
+    assert found(pattern_source(r"[a-z]+"), "caña") == ["caña"]
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    ("term", "text", "hit"),
+    [
+        ("Ana", "Mañana, la semana y Diana", []),
+        ("Ana", "¡Ana!", ["Ana"]),
+        ("María", "maria, MARÍA y Mari\u0301a", ["maria", "MARÍA", "Mari\u0301a"]),
+        ("a las", "nos vemos a\n  las diez", ["a\n  las"]),
+        ("жена", "Жена и жених", ["Жена"]),
+        ("予約", "予約しました", ["予約"]),
+        ("C++", "me gusta C++ y C", ["C++"]),
+        ("I've booked", "I’ve booked it", ["I’ve booked"]),
+        ("10 €", "cuesta 10 € o 110 €", ["10 €"]),
+        ("strasse", "die Straße", ["Straße"]),
+    ],
+)
+def test_terms_are_whole_words_in_any_script(term: str, text: str, hit: list[str]) -> None:
+    assert found(term_source(term), text) == hit
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "hit"),
+    [
+        (r"[а-я]+", "abc Жена 1", ["abc", "Жена"]),  # а, с and others look like Latin letters: one skeleton for both
+        (r"\bда\b", "да, дата", ["да"]),
+        (r"\p{L}+", "x1 жé", ["x", "жé"]),
+        (r"[^\w\s]", "a ✅ b", ["✅"]),
+        (r"✅+", "ok ✅✅ x", ["✅✅"]),
+        (r"a.c", "aжc a✅c a\nc", ["aжc", "a✅c"]),
+        (r"(?s)a.c", "a\nc", ["a\nc"]),
+        (r"(?m)^x$", "y\nx\nz", ["x"]),
+        (r"[\s\S]b", "ж\nb", ["\nb"]),
+        (r"£\d+", "©5 £7", ["£7"]),
+        (r"\x41\u00f1o", "AÑO", ["AÑO"]),
+        (r"(?P<hour>\d{1,2}):(?P<minute>\d\d)", "a las 10∶30", ["10∶30"]),
+        (r"¿no\?", "¿No?", ["¿No?"]),
+        (r"[[:alpha:]]+", "12ab", ["ab"]),
+        (r"[\D]+", "12ж!", ["ж!"]),
+        (r"a{2}b{", "aab{", ["aab{"]),
+        (r"[]x]+", "a]x", ["]x"]),
+    ],
+)
+def test_patterns_find_what_they_say(pattern: str, text: str, hit: list[str]) -> None:
+    assert found(pattern_source(pattern), text) == hit
+
+
+@pytest.mark.spec("X11")
+@pytest.mark.parametrize(
+    ("pattern", "reason", "column"),
+    [
+        (r"a(?=b)", "look-ahead", 2),
+        (r"(?!b)a", "look-ahead", 1),
+        (r"(?<=a)b", "look-behind", 1),
+        (r"(a)\1", "back-reference", 4),
+        (r"(?>a)b", "atomic", 1),
+        (r"a*", "empty text", 0),
+        (r"(a", "missing )", 0),
+        (r"[a", "not closed", 1),
+        (r"[^а-я]", "negated class", 1),
+        (r"[一-龥]", "too wide", 2),
+        (r"\p{Lu}", "folded", 1),
+        (r"a\q", r"\q is not known", 2),
+        ("a\\", "escapes nothing", 2),
+        (r"(?x)a", "flag 'x'", 1),
+        (r"a{1001}", "repetition size", 0),
+    ],
+)
+def test_what_the_engine_cannot_take_is_refused_with_reason_and_place(pattern: str, reason: str, column: int) -> None:
+    with pytest.raises(BadPattern) as caught:
+        pattern_source(pattern)
+    assert reason in str(caught.value)
+    assert caught.value.column == column
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_a_pattern_or_a_refusal(pattern: str) -> None:
+    try:
+        source = pattern_source(pattern)
+    except BadPattern as error:
+        assert error.reason
+    else:
+        Matcher([source]).which(b"some text")
+
+
+@given(st.text(min_size=1, max_size=12), st.sampled_from(["", "x ", "¿", "ж "]))
+def test_any_term_is_found_where_it_stands(term: str, before: str) -> None:
+    try:
+        source = term_source(term)
+    except BadPattern:
+        return
+    assert found(source, f"{before} {term} .")

@@ -1,0 +1,385 @@
+"""Reply rules: each sentence of Q1 to Q11, with the reasons as they are written there."""
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup import Contract, Reply
+from trueup.checks.reply import BadReplyRules, compile_reply, measure
+from trueup.verdict.reply import Turn
+
+METRICS = {
+    "assistant_messages",
+    "total_text_length",
+    "has_tool_outputs",
+    "empty_messages",
+    "tool_calls_without_text",
+}
+
+
+def said(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def invoked(state: str, number: int = 1) -> list[dict[str, Any]]:
+    """The older AI-SDK shape: a call, or a call with its result."""
+    call = {"toolCallId": f"c{number}", "toolName": "createDocument", "state": state, "args": {}}
+    return [call | ({"result": "doc-123"} if state == "result" else {})]
+
+
+def calling(content: Any = "") -> dict[str, Any]:
+    return said(content, tool_calls=[{"id": "c1", "function": {"name": "search", "arguments": "{}"}}])
+
+
+OUTPUT = {"role": "tool", "tool_call_id": "c1", "content": "3 hits"}
+
+
+def reason(reply: Any, spec: Any = True, environ: dict[str, str] | None = None) -> str:
+    """The reason a reply is refused for; empty when it passes."""
+    if not isinstance(reply, str | Reply):
+        reply = Contract().check(reply).reply
+    rules = compile_reply(spec, environ or {})
+    found, metrics = rules.check(Reply(text=reply) if isinstance(reply, str) else reply, {})
+    assert set(metrics) == METRICS
+    assert len(found) <= 1
+    return found[0].message if found else ""
+
+
+@pytest.mark.spec("Q1")
+def test_the_precedence_is_fixed_and_the_first_that_applies_gives_the_reason() -> None:
+    steps = [
+        ([{"role": "user", "content": "Hi"}], "No assistant message"),
+        ([said("")], "Empty response"),
+        ([calling("")], "Tool calls without text"),
+        ([calling(" \n ")], "Tool calls without text"),
+        ([said("  \n")], "Whitespace-only content"),
+        ([calling("Yes"), OUTPUT, said("")], "Tool calls without text"),
+        ([said("Yes")], "Insufficient text (3 chars)"),
+        ([said("Yes, I can help with that.")], ""),
+    ]
+    assert [reason(messages) for messages, _ in steps] == [why for _, why in steps]
+
+
+@pytest.mark.spec("Q1")
+def test_reasons_have_their_codes() -> None:
+    cases: list[tuple[Any, str]] = [
+        ([{"role": "user", "content": "Hi"}], "Q001"),
+        ("", "Q002"),
+        (calling(""), "Q003"),
+        ("  ", "Q004"),
+        ([calling("Let me look that up."), OUTPUT], "Q005"),
+        ("Yes", "Q006"),
+    ]
+    contract = Contract(reply=True)
+    for reply, code in cases:
+        assert code in {found.code for found in contract.check(reply).findings}
+
+
+@pytest.mark.spec("Q2")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Yes", "Insufficient text (3 chars)"),
+        ("0123456789", ""),
+        ("012345678", "Insufficient text (9 chars)"),
+        ("  012345678  ", "Insufficient text (9 chars)"),
+        ("Let me he", "Insufficient text (9 chars)"),
+        ("!@#$%^&*()", ""),
+        ("```\nconst x = 1;\n```", ""),
+        ("I understand.", ""),
+        ("OK", "Insufficient text (2 chars)"),
+        ("ñandú ñandú", ""),
+        ("👍" * 10, ""),
+    ],
+)
+def test_ten_characters_after_trimming(text: str, why: str) -> None:
+    assert reason(text) == why
+
+
+@pytest.mark.spec("Q2")
+def test_text_is_summed_over_all_assistant_messages() -> None:
+    assert reason([said("Let me help"), said("with that.")]) == ""
+    assert reason([said("Let"), said(" me "), said("help")]) == "Insufficient text (9 chars)"
+    assert reason([said("Let "), {"role": "user", "content": "Well?"}, said("me")]) == "Insufficient text (2 chars)"
+
+
+@pytest.mark.spec("Q3")
+def test_text_before_a_tool_output_does_not_explain_it() -> None:
+    before = "I will look that up for you right away."
+    assert reason([calling(before), OUTPUT]) == "Tool calls without text"
+    assert reason([calling(before), OUTPUT, said("It rains.")]) == "Tool calls without text"
+    assert reason([calling(before), OUTPUT, said("It rains all day.")]) == ""
+    assert reason([calling(), OUTPUT, said("It "), said("rains all day.")]) == ""
+
+
+@pytest.mark.spec("Q3")
+def test_only_text_after_the_last_output_counts() -> None:
+    long = "The first result is here."
+    assert reason([calling(), OUTPUT, said(long), calling(), OUTPUT]) == "Tool calls without text"
+    assert reason([calling(), OUTPUT, said(long), calling(), OUTPUT, said(long)]) == ""
+
+
+@pytest.mark.spec("Q3")
+def test_text_in_the_same_message_as_the_output_counts_as_after() -> None:
+    assert reason([said("I have created the document.", toolInvocations=invoked("result"))]) == ""
+    first = said("I'll create that document for you.", toolInvocations=invoked("call"))
+    assert reason([first, said("Done! I've created the document.", toolInvocations=invoked("result"))]) == ""
+    assert reason([first, said("", toolInvocations=invoked("result"))]) == "Tool calls without text"
+
+
+@pytest.mark.spec("Q3")
+def test_lenient_takes_any_text_after_the_output() -> None:
+    messages = [calling(), OUTPUT, said("Done!")]
+    assert reason(messages) == "Tool calls without text"
+    for spec in ({"lenient": True}, {"tool_explanation": "lenient"}):
+        assert reason(messages, spec) == ""
+        assert reason([calling("I look it up."), OUTPUT, said(" ")], spec) == "Tool calls without text"
+        assert reason("Done!", spec) == "Insufficient text (5 chars)"
+
+
+@pytest.mark.spec("Q4")
+def test_calls_alone_never_pass() -> None:
+    call = {"type": "tool-search", "toolCallId": "c1", "input": {}}
+    for reply in (
+        [calling()],
+        [calling(), calling()],
+        [said("", toolInvocations=invoked("call"))],
+        [said("", toolInvocations=invoked("result"))],
+        [{"role": "assistant", "parts": [call | {"state": "input-available"}]}],
+        [{"role": "assistant", "parts": [call | {"state": "output-available", "output": "x"}]}],
+    ):
+        assert reason(reply) == "Tool calls without text"
+
+
+@pytest.mark.spec("Q4")
+def test_a_call_that_leaked_into_the_text_is_no_text() -> None:
+    contract = Contract(tools=[{"name": "search"}], reply=True)
+    leaked = '<tool_call>{"name": "search", "arguments": {"query": "a long enough text"}}</tool_call>'
+    assert [found.message for found in contract.check(leaked).findings.errors] == ["Tool calls without text"]
+    assert contract.check(f"Let me look that up for you. {leaked}").ok
+
+
+@pytest.mark.spec("Q5")
+@pytest.mark.parametrize("messages", [[said("")], [said(None)], [said(""), said("")], [said([])]])
+def test_all_messages_empty(messages: list[Any]) -> None:
+    assert reason(messages) == "Empty response"
+    assert reason("") == "Empty response"
+
+
+@pytest.mark.spec("Q6")
+@pytest.mark.parametrize("text", [" ", "\n\n\n", "\t\t", "\u00a0\u2003", "\u200b" * 20, "\ufeff", " \u2060 "])
+def test_only_whitespace(text: str) -> None:
+    assert reason(text) == "Whitespace-only content"
+
+
+@pytest.mark.spec("Q7")
+def test_metrics_come_with_every_result() -> None:
+    contract = Contract(reply=True)
+    for reply in ("", "Yes", "A fine and full answer.", [{"role": "user", "content": "x"}], {"no": "reply"}, b"\xff"):
+        assert set(contract.check(reply).metrics) >= METRICS
+    verdict = contract.check([said(""), calling("I look. "), OUTPUT, calling("")])
+    assert {key: verdict.metrics[key] for key in METRICS} == {
+        "assistant_messages": 3,
+        "total_text_length": 7,
+        "has_tool_outputs": True,
+        "empty_messages": 1,
+        "tool_calls_without_text": 1,
+    }
+    assert verdict.to_dict()["metrics"]["assistant_messages"] == 3
+
+
+SWITCHES: dict[str, tuple[Any, str, str]] = {
+    "no_empty": ([said("")], "VALIDATE_NO_EMPTY", "Insufficient text (0 chars)"),
+    "no_tool_only": ([calling("")], "VALIDATE_NO_TOOL_ONLY", "Insufficient text (0 chars)"),
+    "no_whitespace": ([said("  ")], "VALIDATE_NO_WHITESPACE", "Insufficient text (0 chars)"),
+    "tool_explanation": ([calling("I look it up."), OUTPUT], "VALIDATE_TOOL_EXPLANATION", ""),
+    "min_text": ([said("Yes")], "VALIDATE_MIN_TEXT", ""),
+}
+
+
+@pytest.mark.spec("Q8")
+@pytest.mark.parametrize("rule", SWITCHES)
+def test_each_rule_can_be_switched_off_in_the_contract_and_by_the_environment(rule: str) -> None:
+    messages, variable, then = SWITCHES[rule]
+    assert reason(messages)
+    assert reason(messages, {rule: False}) == then
+    for word in ("false", "0", "no", "OFF"):
+        assert reason(messages, True, {variable: word}) == then
+    for word in ("true", "1", "yes", "On"):
+        assert reason(messages, {rule: False}, {variable: word}) == reason(messages)
+    assert reason(messages, False) == ""
+
+
+@pytest.mark.spec("Q8")
+def test_every_threshold_can_be_set() -> None:
+    assert reason("Yes", {"min_text": 3}) == ""
+    assert reason("I understand.", {"min_text": 20}) == "Insufficient text (13 chars)"
+    assert reason("I understand.", True, {"MIN_VALIDATION_TEXT_LENGTH": "20"}) == "Insufficient text (13 chars)"
+    assert reason("Yes", {"min_text": 20}, {"MIN_VALIDATION_TEXT_LENGTH": "3"}) == ""
+    messages = [calling(), OUTPUT, said("Done!")]
+    assert reason(messages, {"min_explanation": 5}) == ""
+    assert reason(messages, True, {"MIN_VALIDATION_TEXT_LENGTH": "5"}) == ""
+
+
+@pytest.mark.spec("Q8")
+def test_unset_means_on_and_the_real_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not Contract(reply=True).check("Yes").ok
+    monkeypatch.setenv("MIN_VALIDATION_TEXT_LENGTH", "3")
+    assert Contract(reply=True).check("Yes").ok
+
+
+@pytest.mark.spec("Q8")
+@pytest.mark.parametrize(
+    ("spec", "environ", "said"),
+    [
+        ({"min_txt": 3}, {}, "reply.min_txt"),
+        ({"min_text": "many"}, {}, "reply.min_text"),
+        ({"min_text": -1}, {}, "reply.min_text"),
+        ({"no_empty": "no"}, {}, "reply.no_empty"),
+        ("yes", {}, "reply:"),
+        (True, {"VALIDATE_MIN_TEXT": "maybe"}, "VALIDATE_MIN_TEXT"),
+        (True, {"MIN_VALIDATION_TEXT_LENGTH": "ten"}, "MIN_VALIDATION_TEXT_LENGTH"),
+        ({"rules": [{"name": "x"}]}, {}, "reply.rules[0]"),
+        ({"rules": [{"name": "x", "expr": "1 +"}]}, {}, "reply.rules[0].expr"),
+        ({"rules": [{"name": "x", "expr": "txt == 1"}]}, {}, "'txt'"),
+        ({"rules": [{"name": "x", "expr": "1"}, {"name": "x", "expr": "1"}]}, {}, "two rules"),
+        ({"rules": [{"name": "x", "check": 5}]}, {}, "reply.rules[0].check"),
+    ],
+)
+def test_a_slip_is_refused_with_its_place(spec: Any, environ: dict[str, str], said: str) -> None:
+    with pytest.raises(BadReplyRules) as caught:
+        compile_reply(spec, environ)
+    assert said in str(caught.value)
+
+
+GREETING = {
+    "name": "greeting",
+    "expr": 'not first or any([word in text.lower() for word in ["hello", "hi", "hey"]])',
+    "reason": "Missing greeting",
+}
+
+
+@pytest.mark.spec("Q9")
+def test_a_custom_rule_as_an_expression() -> None:
+    contract = Contract(reply={"rules": [GREETING]})
+    verdict = contract.check("The answer is 42.")
+    assert [(found.code, found.message) for found in verdict.findings] == [("Q007", "Missing greeting")]
+    assert contract.check("Hello! The answer is 42.").ok
+    assert contract.check("The answer is 42.", {"history": [{"role": "assistant", "content": "Hello!"}]}).ok
+
+
+@pytest.mark.spec("Q9")
+def test_a_custom_rule_as_a_function() -> None:
+    def no_shouting(reply: Reply, context: Any) -> bool:
+        return not reply.text.isupper()
+
+    def polite(reply: Reply, context: Any) -> str | None:
+        return None if "please" in reply.text else f"Impolite in {context['state']}"
+
+    contract = Contract(reply={"rules": [no_shouting, {"name": "polite", "check": polite}]})
+    assert contract.check("Sit down, please.", {"state": "S"}).ok
+    assert contract.check("SIT DOWN, please.".upper(), {"state": "S"}).findings[0].data["rule"] == "no_shouting"
+    assert contract.check("Sit down now.", {"state": "S"}).findings[0].message == "Impolite in S"
+
+
+@pytest.mark.spec("Q9")
+def test_a_custom_rule_has_its_own_switch_and_comes_after_the_fixed_ones() -> None:
+    assert reason("The answer is 42.", {"rules": [GREETING | {"on": False}]}) == ""
+    assert reason("The answer is 42.", {"rules": [GREETING]}, {"VALIDATE_GREETING": "false"}) == ""
+    assert reason("The answer is 42.", {"rules": [GREETING | {"on": False}]}, {"VALIDATE_GREETING": "true"})
+    assert reason("Yes", {"rules": [GREETING]}) == "Insufficient text (3 chars)"
+
+
+@pytest.mark.spec("Q9")
+def test_a_rule_that_breaks_down_refuses_and_says_so() -> None:
+    def broken(reply: Reply, context: Any) -> bool:
+        return bool(context["nothing"])
+
+    assert "gave no answer: KeyError" in reason("A fine and full answer.", {"rules": [broken]})
+    assert "gave no answer" in reason("A fine and full answer.", {"rules": [{"name": "x", "expr": "data.missing > 1"}]})
+
+
+@pytest.mark.spec("Q10")
+def test_all_shapes_of_a_message_are_judged_alike() -> None:
+    good, short = "It rains in Oslo all day.", "Yes"
+    for text, why in ((good, ""), (short, "Insufficient text (3 chars)")):
+        output = {"type": "tool-search", "toolCallId": "c1", "state": "output-available", "input": {}, "output": 1}
+        shapes: list[Any] = [
+            text,
+            said(text),
+            [{"role": "user", "content": "Hi"}, said(text)],
+            {"role": "assistant", "parts": [{"type": "text", "text": text}]},
+            said(text, toolInvocations=[]),
+            {"choices": [{"message": said(text), "finish_reason": "stop"}], "object": "chat.completion"},
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "text", "text": text}],
+                "stop_reason": "end_turn",
+            },
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}]},
+        ]
+        assert [reason(shape) for shape in shapes] == [why] * len(shapes)
+        after = "" if text is good else "Tool calls without text"
+        assert reason({"role": "assistant", "parts": [output, {"type": "text", "text": text}]}) == after
+        assert reason([said(text, toolInvocations=invoked("result"))]) == after
+
+
+@pytest.mark.spec("Q11")
+def test_an_interrupted_stream_is_judged_on_what_arrived() -> None:
+    def chunk(text: str) -> dict[str, Any]:
+        return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+
+    contract = Contract(reply=True)
+    verdict = contract.check([chunk("Let me"), chunk(" he")])
+    assert {"R003", "Q006"} <= {found.code for found in verdict.findings}
+    assert verdict.metrics["total_text_length"] == 9
+    longer = contract.check([chunk("Let me"), chunk(" help you with that")])
+    assert "Q006" not in {found.code for found in longer.findings}
+
+
+@pytest.mark.spec("Q11")
+@given(
+    st.text(max_size=30),
+    st.lists(
+        st.builds(
+            Turn,
+            st.sampled_from(["assistant", "tool"]),
+            st.text(max_size=12),
+            st.integers(0, 2),
+            st.integers(0, 2),
+            st.text(max_size=12),
+        ),
+        max_size=4,
+    ),
+)
+def test_the_same_reply_always_gets_the_same_verdict(text: str, turns: list[Turn]) -> None:
+    reply = Reply(text=text, turns=tuple(turns) or None)
+    rules = compile_reply(True, {})
+    assert rules.check(reply, {}) == rules.check(reply, {}) == compile_reply(True, {}).check(reply, {"state": "x"})
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=5))
+def test_a_reply_passes_exactly_when_its_trimmed_texts_are_long_enough(texts: list[str]) -> None:
+    turns = tuple(Turn(text=text) for text in texts)
+    passes = not compile_reply(True, {}).check(Reply(turns=turns), {})[0]
+    assert passes == (measure(turns)["total_text_length"] >= 10)
+
+
+def test_a_provider_that_failed_is_not_also_called_empty() -> None:
+    verdict = Contract(reply=True).check({"error": {"message": "Overloaded", "type": "overloaded_error"}})
+    assert {found.code for found in verdict.findings} == {"R002"}
+    assert verdict.metrics["assistant_messages"] == 1
+
+
+def test_a_refusal_is_something_said() -> None:
+    assert reason(said(None, refusal="I cannot help with that.")) == ""
+
+
+def test_the_order_of_options_does_not_matter() -> None:
+    options = {"min_text": 4, "no_empty": False, "lenient": True}
+    for order in itertools.permutations(options.items()):
+        assert compile_reply(dict(order), {}).settings == compile_reply(options, {}).settings
