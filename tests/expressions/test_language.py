@@ -1,5 +1,7 @@
 """The dialect: what it takes, what it refuses, and what it says about both."""
 
+import re
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -7,7 +9,9 @@ import pytest
 
 from trueup.expressions.draws import random_functions
 from trueup.expressions.errors import ExpressionError
+from trueup.expressions.functions import FUNCTIONS
 from trueup.expressions.language import compile_expression
+from trueup.expressions.methods import METHODS
 from trueup.expressions.values import as_data
 
 RECORD: dict[str, Any] = {
@@ -217,6 +221,7 @@ def test_names_fields_and_what_is_only_asked_for() -> None:
         ("hp + 1 <= max_hp", 4),
         ("not (hp == 4)", 3),
         ("hp > 1 and max_hp < 3", 3),
+        ("'hp' in dir() and hp + 2 < 3", 5),
         ("len(items)", 2),
         ("any(i.price > 9 for i in items)", False),
     ],
@@ -285,3 +290,9 @@ def test_values_leave_as_plain_data() -> None:
         nested = [nested, nested]
     with pytest.raises(ExpressionError, match="parts"):
         as_data(nested)
+
+
+def test_the_reference_lists_every_function_and_method() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "expressions.md").read_text("utf-8")
+    listed = set(re.findall(r"`(\w+)`", page))
+    assert not {*FUNCTIONS, *METHODS, "dir"} - listed

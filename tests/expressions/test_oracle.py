@@ -10,11 +10,10 @@ import pytest
 from asteval import Interpreter  # type: ignore[import-untyped]
 from hypothesis import given, settings
 
+from tests.expressions.grammar import EXPRESSIONS, RECORDS, plain
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.functions import FUNCTIONS
 from trueup.expressions.language import compile_expression
-
-from tests.expressions.grammar import EXPRESSIONS, RECORDS, plain
 
 BUILTINS: dict[str, Any] = {
     "enumerate": lambda *args: list(enumerate(*args)),  # lazy in Python, lists in the language

@@ -15,7 +15,7 @@ from trueup.expressions.displays import DISPLAYS
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.explain import explainer
 from trueup.expressions.syntax import Source, parse
-from trueup.expressions.translate import NODES, Field, Translator
+from trueup.expressions.translate import NODES, Field, Translator, is_dir
 from trueup.expressions.work import BUDGET, FILENAME
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -104,14 +104,18 @@ def _runnable(tree: ast.expr, translator: Translator, source: Source) -> Evaluat
     return evaluate
 
 
+def _asks_for_a_field(node: ast.expr) -> bool:
+    return isinstance(node, ast.Compare) and is_dir(node.comparators[-1])
+
+
 def _left_side(tree: ast.expr) -> ast.expr:
-    """The left side of the first comparison; the tree itself where there is none to be found from the left."""
+    """The left side of the first comparison that is not `'x' in dir()`; what stands there where it is no comparison."""
     node = tree
     while True:
         if isinstance(node, ast.Compare):
             return node.left
         if isinstance(node, ast.BoolOp):
-            node = node.values[0]
+            node = next((value for value in node.values if not _asks_for_a_field(value)), node.values[0])
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node = node.operand
         else:
