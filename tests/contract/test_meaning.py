@@ -17,7 +17,6 @@ SCHEMA = {
 }
 
 
-@pytest.mark.spec("B5")
 def test_rules_see_what_was_coerced() -> None:
     verdict = Contract(SCHEMA, rules=["hp + 1 == 4"]).check('{"hp": "3"}')
     assert verdict.ok
@@ -52,6 +51,11 @@ def test_a_reply_does_not_override_what_belongs_to_the_unit(name: str) -> None:
 def test_a_reply_overrides_other_fields_of_the_input() -> None:
     merged = record({"hp": 3, "_note": "new"}, {"input": {"hp": 1, "name": "Ada"}})
     assert merged == {"hp": 3, "name": "Ada", "_note": "new"}
+
+
+@pytest.mark.parametrize("given", [None, {}, {"input": None}, {"input": "text"}, {"input": {3: 4, "_x": 1}}])
+def test_odd_input_is_no_reason_to_fail(given: Any) -> None:
+    assert Contract(True, rules=["hp == 3"]).check('{"hp": 3}', given).ok
 
 
 def test_data_that_is_no_object_is_called_value() -> None:

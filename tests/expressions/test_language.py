@@ -182,7 +182,8 @@ FAILS = [
 def test_a_failure_says_what_where_and_what_was_meant(source: str, said: str, column: int, suggestion: str) -> None:
     found = error(source)
     assert said in found.message
-    assert found.column == column
+    newer = {"[x for x in hp]": 13}  # from Python 3.13 on the place is that of the items
+    assert found.column in (column, newer.get(source))
     assert found.suggestion in (suggestion, "") if suggestion == "día" else found.suggestion == suggestion
     assert found.__cause__ is None
 

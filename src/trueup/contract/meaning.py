@@ -120,11 +120,11 @@ def record(data: Any, context: Context) -> dict[str, Any]:
     """
     fields = data if isinstance(data, dict) else {"value": data}
     before = context.get("input")
-    if not before:
+    if not before or not isinstance(before, Mapping):
         return fields
     merged = {**before, **fields}
     for name in before:
-        if name in RESERVED or name[:1] == "_":
+        if name in RESERVED or str(name)[:1] == "_":
             merged[name] = before[name]
     return merged
 
