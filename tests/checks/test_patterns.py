@@ -83,6 +83,7 @@ def test_ene_is_no_n_but_a_pattern_with_ene_forgives_its_loss() -> None:
         ("I've booked", "I’ve booked it", ["I’ve booked"]),
         ("10 €", "cuesta 10 € o 110 €", ["10 €"]),
         ("strasse", "die Straße", ["Straße"]),
+        ("Ana", "_Ana_, __Ana__ y banana_", ["_Ana_", "_Ana_"]),
     ],
 )
 def test_terms_are_whole_words_in_any_script(term: str, text: str, hit: list[str]) -> None:
@@ -147,10 +148,9 @@ def test_what_the_engine_cannot_take_is_refused_with_reason_and_place(pattern: s
 def test_any_text_is_a_pattern_or_a_refusal(pattern: str) -> None:
     try:
         source = pattern_source(pattern)
-    except BadPattern as error:
-        assert error.reason
-    else:
-        Matcher([source]).which(b"some text")
+    except BadPattern:
+        return
+    assert not Matcher([source]).which(b"")
 
 
 @given(st.text(min_size=1, max_size=12), st.sampled_from(["", "x ", "¿", "ж "]))

@@ -27,6 +27,7 @@ _NAMED = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 _LOOK = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "(?<!": "look-behind",
          "(?>": "an atomic group", "(?(": "a conditional group", "(?P=": "a back-reference", "(?#": "a comment"}  # fmt: skip
 _WIDEST = 2_000
+_EDGE = r"(?:\b|_)"  # Markdown puts underscores around a word
 _BLANK = ("", " ", "\t", "\n", "\r")
 
 
@@ -43,7 +44,7 @@ def term_source(term: str) -> str:
     """The source that finds a term as a whole word, whatever its case and accents.
 
     >>> term_source("Ana"), term_source("a las")
-    ('\\\\bana\\\\b', '\\\\ba\\\\s+las\\\\b')
+    ('(?:\\\\b|_)ana(?:\\\\b|_)', '(?:\\\\b|_)a\\\\s+las(?:\\\\b|_)')
     """
     plain = unicodedata.normalize("NFC", term).strip()
     if not fold(plain).strip():
@@ -54,7 +55,7 @@ def term_source(term: str) -> str:
             out += _literal(char)
         elif not out.endswith(r"\s+") and fold(char):
             out += r"\s+"
-    return (r"\b" if is_spaced(plain[0]) else "") + out + (r"\b" if is_spaced(plain[-1]) else "")
+    return (_EDGE if is_spaced(plain[0]) else "") + out + (_EDGE if is_spaced(plain[-1]) else "")
 
 
 def pattern_source(pattern: str) -> str:

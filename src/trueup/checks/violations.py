@@ -88,7 +88,7 @@ class Lookout:
                 yield Hit(folded.text[slice(*folded.span(*last))], folded.span(*last))
                 return
             last = place
-            if is_term and text[place[0] : place[1]] in names:
+            if is_term and text[place[0] : place[1]].strip("_") in names:
                 continue
             if self._is_excused(watched, around(text, *place)):
                 continue

@@ -1,0 +1,94 @@
+"""Sentences: where they end, and what turns a saying into no saying."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup.checks.folding import fold
+from trueup.checks.sentences import CONDITIONAL, NEGATED, Around, Form, around, asks, bounds
+
+
+def place(text: str, word: str) -> Around:
+    folded = fold(text)
+    start = folded.index(fold(word))
+    return around(folded, start, start + len(fold(word)))
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("A las 10.30 h. Vale.", ["A las 10.30 h.", " Vale."]),
+        ("Hola! Qué tal? Bien", ["Hola!", " Qué tal?", " Bien"]),
+        ("- uno\n- dos\n", ["- uno\n", "- dos\n"]),
+        ('Dijo "sí." Luego', ['Dijo "sí."', " Luego"]),
+        ("Version 2.0 is out", ["Version 2.0 is out"]),
+        ("", []),
+    ],
+)
+def test_where_sentences_end(text: str, pieces: list[str]) -> None:
+    assert [text[start:end] for start, end in bounds(text)] == pieces
+
+
+@given(st.text(st.sampled_from("ab .!?\n\"'¿"), max_size=40))
+def test_sentences_cover_the_text_without_gap_or_overlap(text: str) -> None:
+    assert "".join(text[start:end] for start, end in bounds(text)) == text
+
+
+@given(st.text(st.sampled_from("ab .!?\n,¿"), max_size=40), st.integers(0, 40), st.integers(1, 5))
+def test_the_sentence_around_a_place_holds_the_place(text: str, start: int, length: int) -> None:
+    folded = fold(text)
+    start = min(start, len(folded))
+    end = min(start + length, len(folded))
+    found = around(folded, start, end)
+    assert found.sentence[found.start : found.end] == folded[start:end]
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("I have not booked it", True),
+        ("I haven't booked it", True),
+        ("I haven’t yet booked it", True),
+        ("nothing is booked", True),
+        ("not a problem at all, it is booked", False),
+        ("do not worry about it because it is booked", False),
+        ("aún no está booked", True),
+        ("knot booked", False),
+    ],
+)
+def test_a_denial_stands_close_before_in_the_same_clause(text: str, denied: bool) -> None:
+    assert Form("negated", NEGATED).holds(place(text, "booked")) is denied
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    ("text", "supposed"),
+    [
+        ("once it is booked you get a mail", True),
+        ("if you like, it is booked", False),
+        ("as soon as it is booked", True),
+        ("it is booked", False),
+        ("cuando esté booked", True),
+    ],
+)
+def test_a_condition_stands_before_in_the_same_clause(text: str, supposed: bool) -> None:
+    assert Form("conditional", CONDITIONAL).holds(place(text, "booked")) is supposed
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Is it booked?", True),
+        ("It is booked. Anything else?", False),
+        ("It is booked, anything else?", False),
+        ("Would you like it booked, or not?", True),
+        ("Great, shall I get it booked?", True),
+        ("¿Está booked, sí o no?", True),
+        ("Ya está booked, ¿vale?", False),
+        ("It is booked", False),
+    ],
+)
+def test_what_is_asked_is_not_said(text: str, asked: bool) -> None:
+    assert asks(place(text, "booked")) is asked
