@@ -1,0 +1,134 @@
+"""Report: how asking went, over many asks, for each model: the four figures that tell whether it works, and what it cost.
+
+Answers enter, or events when it is the subscriber; rates, means, tokens and money leave. What a provider did not count and what
+has no known price stays unknown, for the whole sum that it belongs to.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trueup.ask.answer import Answer
+from trueup.verdict.events import Event, Finished, Judged
+
+_UNREAD = frozenset({"P001", "P002", "R001", "R002", "R003", "R004", "A002"})
+_GIVEN_UP = frozenset({"fallback", "degraded", "failed"})
+TARGETS = {"parse_rate": 0.95, "schema_rate": 0.99, "mean_repairs": 1.2, "fallback_rate": 0.01}
+
+
+class Row(msgspec.Struct):
+    """The figures of one model."""
+
+    model: str
+    asks: int = 0
+    parsed: int = 0
+    valid: int = 0
+    first: int = 0  # valid at the first reply
+    repairs: int = 0
+    fallbacks: int = 0
+    tokens: int | None = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    @property
+    def parse_rate(self) -> float:
+        """The share of asks that ended with a reply in which a value, or a text, could be read."""
+        return self.parsed / self.asks if self.asks else 0.0
+
+    @property
+    def schema_rate(self) -> float:
+        """The share of asks that ended with a reply of the model that keeps the contract."""
+        return self.valid / self.asks if self.asks else 0.0
+
+    @property
+    def first_rate(self) -> float:
+        """The share of asks whose first reply kept the contract."""
+        return self.first / self.asks if self.asks else 0.0
+
+    @property
+    def mean_repairs(self) -> float:
+        return self.repairs / self.asks if self.asks else 0.0
+
+    @property
+    def fallback_rate(self) -> float:
+        """The share of asks that ended without a valid reply of the model."""
+        return self.fallbacks / self.asks if self.asks else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        rates = ("parse_rate", "schema_rate", "first_rate", "mean_repairs", "fallback_rate")
+        return {**msgspec.to_builtins(self), **{name: getattr(self, name) for name in rates}}
+
+
+class Report:
+    """The figures of many asks; give it as `on_event`, or add answers to it.
+
+    >>> from trueup import Contract
+    >>> report = Report()
+    >>> report.add(Contract(True).ask(lambda messages: "[1, 2]", "Two numbers, please."))
+    >>> report.rows[""].schema_rate
+    1.0
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self._open: dict[str, list[tuple[str, ...]]] = {}
+
+    def add(self, answer: Answer) -> None:
+        """Count an answer."""
+        last = next((a.verdict for a in reversed(answer.attempts) if a.verdict is not None), None)
+        codes = {"R002"} if last is None else {found.code for found in last.errors}
+        known = [a.usage.get("total_tokens") for a in answer.attempts if a.verdict is not None]
+        model = answer.attempts[-1].model if answer.attempts else ""
+        self._count(
+            model or answer.verdict.reply.model, codes, answer.outcome, len(answer.attempts), answer.repairs,
+            None if None in known or not known else sum(n for n in known if n is not None), answer.cost, answer.seconds,
+        )  # fmt: skip
+
+    def __call__(self, event: Event) -> None:
+        """Count what events tell; those of other kinds pass by."""
+        if isinstance(event, Judged):
+            self._open.setdefault(event.ask, []).append(event.codes)
+        elif isinstance(event, Finished):
+            judged = self._open.pop(event.ask, [])
+            codes = set(judged[-1]) if judged else {"R002"}
+            self._count(
+                event.model, codes, event.outcome, event.attempt, event.repairs, event.tokens, event.cost, event.seconds
+            )
+
+    def _count(
+        self, model: str, codes: set[str], outcome: str, calls: int, repairs: int, tokens: int | None,
+        cost: float | None, seconds: float,
+    ) -> None:  # fmt: skip
+        row = self.rows.setdefault(model, Row(model))
+        row.asks += 1
+        row.parsed += codes.isdisjoint(_UNREAD)
+        row.valid += outcome not in _GIVEN_UP
+        row.first += outcome == "accepted" and calls == 1
+        row.repairs += repairs
+        row.fallbacks += outcome in _GIVEN_UP
+        row.tokens = None if row.tokens is None or tokens is None else row.tokens + tokens
+        row.cost = None if row.cost is None or cost is None else row.cost + cost
+        row.seconds += seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as JSON-able data."""
+        return {"targets": TARGETS, "models": [row.to_dict() for row in self.rows.values()]}
+
+    def __str__(self) -> str:
+        heads = ("model", "asks", "parsed", "valid", "at once", "repairs", "fallback", "tokens", "cost", "seconds")
+        lines = [heads] + [
+            (
+                row.model or "-", f"{row.asks}", f"{row.parse_rate:.1%}", f"{row.schema_rate:.1%}",
+                f"{row.first_rate:.1%}", f"{row.mean_repairs:.2f}", f"{row.fallback_rate:.1%}",
+                "unknown" if row.tokens is None else f"{row.tokens}",
+                "unknown" if row.cost is None else f"{row.cost:.4f}", f"{row.seconds:.1f}",
+            )
+            for row in self.rows.values()
+        ]  # fmt: skip
+        widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        )

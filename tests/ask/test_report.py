@@ -1,0 +1,80 @@
+"""The report over many asks, and the line for a person who waits."""
+
+import io
+
+import pytest
+
+from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Model, StageClock
+from trueup import Contract, Policy, Price
+from trueup.ask.clients.request import Failure
+from trueup.ask.memory import Memory
+from trueup.ask.report import Report
+from trueup.ask.sync import ask
+from trueup.verdict.events import FellBack, SteppedDown, Waiting
+from trueup.watch.progress import Progress, said
+
+CONTRACT = Contract(SCHEMA)
+
+
+def reply(text: str) -> object:
+    return {
+        "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 10},
+    }
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize("by_events", [False, True])
+def test_the_four_figures_for_each_model(by_events: bool) -> None:
+    report = Report()
+    prices = {"small": Price(1.0, 3.0)}
+    for script in ([GOOD], [BAD, GOOD], [BAD], [PROSE]):
+        clock = StageClock()
+        answer = ask(
+            CONTRACT, Model([reply(text) for text in script], clock), "Who?", Policy(models=("small",), prices=prices),
+            on_event=report if by_events else None, clock=clock, wait=clock.wait, memory=Memory(),
+        )  # fmt: skip
+        if not by_events:
+            report.add(answer)
+    clock = StageClock()
+    last = ask(CONTRACT, Model([GOOD]), "Who?", Policy(models=("large",)), on_event=report if by_events else None)
+    if not by_events:
+        report.add(last)
+    small, large = report.rows["small"], report.rows["large"]
+    assert (small.asks, small.parse_rate, small.schema_rate, small.first_rate) == (4, 0.75, 0.5, 0.25)
+    assert (small.mean_repairs, small.fallback_rate) == (5 / 4, 0.5)
+    assert small.tokens == 9 * 20
+    assert small.cost == pytest.approx(9 * (10 * 1 + 10 * 3) / 1e6)
+    assert (large.tokens, large.cost) == (None, None)
+    assert "unknown" in str(report)
+    assert report.to_dict()["models"][0]["schema_rate"] == 0.5
+
+
+@pytest.mark.spec("A10")
+def test_the_line_says_what_is_going_on_and_is_safe_to_print() -> None:
+    out = io.StringIO()
+    clock = StageClock()
+    script = [Failure("slow down", "rate", 429, 2.0), BAD, PROSE, GOOD]
+    with Progress(out) as progress:
+        ask(CONTRACT, Model(script, clock), "Who?", on_event=progress, clock=clock, wait=clock.wait, memory=Memory())
+    assert out.getvalue().splitlines() == [
+        "trueup: waiting 2.5 s: told to slow down (retry 1)",
+        "trueup: repairing the reply, 1 of 2: the reply is not valid",
+        "trueup: mode json_schema will not do, trying json_object",
+        "trueup: repairing the reply, 2 of 2: the reply is prose",
+    ]
+    assert said(FellBack(reason="repairs")) == "giving the configured reply: repairs"
+    evil = SteppedDown(what="model", before="a\x1b[2J[red]", after="b\n")
+    out = io.StringIO()
+    Progress(out)(evil)
+    assert out.getvalue() == "trueup: model a\\u001b[2J[red] will not do, trying b\\n\n"
+
+
+def test_on_a_terminal_one_line_is_redrawn_and_taken_away() -> None:
+    out = io.StringIO()
+    with Progress(out, live=True) as progress:
+        progress(Waiting(delay=1.0, reason="rate", nth=1))
+        progress(SteppedDown(before="[/foo]", after="x"))
+    shown = out.getvalue()
+    assert "[/foo]" in shown
+    assert shown.rstrip("\n\r").endswith(("\x1b[2K", "\x1b[?25h", "\x1b[1A\x1b[2K"))
