@@ -41,7 +41,7 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_file(lint: Lint) -> Non
         ("N010", 3, 9, "$.order[0]"),
         ("N007", 4, 9, "$.schema"),
         ("N005", 7, 7, "$.states.B.forbd"),
-        ("N012", 9, 5, "$.rules[0]"),
+        ("N012", 9, 9, "$.rules[0]"),
         ("N012", 10, 25, "$.rules[1].expr"),
     ]
 
@@ -186,3 +186,7 @@ def test_examples_are_run_and_told_apart(tmp_path: Path) -> None:
 def test_what_is_no_mapping_is_said_to_be_none(lint: Lint, text: str) -> None:
     (found,) = lint(text)
     assert found[0] == "N006"
+
+
+def test_examples_that_are_none_are_a_fault(lint: Lint) -> None:
+    assert lint("schema: true\nexamples: true\n") == [("N006", 2, 11, "$.examples")]

@@ -24,15 +24,17 @@ def lint_rules(spec: Any, schema: Schema | None, marks: Origins) -> Iterator[Fau
     if spec is None:
         return
     base: Parts = ("rules", "rules") if isinstance(spec, dict) else ("rules",)
+    compiled: dict[str, frozenset[str]] = {}
     try:
-        compile_rules(spec)
+        rules = compile_rules(spec).rules
+        compiled = {part.source: part.names for rule in rules for part in (rule.expr, rule.when) if part is not None}
     except BadRules as error:
         for problem in error.problems:
             if "rules are named" not in problem.message:  # said below, with the place of the second
                 yield _of_problem(problem, spec, base, marks)
     yield from _names(spec, base, marks)
     if schema is not None and schema.root_keys:
-        yield from _fields(spec, base, frozenset(schema.root_keys), marks)
+        yield from _fields(spec, base, _Known(frozenset(schema.root_keys), compiled), marks)
 
 
 def _of_problem(problem: Problem, spec: Any, base: Parts, marks: Origins) -> Fault:
@@ -75,31 +77,43 @@ def _names(spec: Any, base: Parts, marks: Origins) -> Iterator[Fault]:
             seen[name] = path
 
 
-def _fields(spec: Any, base: Parts, known: frozenset[str], marks: Origins) -> Iterator[Fault]:
+class _Known:
+    """The fields that a schema has, and the names that expressions use, as far as they are compiled already."""
+
+    def __init__(self, fields: frozenset[str], compiled: dict[str, frozenset[str]]) -> None:
+        self.fields = fields
+        self._compiled = compiled
+
+    def unknown(self, source: str) -> list[str]:
+        """The names of an expression that are no fields; none of one that does not compile: that is said already."""
+        names = self._compiled.get(source)
+        if names is None:
+            try:
+                names = compile_expression(source).names
+            except ExpressionError:
+                return []
+        return sorted(names - self.fields)
+
+
+def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[Fault]:
     """Fields that the schema does not have, in simple checks and in expressions."""
     for section in _FIELD_LISTS if isinstance(spec, dict) else ():
         given = spec.get(section)
         for index, name in enumerate(given if isinstance(given, list | dict) else ()):
             first = _FIRST.match(name) if isinstance(name, str) else None
-            if first is not None and first[0] not in known:
+            if first is not None and first[0] not in known.fields:
                 at: Parts = ("rules", section, index) if isinstance(given, list) else ("rules", section, name)
-                yield _no_field(first[0], at, marks.key(at), known)
+                yield _no_field(first[0], at, marks.key(at), known.fields)
     for index, rule in enumerate(_listed(spec)):
         for key in _EXPRESSIONS:
             source = rule.get(key) if isinstance(rule, dict) else rule if key == "expr" else None
             path = (*base, index, key) if isinstance(rule, dict) else (*base, index)
-            if isinstance(source, str):
-                yield from _unknown_names(source, path, known, marks.value(path))
-
-
-def _unknown_names(source: str, path: Parts, known: frozenset[str], place: Place) -> Iterator[Fault]:
-    try:
-        names = compile_expression(source).names
-    except ExpressionError:
-        return  # said already
-    for name in sorted(names - known):
-        found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
-        yield _no_field(name, path, inside(place, found.start() + 1 if found else 1), known)
+            if not isinstance(source, str):
+                continue
+            for name in known.unknown(source):
+                found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
+                place = inside(marks.value(path), found.start() + 1 if found else 1)
+                yield _no_field(name, path, place, known.fields)
 
 
 def _no_field(name: str, path: Parts, place: Place, known: Iterable[str]) -> Fault:

@@ -48,7 +48,8 @@ def lint_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None
         except (ValueError, TypeError) as error:
             faults.append(_refused(error, whole))
     ordered = tuple(sorted(faults, key=lambda found: found.sort_key))
-    return Linted(contract, ordered, tuple(whole.data.get("examples") or ()), whole.marks)
+    examples = whole.data.get("examples") if contract is not None else None
+    return Linted(contract, ordered, tuple(examples or ()), whole.marks)
 
 
 def load_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None = None) -> Contract:
