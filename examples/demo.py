@@ -13,7 +13,8 @@ from trueup import Contract, Verdict
 from trueup.cli.layout import short
 from trueup.cli.main import main as trueup
 from trueup.cli.pretty import document
-from trueup.cli.terminal import open_console, safe_line
+from trueup.cli.terminal import open_console
+from trueup.verdict.display import safe_line
 
 HERE = Path(__file__).resolve().parent
 SHOWN = HERE / "replies" / "03-python-dict.txt"

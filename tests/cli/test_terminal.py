@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.cli.terminal import open_console, safe, safe_json, safe_line
+from trueup.cli.terminal import open_console
+from trueup.verdict.display import safe, safe_json, safe_line
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))  # surrogates too
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.layout import short
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 _ROWS = 8
 _WIDTH = 79

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 Piece = tuple[str, str]  # text, role
 SAME, GONE, NEW, MARK, CUT = "same", "gone", "new", "mark", "cut"

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from trueup.cli.terminal import Color, safe_line
+from trueup.cli.terminal import Color
 from trueup.verdict.catalogue import FINDINGS, FIXES, FindingKind, FixKind
+from trueup.verdict.display import safe_line
 
 Kind = FixKind | FindingKind
 

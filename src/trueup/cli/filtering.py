@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:
     from trueup.batch.filters import Filter

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from trueup.cli.excerpt import CUT, MARK, Source, underline
 from trueup.cli.fixes import ending
 from trueup.cli.layout import Line, View, short, wrapped
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 from trueup.verdict.facts import Finding
 
 _STYLES = {CUT: "dim", MARK: "bold"}

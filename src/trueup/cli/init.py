@@ -20,7 +20,8 @@ def init(pipeline: str, **wanted: str | int | None) -> int:
     """
     from trueup.batch.pipeline.rundir import RunDir
     from trueup.cli.layout import count
-    from trueup.cli.terminal import safe, write
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe
 
     with told():
         path = make_run(pipeline, **wanted)  # type: ignore[arg-type]  # the options of over_config

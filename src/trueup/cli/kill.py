@@ -14,7 +14,8 @@ def kill(run: str) -> int:
     as it is, and `trueup run` goes on with it. Exit code 0: ended, 2: nobody is running it.
     """
     from trueup.batch.pipeline.control import kill as end
-    from trueup.cli.terminal import safe_line, write
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
 
     with told():
         path = find_run(run)

@@ -1,5 +1,6 @@
 """`trueup lint`: contract files in, everything that is wrong with them out, one line each with file, line and column."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -32,7 +33,7 @@ class Looked(NamedTuple):
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
 def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, editor_schema: bool, color: Color) -> int:
-    """Find what is wrong with contract FILES before any reply comes in.
+    """Find what is wrong with contract FILES and pipeline folders before any reply comes in.
 
     Each fault is one line: file, line, column, code and what to do. Exit code 0: nothing wrong (warnings aside,
     unless --strict), 1: something is wrong, 2: a file cannot be read, or the command is wrong.
@@ -40,6 +41,7 @@ def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, ed
     \b
       trueup lint contracts/*.yaml
       trueup lint --run salon.yaml
+      trueup lint pipelines/reviews
     """
     from trueup.cli.pretty import document
     from trueup.cli.terminal import is_terminal, write
@@ -57,12 +59,17 @@ def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, ed
         write(document(_report(looked, failed), indented=is_terminal()) + "\n")
     else:
         _show(looked, run_them, color)
-    if any(found.code == "N001" and found.file in files for each in looked for found in each.faults):
+    names = {*files, *(f"{file.rstrip('/')}/config.yaml" for file in files)}
+    if any(found.code == "N001" and found.file in names for each in looked for found in each.faults):
         return 2
     return 1 if failed else 0
 
 
 def _look(file: str, run_them: bool) -> Looked:
+    if Path(file).is_dir() or Path(file).name == "config.yaml":
+        from trueup.batch.pipeline.lint import lint_pipeline
+
+        return Looked(file, lint_pipeline(Path(file)), 0)
     from trueup.contract.lint.run import lint_contract
 
     linted = lint_contract(file)
@@ -87,7 +94,8 @@ def _show(looked: list[Looked], run_them: bool, color: Color) -> None:
     from rich.text import Text
 
     from trueup.cli.layout import count
-    from trueup.cli.terminal import open_console, safe_line
+    from trueup.cli.terminal import open_console
+    from trueup.verdict.display import safe_line
 
     console = open_console(color)
     faults = [found for each in looked for found in each.faults]

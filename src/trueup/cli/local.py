@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from trueup.ask.clients import weights
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 
 @click.group(invoke_without_command=True)

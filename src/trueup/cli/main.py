@@ -13,11 +13,12 @@ from typing import Any
 import click
 
 from trueup import __version__
-from trueup.cli.terminal import forgive_encoding, safe
+from trueup.cli.terminal import forgive_encoding
+from trueup.verdict.display import safe
 
 COMMANDS = {
     "check": "Judge one reply: its value, what was changed, what is wrong.",
-    "sift": "Judge files of replies: validated units, failure records, a summary.",
+    "sift": "Judge files of replies: what is valid, what failed, and why.",
     "schema": "Put units through a JSON Schema: the first phase as a filter.",
     "rules": "Put units through business rules: the second phase as a filter.",
     "revalidate": "Judge stored replies under another contract; say what flips.",
@@ -30,9 +31,9 @@ COMMANDS = {
     "retry": "Ask again about units that failed.",
     "pause": "Let a run stop after the calls under way.",
     "kill": "End the process of a run.",
-    "lint": "Find what is wrong with contract files, with file, line and column.",
+    "lint": "Find faults in contracts and pipelines, with line and column.",
     "local": "A real model on this machine: install, status, serve.",
-    "serve": "An OpenAI- and Anthropic-compatible gateway that makes replies true.",
+    "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
     "quota": "Limits per tenant, user and model, and what was used of them.",
     "stats": "Failure and retry rates by model, with the reasons, over time.",
     "explain": "Say what a code means, with examples.",

@@ -14,7 +14,8 @@ def pause(run: str, wait: float) -> int:
     Exit code 0: paused, 1: asked, but still under way after the wait, 2: nobody is running it.
     """
     from trueup.batch.pipeline.control import pause as ask
-    from trueup.cli.terminal import safe_line, write
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
 
     with told():
         path = find_run(run)

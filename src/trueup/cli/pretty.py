@@ -11,7 +11,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from trueup.cli.layout import Line, short
-from trueup.cli.terminal import safe_json
+from trueup.verdict.display import safe_json
 
 Piece = tuple[str, str]  # text, style
 

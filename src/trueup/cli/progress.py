@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from trueup.batch.sift import Progress
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 Kind = Literal["auto", "bar", "plain", "json", "none"]
 _EVERY = {"bar": 0.1, "plain": 5.0, "json": 0.5}

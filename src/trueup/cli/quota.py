@@ -99,7 +99,7 @@ def set_limit(
     scope, name = ("user", user) if user is not None else ("model", model) if model is not None else ("tenant", "")
     with opened(url, create=True) as store:
         store.quota.set_limit(tenant, amount, scope=scope, name=name or "", unit=unit, period=per)  # type: ignore[arg-type]
-    from trueup.cli.terminal import safe_line
+    from trueup.verdict.display import safe_line
 
     said = (
         "no limit any more"
@@ -114,7 +114,7 @@ def set_limit(
 @click.option("--tenant", help="Only this tenant.")
 def check(url: str, tenant: str | None) -> int:
     """Add up the ledger and compare; exit code 1 when something disagrees."""
-    from trueup.cli.terminal import safe_line
+    from trueup.verdict.display import safe_line
 
     with opened(url) as store:
         faults = store.quota.audit(tenant)

@@ -15,7 +15,8 @@ def repair(run: str) -> int:
     be, 1: something is left that cannot be put right.
     """
     from trueup.batch.pipeline.repair import repair as put_right
-    from trueup.cli.terminal import safe_line, write
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
 
     with told():
         done, left = put_right(find_run(run))

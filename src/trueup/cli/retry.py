@@ -27,7 +27,8 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
     from trueup.batch.pipeline.running import Options, asking_steps, execute
     from trueup.cli.layout import count
     from trueup.cli.runview import Watcher, print_end
-    from trueup.cli.terminal import safe_line, write
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
 
     with told():
         path = find_run(run)

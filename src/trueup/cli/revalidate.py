@@ -7,7 +7,7 @@ import click
 
 from trueup.cli.judged_by import contract_options, read_spec
 from trueup.cli.sift import run_batch, running_options
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 _SHOWN = 10
 

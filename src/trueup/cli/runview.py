@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:
     from trueup.batch.pipeline.live import Live

@@ -23,7 +23,7 @@ def serve(config: str, listen: str | None, workers: int | None, server: str | No
       trueup serve gateway.yaml
       trueup serve gateway.yaml --check
     """
-    from trueup.cli.terminal import safe_line
+    from trueup.verdict.display import safe_line
 
     try:
         from trueup.gateway.serve import serve as run

@@ -48,9 +48,10 @@ def running_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("-o", "--out", required=True, metavar="DIR", help="The folder for what comes out.")
+@click.option("--table", metavar="FILE", help="Write the valid units as a flat table too: .csv or .jsonl.")
 @contract_options
 @running_options
-def sift(files: tuple[str, ...], out: str, **options: Any) -> int:
+def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) -> int:
     """Judge files of replies; write validated.jsonl, failures.jsonl and summary.json.
 
     FILES are JSONL, also .gz, .zst, '-' for standard input, or an address such as s3://…; a line is
@@ -63,7 +64,19 @@ def sift(files: tuple[str, ...], out: str, **options: Any) -> int:
       trueup sift batch_output.jsonl batch_errors.jsonl -c contract.yaml -o sifted
     """
     spec = read_spec(options)
-    return run_batch(list(files), spec, Path(out), options)
+    code = run_batch(list(files), spec, Path(out), options)
+    if table is not None and code in {0, 1}:
+        _write_table(Path(out), Path(table))
+    return code
+
+
+def _write_table(out: Path, target: Path) -> None:
+    from trueup.batch.table import BadTable, write_table
+
+    try:
+        write_table(out / "validated.jsonl", target)
+    except BadTable as error:
+        raise Stopped(f"--table: {error}") from None
 
 
 def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any], *, flips: bool = False) -> int:

@@ -59,7 +59,8 @@ def stats(
         return
     from rich.text import Text
 
-    from trueup.cli.terminal import open_console, safe_line
+    from trueup.cli.terminal import open_console
+    from trueup.verdict.display import safe_line
 
     console = open_console(color)
     for line in _lines(rows, steps, by, console.width if console.is_terminal else 0):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 
 from trueup.cli.layout import Line, short
-from trueup.cli.terminal import safe_line
+from trueup.verdict.display import safe_line
 
 LEAST = 8  # cells that the last column has at least, whatever the width
 

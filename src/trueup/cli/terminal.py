@@ -1,11 +1,6 @@
-"""The way to the terminal: text of a model enters, text that can only be read leaves.
-
-Nothing that comes out moves the cursor, colours the screen, hides itself or turns the writing direction:
-every such character is shown as a visible escape. Markup of any kind stays the letters it is made of.
-"""
+"""The way to the terminal: what a command shows enters, text that can only be read leaves, coloured where that is wanted."""
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Literal
 
@@ -13,59 +8,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Color = Literal["auto", "always", "never"]
-
-# Control characters, format characters (bidirectional, zero-width, tag block), line and paragraph separators,
-# surrogates, and what Unicode calls default-ignorable. U+FE0F stays: it only asks for the coloured form of an emoji.
-_UNSAFE = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
-    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
-    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-_ANY = re.compile(f"[{_UNSAFE}]")
-_ANY_OR_BREAK = re.compile(f"[{_UNSAFE}\t\n]")
-_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-def safe(text: str) -> str:
-    r"""Text of any origin as text that is safe to print; line breaks and tabs stay.
-
-    >>> safe("a\x1b[31mred\u202eder")
-    'a\\x1b[31mred<U+202E>der'
-    """
-    return _ANY.sub(_visible, text)
-
-
-def safe_line(text: str) -> str:
-    r"""The same on one line: line breaks and tabs become visible too.
-
-    >>> safe_line("one\ntwo")
-    'one\\ntwo'
-    """
-    return _ANY_OR_BREAK.sub(_visible, text)
-
-
-def safe_json(text: str) -> str:
-    r"""Text of a JSON document, still JSON and of the same meaning, that is safe to print.
-
-    >>> safe_json('"\u202e"')
-    '"\\u202e"'
-    """
-    return _ANY.sub(_json_escape, text)
-
-
-def _visible(match: re.Match[str]) -> str:
-    char = match.group()
-    if char in _SHORT:
-        return _SHORT[char]
-    return f"\\x{ord(char):02x}" if char < "\xa0" else f"<U+{ord(char):04X}>"
-
-
-def _json_escape(match: re.Match[str]) -> str:
-    at = ord(match.group())
-    if at < 0x10000:
-        return f"\\u{at:04x}"
-    at -= 0x10000
-    return f"\\u{0xD800 + (at >> 10):04x}\\u{0xDC00 + (at & 0x3FF):04x}"
 
 
 def open_console(color: Color = "auto", width: int | None = None) -> "Console":

@@ -18,7 +18,8 @@ def verify(run: str, as_json: bool) -> int:
     from trueup.batch.pipeline.verify import verify as look
     from trueup.cli.layout import count
     from trueup.cli.runview import print_json
-    from trueup.cli.terminal import safe_line, write
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
 
     with told():
         found = RunDir.look(find_run(run))
