@@ -29,14 +29,14 @@ def final_file(run: OwnedRun, chunk: Chunk) -> Path | None:
 
 
 def _valid_files(run: OwnedRun) -> Iterator[Path]:
-    for chunk in run.state.chunks.values():
+    for chunk in run.state.ordered():
         file = final_file(run, chunk)
         if file is not None:
             yield file
 
 
 def _failure_files(run: OwnedRun) -> Iterator[Path]:
-    for chunk in run.state.chunks.values():
+    for chunk in run.state.ordered():
         for step, done in chunk.done.items():
             if done.failures:
                 yield run.file(chunk.name, step, "failures")

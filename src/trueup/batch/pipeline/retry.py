@@ -89,7 +89,7 @@ def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep 
 
 
 def _failures(run: OwnedRun, step: str) -> Iterator[tuple[str, Row]]:
-    for chunk in run.state.chunks.values():
+    for chunk in run.state.ordered():
         done = chunk.done.get(step)
         if done is not None and done.failures:
             for failure in read_lines(run.file(chunk.name, step, "failures")):

@@ -4,7 +4,7 @@ Records enter one by one, in order; nothing else changes the state. Reading a jo
 what a step cost is counted once, in the record that ends it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -214,6 +214,17 @@ class State:
         done.codes = record.get("codes", {})
 
     # Questions ------------------------------------------------------------------------------------------------------
+
+    def ordered(self) -> Iterator[Chunk]:
+        """The chunks in the order of the input, whatever was done first: each one, then those made from it."""
+        children: dict[str, list[Chunk]] = {}
+        for chunk in self.chunks.values():
+            children.setdefault(chunk.origin, []).append(chunk)
+        stack = [*children.get("init", ()), *children.get("retry", ())][::-1]
+        while stack:
+            chunk = stack.pop()
+            yield chunk
+            stack += children.get(chunk.name, ())[::-1]
 
     def label(self, chunk: Chunk) -> str:
         return chunk.label(self.steps)

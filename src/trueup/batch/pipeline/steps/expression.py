@@ -11,6 +11,7 @@ from typing import Any
 from trueup.batch.pipeline.seeds import Dice, step_seed
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression, compile_expression
+from trueup.expressions.work import weigh
 
 Unit = dict[str, Any]
 MAX_ITERATIONS = 1000
@@ -51,7 +52,9 @@ class Formulas:
 def evaluate(name: str, expression: Expression, fields: Mapping[str, Any]) -> Any:
     """The value of an expression, or a UnitError that names it."""
     try:
-        return expression.evaluate(fields)
+        value = expression.evaluate(fields)
+        weigh(value, MOST_VALUES)  # what is fed back into an expression must not double with each turn
+        return value
     except ExpressionError as error:
         raise UnitError(f"{name}: {error}") from None
 

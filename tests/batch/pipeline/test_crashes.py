@@ -1,0 +1,222 @@
+"""Killed at any instant, by a signal or a power cut, and run again: the outcome of a run that nobody disturbed."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import settings
+
+from tests.batch.pipeline.making import (
+    ANSWER,
+    GOOD,
+    BreakingDisk,
+    Counting,
+    Crash,
+    Ran,
+    asking,
+    assert_whole,
+    go,
+    reply,
+    results,
+    run_pipeline,
+    start,
+    write_pipeline,
+)
+from trueup.batch.pipeline.disk import Disk
+from trueup.batch.pipeline.providers.replay import read_replay
+from trueup.batch.pipeline.retry import retry
+from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.running import Options
+
+SOAK = settings.default is not None and settings.default.max_examples > 1000
+SEEDS = 4000 if SOAK else 70
+KILLS = 300 if SOAK else 4
+WORKERS = 3
+LIST = {
+    "type": "object",
+    "properties": {"parts": {"type": "array"}, "answer": {"type": "string"}},
+    "required": ["parts"],
+}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder in memory where there is one: these tests are about instants, not about disks."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as made:
+        yield Path(made)
+
+
+def write_whole(folder: Path) -> Path:
+    """A pipeline with every kind of step that works on units, and replies of every kind."""
+    rows = [
+        *reply("take", "a", '{"parts": ["x", "y"]}'),
+        *reply("take", "b", "no JSON here", '```json\n{"parts": ["z"],}\n```'),
+        *reply("take", "c", "{}", "[]", "sorry"),
+        *reply("take", "d", '{"parts": ["p", "q", "r"]}'),
+        *reply("take", "e", '{"parts": []}'),
+        *reply("judge", "*", GOOD),
+        *reply("judge", "d__fan001", '{"answer": 5}', "nothing", '{"answer": "at last"}'),
+        *reply("judge", "a__fan001", "never", "never", "ever"),
+    ]
+    steps = [
+        {"name": "roll", "scope": "expression", "expressions": {"dice": "random.randint(1, 6)"}},
+        asking("take", LIST, "Take {{ unit_id }} with {{ dice }}.", {"required": ["parts"]}),
+        {"name": "each", "scope": "fan_out", "field": "parts", "child_field": "part"},
+        asking("judge", ANSWER, "Judge {{ part }}."),
+        {"name": "count", "scope": "expression", "expressions": {"size": "len(answer) + dice"}},
+    ]
+    items = [{"id": name} for name in "abcde"]
+    prices = {"prices": {"*": {"input": 3.0, "output": 7.0}}}
+    return write_pipeline(folder, steps, items, rows, prices, chunk_size=2, file="config.json")
+
+
+@pytest.fixture
+def pipeline(folder: Path) -> Path:
+    return write_whole(folder / "pipeline")
+
+
+@pytest.fixture
+def reference(folder: Path, pipeline: Path) -> Ran:
+    """What comes of the pipeline when nobody disturbs it."""
+    ran = run_pipeline(pipeline, folder / "reference", disk=NoSync())
+    assert_whole(ran.path)
+    assert ran.ids == (
+        ["a__fan000", "b__fan000", "d__fan000", "d__fan001", "d__fan002"], ["a__fan001", "c", "e"]
+    )  # fmt: skip
+    return ran
+
+
+class NoSync(Disk):
+    """A disk that is not waited for."""
+
+    def sync(self, handle: int) -> None:
+        """Nothing: these tests say themselves what a crash takes."""
+
+
+def same(ran: Ran, reference: Ran, share: float = 1.0) -> None:
+    """The outcome is the same, in the same order, whoever was first."""
+    assert_whole(ran.path)
+    assert ran.valid == reference.valid
+    assert ran.failed == reference.failed
+    assert ran.result.status == reference.result.status
+    assert ran.money.usd == pytest.approx(share * reference.money.usd, rel=1e-12)
+    assert ran.money.calls - ran.money.lost == reference.money.calls
+
+
+@pytest.mark.spec("B18", "X46")
+@pytest.mark.parametrize("power", [False, True], ids=["killed", "power-cut"])
+@pytest.mark.parametrize("batch", [False, True], ids=["realtime", "batch"])
+def test_a_run_that_dies_anywhere_and_often_ends_like_one_that_does_not(
+    folder: Path, pipeline: Path, reference: Ran, power: bool, batch: bool
+) -> None:
+    rows = read_replay(pipeline / "replies.jsonl")
+    fresh = start(pipeline, folder / "fresh", NoSync())
+    for seed in range(SEEDS // 2 if power else SEEDS):
+        path = folder / f"run{seed}"
+        shutil.copytree(fresh, path)
+        chance = random.Random(seed)
+        provider = Counting(rows)
+        deaths = 0
+        while True:
+            disk = BreakingDisk(chance.randint(1, 90), seed * 1000 + deaths, power=power)
+            try:
+                ran = go(path, Options(batch=batch, workers=WORKERS, poll=0.001), disk=disk, provider=provider)
+                break
+            except Crash:
+                deaths += 1
+            assert deaths < 200, f"seed {seed} never ends"
+        same(ran, reference, 0.5 if batch else 1.0)  # a batch costs half
+        if not power and not batch:
+            # A reply that was recorded is never asked for again; what was under way when it died was lost.
+            assert len(provider.asked) <= len(results(path)) + deaths * WORKERS, f"seed {seed}"
+        shutil.rmtree(path)
+
+
+@pytest.mark.spec("B12", "X46")
+def test_a_retry_that_dies_anywhere_moves_each_unit_once(folder: Path, pipeline: Path) -> None:
+    done = run_pipeline(pipeline, folder / "done", disk=NoSync()).path
+    rows = [*read_replay(pipeline / "replies.jsonl"), *reply("take", "c", '{"parts": ["s"]}')]
+    for at in range(1, 40):
+        path = folder / f"run{at}"
+        shutil.copytree(done, path)
+        try:
+            owned = OwnedRun.open(path, BreakingDisk(at, at))
+        except Crash:
+            owned = None
+        try:
+            if owned is not None:
+                retry(owned, attempts=5)
+        except Crash:
+            pass
+        finally:
+            if owned is not None:
+                owned.close()
+        owned = OwnedRun.open(path, NoSync())
+        moved = len(owned.state.retries)
+        again = retry(owned, attempts=5)
+        owned.close()
+        assert again.units == (2 if moved == 0 else 1 if moved == 1 else 0)
+        ran = go(path, disk=NoSync(), provider=Counting(rows))
+        assert_whole(path)
+        assert "c__fan000" in ran.ids[0]
+        shutil.rmtree(path)
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+from trueup.batch.pipeline.running import Options, execute
+print("ready", flush=True)
+execute(Path(sys.argv[1]), Options(workers=4))
+"""
+
+
+@pytest.mark.spec("B18", "X46", "X47")
+def test_a_process_that_is_killed_for_real_loses_nothing(folder: Path) -> None:
+    pipeline = write_whole(folder / "pipeline")
+    config = (pipeline / "config.json").read_text("utf-8")
+    slow = config.replace('"source": "replies.jsonl"', '"source": "replies.jsonl", "delay_seconds": 0.01')
+    (pipeline / "config.json").write_text(slow, "utf-8")
+    reference = run_pipeline(pipeline, folder / "reference")
+    for seed in range(KILLS):
+        path = start(pipeline, folder / f"run{seed}")
+        chance = random.Random(seed)
+        for _ in range(3):
+            process = subprocess.Popen([sys.executable, "-c", RUNNER, str(path)], stdout=subprocess.PIPE)
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(chance.uniform(0, 0.25))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+        same(go(path), reference)
+
+
+def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times in the journal are for people: nothing is decided by them."""
+    import trueup.batch.pipeline.journal as room
+
+    chance = random.Random(5)
+    monkeypatch.setattr(room, "now", lambda: f"{chance.randint(1970, 2100)}-01-01T00:00:00.000Z")
+    path = start(pipeline, folder / "run", NoSync())
+    for at in (20, 35, 50):
+        with pytest.raises(Crash):
+            go(path, Options(workers=WORKERS), disk=BreakingDisk(at, at))
+    same(go(path, disk=NoSync()), reference)
+
+
+def test_no_operation_of_a_run_is_left_out_of_the_crashes(folder: Path, pipeline: Path) -> None:
+    """Crashes are drawn from the first operations on; this says that the run has about as many."""
+    path = start(pipeline, folder / "run", NoSync())
+    disk = BreakingDisk(10**9, 0)
+    go(path, disk=disk)
+    assert 60 < disk.operations < 400
