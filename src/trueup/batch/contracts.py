@@ -19,13 +19,14 @@ class BadContract(ValueError):
 
 
 class Spec(NamedTuple):
-    """How a contract is made: from a file, from `module:name`, or from options; `held` is one that is there already."""
+    """How a contract is made: from a file, from `module:name` in the folder `home`, or from options; `held` is there already."""
 
     path: str = ""
     named: str = ""
     options: dict[str, Any] | None = None
     name: str = ""
     digest: str = ""
+    home: str = ""
     held: Any = None
 
     def open(self) -> Any:
@@ -33,7 +34,7 @@ class Spec(NamedTuple):
         if self.held is not None:
             return self.held
         if self.named:
-            return _imported(self.named)
+            return _imported(self.named, self.home)
         return _loaded(Path(self.path)) if self.path else _made(self.options or {}, self.name)
 
     def portable(self) -> "Spec":
@@ -55,7 +56,7 @@ def spec_of(given: Any = None, *, options: dict[str, Any] | None = None) -> Spec
         text = str(given)
         module, colon, _ = text.partition(":")
         if colon and module.replace(".", "").isidentifier() and not Path(text).exists():
-            spec = Spec(named=text, name=text)
+            spec = Spec(named=text, name=text, home=str(Path.cwd()))
         else:
             spec = Spec(path=text, name=Path(text).name)
     elif hasattr(given, "check"):
@@ -118,11 +119,11 @@ def _made(options: dict[str, Any], name: str) -> Any:
         raise BadContract(f"{name}: {error}" if name else str(error)) from None
 
 
-def _imported(named: str) -> Any:
+def _imported(named: str, home: str) -> Any:
+    """What `module:name` stands for, looked for in the folder where the run was started first."""
     module, _, name = named.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    if home not in sys.path:
+        sys.path.insert(0, home)
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):

@@ -70,10 +70,9 @@ def line_of(row: Row) -> bytes:
 
 def valid_line(unit: Unit, verdict: Verdict) -> bytes:
     """The line of a unit that holds."""
-    row: Row = {"unit_id": unit.id, "input": unit.input, "data": verdict.data}
+    row: Row = {"unit_id": unit.id, "input": unit.input, "raw_response": unit.raw, "data": verdict.data}
     if verdict.calls:
         row["calls"] = [{"name": c.name, "args": c.args, "id": c.id} for c in verdict.calls]
-    row["raw_response"] = unit.raw
     fixes = verdict.fixes
     row["fixes"] = [msgspec.to_builtins(fix) for fix in fixes] if fixes else []
     warned = [f for f in (*unit.findings, *verdict.findings) if f.level == "warning"]

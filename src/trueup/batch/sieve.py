@@ -12,6 +12,7 @@ import msgspec
 from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, valid_line
 from trueup.batch.tally import Tally
 from trueup.batch.units import Row, Unit, read_unit, too_long
+from trueup.contract.contract import Contract
 from trueup.recover.clean import decode
 from trueup.verdict.facts import Finding, Fix, finding
 
@@ -22,12 +23,29 @@ _PLAIN = frozenset({"unit_id", "input", "raw_response"})
 class Sieve:
     """Judges lines under one contract, and keeps what came of them until it is taken."""
 
-    __slots__ = ("_check", "_flips", "_max_line", "_notes", "failed", "flips", "ids", "name", "notes", "tally", "valid")
+    __slots__ = (
+        "_check",
+        "_flips",
+        "_max_line",
+        "_notes",
+        "_spliced",
+        "failed",
+        "flips",
+        "ids",
+        "name",
+        "notes",
+        "tally",
+        "valid",
+    )
 
     def __init__(self, contract: Any, name: str, *, max_line: int, flips: bool = False, notes: bool = False) -> None:
         self._check = contract.check
         self._max_line = max_line
         self._flips = flips
+        # how a reply begins whose text may stand as its value; what another kind of contract gives as data is unknown
+        self._spliced = (
+            frozenset("{[") if type(contract) is Contract and contract.schema is not None and not flips else frozenset()
+        )
         self._notes = notes
         self.name = name
         self.valid: list[bytes] = []
@@ -54,14 +72,21 @@ class Sieve:
         given = row["input"]
         try:
             verdict = self._check(raw, {"input": unit_fields(uid, given)})
-            if verdict.findings or verdict.calls or verdict.fixes or self._flips:
+            if (
+                verdict.findings
+                or verdict.calls
+                or verdict.fixes
+                or raw[:1] not in self._spliced
+                or "\n" in raw
+                or "\r" in raw
+            ):
                 self._settle(Unit(uid, raw, raw, given), verdict, ordinal, offset)
                 return
-            record = {"unit_id": uid, "input": given, "data": verdict.data, "raw_response": raw, "fixes": ()}
-            self.valid.append(line_of(record))
         except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
             self._refuse(Unit(uid, raw, raw, given), ordinal, offset, broke(error))
             return
+        # the reply is JSON and nothing was changed in it: its own text is its value, the line its record
+        self.valid.append(b"".join((line.rstrip()[:-1], b',"data":', raw.encode(), b',"fixes":[]}\n')))
         self.ids.append((blake2b(uid.encode(), digest_size=ID_SIZE).digest(), ordinal))
         counts = self.tally.counts
         counts["units"] += 1
@@ -156,7 +181,8 @@ class Sieve:
 
 
 def _names_once(line: bytes) -> bool:
-    return line.count(b'"unit_id"') == 1 and line.count(b'"raw_response"') == 1
+    """Whether each part is named once: a name given twice would hide one of its values."""
+    return line.count(b'"unit_id"') == 1 == line.count(b'"raw_response"') and line.count(b'"input"') == 1
 
 
 def duplicate() -> Finding:

@@ -4,6 +4,8 @@ A task gives its part back and the driver puts it in place, so workers need to r
 is killed is retried by Ray; a range that keeps failing, or takes too long, goes to the local engine, which finds the unit at fault.
 """
 
+import contextlib
+import io
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -89,7 +91,8 @@ def _connected(address: str, workers: int) -> Any:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"include_dashboard": False, "num_cpus": workers or None}
     try:
-        ray.init(**options)
+        with contextlib.redirect_stderr(io.StringIO()):  # it greets
+            ray.init(**options)
     except (ConnectionError, ValueError, RuntimeError) as error:
         where = f" at {address}" if address else ""
         raise EngineFailed(f"Ray cannot be reached{where}: {str(error)[:200]}") from None
