@@ -1,5 +1,6 @@
 """A watched contract judges as before; each check is one event, whatever the subscribers do."""
 
+import asyncio
 import logging
 
 import msgspec
@@ -7,7 +8,8 @@ import pytest
 
 from trueup import Contract
 from trueup.verdict.events import Checked, Event
-from trueup.watch.observe import observed, publish
+from trueup.watch.log import log_events
+from trueup.watch.observe import Observed, observed, publish
 
 SCHEMA = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
@@ -60,3 +62,57 @@ def test_a_subscriber_that_fails_is_reported_and_the_others_are_told(caplog: pyt
 def test_publishing_to_nobody_is_fine() -> None:
     publish(Checked(), ())
     assert observed(Contract(True)).check("{}").ok
+
+
+SALON = {
+    "SLOT_SELECTION": {
+        "forbid": [{"terms": ["confirmada"], "why": "confirma"}],
+        "fallback": "¿Qué hora prefieres?",
+        "hint": "No confirmes.",
+    }
+}
+
+
+@pytest.mark.spec("C13", "C10")
+def test_an_ask_is_logged_check_by_check_with_its_regenerations(caplog: pytest.LogCaptureFixture) -> None:
+    events: list[Event] = []
+    also: list[Event] = []
+    watched = observed(Contract(states=SALON, name="salon"), events.append, log_events())
+    replies = ["Tu cita está confirmada.", "Queda confirmada."]
+    with caplog.at_level(logging.INFO, "trueup"):
+        answer = watched.ask(
+            lambda messages: replies.pop(0), "hola", context={"state": "SLOT_SELECTION"}, on_event=also.append
+        )
+    checks = [event for event in events if isinstance(event, Checked)]
+    assert [(c.state, c.ok, c.regenerations) for c in checks[:2]] == [
+        ("SLOT_SELECTION", False, 0),
+        ("SLOT_SELECTION", False, 1),
+    ]
+    assert answer.outcome == "fallback"
+    assert [type(e) for e in events if not isinstance(e, Checked)] == [type(e) for e in also]
+    warned = [record.getMessage().split()[0] for record in caplog.records if record.levelno == logging.WARNING]
+    assert warned.count("checked") == 2
+    assert "fell_back" in warned
+    assert watched.ask(lambda messages: "¿A las 10?", "hola", context={"state": "SLOT_SELECTION"}).outcome == "accepted"
+    assert [event for event in events if isinstance(event, Checked)][-1].regenerations == 0
+
+
+async def _ask(watched: Observed) -> str:
+    async def reply(messages: object) -> str:
+        return "¿A las 10?"
+
+    return str((await watched.aask(reply, "hola", context={"state": "SLOT_SELECTION"})).outcome)
+
+
+def test_asking_asynchronously_is_seen_too() -> None:
+    events: list[Event] = []
+    assert asyncio.run(_ask(observed(Contract(states=SALON), events.append))) == "accepted"
+    assert {event.event for event in events} >= {"sent", "checked", "finished"}
+
+
+def test_the_rest_is_the_contract() -> None:
+    watched = observed(Contract(states=SALON, name="salon"))
+    assert watched.fallback({"state": "SLOT_SELECTION"}) == "¿Qué hora prefieres?"
+    assert watched.name == "salon"
+    with pytest.raises(AttributeError):
+        _ = watched.nothing

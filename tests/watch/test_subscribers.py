@@ -201,3 +201,16 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
     for subscriber in (structlog_events, prometheus_events, telemetry_events):
         with pytest.raises(ModuleNotFoundError, match=r"pip install 'trueup\[telemetry\]'"):
             subscriber()
+
+
+def kinds(base: type[Event]) -> list[type[Event]]:
+    found = [kind for kind in base.__subclasses__() if kind.__module__ == "trueup.verdict.events"]
+    return [*found, *(inner for kind in found for inner in kinds(kind))]
+
+
+@pytest.mark.parametrize("kind", kinds(Event), ids=lambda kind: kind.__name__)
+def test_every_subscriber_takes_every_event(kind: type[Event], stream: io.StringIO) -> None:
+    provider = LoggerProvider()
+    for subscriber in (log_events(), structlog_events(structlog.testing.CapturingLogger()), telemetry_events(provider), prometheus_events(CollectorRegistry())):  # fmt: skip
+        subscriber(kind(contract="c\n"))
+    assert stream.getvalue().count("\n") == 1

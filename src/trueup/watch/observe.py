@@ -6,39 +6,74 @@ change a verdict.
 
 import logging
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
+from trueup.checks.machines import state_name
 from trueup.contract.contract import Contract
-from trueup.verdict.events import Event, Subscriber, checked
+from trueup.verdict.events import Event, Regenerating, Subscriber, checked
 from trueup.verdict.verdict import Verdict
 from trueup.watch.lines import visible
 
+if TYPE_CHECKING:
+    from trueup.ask.answer import Answer
+    from trueup.ask.policy import Policy
+
 
 class Observed:
-    """A contract whose checks are seen; made by `observed`."""
+    """A contract whose checks are seen; made by `observed`. Everything else is the contract's own."""
 
-    __slots__ = ("_subscribers", "contract")
+    __slots__ = ("_regenerations", "_subscribers", "contract")
 
     def __init__(self, contract: Contract, subscribers: Iterable[Subscriber]) -> None:
         self.contract = contract
         self._subscribers = tuple(subscribers)
+        self._regenerations = 0
 
-    def check(self, reply: Any, context: dict[str, Any] | None = None, *, regenerations: int = 0) -> Verdict:
+    def check(
+        self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
+    ) -> Verdict:
         """Judge one reply as the contract does, and tell the subscribers."""
+        given = dict(context) if context is not None else None
         began = time.perf_counter()
-        verdict = self.contract.check(reply, context)
+        verdict = self.contract.check(reply, given)
         seconds = time.perf_counter() - began
         event = checked(
             verdict,
-            state=str((context or {}).get("state") or ""),
+            state=state_name((given or {}).get("state")) or "",
             seconds=round(seconds, 7),
-            regenerations=regenerations,
+            regenerations=self._regenerations if regenerations is None else regenerations,
             contract=self.contract.name,
             at=time.time(),
         )
         publish(event, self._subscribers)
         return verdict
+
+    def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
+        """Ask as the contract does; the subscribers are told of every step, and of every check on the way."""
+        watched, options = self._for_one(options)
+        return Contract.ask(watched, call, messages, policy, **options)
+
+    async def aask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
+        """The same, asynchronously."""
+        watched, options = self._for_one(options)
+        return await Contract.aask(watched, call, messages, policy, **options)
+
+    def _for_one(self, options: dict[str, Any]) -> tuple[Contract, dict[str, Any]]:
+        """What stands for the contract while one question is asked, counting what was regenerated for it."""
+        one = Observed(self.contract, self._subscribers)
+        also: Subscriber | None = options.get("on_event")
+
+        def tell(event: Event) -> None:
+            one._regenerations += isinstance(event, Regenerating)
+            publish(event, one._subscribers)
+            if also is not None:
+                also(event)
+
+        return cast("Contract", one), {**options, "on_event": tell}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.contract, name)
 
 
 def observed(contract: Contract, *subscribers: Subscriber) -> Observed:
