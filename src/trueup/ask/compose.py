@@ -44,7 +44,9 @@ class Composer:
         self.provider = provider
         self.name = name or "reply"
         self.language = policy.language or language or "en"
-        self._words: Words | None = None
+        # What ships is read when something must be said; what the caller chose is refused before anything is spent.
+        chosen = policy.words is not None or self.language != "en"
+        self._words = find_words(self.language, policy.words) if chosen else None
 
     @property
     def words(self) -> Words:

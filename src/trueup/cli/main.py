@@ -18,6 +18,7 @@ from trueup.verdict.display import safe
 
 COMMANDS = {
     "check": "Judge one reply: its value, what was changed, what is wrong.",
+    "ask": "Ask a model until its reply keeps a contract.",
     "sift": "Judge files of replies: what is valid, what failed, and why.",
     "schema": "Put units through a JSON Schema: the first phase as a filter.",
     "rules": "Put units through business rules: the second phase as a filter.",
@@ -30,6 +31,7 @@ COMMANDS = {
     "repair": "Put a run right from what is recorded.",
     "retry": "Ask again about units that failed.",
     "pause": "Let a run stop after the calls under way.",
+    "tui": "Screens over runs: funnel, rates, failures, every unit.",
     "kill": "End the process of a run.",
     "lint": "Find faults in contracts and pipelines, with line and column.",
     "local": "A real model on this machine: install, status, serve.",
