@@ -1,5 +1,6 @@
 """Rates by model over time, and the warning when a model must be asked again too often."""
 
+import itertools
 import logging
 
 import pytest
@@ -36,7 +37,7 @@ def test_failure_rate_and_reasons_by_model_over_time(opened: Store, clock: Hand)
     assert whole["other"].reasons == {EMPTY.errors[0].code: 3}
     hours = [(rate.at, rate.failed) for rate in opened.stats(by="hour", model="m")]
     assert [failed for _, failed in hours] == [0, 1, 2]
-    assert [b - a for (a, _), (b, _) in zip(hours, hours[1:], strict=False)] == [3600, 3600]
+    assert [b - a for (a, _), (b, _) in itertools.pairwise(hours)] == [3600, 3600]
     assert opened.stats(model="m", since=clock.micros / 1e6 - 3600)[0].failed == 2
     assert opened.stats(model="nobody") == []
     assert whole["m"].to_dict()["failure_rate"] == 0.1
@@ -49,7 +50,7 @@ def test_attempts_before_the_last_count_as_judged_not_as_asked(opened: Store) ->
     opened.record_verdict(GOOD, model="m", request="r", attempt=2, attempts=2, outcome="repaired")
     rate = opened.stats()[0]
     assert (rate.asked, rate.failed, rate.retried, rate.attempts) == (1, 0, 1, 2)
-    assert rate.codes == {code: 1 for code in {f.code for f in BAD.errors}}
+    assert rate.codes == dict.fromkeys({f.code for f in BAD.errors}, 1)
     assert [s.attempt for s in opened.verdicts(request="r")] == [1, 2]
 
 

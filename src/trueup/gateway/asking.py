@@ -6,6 +6,7 @@ and its cost is counted whatever becomes of its reply.
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from trueup.gateway.tab import Tab
 from trueup.gateway.upstream import READING, Line, Reply, broken, scrubbed
 from trueup.read.reader import read
 
+_OTHERS = frozenset({"user", "system", "developer"})
 _decode = msgspec.json.Decoder().decode
 
 
@@ -39,10 +41,12 @@ class Asking:
         self.asked: Asked = exchange.protocol.read(self.body)
         self.raw: Any = None  # the upstream's last answer, decoded
         self.bytes = b""  # and as it came
-        self.answer: Answer | None = None
+        self.on_end: Callable[[Answer], object] | None = None
         protocol = exchange.protocol
         modes = MODES if protocol.speaks == "openai" and not self.asked.own_format else ("text",)
         traits = Traits(f"gateway:{exchange.upstream.name}:{protocol.path}", modes, protocol.provider, finishes=True)
+        if "history" not in exchange.context:
+            exchange.context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         route = exchange.route
         policy = _fitted(POLICY if route is None else route.policy, self.asked, config.limits.total_seconds)
         self.loop = Loop(exchange.contract, traits, self.asked.messages, policy, context=exchange.context)  # type: ignore[arg-type]  # frozen
@@ -58,6 +62,12 @@ class Asking:
                 await asyncio.sleep(step.seconds)
                 step = loop.waited()
         return loop.answer()
+
+    def end(self, answer: Answer | None = None) -> None:
+        """It is over, for good or ill: tell what became of it, once."""
+        tell, self.on_end = self.on_end, None
+        if tell is not None:
+            tell(answer or self.answer_so_far())
 
     def answer_so_far(self) -> Answer:
         """What came of it when it was broken off."""
@@ -142,6 +152,11 @@ class Asking:
             return Failure(said, code="timeout")
         assert isinstance(error, Exception)
         return broken(self.exchange.upstream, error)
+
+
+def _is_plain(message: Any) -> bool:
+    """Whether a message holds nothing but words to the model, so that no check of a reply looks at it."""
+    return type(message) is dict and message.get("role") in _OTHERS and isinstance(message.get("content"), str)
 
 
 def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:

@@ -181,19 +181,17 @@ class Gateway:
         asking = Asking(exchange, self.config, self.line, tab)
         user = exchange.user or asking.asked.user
         await tab.open(exchange.tenant, exchange.key, user, asking.asked.model, self.config.limits.total_seconds)
-        answer: Answer | None = None
+        asking.on_end = lambda answer: self._note(asking, answer, user)
         try:
-            if asking.asked.stream:
-                answer = await self._streamed(asking, tab, send)
-            else:
-                answer = await self._whole(asking, tab, send)
+            await (self._streamed if asking.asked.stream else self._whole)(asking, tab, send)
         finally:
+            asking.end()
             await tab.close()
-            self._note(asking, answer, user)
 
-    async def _whole(self, asking: Asking, tab: Tab, send: Send) -> Answer:
+    async def _whole(self, asking: Asking, tab: Tab, send: Send) -> None:
         exchange = asking.exchange
-        answer = asking.answer = await asking.run()
+        answer = await asking.run()
+        asking.end(answer)
         if not is_given(answer):
             refused = refusal_of(exchange, answer)
             refused.headers.update(
@@ -204,28 +202,27 @@ class Gateway:
             await tab.capture()
         body = rendered(exchange, answer, asking.raw, asking.bytes)
         await send_whole(send, 200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
-        return answer
 
-    async def _streamed(self, asking: Asking, tab: Tab, send: Send) -> Answer:
+    async def _streamed(self, asking: Asking, tab: Tab, send: Send) -> None:
         exchange = asking.exchange
         stream = Stream(send, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
         streaming = Streaming(asking, tab, stream)
         try:
-            return await streaming.run()
+            await streaming.run()
+            return
         except Broken as broken:
             refused = _broken(asking, broken)
         except Refused as error:
             refused = error
+        asking.end()
         if not stream.started:
             raise refused
+        self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
         await stream.write(streaming.broken(refused))
         await stream.end()
-        self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
-        return asking.answer_so_far()
 
-    def _note(self, asking: Asking, answer: Answer | None, user: str) -> None:
+    def _note(self, asking: Asking, found: Answer, user: str) -> None:
         """Store and count what became of a request, whether it was answered or not."""
-        found = answer or asking.answer or asking.answer_so_far()
         exchange = asking.exchange
         if self.store is not None:
             record(self.store, asking, found, user)

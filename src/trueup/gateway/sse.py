@@ -43,7 +43,7 @@ class Reader:
     def feed(self, chunk: bytes) -> list[Event]:
         """Take the next bytes; the events that they end."""
         self._size += len(chunk)
-        if b"\n" not in chunk and b"\r" not in chunk:
+        if b"\n" not in chunk and b"\r" not in chunk and not (self._held and self._held[-1].endswith(b"\r")):
             self._held.append(chunk)
             if self._size > self._most:
                 raise TooLong(f"an event of the stream has more than {self._most:,} bytes")
@@ -69,13 +69,7 @@ class Reader:
 
     def end(self) -> list[Event]:
         """What is left when the stream has ended: an event without its blank line is still one."""
-        left = b"".join(self._held).rstrip(b"\r")
-        if left:
-            self._lines.append(left)
-            self._raw.append(left + b"\n")
-        self._held = []
-        event = self._close()
-        return [] if event is None else [event._replace(raw=event.raw + b"\n")]
+        return self.feed(b"\n\n") if self._held or self._lines else []
 
     def _close(self) -> Event | None:
         lines, raw = self._lines, b"".join(self._raw)

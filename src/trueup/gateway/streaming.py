@@ -84,6 +84,7 @@ class Streaming:
                 await asyncio.sleep(step.seconds)
                 step = loop.waited()
         answer = loop.answer()
+        self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
         if answer.outcome in CHARGED:

@@ -1,0 +1,132 @@
+"""Small parts without a server: events, inflating, holding back, metrics."""
+
+import gzip
+import itertools
+import json
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.gateway.conftest import PERSON
+from trueup import Contract
+from trueup.gateway.holding import Fields, Sentences, Whole, hold
+from trueup.gateway.inflate import BadEncoding, Inflater, TooLarge
+from trueup.gateway.metrics import Metrics
+from trueup.gateway.sse import Reader, TooLong, written
+
+STATES = {"ASKING": {"forbid": [{"terms": ["Ana"], "why": "names a stylist"}]}}
+
+
+def cut(data: Any, places: list[int]) -> list[Any]:
+    """Something cut into pieces at some places."""
+    edges = sorted({min(place, len(data)) for place in places} | {0, len(data)})
+    return [data[a:b] for a, b in itertools.pairwise(edges)]
+
+
+@pytest.mark.spec("X26")
+@given(st.lists(st.binary(max_size=40), max_size=6), st.lists(st.integers(0, 300), max_size=8))
+def test_one_event_in_is_one_event_out_in_any_cut(payloads: list[bytes], places: list[int]) -> None:
+    stream = b"".join(written(data, "delta") for data in payloads)
+    reader = Reader()
+    events = [event for piece in cut(stream, places) for event in reader.feed(piece)] + reader.end()
+    normal = [b"\n".join(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")) for data in payloads]
+    assert [event.data for event in events] == normal
+    assert b"".join(event.raw for event in events) == stream
+
+
+def test_events_of_other_line_ends_comments_and_a_last_one_without_its_blank_line() -> None:
+    reader = Reader()
+    events = reader.feed(b": hello\r\n\r\nevent: a\r\ndata: 1\r\ndata: 2\r\n\r\nid: 7\rdata:3\r\r") + reader.feed(
+        b"data: end"
+    )
+    events += reader.end()
+    assert [(event.name, event.data) for event in events] == [("", b""), ("a", b"1\n2"), ("", b"3"), ("", b"end")]
+    with pytest.raises(TooLong):
+        Reader(100).feed(b"data: " + b"x" * 200)
+    with pytest.raises(TooLong):
+        Reader(100).feed(b"data: x\n" * 20)
+
+
+@pytest.mark.spec("X34")
+def test_a_bomb_is_refused_long_before_it_is_open() -> None:
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    inflater = Inflater("gzip", 1_000_000)
+    with pytest.raises(TooLarge, match="more than 1,000,000 bytes"):
+        inflater.feed(bomb)
+    assert Inflater("deflate", 100).feed(zlib.compress(b"hello")) == b"hello"
+    assert not Inflater("gzip", 10).whole
+    for encoding, body in (("gzip", b"not gzip at all"), ("br", b"")):
+        with pytest.raises(BadEncoding):
+            Inflater(encoding, 100).feed(body)
+
+
+@given(st.binary(max_size=3000), st.lists(st.integers(0, 3000), max_size=6))
+def test_inflating_in_any_cut_gives_the_whole(data: bytes, places: list[int]) -> None:
+    inflater = Inflater("gzip", 3000)
+    assert b"".join(inflater.feed(piece) for piece in cut(gzip.compress(data), places)) == data
+    assert inflater.whole
+
+
+_words = st.lists(
+    st.sampled_from(
+        ["Hola. ", "¿Qué servicio quieres?", " Mañana abrimos a las 3.5 ", "semana!\n", "e.g. this ", "Ana ", "x" * 50]
+    ),
+    max_size=12,
+).map("".join)
+
+
+@pytest.mark.spec("C15")
+@given(_words, st.lists(st.integers(0, 400), max_size=12))
+def test_what_is_shown_by_sentence_is_a_prefix_that_holds_nothing_forbidden(text: str, places: list[int]) -> None:
+    contract = Contract(states=STATES)
+    holder = Sentences(contract, {"state": "ASKING"})
+    shown = "".join(holder.feed(piece) for piece in cut(text, places))
+    assert text.startswith(shown)
+    assert contract.check(shown, {"state": "ASKING"}).ok
+    verdict = contract.check(text, {"state": "ASKING"})
+    assert holder.tail(verdict, text) == text[len(shown) :]
+    assert not holder.doomed or not verdict.ok
+
+
+_objects = st.dictionaries(
+    st.sampled_from(["name", "age", "tags", "note"]),
+    st.one_of(st.text(max_size=8), st.integers(), st.lists(st.integers(), max_size=3)),
+)
+
+
+@given(_objects, st.lists(st.integers(0, 300), max_size=10), st.sampled_from(["{}", "```json\n{}\n```", "Sure:\n{}"]))
+def test_what_is_shown_by_field_and_its_tail_are_the_value(
+    data: dict[str, Any], places: list[int], around: str
+) -> None:
+    contract = Contract({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}})
+    text = around.replace("{}", json.dumps(data))
+    holder = Fields(contract)
+    shown = "".join(holder.feed(piece) for piece in cut(text, places))
+    verdict = contract.check(text)
+    if verdict.ok:
+        tail = holder.tail(verdict, json.dumps(verdict.data))
+        assert tail is not None
+        assert json.loads(shown + tail) == verdict.data
+
+
+def test_the_way_of_holding_follows_the_contract() -> None:
+    assert isinstance(hold(Contract(PERSON), "auto", {}), Fields)
+    assert isinstance(hold(Contract(PERSON), "whole", {}), Whole)
+    assert isinstance(hold(Contract(states=STATES), "auto", {}), Sentences)
+    assert isinstance(
+        hold(Contract(PERSON, rules=[{"name": "r", "expr": "age > 1", "error": "no"}]), "auto", {}), Whole
+    )
+
+
+def test_metrics_are_bounded_and_escaped() -> None:
+    metrics = Metrics()
+    for n in range(300):
+        metrics.count("trueup_attempts_total", model=f'm{n}"\n')
+    metrics.time("trueup_overhead_seconds", 0.0007)
+    page = metrics.page()
+    assert page.count("trueup_attempts_total{") == 101
+    assert 'model="m0\\"\\n"' in page
+    assert 'trueup_overhead_seconds_bucket{le="0.001"} 1' in page
