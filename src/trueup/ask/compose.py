@@ -4,6 +4,7 @@ Each request is made from the caller's messages and at most one faulty reply, so
 is asked. The caller's messages are never changed.
 """
 
+from collections import OrderedDict
 from typing import Any
 
 import msgspec
@@ -26,6 +27,21 @@ class Faulty(msgspec.Struct, frozen=True):
     verdict: Verdict
     asked: Missing | None = None
     chance: float = 0.0
+
+
+# What is said of the format, for the last schemas it was said of. The schema is kept, so that its id stays its own.
+_formats: OrderedDict[tuple[int, int], tuple[Any, Words, str]] = OrderedDict()
+_MOST_FORMATS = 64
+
+
+def _format(schema: Any, words: Words) -> str:
+    key = (id(schema), id(words))
+    known = _formats.get(key)
+    if known is None:
+        known = _formats[key] = (schema, words, prompts.format_text(schema, words))
+        if len(_formats) > _MOST_FORMATS:
+            _formats.popitem(last=False)
+    return known[2]
 
 
 class Composer:
@@ -82,7 +98,7 @@ class Composer:
         instruct = self.policy.instruct
         schema = faulty.asked.schema if fields and faulty is not None and faulty.asked is not None else self.schema
         if schema is not None and (instruct == "always" or (instruct == "auto" and mode != "json_schema")):
-            messages = with_system(messages, prompts.format_text(schema, self.words))
+            messages = with_system(messages, _format(schema, self.words))
         if purpose == "ask" or faulty is None:
             return messages
         verdict = faulty.verdict
