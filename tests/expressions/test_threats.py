@@ -234,3 +234,40 @@ def test_large_data_is_no_reason_to_refuse() -> None:
         "all(i.name.startswith('n') for i in items)",
     ):
         assert compile_expression(source).evaluate(record) is True, source
+
+
+def test_long_names_in_the_data_do_not_slow_an_error_down() -> None:
+    record = {"x" * 20_000 + str(i): 1 for i in range(500)}
+    rules = [compile_expression("y" * 5_000), compile_expression("yyyy + 1")]
+    begun = time.process_time()
+    for rule in rules:
+        with pytest.raises(ExpressionError, match="there is no field"):
+            rule.evaluate(record)
+    assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.spec("B7")
+def test_rules_over_ten_megabytes_end_in_time() -> None:
+    numbers = [(2**61 - 1) * k for k in range(1, 150_000)]
+    record = {
+        "ids": numbers,
+        "tags": [f"q{i}" for i in range(150_000)],
+        "allowed": ["z"] * 1000,
+        "name": "ab " * 600_000,
+    }
+    begun = time.process_time()
+    for source in (
+        "len(set(ids)) == len(ids)",
+        "all(t not in allowed for t in tags)",
+        "not any(a == b for a in tags for b in allowed)",
+        "len([w for w in name.split() if w in allowed])",
+        "name.replace('a', name)",
+        "sorted(tags + tags)",
+        "{t: ids for t in tags}",
+    ):
+        try:
+            compile_expression(source).evaluate(record)
+        except OverBudget:
+            continue
+    assert time.process_time() - begun < 4.0
+    assert compile_expression("all(c.isalpha() or c == ' ' for c in name)").evaluate(record) is True

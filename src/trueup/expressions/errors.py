@@ -3,6 +3,8 @@
 `column` counts characters from 1; it is 0 until the place is known. `suggestion` is the name that was likely meant.
 """
 
+_LONGEST = 100  # of a name that somebody may have misspelt
+
 
 class ExpressionError(ValueError):
     """What is wrong with an expression, where, and what may have been meant.
@@ -35,9 +37,12 @@ def nearest(word: str, words: list[str]) -> str:
     >>> nearest("max_ph", ["hp", "max_hp"])
     'max_hp'
     """
+    allowed = max(1, len(word) // 3)
+    near = [one for one in words[:1000] if len(one) <= len(word) + allowed]
+    if len(word) > _LONGEST or not near:
+        return ""
     from rapidfuzz import process  # loaded where a name is wrong
     from rapidfuzz.distance import DamerauLevenshtein
 
-    allowed = max(1, len(word) // 3)
-    found = process.extractOne(word, words[:1000], scorer=DamerauLevenshtein.distance, score_cutoff=allowed)
+    found = process.extractOne(word, near, scorer=DamerauLevenshtein.distance, score_cutoff=allowed)
     return "" if found is None else str(found[0])

@@ -36,7 +36,7 @@ def call(meter: Meter, method: str, receiver: Any, *args: Any) -> Any:
     """A method of the list, once its work is paid for."""
     kind = type(receiver)
     if kind is str:
-        spend(meter, 1 + (len(receiver) >> (2 if "split" in method else 5)))
+        spend(meter, len(receiver) >> (2 if "split" in method else 5))
     elif kind in _SETS:
         spend_weight(meter, receiver)
         args = tuple(_members(meter, arg) for arg in args)
