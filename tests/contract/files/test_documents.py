@@ -1,6 +1,7 @@
 """Files become plain data with the place of everything: YAML 1.2, TOML and JSON, bounded, with one fault that stops it."""
 
 import json
+import os
 import time
 import tomllib
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.contract.files.documents import MAX_BYTES, parse_document, read_document
+from trueup.contract.files.documents import LIMITS, parse_document, read_document
 from trueup.contract.files.faults import ContractError, Fault
 from trueup.verdict.paths import Parts
 
@@ -222,7 +223,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
 
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "latin.yaml").write_bytes(b"name: ok\nlanguage: espa\xf1ol")
-    (tmp_path / "big.yaml").write_bytes(b"#" * (MAX_BYTES + 1))
+    (tmp_path / "big.yaml").write_bytes(b"#" * (LIMITS[".yaml"] + 1))
     (tmp_path / "x.txt").write_text("a: 1")
     assert code_of(tmp_path / "none.yaml") == ("N001", "there is no such file")
     assert code_of(tmp_path / "folder.yaml")[0] == "N001"
@@ -230,6 +231,23 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert code_of(tmp_path / "big.yaml")[0] == "N003"
     assert code_of(tmp_path / "x.txt")[0] == "N001"
     assert code_of(Path("nul\0.yaml"))[0] == "N001"
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert code_of(tmp_path / "pipe.yaml") == ("N001", "the file cannot be read: it is a pipe or a device")
+
+
+TOKENS = {
+    ".yaml": ["[", "{", "- ", "a: ", "? ", '\\"', '"', "'", "&a ", "!", "#", "\n", "a ", "[a],", "|\n", "\t", "{a: b}, ", "- &a b\n- *a\n"],
+    ".json": ["[", '{"a":', '\\"', '"', "1", "\\", "[1],", " ", "-"],
+    ".toml": ["a=1\n", "[a]\n", "[[a]]\n", "[", '"', '\\"', "x={", "a.", "\n"],
+}  # fmt: skip
+
+
+@pytest.mark.spec("X2")
+@pytest.mark.parametrize(("kind", "token"), [(kind, token) for kind, tokens in TOKENS.items() for token in tokens])
+def test_repeated_tokens_are_read_in_bounded_time(kind: str, token: str) -> None:
+    began = time.process_time()
+    assert outcome(token * (40_000 // len(token)), kind) in {"read", "N002", "N003"}
+    assert time.process_time() - began < 3
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_part(tmp_path: Path) -> None:

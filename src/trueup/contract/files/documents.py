@@ -11,8 +11,10 @@ from trueup.contract.files.jsonfile import read_json
 from trueup.contract.files.tomlfile import read_toml
 from trueup.contract.files.yamlfile import Stopped, read_yaml
 
-MAX_BYTES = 500_000
-KINDS = (".yaml", ".yml", ".toml", ".json")
+# Characters that are read in a few seconds at most: YAML is read token by token in Python, and a dotted key of TOML
+# costs the square of its length.
+LIMITS = {".yaml": 500_000, ".yml": 500_000, ".toml": 100_000, ".json": 2_000_000}
+KINDS = tuple(LIMITS)
 
 
 class Document(NamedTuple):
@@ -23,15 +25,17 @@ class Document(NamedTuple):
     faults: list[Fault]
 
 
-def read_document(path: Path, name: str = "", most: int = MAX_BYTES) -> Document:
+def read_document(path: Path, name: str = "") -> Document:
     """Read a file; what stops the reading is raised as a ContractError. `name` is what faults call it."""
     name = name or path.as_posix()
-    text = _text(path, name, most)
+    text = _text(path, name)
     return parse_document(text, name, path.suffix.lower())
 
 
 def parse_document(text: str, name: str, kind: str = ".yaml") -> Document:
     """The document that a text holds."""
+    if len(text) > LIMITS.get(kind, LIMITS[".yaml"]):
+        raise ContractError([_too_large(name, kind)])
     marks, faults = Marks(name), list[Fault]()
     try:
         if kind == ".json":
@@ -45,14 +49,26 @@ def parse_document(text: str, name: str, kind: str = ".yaml") -> Document:
     return Document(data, marks, faults)
 
 
-def _text(path: Path, name: str, most: int) -> str:
+def _too_large(name: str, kind: str) -> Fault:
+    message = f"the file is larger than the {LIMITS.get(kind, LIMITS['.yaml']):,} characters that are taken of {kind[1:].upper()}"
+    return fault("N003", Place(name), (), message, "Put its schema into a JSON file of its own and name that.")
+
+
+def _refuse_pipe(path: Path) -> None:
+    """A pipe may never end, or never begin."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError("it is a pipe or a device")
+
+
+def _text(path: Path, name: str) -> str:
     place = Place(name)
     if path.suffix.lower() not in KINDS:
         message = f"its name must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}"
         raise ContractError([fault("N001", place, (), message)])
     try:
+        _refuse_pipe(path)
         with path.open("rb") as opened:
-            raw = opened.read(most + 1)
+            raw = opened.read(LIMITS[path.suffix.lower()] * 4 + 1)  # four bytes are the longest character
     except FileNotFoundError:
         raise ContractError([fault("N001", place, (), "there is no such file")]) from None
     except IsADirectoryError:
@@ -60,9 +76,8 @@ def _text(path: Path, name: str, most: int) -> str:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
         raise ContractError([fault("N001", place, (), f"the file cannot be read: {reason}")]) from None
-    if len(raw) > most:
-        message = f"the file has more than {most:,} bytes"
-        raise ContractError([fault("N003", place, (), message, "Put its schema into a file of its own and name that.")])
+    if len(raw) > LIMITS[path.suffix.lower()] * 4:
+        raise ContractError([_too_large(name, path.suffix.lower())])
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

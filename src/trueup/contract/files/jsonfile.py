@@ -22,9 +22,6 @@ def read_json(text: str, marks: Marks, faults: list[Fault]) -> Any:
     ({'a': [1, 2]}, 'x.json:2:6')
     """
     walk = _Walk(text, marks, faults)
-    deep = _too_deep(text)
-    if deep >= 0:
-        raise Stopped(fault("N003", walk.place(deep), (), f"the document is nested deeper than {MAX_DEPTH} levels"))
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
         json.dumps(data, ensure_ascii=False).encode()
@@ -35,6 +32,11 @@ def read_json(text: str, marks: Marks, faults: list[Fault]) -> Any:
         raise Stopped(fault("N002", Place(marks.file), (), "a text holds half of a surrogate pair")) from None
     except ValueError as error:
         raise Stopped(fault("N002", Place(marks.file), (), f"this is not JSON: {error}")) from None
+    except RecursionError:
+        raise Stopped(fault("N003", Place(marks.file), (), "the document is nested too deep")) from None
+    deep = _too_deep(text)  # of text that is known to be JSON: its tokens are found in one pass
+    if deep >= 0:
+        raise Stopped(fault("N003", walk.place(deep), (), f"the document is nested deeper than {MAX_DEPTH} levels"))
     walk.run()
     return data
 

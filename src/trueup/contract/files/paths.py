@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from trueup.contract.files.documents import MAX_BYTES, read_document
+from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 
 NAMED = {"schema": "N007", "tools": "N009"}
-MAX_JSON = 2_000_000  # bytes; reading YAML with its marks takes far longer
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
@@ -38,8 +37,7 @@ def _read(given: str, key: str, code: str, marks: Marks, folder: Path, faults: l
         problem, hint = f"{key} is JSON in a text", "Write it as a mapping, or name a file."
     else:
         try:
-            file = folder / given
-            found = read_document(file, "", MAX_JSON if file.suffix.lower() == ".json" else MAX_BYTES)
+            found = read_document(folder / given)
             faults += found.faults
             return found.data
         except ContractError as error:
