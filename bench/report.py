@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import dialogue
+import loop
 import rules
 import tools
 
@@ -135,6 +137,8 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "hostile": _hostile,
     "probes": _probes,
     "tools": tools.table,
+    "dialogue": dialogue.table,
+    "loop": loop.table,
     "rules": rules.table,
     "imports": _imports,
 }

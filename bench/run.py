@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import report
+from dialogue import dialogue
 from hostile import hostile
+from loop import loop
 from peers import PARSERS
 from plot import svg
 from rules import rules
@@ -44,6 +46,8 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "streaming": lambda: streaming(4_000 if quick else 16_000, 2 if quick else 7),
         "hostile": lambda: hostile(2.0 if quick else options.limit, quick),
         "tools": lambda: tools(rounds),
+        "dialogue": lambda: dialogue(rounds),
+        "loop": lambda: loop(rounds),
         "rules": lambda: rules(rounds),
         "imports": lambda: import_time(2 if quick else 7),
     }
