@@ -136,7 +136,7 @@ class Store:
                 raise ValueError(f"verdicts have no {name!r}; they have {', '.join(COLUMNS)}")
             terms.append(f"v.{column} = ?")
             values.append(pack(value) if isinstance(value, str) else int(value))
-        sql = f"{_ROWS} WHERE {' AND '.join(terms)} ORDER BY v.at, v.id"
+        sql = f"{_ROWS} WHERE {' AND '.join(terms)} ORDER BY v.at, v.request, v.attempt, v.id"
         with self._reading() as session:
             yield from map(records.read, session.stream(sql, values))
 

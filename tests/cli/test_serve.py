@@ -1,0 +1,106 @@
+"""`trueup serve`, as a person runs it: a file with faults, a server that starts, answers and stops when told to."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cli.running import COMMAND, Run, clean_environment
+from trueup.store.open import open_store
+from trueup.testing.script import Slow
+from trueup.testing.server import ScriptedServer
+
+FILE = """
+store: s.db
+upstreams: {{main: {{url: "{url}", key: $MAIN_KEY}}}}
+contracts: {{any: any.yaml}}
+routes: [{{models: "*", contract: any}}]
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def write(folder: Path, url: str) -> None:
+    (folder / "gateway.yaml").write_text(FILE.format(url=url))
+    (folder / "any.yaml").write_text("schema: {type: object}\n")
+
+
+def test_a_file_with_faults_is_refused_line_by_line(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, "nowhere")
+    done = run("serve", "gateway.yaml")
+    assert done.code == 2
+    assert done.err.splitlines() == [
+        "gateway.yaml:3:20: N006 url is an address that starts with http:// or https://; got 'nowhere'",
+        "gateway.yaml:3:36: N006 the key is in $MAIN_KEY, which is not set. Set it in the environment.",
+    ]
+    assert run("serve", "none.yaml").code == 2
+    write(tmp_path, "http://127.0.0.1:1")
+    done = run("serve", "gateway.yaml", "--check", MAIN_KEY="k")
+    assert (done.code, done.out) == (0, "gateway.yaml: 1 upstreams, 1 routes, 1 contracts\n")
+    assert run("serve", "gateway.yaml", "--listen", "here", MAIN_KEY="k").code == 2
+
+
+@pytest.mark.parametrize(("server", "workers"), [("uvicorn", 1), ("uvicorn", 2), ("granian", 1)])
+def test_it_serves_and_finishes_what_is_under_way_when_told_to_stop(tmp_path: Path, server: str, workers: int) -> None:
+    with ScriptedServer(["{}", Slow('{"late": true}', first=1.0)]) as upstream:
+        write(tmp_path, upstream.url)
+        port = free_port()
+        command = [
+            *COMMAND,
+            "serve",
+            "gateway.yaml",
+            "--listen",
+            f"127.0.0.1:{port}",
+            "--server",
+            server,
+            "--workers",
+            str(workers),
+        ]
+        environment = clean_environment(MAIN_KEY="sk-canary-0123456789abcdef")
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until_up(url, process)
+            body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+            first = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=30)
+            assert first.json()["choices"][0]["message"]["content"] == "{}"
+            with httpx.Client(timeout=30) as client:
+                request = client.build_request("POST", f"{url}/v1/chat/completions", json=body)
+                import threading
+
+                threading.Timer(0.4, lambda: os.kill(process.pid, signal.SIGTERM)).start()
+                late = client.send(request)
+            assert late.status_code == 200
+            assert "late" in late.text
+            assert process.wait(30) in (0, -signal.SIGTERM)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            _, said = process.communicate()
+    assert b"sk-canary" not in said
+    assert b"Traceback" not in said
+    with open_store(tmp_path / "s.db") as store:
+        assert [stored.ok for stored in store.verdicts()] == [True, True]
+
+
+def wait_until_up(url: str, process: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + 60
+    while True:
+        try:
+            if httpx.get(f"{url}/readyz", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < until
+            time.sleep(0.05)

@@ -1,0 +1,158 @@
+"""Quota at the gateway: only valid replies are charged, every attempt costs, and a store that cannot write gives nothing away."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import GOOD, PERSON, Desk, Open
+from trueup.ask.policy import Policy, Price
+from trueup.store.errors import StoreFull
+from trueup.store.open import open_store
+from trueup.store.store import Store
+from trueup.testing.script import Fail, Slow
+
+PRICED = Policy(otherwise="failed", backoff=0.01, retries=0, prices={"*": Price(1000, 1000)})
+
+
+def used(store: Store, tenant: str = "", unit: str = "replies") -> tuple[int, int]:
+    rows = [s for s in store.quota.standings(tenant) if (s.scope, s.unit, s.period) == ("tenant", unit, "total")]
+    return (rows[0].used, rows[0].held) if rows else (0, 0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with open_store(tmp_path / "s.db") as opened:
+        yield opened
+
+
+@pytest.mark.spec("Q12", "Q13")
+def test_only_a_valid_reply_is_charged(desk: Open, store: Store) -> None:
+    script = [GOOD, "no", "no", "no", '{"name": "A"}', GOOD, Fail(400), Fail(500)]
+    with desk(script, PERSON, store=store, quota=True, policy=Policy(otherwise="failed", retries=0)) as d:
+        statuses = [d.chat().status_code for _ in range(5)]
+        assert statuses == [200, 422, 200, 400, 502]
+        store.flush()
+        assert used(store) == (2, 0)
+        assert store.quota.audit() == []
+        assert [(s.outcome, s.attempts) for s in store.verdicts(ok=True)] == [("accepted", 1), ("repaired", 2)]
+
+
+@pytest.mark.spec("Q13")
+def test_who_has_used_up_its_quota_is_told_before_anything_is_asked(desk: Open, store: Store) -> None:
+    store.quota.set_limit("acme", 1)
+    with desk([GOOD, GOOD], PERSON, store=store, quota=True) as d:
+        acme = {"x-trueup-tenant": "acme", "x-trueup-user": "ada"}
+        assert d.chat(headers=acme).status_code == 200
+        response = d.chat(headers=acme)
+        assert response.status_code == 429
+        assert response.json()["error"]["code"] == "insufficient_quota"
+        assert response.json()["error"]["quota"]["limit"] == 1
+        assert response.headers["x-should-retry"] == "false"
+        assert len(d.upstream.requests) == 1
+        assert d.chat(headers={"x-trueup-tenant": "umbrella"}).status_code == 200
+
+
+@pytest.mark.spec("X41")
+def test_every_attempt_counts_against_the_cost_budget(desk: Open, store: Store) -> None:
+    store.quota.set_limit("", 60_000, unit="cost", period="total")
+    with desk([], PERSON, then="useful but invalid", store=store, quota=True, policy=PRICED) as d:
+        statuses = []
+        for _ in range(20):
+            statuses.append(d.chat().status_code)
+            if statuses[-1] == 429:
+                break
+        assert statuses[-1] == 429
+        assert used(store) == (0, 0)
+        assert used(store, unit="cost")[0] >= 60_000
+        asked = len(d.upstream.requests)
+        assert d.chat().status_code == 429
+        assert len(d.upstream.requests) == asked
+
+
+@pytest.mark.spec("X38")
+def test_a_key_is_answered_once_for_each_tenant(desk: Open, store: Store) -> None:
+    with desk([GOOD, GOOD, "no", "no", "no", GOOD], PERSON, store=store, quota=True) as d:
+        one = {"idempotency-key": "k1", "x-trueup-tenant": "acme"}
+        assert d.chat(headers=one).status_code == 200
+        again = d.chat(headers=one)
+        assert (again.status_code, again.json()["error"]["code"]) == (409, "idempotency_key_in_use")
+        assert d.chat(headers={**one, "x-trueup-tenant": "umbrella"}).status_code == 200
+        failed = {"idempotency-key": "k2"}
+        assert d.chat(headers=failed).status_code == 422
+        assert d.chat(headers=failed).status_code == 200, "what was not answered may be asked again"
+        assert used(store, "acme") == (1, 0)
+
+
+def test_two_requests_with_one_key_at_once_are_one(desk: Open, store: Store) -> None:
+    with desk([Slow(GOOD, first=0.5), GOOD], PERSON, store=store, quota=True) as d:
+        found: list[int] = []
+
+        def ask() -> None:
+            body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+            found.append(
+                httpx.post(f"{d.url}/v1/chat/completions", json=body, headers={"idempotency-key": "k"}).status_code
+            )
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(found) == [200, 409, 409, 409]
+        assert used(store) == (1, 0)
+        d.chat()
+
+
+def test_a_store_that_cannot_write_gives_nothing_away(
+    desk: Open, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: Any, **__: Any) -> Any:
+        raise StoreFull("s.db: the disk is full")
+
+    def check(d: Desk) -> None:
+        response = d.chat()
+        assert response.status_code == 503
+        assert response.json()["error"]["code"] == "StoreFull"
+        assert '"name"' not in response.text
+        assert "s.db" not in response.text
+
+    with desk([GOOD], PERSON, store=store, quota=True) as d:
+        with monkeypatch.context() as patch:
+            patch.setattr(store.quota, "areserve", full)
+            check(d)
+            assert d.upstream.requests == []
+        with monkeypatch.context() as patch:
+            patch.setattr(store.quota, "acapture", full)
+            check(d)
+        assert used(store) == (0, 0)
+        store._writer.trouble = StoreFull("full")
+        assert d.http.get("/readyz").status_code == 503
+        assert d.chat().status_code == 503
+        store._writer.trouble = None
+
+
+@pytest.mark.spec("X38")
+def test_a_callers_key_says_whose_request_it_is_and_no_header_undoes_that(desk: Open, store: Store) -> None:
+    from trueup.gateway.config import Caller
+
+    with desk([GOOD], PERSON, store=store, quota=True, clients=(Caller("k-acme", "acme"),)) as d:
+        d.chat(headers={"authorization": "Bearer k-acme", "x-trueup-tenant": "umbrella"}, trueup={"tenant": "umbrella"})
+        assert used(store, "acme") == (1, 0)
+        assert used(store, "umbrella") == (0, 0)
+
+
+def test_every_attempt_is_stored_under_one_request(desk: Open, store: Store) -> None:
+    with desk(["no", GOOD], PERSON, store=store) as d:
+        response = d.chat(headers={"x-trueup-user": "ada"}, model="gpt")
+        store.flush()
+        rows = list(store.verdicts())
+        assert [(s.attempt, s.ok, s.outcome, s.user, s.model, s.contract) for s in rows] == [
+            (1, False, "refused", "ada", "gpt", "person"),
+            (2, True, "repaired", "ada", "gpt", "person"),
+        ]
+        assert {s.request for s in rows} == {response.headers["x-trueup-verdict"]} == {rows[-1].id}
+        rate = store.stats()[0]
+        assert (rate.asked, rate.retried, rate.failed) == (1, 1, 0)

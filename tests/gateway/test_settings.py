@@ -1,0 +1,111 @@
+"""The gateway's file: what it says becomes a configuration, and what is wrong with it is told with its place."""
+
+from pathlib import Path
+
+import pytest
+
+from trueup.contract.files.faults import ContractError
+from trueup.gateway.settings import load_config, read_config
+
+GOOD = """
+listen: 0.0.0.0:9000
+server: granian
+workers: 3
+store: $STORE
+quota: true
+upstreams:
+  main: {url: "https://models.example/v1/", key: $MAIN_KEY, headers: {x-org: "$ORG"}}
+  claude: {url: "https://claude.example", protocol: anthropic, private: true}
+models: {"claude-*": claude, "*": main}
+contracts: {person: person.yaml}
+routes:
+  - {name: strict, models: [strict-*, exact], contract: person, policy: {repairs: 1, models: [small], prices: {"*": {input: 1, output: 2}}}, hold: whole}
+  - {models: "open-*", upstream: main}
+clients: [{key: $CLIENT, tenant: acme}]
+limits: {request: 1000, total_seconds: 60}
+redaction: {fields: [email], bodies: refused}
+retention: {replies: 7}
+"""
+ENVIRON = {"STORE": "s.db", "MAIN_KEY": "sk-1", "ORG": "o-1", "CLIENT": "c-1"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "person.yaml").write_text("schema: {type: object, required: [age]}\n")
+    return tmp_path / "gateway.yaml"
+
+
+def test_a_whole_file(file: Path) -> None:
+    file.write_text(GOOD)
+    config = load_config(file, ENVIRON)
+    assert (config.host, config.port, config.server, config.workers) == ("0.0.0.0", 9000, "granian", 3)
+    main = config.upstreams["main"]
+    assert (main.url, main.key, main.headers) == ("https://models.example", "sk-1", {"x-org": "o-1"})
+    assert config.upstreams["claude"].private
+    strict, other = config.routes
+    assert strict.contract is config.contracts["person"]
+    assert (strict.contract.name, strict.policy.repairs, strict.policy.otherwise, strict.hold) == (
+        "person",
+        1,
+        "failed",
+        "whole",
+    )
+    assert other.name == "route-2"
+    assert config.route_for("exact") is strict
+    assert config.route_for("open-9") is other
+    assert config.route_for("none") is None
+    assert config.upstream_for("claude-3", "anthropic", None) is config.upstreams["claude"]
+    assert config.upstream_for("gpt", "openai", None) is main
+    assert config.clients[0].tenant == "acme"
+    assert (config.limits.request, config.limits.reply) == (1000, 20_000_000)
+    assert (config.redaction.bodies, config.retention.replies) == ("refused", 7)
+    assert set(config.secrets()) >= {"sk-1", "c-1"}
+
+
+@pytest.mark.spec("X25")
+def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
+    file.write_text(GOOD)
+    assert "sk-1" not in repr(load_config(file, ENVIRON))
+    assert "c-1" not in repr(load_config(file, ENVIRON))
+    file.write_text(GOOD.replace("$MAIN_KEY", "[sk-literal]"))
+    _, faults = read_config(file, ENVIRON)
+    assert faults
+    assert "sk-literal" not in "".join(map(str, faults))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("upstreams:", "upstream:"), ["N005 unknown key 'upstream'", "N006 upstreams names at least one provider"]),
+        (('"https://models.example/v1/"', "models.example"), ["N006 url is an address that starts with http"]),
+        (("$MAIN_KEY", "$NOT_SET"), ["8:45: N006 the key is in $NOT_SET, which is not set"]),
+        (
+            ("contract: person", "contract: persn"),
+            ["N006 there is no contract 'persn' in this file. Did you mean 'person'?"],
+        ),
+        (("person.yaml", "gone.yaml"), ["N021 the contract 'gone.yaml' cannot be used", "N001 there is no such file"]),
+        (("workers: 3", "workers: many"), ["4:1: N006 workers is a whole number"]),
+        (("quota: true", "quota: often"), ["N006 quota is true or false"]),
+        (("store: $STORE", ""), ["N006 quota needs a store"]),
+        (("hold: whole", "hold: later"), ["N006 hold is one of auto, sentence, field, whole; got 'later'"]),
+        (("repairs: 1", "repairs: -1"), ["N006 repairs is a whole number, 0 or more"]),
+        (("repairs: 1", "repair_count: 1"), ["N005 unknown key 'repair_count'"]),
+        (("name: strict", "name: v1"), ["N006 a route cannot be called 'v1' here"]),
+        (("request: 1000", "request: lots"), ["N006 Expected `int`, got `str`"]),
+        (("tenant: acme", "user: x"), ["N006 tenant is missing"]),
+        (("listen: 0.0.0.0:9000", "listen: nowhere"), ["N006 listen is an address and a port"]),
+        (("bodies: refused", "bodies: some"), ["N006 "]),
+        (("routes:", "routes: 5\nroutes2:"), ["N006 routes is a list"]),
+        (("listen:", "listen: [\nx:"), ["N002 "]),
+    ],
+)
+def test_what_is_wrong_is_told_where_it_stands(file: Path, change: tuple[str, str], said: list[str]) -> None:
+    file.write_text(GOOD.replace(*change, 1))
+    config, faults = read_config(file, ENVIRON)
+    assert config is None
+    lines = [str(found) for found in faults]
+    for words in said:
+        assert any(words in line for line in lines), lines
+    assert all(line.partition(":")[0].endswith((".yaml",)) for line in lines)
+    with pytest.raises(ContractError):
+        load_config(file, ENVIRON)
