@@ -65,12 +65,16 @@ class CapReached(RuntimeError):
 
 
 class Purse:
-    """Keeps a run below its cap: what is spent, and what the calls under way may cost."""
+    """Keeps a run below its cap: what is spent, and what the calls under way may cost.
+
+    A call is taken to cost what was guessed, or as much as the dearest one so far; so are those that are under way.
+    """
 
     def __init__(self, cap: float | None, spent: float) -> None:
         self.cap = cap
         self.spent = spent
         self._held = 0.0
+        self._calls = 0
         self._dearest = 0.0
 
     def hold(self, estimate: float | None) -> float:
@@ -78,16 +82,19 @@ class Purse:
         if self.cap is None:
             return 0.0
         amount = max(estimate or 0.0, self._dearest)
-        if self.spent + self._held + amount > self.cap:
-            raise CapReached(
-                f"the cost cap of ${self.cap:g} is reached: ${self.spent:.4f} spent, the next call may cost ${amount:.4f}"
-            )
+        under_way = max(self._held, self._calls * self._dearest)
+        if self.spent + under_way + amount > self.cap:
+            said = f"${self.spent:.4f} spent, {self._calls} calls under way, the next may cost ${amount:.4f}"
+            raise CapReached(f"the cost cap of ${self.cap:g} is reached: {said}")
         self._held += amount
+        self._calls += 1
         return amount
 
     def pay(self, held: float, cost: float | None) -> None:
         """The call is over: what was set aside is free, what it cost is spent."""
-        self._held = max(0.0, self._held - held)
+        if self.cap is not None:
+            self._held = max(0.0, self._held - held)
+            self._calls = max(0, self._calls - 1)
         if cost:
             self.spent += cost
             self._dearest = max(self._dearest, cost)

@@ -1,0 +1,353 @@
+"""Realtime against a real server on loopback: storms of 429s, broken replies, keys refused, caps, pauses, a full disk."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.batch.pipeline.making import (
+    GOOD,
+    Counting,
+    Ran,
+    asking,
+    assert_whole,
+    go,
+    lines,
+    reply,
+    results,
+    run_pipeline,
+    start,
+    write_pipeline,
+)
+from trueup.batch.pipeline.control import NotRunning, kill, pause
+from trueup.batch.pipeline.lock import Busy, Fenced, Lock
+from trueup.batch.pipeline.providers.choose import NoProvider
+from trueup.batch.pipeline.rundir import OwnedRun, RunDir
+from trueup.batch.pipeline.running import Options, execute
+from trueup.testing.script import Cut, Fail, Raw, Reset, Say
+from trueup.testing.server import ScriptedServer
+from trueup.testing.wire import Request
+
+ITEMS = [{"id": f"unit{n:02d}"} for n in range(20)]
+PRICES = {"m": {"input": 2.0, "output": 4.0}}
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    monkeypatch.setenv("GEMINI_API_KEY", "secret")
+
+
+def write(folder: Path, url: str, provider: str = "openai", **api: Any) -> Path:
+    base = url if provider in {"anthropic", "gemini"} else f"{url}/v1"
+    settings = {"provider": provider, "model": "m", "base_url": base, "prices": PRICES, **api}
+    return write_pipeline(folder, [asking("ask")], ITEMS, (), settings, chunk_size=7)
+
+
+def served(tmp_path: Path, script: Any, provider: str = "openai", **api: Any) -> tuple[Ran, ScriptedServer]:
+    with ScriptedServer(script) as server:
+        ran = run_pipeline(write(tmp_path / "pipeline", server.url, provider, **api), tmp_path / "run")
+    assert_whole(ran.path)
+    return ran, server
+
+
+@pytest.mark.spec("B17")
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "url"])
+def test_every_provider_is_asked_in_its_own_words(tmp_path: Path, provider: str) -> None:
+    ran, server = served(tmp_path, lambda _: Say(GOOD, usage=(100, 10)), provider)
+    assert len(ran.valid) == 20
+    assert ran.money.calls == 20 == len(server.requests)
+    assert ran.money.usd == pytest.approx(20 * (100 * 2 + 10 * 4) / 1e6)
+    assert ran.money.lost == 0
+
+
+def test_a_storm_of_429s_is_waited_out_and_counts_against_nobody(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def script(_: Request) -> Any:
+        seen.append(1)
+        return Fail(429, "slow down", retry_after=0.01) if len(seen) % 3 else Say(GOOD, usage=(10, 10))
+
+    ran, server = served(tmp_path, script)
+    assert len(ran.valid) == 20
+    assert ran.money.calls - ran.money.lost == 20 == len(results(ran.path))
+    assert len(server.requests) > 40
+    assert not ran.failed
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fail(503, "overloaded"), Raw("<html>500</html>", 500, "text/html"), Cut(Say(GOOD), 0.5), Reset(), Raw("{", 200)],
+    ids=["503", "html", "cut", "reset", "half-json"],
+)
+def test_a_failing_transport_is_tried_again_for_that_unit_alone(tmp_path: Path, fault: Any) -> None:
+    failed: set[str] = set()
+
+    def script(request: Request) -> Any:
+        said = json.dumps(request.fields["messages"])
+        if "unit07" in said and said not in failed:
+            failed.add(said)
+            return fault
+        return Say(GOOD)
+
+    ran, server = served(tmp_path, script)
+    assert len(ran.valid) == 20
+    assert len(server.requests) == 21
+    rows = [row for file in (ran.path / "chunks").glob("*/*_results.jsonl") for row in lines(file)]
+    assert sum("transport" in row for row in rows) == 1
+
+
+def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: Path) -> None:
+    down = [True]
+
+    def script(request: Request) -> Any:
+        return Fail(500, "no") if down[0] and "unit03" in json.dumps(request.fields["messages"]) else Say(GOOD)
+
+    with ScriptedServer(script) as server:
+        ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        assert ran.ids[1] == ["unit03"]
+        assert ran.failed[0]["failure_stage"] == "parse"
+        assert ran.failed[0]["tries"] == {"transport": 1}
+        assert len(server.requests) == 23  # one try and three more for the one that fails
+        down[0] = False
+        from trueup.batch.pipeline.retry import retry
+
+        owned = OwnedRun.open(ran.path)
+        assert retry(owned).units == 1
+        owned.close()
+        again = go(ran.path)
+    assert len(again.valid) == 20
+    assert_whole(ran.path)
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "invalid_api_key"), (403, ""), (429, "insufficient_quota")])
+def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, status: int, code: str) -> None:
+    with ScriptedServer(lambda _: Fail(status, "no more", code)) as server:
+        ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        assert len(server.requests) <= 8
+        assert (ran.result.status, ran.result.code) == ("paused", 3)
+        assert "no more" in ran.result.reason
+    assert RunDir.look(ran.path).state.step_rows()[0]["pending"] == 20  # nothing has failed: it can go on
+
+
+def test_an_outage_pauses_the_run_and_fails_no_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trueup.batch.pipeline.gate.PATIENCE", 0.05)
+    items = [{"id": f"unit{n:03d}"} for n in range(60)]
+    with ScriptedServer(lambda _: Fail(502, "down")) as server:
+        settings = {"provider": "openai", "model": "m", "base_url": f"{server.url}/v1"}
+        settings["retry"] = {"max_attempts": 50, "initial_delay_seconds": 0}
+        pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, (), settings)
+        ran = run_pipeline(pipeline, tmp_path / "run")
+    assert ran.result.code == 3
+    assert "nothing but errors" in ran.result.reason
+    assert RunDir.look(ran.path).state.step_rows()[0]["pending"] == 60
+
+
+@pytest.mark.spec("B17")
+def test_the_cost_cap_is_kept_and_the_run_goes_on_with_a_higher_one(tmp_path: Path) -> None:
+    each = (100 * 2 + 10 * 4) / 1e6
+    with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
+        pipeline = write(tmp_path / "pipeline", server.url, max_tokens=10)
+        path = start(pipeline, tmp_path / "run")
+        ran = go(path, Options(max_cost=each * 9.5))
+        assert ran.result.code == 3
+        assert "cost cap" in ran.result.reason
+        assert each * 8 <= sum(row["usd"] for row in results(path)) <= each * 9.5
+        again = go(path, Options(max_cost=1.0))
+        assert len(server.requests) == 20
+    assert len(again.valid) == 20
+    assert again.money.usd == pytest.approx(20 * each)
+
+
+def test_a_cap_without_a_price_is_refused(tmp_path: Path) -> None:
+    path = start(write(tmp_path / "pipeline", "http://127.0.0.1:9", prices={}), tmp_path / "run")
+    with pytest.raises(NoProvider, match="the price of 'm' is not known"):
+        execute(path, Options(max_cost=1.0))
+
+
+def test_an_unknown_price_is_shown_as_unknown(tmp_path: Path) -> None:
+    from trueup.batch.pipeline.cost import shown
+
+    ran, _ = served(tmp_path, lambda _: Say(GOOD), prices={})
+    assert shown(ran.money) == "unknown"
+    assert ran.money.unpriced == 20
+
+
+def test_rate_limits_are_kept(tmp_path: Path) -> None:
+    began = time.monotonic()
+    limits = {"requests_per_minute": 1200}
+    ran, _ = served(tmp_path, lambda _: Say(GOOD), rate_limit=limits)
+    assert len(ran.valid) == 20
+    assert time.monotonic() - began < 30
+    # 1,200 a minute are 20 a second, with six seconds' worth kept: 20 requests go at once.
+    items = [{"id": str(n)} for n in range(8)]
+    rows = reply("ask", "*", GOOD)
+    slow = {"rate_limit": {"requests_per_minute": 300}}
+    pipeline = write_pipeline(tmp_path / "slow", [asking("ask")], items, rows, slow)
+    assert len(run_pipeline(pipeline, tmp_path / "slow_run").valid) == 8
+
+
+@pytest.mark.spec("B20")
+def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
+    rows = reply("ask", "*", GOOD)
+    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.05}}
+    items = [{"id": str(n)} for n in range(200)]
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], items, rows, settings), tmp_path / "run")
+    with pytest.raises(NotRunning):
+        pause(path)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(execute(path, Options(workers=2))))
+    thread.start()
+    until(lambda: len(results(path)) > 3)
+    with pytest.raises(Busy, match="another process is running it"):
+        Lock(path)
+    assert pause(path, wait=30)
+    thread.join()
+    assert found[0].status == "paused"
+    assert found[0].code == 0
+    done = len(results(path))
+    assert 3 < done < 200
+    settings["replay"]["delay_seconds"] = 0
+    ran = go(path, Options(workers=50))
+    assert len(ran.valid) == 200
+    assert len(results(path)) == 200
+    assert_whole(path)
+
+
+def until(test: Any, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not test():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.spec("X47")
+def test_an_owner_whose_lock_file_is_taken_away_stops_before_it_writes(tmp_path: Path) -> None:
+    rows = reply("ask", "*", GOOD)
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
+    first = OwnedRun.open(path)
+    first.commit("began", mode="realtime")
+    (path / "run.lock").unlink()
+    second = OwnedRun.open(path)
+    assert second.lock.term > first.lock.term
+    with pytest.raises(Fenced):
+        first.commit("began", mode="realtime")
+    second.commit("began", mode="realtime")
+    second.close()
+    first.close()
+    assert len(go(path).valid) == 20
+    assert_whole(path)
+
+
+@pytest.mark.spec("X47")
+def test_what_an_overtaken_owner_still_wrote_does_not_count(tmp_path: Path) -> None:
+    from trueup.batch.pipeline.journal import JOURNAL, now, sealed
+
+    rows = reply("ask", "*", GOOD)
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
+    ran = go(path)
+    late = {"n": 99, "term": 0, "at": now(), "kind": "ended", "status": "failed", "reason": "stale"}
+    with (path / JOURNAL).open("ab") as journal:
+        journal.write(sealed(late))
+    assert RunDir.look(path).state.status == ran.result.status == "done"
+
+
+def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
+    rows = reply("ask", "*", GOOD)
+    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.02}}
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows, settings), tmp_path / "run")
+    ended: list[Any] = []
+
+    def one() -> None:
+        try:
+            ended.append(execute(path, Options(workers=2)).status)
+        except Busy:
+            ended.append("busy")
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ended) == ["busy", "busy", "busy", "done"]
+    assert len(results(path)) == 20
+    assert_whole(path)
+
+
+def test_a_stale_number_of_a_process_bars_nobody(tmp_path: Path) -> None:
+    rows = reply("ask", "*", GOOD)
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
+    (path / "orchestrator.pid").write_text(f"{os.getpid()}\n", "ascii")
+    (path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "born": "0", "term": 7}), "utf-8")
+    with pytest.raises(NotRunning):
+        kill(path)
+    assert len(go(path).valid) == 20
+
+
+def test_calls_under_way_when_a_run_is_cut_are_told_as_lost(tmp_path: Path) -> None:
+    """Their cost cannot be known; that there were some can."""
+    from trueup.batch.pipeline.disk import Disk
+
+    class Cutting(Disk):
+        left = 12
+
+        def write(self, handle: int, data: bytes | memoryview) -> int:
+            if b'"raw_response"' in bytes(data):
+                Cutting.left -= 1
+                if not Cutting.left:
+                    raise KeyboardInterrupt
+            return super().write(handle, data)
+
+    with ScriptedServer(lambda _: Say(GOOD, usage=(10, 10))) as server:
+        path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        with pytest.raises(KeyboardInterrupt):
+            execute(path, Options(workers=1), disk=Cutting())
+        ran = go(path, Options(workers=1))
+        assert len(server.requests) == 21
+    assert ran.money.lost == 1
+    assert ran.money.unpriced == 1
+    assert len(ran.valid) == 20
+    assert_whole(path)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 8 MB, where the system lets us have one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root may make a small disk")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.spec("X46")
+def test_a_full_disk_pauses_the_run_and_loses_nothing(tmp_path: Path, small_disk: Path) -> None:
+    text = json.dumps({"answer": "x" * 20_000})
+    items = [{"id": str(n)} for n in range(400)]
+    rows = reply("ask", "*", text)
+    pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, rows, chunk_size=50)
+    path = start(pipeline, small_disk / "run")
+    provider = Counting(rows)
+    ran = go(path, provider=provider)
+    assert ran.result.code == 3
+    assert "disk is full" in ran.result.reason
+    recorded = len(results(path))
+    assert recorded > 20
+    assert len(provider.asked) <= recorded + 8
+    subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
+    again = go(path, provider=provider)
+    assert len(again.valid) == 400
+    assert len(results(path)) == 400
+    assert len(provider.asked) <= 408
+    assert_whole(path)
