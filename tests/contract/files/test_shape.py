@@ -56,7 +56,7 @@ def test_every_key_is_one_that_a_contract_takes() -> None:
     from trueup import Contract
 
     taken = set(inspect.signature(Contract).parameters)
-    assert set(file_schema()["properties"]) - taken == {"$schema", "description", "extends", "examples"}
+    assert set(file_schema()["properties"]) - taken == {"$schema", "description", "extends", "examples", "input"}
     assert taken <= set(file_schema()["properties"])
 
 

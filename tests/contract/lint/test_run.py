@@ -81,6 +81,25 @@ def test_simple_checks_name_fields_of_the_schema(lint: Lint) -> None:
     assert [(code, line) for code, line, _, _ in lint(text)] == [("N013", 3), ("N013", 4), ("N013", 6)]
 
 
+def test_nested_fields_and_fields_in_messages_are_looked_for(lint: Lint) -> None:
+    text = (
+        "schema: {properties: {a: {type: object, properties: {b: {type: integer}}}, open: {type: object}, list: {type: array}}}\n"
+        "rules:\n"
+        "  - {name: r1, expr: 'a.b > 1 and open.anything and list[0].x', error: '{a.b} {_computed} {open.x}'}\n"
+        "  - {name: r2, expr: 1 < a.bb, error: '{c} and {a.c}'}\n"
+    )
+    assert lint(text) == [
+        ("N013", 4, 26, "$.rules[1].expr"),
+        ("N013", 4, 39, "$.rules[1].error"),
+        ("N013", 4, 39, "$.rules[1].error"),
+    ]
+
+
+def test_fields_of_the_input_are_known_when_they_are_listed(lint: Lint) -> None:
+    assert [code for code, *_ in lint(SCHEMA + "rules: ['text != \"\" and hp > 1']\n")] == ["N013"]
+    assert lint(SCHEMA + "input: [text]\nrules: ['text != \"\" and hp > 1']\n") == []
+
+
 def test_a_schema_without_named_fields_knows_no_unknown_ones(lint: Lint) -> None:
     assert lint("schema: true\nrules: [anything > 1]\n") == []
 

@@ -74,6 +74,11 @@ def _keys() -> dict[str, Shape]:
         },
         "calls": {"$ref": "#/$defs/CallOptions", "description": "How calls are judged."},
         "rules": parts.RULES,
+        "input": {
+            "type": "array",
+            "items": TEXT,
+            "description": "Fields that come with a unit's input, beside the value: rules may speak of them.",
+        },
         "reply": parts.REPLY,
         "states": parts.STATES,
         "fallbacks": {

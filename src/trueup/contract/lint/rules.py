@@ -1,7 +1,6 @@
 """Lint of business rules: what the rules themselves refuse, names that stand twice, fields that no schema has."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trueup.checks.problems import BadRules, Problem
@@ -11,30 +10,33 @@ from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.expressions.errors import ExpressionError
-from trueup.expressions.language import compile_expression
+from trueup.expressions.language import Expression, compile_expression
+from trueup.expressions.messages import compile_message
 from trueup.verdict.paths import Parts
 
-_FIRST = re.compile(r"[^.\[]+")
 _FIELD_LISTS = ("required", "types", "ranges", "enums")
 _EXPRESSIONS = ("expr", "when")
 
 
-def lint_rules(spec: Any, schema: Schema | None, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with the rules of a contract: a list of rules, or a mapping with `rules` and the simple checks."""
+def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Iterable[str] = ()) -> Iterator[Fault]:
+    """What is wrong with the rules of a contract: a list of rules, or a mapping with `rules` and the simple checks.
+
+    `given` are fields that come with a unit's input.
+    """
     if spec is None:
         return
     base: Parts = ("rules", "rules") if isinstance(spec, dict) else ("rules",)
-    compiled: dict[str, frozenset[str]] = {}
+    compiled: dict[str, Expression] = {}
     try:
         rules = compile_rules(spec).rules
-        compiled = {part.source: part.names for rule in rules for part in (rule.expr, rule.when) if part is not None}
+        compiled = {part.source: part for rule in rules for part in (rule.expr, rule.when) if part is not None}
     except BadRules as error:
         for problem in error.problems:
             if "rules are named" not in problem.message:  # said below, with the place of the second
                 yield _of_problem(problem, spec, base, marks)
     yield from _names(spec, base, marks)
     if schema is not None and schema.root_keys:
-        yield from _fields(spec, base, _Known(frozenset(schema.root_keys), compiled), marks)
+        yield from _fields(spec, base, _Known(schema, compiled, frozenset(given)), marks)
 
 
 def _of_problem(problem: Problem, spec: Any, base: Parts, marks: Origins) -> Fault:
@@ -78,44 +80,60 @@ def _names(spec: Any, base: Parts, marks: Origins) -> Iterator[Fault]:
 
 
 class _Known:
-    """The fields that a schema has, and the names that expressions use, as far as they are compiled already."""
+    """The fields that a schema has, and the expressions that are compiled already."""
 
-    def __init__(self, fields: frozenset[str], compiled: dict[str, frozenset[str]]) -> None:
-        self.fields = fields
+    def __init__(self, schema: Schema, compiled: dict[str, Expression], given: frozenset[str]) -> None:
+        self._schema = schema
+        self._given = given
         self._compiled = compiled
 
-    def unknown(self, source: str) -> list[str]:
-        """The names of an expression that are no fields; none of one that does not compile: that is said already."""
-        names = self._compiled.get(source)
-        if names is None:
+    def unknown(self, path: Sequence[str | int]) -> tuple[str, Iterable[str]] | None:
+        """The first part of a field's path that the schema does not have, and the names it has there."""
+        here: Schema | None = None if path[0] in self._given else self._schema
+        for index, part in enumerate(path):
+            if here is None or not isinstance(part, str) or not here.root_keys:
+                return None
+            if part not in here.root_keys:
+                return ".".join(str(step) for step in path[: index + 1]), here.root_keys
+            here = here.member(part)
+        return None
+
+    def fields(self, source: str) -> Iterable[tuple[Sequence[str | int], int]]:
+        """The fields that an expression uses, with their columns; none of one that does not compile: that is said already."""
+        expression = self._compiled.get(source)
+        if expression is None:
             try:
-                names = compile_expression(source).names
+                expression = compile_expression(source)
             except ExpressionError:
-                return []
-        return sorted(names - self.fields)
+                return ()
+        return [(field.path, field.column) for field in expression.fields]
 
 
 def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[Fault]:
-    """Fields that the schema does not have, in simple checks and in expressions."""
+    """Fields that the schema does not have: in simple checks, in expressions, in messages."""
     for section in _FIELD_LISTS if isinstance(spec, dict) else ():
         given = spec.get(section)
         for index, name in enumerate(given if isinstance(given, list | dict) else ()):
-            first = _FIRST.match(name) if isinstance(name, str) else None
-            if first is not None and first[0] not in known.fields:
+            if isinstance(name, str):
                 at: Parts = ("rules", section, index) if isinstance(given, list) else ("rules", section, name)
-                yield _no_field(first[0], at, marks.key(at), known.fields)
+                yield from _no_field(name.split("."), at, marks.key(at), known)
     for index, rule in enumerate(_listed(spec)):
         for key in _EXPRESSIONS:
             source = rule.get(key) if isinstance(rule, dict) else rule if key == "expr" else None
             path = (*base, index, key) if isinstance(rule, dict) else (*base, index)
-            if not isinstance(source, str):
-                continue
-            for name in known.unknown(source):
-                found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
-                place = inside(marks.value(path), found.start() + 1 if found else 1)
-                yield _no_field(name, path, place, known.fields)
+            for field, column in known.fields(source) if isinstance(source, str) else ():
+                yield from _no_field(field, path, inside(marks.value(path), column), known)
+        template = rule.get("error") if isinstance(rule, dict) else None
+        if isinstance(template, str):
+            path = (*base, index, "error")
+            for field in sorted(compile_message(template).fields, key=str):
+                if field != ("_computed",):
+                    yield from _no_field(field, path, marks.value(path), known)
 
 
-def _no_field(name: str, path: Parts, place: Place, known: Iterable[str]) -> Fault:
-    hint = did_you_mean(name, known, "It can only come with a unit's input.")
-    return fault("N013", place, path, f"the schema has no field {name!r}", hint)
+def _no_field(field: Sequence[str | int], path: Parts, place: Place, known: _Known) -> Iterator[Fault]:
+    found = known.unknown(field)
+    if found is not None:
+        name, names = found
+        hint = did_you_mean(name.rsplit(".", 1)[-1], names, "If it comes with a unit's input, list it under `input`.")
+        yield fault("N013", place, path, f"the schema has no field {name!r}", hint)

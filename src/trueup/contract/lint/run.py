@@ -21,7 +21,7 @@ from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.states import lint_states
 from trueup.contract.lint.tools import lint_tools, offered
 
-NOT_OPTIONS = frozenset({"$schema", "description", "examples"})
+NOT_OPTIONS = frozenset({"$schema", "description", "examples", "input"})  # for editors, people, and lint
 
 
 class Linted(NamedTuple):
@@ -67,7 +67,7 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
     sound = {key: part for key, part in data.items() if key not in wrong}
     names = offered(sound.get("tools"))
     yield from lint_tools(sound, marks, names)
-    yield from lint_rules(sound.get("rules"), schema, marks)
+    yield from lint_rules(sound.get("rules"), schema, marks, sound.get("input") or ())
     yield from lint_reply(sound.get("reply"), marks)
     yield from lint_states(sound, marks, names)
     yield from lint_checks(sound.get("checks"), marks)
