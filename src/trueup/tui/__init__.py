@@ -1,0 +1,1 @@
+"""The terminal screen over runs: which there are, how each goes, and every unit of them."""

@@ -1,0 +1,92 @@
+"""A reply with its fixes and faults marked: text and facts enter, styled text leaves; nothing in the reply is taken for markup."""
+
+import json
+from typing import Any
+
+from rich.text import Text
+
+from trueup.tui.pictures import Replied, Unit, fields_of
+from trueup.verdict.display import safe, safe_line
+from trueup.verdict.verdict import Verdict
+
+STYLES = {
+    "lossless": "black on green3",
+    "guess": "black on gold1",
+    "lossy": "white on red3",
+    "finding": "underline red",
+}
+_MOST = 20_000
+
+
+def marked(raw: str, verdict: Verdict | None) -> Text:
+    """A reply as it came, each fix marked in the colour of its grade and followed by its code.
+
+    >>> from trueup import Contract
+    >>> marked('{"a": 1,}', Contract(True).check('{"a": 1,}')).plain
+    '{"a": 1,⟨S001⟩}'
+    """
+    shown = raw[:_MOST]
+    spans: list[tuple[int, int, str, str]] = []
+    if verdict is not None:
+        spans += [(*fix.span, fix.code, fix.grade) for fix in verdict.fixes if fix.span]
+        spans += [(*f.span, f.code, "finding") for f in verdict.findings if f.span and f.span != (0, len(raw))]
+    out = Text()
+    at = 0
+    for start, stop, code, kind in sorted(spans):
+        if start < at or stop > len(shown):
+            continue
+        out.append(safe(shown[at:start]))
+        out.append(safe(shown[start:stop]), STYLES[kind])
+        out.append(f"⟨{code}⟩", "bold")
+        at = stop
+    out.append(safe(shown[at:]))
+    if len(raw) > len(shown):
+        out.append(f"\n… {len(raw) - len(shown):,} more characters", "dim")
+    return out
+
+
+def _heading(out: Text, title: str) -> None:
+    out.append(f"\n{title}\n", "bold")
+
+
+def _value(value: Any) -> str:
+    return safe(json.dumps(value, indent=2, ensure_ascii=False)[:_MOST])
+
+
+def unit_text(unit: Unit) -> Text:
+    """Everything about a unit, from top to bottom."""
+    out = Text()
+    if unit.failure is not None:
+        out.append("failed", "bold red")
+        out.append(f" at {safe_line(str(unit.failure.get('failure_stage', '')))}")
+        out.append(f", retried {unit.failure.get('retry_count', 0)} times\n", "dim")
+        for error in unit.failure.get("errors") or ():
+            said = f"{error.get('code', '')} {error.get('path', '')}: {error.get('message', '')}"
+            out.append(f"  {safe_line(said)}\n", "red")
+    elif unit.result is not None:
+        out.append("valid\n", "bold green")
+    else:
+        out.append("not judged yet\n", "bold yellow")
+    for number, reply in enumerate(reversed(unit.replies)):
+        _heading(out, "Last reply" if number == 0 else f"Reply {len(unit.replies) - number}")
+        _reply(out, reply)
+    if unit.result is not None:
+        _heading(out, "Unit after this step")
+        out.append(_value(fields_of(unit.result)) + "\n")
+    if unit.prompt:
+        _heading(out, "Prompt")
+        out.append(safe(unit.prompt[:_MOST]) + "\n")
+    _heading(out, "Input")
+    out.append(_value(unit.input) + "\n")
+    return out
+
+
+def _reply(out: Text, reply: Replied) -> None:
+    out.append_text(marked(reply.raw, reply.verdict))
+    out.append("\n")
+    if reply.verdict is None:
+        return
+    for fix in reply.verdict.fixes:
+        out.append(f"  {safe_line(str(fix))}\n", "dim")
+    for found in reply.verdict.findings:
+        out.append(f"  {safe_line(str(found))}\n", "red" if found.level == "error" else "yellow")

@@ -1,0 +1,220 @@
+"""The screens over runs, driven by key as a person drives them, over real runs of the shipped pipelines."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.widgets import DataTable, Input, Static
+
+from tests.cli.running import COMMAND
+from trueup.tui.app import RunsApp
+from trueup.tui.pictures import picture, runs_in, unit_at, units_at
+from trueup.tui.screens import Confirm, OneRun, Runs, Units
+
+PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of two steps, one unit of which failed, and a run that never began."""
+    folder = tmp_path_factory.mktemp("tui") / "runs"
+    for command, name in (("run", "first"), ("init", "second")):
+        given = [*COMMAND, command, str(PIPELINES / "npc_dialogue"), "--run-dir", str(folder / name)]
+        done = subprocess.run(given, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stderr
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "runs"))
+
+
+def drive(app: App[None], steps: Callable[[Any], Awaitable[None]], size: tuple[int, int] = (120, 40)) -> None:
+    async def main() -> None:
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await steps(pilot)
+
+    asyncio.run(main())
+
+
+def cells(app: App[None], table: str) -> list[list[str]]:
+    found = app.screen.query_one(table, DataTable)
+    return [[str(cell) for cell in found.get_row_at(at)] for at in range(found.row_count)]
+
+
+def shown(app: App[None], name: str) -> str:
+    return str(app.screen.query_one(name, Static).render())
+
+
+async def settled(pilot: Any, until: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if until():
+            return
+        await pilot.pause(0.05)
+    raise AssertionError("it did not come to that")
+
+
+@pytest.mark.spec("B20")
+def test_runs_steps_and_units_are_shown(folder: Path) -> None:
+    app = RunsApp(folder)
+
+    async def steps(pilot: Any) -> None:
+        assert isinstance(app.screen, Runs)
+        rows = {row[0]: row for row in cells(app, "#runs")}
+        assert rows["first"][1:7] == ["npc_dialogue", "done", "6", "5", "1", "0"]
+        assert rows["second"][2] != "done"
+        app.screen.query_one(DataTable).move_cursor(row=list(rows).index("first"))
+        await pilot.press("enter")
+        assert isinstance(app.screen, OneRun)
+        assert "6 units, 5 valid, 1 failed" in shown(app, "#about")
+        funnel = cells(app, "#steps")
+        assert [row[0] for row in funnel] == ["speak", "score"]
+        assert funnel[0][3:5] == ["5", "1"]
+        assert cells(app, "#codes") == [["speak", "V005", "1"]]
+        await pilot.press("enter")
+        assert isinstance(app.screen, Units)
+        units = cells(app, "#units")
+        assert len(units) == 6
+        assert units[0] == ["pedlar-desperate", "✗", "V005"]
+        await pilot.pause()
+        unit = shown(app, "#unit")
+        assert "failed at schema_validation" in unit
+        assert "V005 $.tone" in unit
+        assert "You write lines for a game" in unit
+        await pilot.press("f", "f")
+        assert len(cells(app, "#units")) == 5
+        await pilot.press("slash", *"smith", "enter")
+        assert {row[0].split("-")[0] for row in cells(app, "#units")} == {"smith"}
+        await pilot.press("escape", "escape")
+        assert isinstance(app.screen, Runs)
+
+    drive(app, steps)
+
+
+@pytest.mark.spec("B20")
+def test_fixes_are_marked_in_the_reply(folder: Path) -> None:
+    row = next(row for row in units_at(folder / "first", "speak") if row.id == "pedlar-friendly")
+    unit = unit_at(folder / "first", "speak", row)
+    assert [fix.code for fix in unit.replies[-1].verdict.fixes][:1] == ["S008"]  # type: ignore[union-attr]
+    from trueup.tui.marked import unit_text
+
+    text = unit_text(unit)
+    assert "⟨S008⟩" in text.plain
+    assert any("green" in str(span.style) for span in text.spans)
+
+
+def test_a_run_that_waits_is_resumed_from_its_screen(folder: Path) -> None:
+    app = RunsApp(folder / "second")
+
+    async def steps(pilot: Any) -> None:
+        await pilot.press("enter")
+        await pilot.press("s")
+        await settled(pilot, lambda: picture(folder / "second").state == "done")
+        app.screen.look()  # type: ignore[attr-defined]
+        assert "5 valid, 1 failed" in shown(app, "#about")
+
+    drive(app, steps)
+
+
+@pytest.mark.spec("B20")
+def test_retry_asks_first_and_says_what_came_of_it(folder: Path) -> None:
+    app = RunsApp(folder / "first")
+    before = units_at(folder / "first", "speak", "failed")
+
+    async def steps(pilot: Any) -> None:
+        await pilot.press("enter", "t")
+        assert isinstance(app.screen, Confirm)
+        await pilot.press("n")
+        assert isinstance(app.screen, OneRun)
+        assert units_at(folder / "first", "speak", "failed") == before
+        await pilot.press("t", "y")
+        await settled(pilot, lambda: len(app._notifications) > 0)
+        said = " ".join(note.message for note in app._notifications)
+        assert "1 unit" in said
+
+    drive(app, steps)
+
+
+def test_pausing_what_does_not_run_is_said(folder: Path) -> None:
+    app = RunsApp(folder / "first")
+
+    async def steps(pilot: Any) -> None:
+        await pilot.press("enter", "p")
+        await settled(pilot, lambda: len(app._notifications) > 0)
+        assert any("nobody is running it" in note.message for note in app._notifications)
+
+    drive(app, steps)
+
+
+def test_an_empty_folder_says_what_to_do(tmp_path: Path) -> None:
+    app = RunsApp(tmp_path)
+
+    async def steps(pilot: Any) -> None:
+        await pilot.pause()
+        assert "No runs in" in shown(app, "#hint")
+
+    drive(app, steps, (80, 24))
+
+
+def test_a_damaged_run_is_shown_as_such(folder: Path) -> None:
+    journal = folder / "first" / "journal.jsonl"
+    journal.write_bytes(b'{"nonsense": 1}\n' + journal.read_bytes()[:50])
+    app = RunsApp(folder)
+
+    async def steps(pilot: Any) -> None:
+        states = {row[0]: row[2] for row in cells(app, "#runs")}
+        assert states["first"] == "damaged"
+        assert states["second"] != "damaged"
+
+    drive(app, steps)
+
+
+@pytest.mark.spec("X19", "X20")
+def test_terminal_codes_and_markup_in_replies_are_letters(folder: Path) -> None:
+    hostile = "\x1b]52;c;eA==\x07[/foo][bold red]x[/]\x1b[2J\u202e"
+    for file in (folder / "first" / "chunks").rglob("speak_failures.jsonl"):
+        text = file.read_text("utf-8")
+        rows = [json.loads(line) for line in text.splitlines()]
+        for row in rows:
+            row["unit_id"] = hostile
+            row["errors"][0]["message"] = hostile
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    app = RunsApp(folder / "first")
+
+    async def steps(pilot: Any) -> None:
+        await pilot.press("enter", "enter")
+        await pilot.pause()
+        unit = cells(app, "#units")[0][0] + shown(app, "#unit")
+        assert "[/foo][bold red]x[/]" in unit
+        assert "\x1b" not in unit
+        assert "\u202e" not in unit
+
+    drive(app, steps)
+
+
+def test_runs_are_listed_newest_first(folder: Path, tmp_path: Path) -> None:
+    os.utime(folder / "first" / "journal.jsonl", (2_000_000_000, 2_000_000_000))
+    assert [path.name for path in runs_in(folder)] == ["first", "second"]
+    assert runs_in(folder / "first") == [folder / "first"]
+    assert runs_in(tmp_path / "nowhere") == []
+
+
+def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
+    app = RunsApp(folder / "first")
+
+    async def steps(pilot: Any) -> None:
+        await pilot.press("enter", "enter")
+        assert not app.screen.query_one("#find", Input).display
+        await pilot.press("slash")
+        assert app.screen.query_one("#find", Input).display
+
+    drive(app, steps)
