@@ -26,7 +26,7 @@ CONDITIONAL = (
     "will be", "would be", "can be", "could be", "may be", "gets", "get", "to get", "ready to", "going to", "need to", "try to",
     "si", "cuando", "una vez", "en cuanto", "antes de", "después de", "hasta que", "para", "será", "sería", "puede ser",
 )  # fmt: skip
-_NEAR = {"negated": 3, "conditional": 6}
+_NEAR = {"negated": 4, "conditional": 6}
 
 
 class Around(NamedTuple):
