@@ -11,7 +11,7 @@ export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit docs bench soak fmt snapshots lock clean
+.PHONY: help setup demo test lint types layers unit docs bench study soak fmt snapshots lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -58,10 +58,14 @@ docs: $(STAMP) ## build the documentation into site/, strictly
 bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
 	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
 
-$(BENCH)/.installed: bench/requirements.txt pyproject.toml
+study: $(BENCH)/.installed ## ask the local model 100 things, with and without trueup and its peers (20 minutes)
+	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md
+
+$(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.toml
 	@echo "== setting up $(BENCH)"
 	@$(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python $(PIP) install -r bench/requirements.txt -e .
+	@$(BENCH)/bin/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
 	@touch $@
 
 soak: $(STAMP) ## the property tests with thousands of examples each

@@ -1,0 +1,224 @@
+"""`make study`: one small real model, 100 prompts, and what becomes of its replies with and without trueup and its peers.
+
+python bench/asking.py [--minutes 20] [--prompts 100] [--markdown PAGE] [--json OUT]
+
+Everybody asks the same model through the same address, with the same worked example before each prompt, the same temperature, seed and
+limit of tokens; each may ask again twice.
+"""
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from openai import OpenAI
+from pydantic import ValidationError
+
+import asking_peers
+import asking_report
+from asking_tasks import SCHEMAS, TOOLS, Task, is_right, messages, openai_tools, tasks
+from trueup import Contract
+from trueup.ask.clients.local import LocalError, LocalModel
+from trueup.ask.policy import Policy
+from trueup.testing.script import Fail, Raw
+from trueup.testing.server import ScriptedServer
+from trueup.testing.wire import Request
+
+MAX_TOKENS, TEMPERATURE, SEED = 100, 0.8, 7
+SETTINGS = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
+MUST_CALL = {
+    "no_empty": False,
+    "no_tool_only": False,
+    "no_whitespace": False,
+    "tool_explanation": False,
+    "min_text": False,
+    "rules": [{"name": "calls_a_tool", "expr": "len(calls) > 0", "reason": "The reply calls no tool."}],
+}
+
+
+class Outcome(NamedTuple):
+    """What one way of asking made of one prompt."""
+
+    valid: bool
+    right: bool
+    again: int = 0  # requests after the first
+    tokens: int = 0
+    seconds: float = 0.0
+    why: str = ""
+
+
+class Front:
+    """The address that everybody asks: the local model behind it, each request remembered, its tokens counted.
+
+    Chance is fixed by a seed; who sends the same request again gets the next one.
+    """
+
+    def __init__(self, model: LocalModel) -> None:
+        self._model = model
+        self._memory: dict[bytes, bytes] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Count anew: the next prompt, or the next one who asks it."""
+        self.requests = self.tokens = 0
+        self._asked: dict[bytes, int] = {}
+
+    def answer(self, request: Request) -> Raw | Fail:
+        body = {key: value for key, value in request.fields.items() if key not in {"stream", "user", "store"}}
+        key = json.dumps(body, sort_keys=True).encode()
+        self._asked[key] = self._asked.get(key, 0) + 1
+        body["seed"] = SEED + self._asked[key]
+        key += b" %d" % body["seed"]
+        if key not in self._memory:
+            try:
+                reply = self._model.complete(**{**body, "max_tokens": MAX_TOKENS})
+            except LocalError as error:
+                return Fail(error.status_code, str(error))
+            self._memory[key] = json.dumps(reply).encode()
+        reply = json.loads(self._memory[key])
+        self.requests += 1
+        self.tokens += reply["usage"]["total_tokens"]
+        return Raw(self._memory[key])
+
+
+def contract_of(task: Task) -> Contract:
+    """What a valid reply to a task is."""
+    if task.calls:
+        return Contract(tools=openai_tools(task.task), reply=MUST_CALL)
+    return Contract(schema=SCHEMAS[task.task])
+
+
+def value_of(task: Task, verdict: Any) -> Any:
+    """The value of a verdict, or its first call, in the shape of the expected one."""
+    if not task.calls:
+        return verdict.data
+    return {"name": verdict.calls[0].name, "arguments": verdict.calls[0].args} if verdict.calls else None
+
+
+def bare(task: Task, verdict: Any) -> tuple[bool, Any]:
+    """The first reply without trueup: `json.loads` and pydantic, for a call on its arguments."""
+    try:
+        if not task.calls:
+            return True, SCHEMAS[task.task].model_validate(json.loads(verdict.reply.text)).model_dump()
+        for call in verdict.reply.raw.choices[0].message.tool_calls or ():
+            made = TOOLS[task.task][call.function.name].model_validate(json.loads(call.function.arguments))
+            return True, {"name": call.function.name, "arguments": made.model_dump()}
+    except (json.JSONDecodeError, ValidationError, KeyError):
+        pass
+    return False, None
+
+
+def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[Task], dict[str, Outcome]]:
+    """The loop; its first reply also tells how it would have gone without it."""
+
+    shown = more.pop("shown", True)
+
+    def run(task: Task) -> dict[str, Outcome]:
+        given: dict[str, Any] = {
+            "modes": ("text",), "models": (asking_peers.NAME,), "temperature": TEMPERATURE, "repairs": 2, "repair": repair,
+            "regenerations": 2, "attempts": 3, "retries": 0, "max_tokens": MAX_TOKENS, "most_tokens": MAX_TOKENS, "language": task.lang,
+            "deadline": None, "timeout": None, "last_tools": None, "otherwise": "failed", **more,
+        }  # fmt: skip
+        answer = contract_of(task).ask(client, messages(task, shown), Policy(**given))
+        first, last = answer.attempts[0], answer.attempts[-1]
+        if first.verdict is None:  # the server refused the request
+            none = Outcome(False, False, why=str(first.failure))
+            return {"bare": none, "recovery": none, "loop": none}
+        valid, value = bare(task, first.verdict)
+        cost = sum(first.usage.get(key, 0) for key in ("input_tokens", "output_tokens"))
+        found = value_of(task, first.verdict)
+        ok = answer.verdict is not None and answer.verdict.ok and answer.outcome != "failed"
+        codes = ",".join(sorted({f.code for f in last.verdict.findings.errors})) if last.verdict else str(last.failure)
+        final = value_of(task, answer.verdict) if ok else None
+        return {
+            "bare": Outcome(valid, is_right(task.expect, value), 0, cost, first.seconds),
+            "recovery": Outcome(first.verdict.ok, is_right(task.expect, found), 0, cost, first.seconds),
+            "loop": Outcome(ok, ok and is_right(task.expect, final), len(answer.attempts) - 1, why="" if ok else codes),
+        }
+
+    return run
+
+
+def measured(front: Front, run: Callable[[Task], Any], task: Task) -> tuple[Any, int, int, float]:
+    front.begin()
+    started = time.monotonic()
+    made = run(task)
+    return made, front.requests, front.tokens, time.monotonic() - started
+
+
+def study(prompts: int, minutes: float, keep: Path | None) -> dict[str, Any]:
+    """Run every arm on every prompt, or on as many as the time allows."""
+    rows: list[dict[str, Any]] = []
+    started, spent = time.monotonic(), time.process_time()
+    with LocalModel(threads=1) as model:
+        front = Front(model)
+        with (
+            ScriptedServer(front.answer) as server,
+            OpenAI(base_url=server.url, api_key="none", max_retries=0) as client,
+        ):
+            arms: dict[str, Callable[[Task], Any]] = {
+                "whole": trueup_arm(client),
+                "fields": trueup_arm(client, "fields"),
+                "held": trueup_arm(client, modes=("json_schema",), instruct="never"),
+                "unshown": trueup_arm(client, shown=False, attempts=1),
+                "unshown held": trueup_arm(client, shown=False, attempts=1, modes=("json_schema",)),
+                **asking_peers.arms(server.url, SETTINGS),
+            }
+            for task in tasks()[:prompts]:
+                if time.process_time() - spent > minutes * 60:
+                    break
+                row: dict[str, Any] = {"id": task.id, "task": task.task, "lang": task.lang, "calls": task.calls}
+                for name, run in arms.items():
+                    if task.calls and "held" in name:
+                        continue
+                    made, requests, tokens, seconds = measured(front, run, task)
+                    if isinstance(made, dict):
+                        outcome = made["loop"]
+                        if name != "fields":
+                            row |= {f"{name} {key}": made[key]._asdict() for key in ("bare", "recovery")}
+                        outcome = outcome._replace(tokens=tokens, seconds=seconds)
+                    else:
+                        value, why = made
+                        outcome = Outcome(
+                            value is not None, is_right(task.expect, value), requests - 1, tokens, seconds, why
+                        )
+                    row[name] = outcome._asdict()
+                rows.append(row)
+                if keep:  # a run that is broken off has not been for nothing
+                    keep.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
+                print(
+                    task.id, {key: value["valid"] for key, value in row.items() if isinstance(value, dict)}, flush=True
+                )
+    about: dict[str, Any] = {"minutes": (time.process_time() - spent) / 60, "wall": (time.monotonic() - started) / 60}
+    about |= {"python": platform.python_version(), "asked": len(rows)}
+    return {"about": {**about, "versions": asking_peers.versions()}, "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument(
+        "--minutes", type=float, default=20.0, help="stop after the prompt at which this much processor time is spent"
+    )
+    parser.add_argument("--prompts", type=int, default=100)
+    parser.add_argument("--json", type=Path, help="write every outcome here")
+    parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run anew")
+    parser.add_argument("--markdown", type=Path, help="write the tables into this page, between its two marks")
+    options = parser.parse_args()
+    result = (
+        json.loads(options.from_json.read_text("utf-8"))
+        if options.from_json
+        else study(options.prompts, options.minutes, options.json)
+    )
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1, ensure_ascii=False), "utf-8")
+    text = asking_report.tables(result)
+    if options.markdown:
+        asking_report.put(options.markdown, text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The outcomes of the study as Markdown tables."""
+
+from pathlib import Path
+from typing import Any
+
+MARKS = ("<!-- figures -->", "<!-- end of figures -->")
+FREE = [
+    ("whole bare", "the bare reply: `json.loads` and pydantic"),
+    ("whole recovery", "**trueup**, recovery alone"),
+    ("whole", "**trueup**, the loop, `repair: whole`"),
+    ("fields", "**trueup**, the loop, `repair: fields`"),
+    ("instructor", "instructor, MD_JSON (tools: TOOLS)"),
+    ("pydantic-ai", "pydantic-ai, PromptedOutput (tools: ToolOutput)"),
+]
+OTHER = [
+    ("whole bare", "told in words, one example: bare"),
+    ("whole recovery", "told in words, one example: recovery"),
+    ("unshown bare", "told in words, no example: bare"),
+    ("unshown recovery", "told in words, no example: recovery"),
+    ("held bare", "held to the schema, one example: bare"),
+    ("held", "held to the schema, one example: the loop"),
+    ("unshown held bare", "held to the schema, no example: bare"),
+]
+
+
+def _rate(rows: list[dict[str, Any]], arm: str, what: str = "valid") -> str:
+    return f"{sum(row[arm][what] for row in rows)} of {len(rows)}" if rows else "–"
+
+
+def _table(rows: list[dict[str, Any]], arms: list[tuple[str, str]], split: bool) -> list[str]:
+    plain, calls = [row for row in rows if not row["calls"]], [row for row in rows if row["calls"]]
+    groups = [
+        ("English", [r for r in plain if r["lang"] == "en"]),
+        ("Spanish", [r for r in plain if r["lang"] == "es"]),
+    ]
+    if split:
+        groups.append(("tools", calls))
+    head = [
+        "",
+        "valid",
+        *(name for name, _ in groups),
+        "and right",
+        "asked again, mean",
+        "tokens per prompt",
+        "tokens per valid reply",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for arm, label in arms:
+        again = sum(row[arm]["again"] for row in rows) / max(len(rows), 1)
+        tokens = sum(row[arm]["tokens"] for row in rows)
+        valid = sum(row[arm]["valid"] for row in rows)
+        cells = [label, _rate(rows, arm), *(_rate(group, arm) for _, group in groups), _rate(rows, arm, "right")]
+        cells += [f"{again:.2f}", f"{tokens / max(len(rows), 1):,.0f}", f"{tokens / valid:,.0f}" if valid else "–"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _by_task(rows: list[dict[str, Any]]) -> list[str]:
+    names = list(dict.fromkeys(row["task"] for row in rows))
+    arms = ["whole bare", "whole recovery", "whole", "fields", "instructor", "pydantic-ai"]
+    lines = ["| task | bare | recovery | whole | fields | instructor | pydantic-ai |", "|---" * 7 + "|"]
+    for name in names:
+        some = [row for row in rows if row["task"] == name]
+        lines.append("| " + " | ".join([f"`{name}`", *(_rate(some, arm) for arm in arms)]) + " |")
+    return lines
+
+
+def _faults(rows: list[dict[str, Any]], arm: str) -> str:
+    counts: dict[str, int] = {}
+    for row in rows:
+        for code in filter(None, row[arm]["why"].split(",")):
+            counts[code] = counts.get(code, 0) + 1
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    return ", ".join(f"`{code}` {count}" for code, count in ranked) or "none"
+
+
+def tables(result: dict[str, Any]) -> str:
+    """The whole of the figures."""
+    rows, about = result["rows"], result["about"]
+    plain = [row for row in rows if not row["calls"]]
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    lost = "What was wrong with the last reply where the loop gave up"
+    lines = [
+        f"{len(rows)} prompts, {about['minutes']:.0f} minutes of one processor; Python {about['python']}, {versions}.",
+        "",
+        *_table(rows, FREE, split=True),
+        "",
+        f"{lost}: {_faults(rows, 'whole')} (`whole`); {_faults(rows, 'fields')} (`fields`).",
+        "",
+        "### Task by task, valid replies",
+        "",
+        *_by_task(rows),
+        "",
+        "### What the request does for it",
+        "",
+        "The schema tasks again, by what the request gives the model.",
+        "",
+        *_table(plain, OTHER, split=False),
+        "",
+        f"{lost}, held to the schema: {_faults(plain, 'held')}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def put(page: Path, text: str) -> None:
+    """Write the figures between the two marks of a page."""
+    before, _, rest = page.read_text("utf-8").partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n{MARKS[1]}{after}", "utf-8")
