@@ -125,6 +125,17 @@ def test_anything_with_a_state_will_do(source: Any) -> None:
     assert not Contract(states=RULES).check("Con Ana.", {"state": source}).ok
 
 
+@pytest.mark.spec("C14")
+@pytest.mark.parametrize(
+    "held", [{"collected_data": {"first_name": "Ada"}}, {"slots": {"first_name": "Ada"}}, {"first_name": "Ada"}]
+)
+def test_a_graph_state_also_says_what_was_collected(held: dict[str, Any]) -> None:
+    contract = Contract(states={"S": {"forbid": [{"term": "confirmed", "unless": "first_name"}]}})
+    assert contract.check("It is confirmed.", {"state": {"current_state": "S", **held}}).ok
+    assert not contract.check("It is confirmed.", {"state": {"current_state": "S"}}).ok
+    assert not contract.check("It is confirmed.", {"state": {"current_state": "S", **held}, "data": {}}).ok
+
+
 @pytest.mark.parametrize("source", [None, "", {}, {"messages": []}, 5, object(), ["A", "B"], Talk(None)])
 def test_what_has_no_state_has_none(source: Any) -> None:
     assert state_name(source) is None

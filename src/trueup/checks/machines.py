@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _KEYS = ("state", "current_state", "fsm_state", "conversation_state", "dialogue_state", "stage", "step", "node")
+_DATA = ("data", "collected_data", "slots")
 _DEPTH = 4
 
 
@@ -30,6 +31,18 @@ def state_name(source: Any, depth: int = 0) -> str | None:
         inner = [state_name(item, depth + 1) for item in list(source)[:2]]
         return inner[0] if len(inner) == 1 else None
     return _of_object(source, depth)
+
+
+def collected(context: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The data that a conversation has collected: the context's `data`, or what its graph state holds.
+
+    >>> collected({"state": {"current_state": "ASKING", "collected_data": {"first_name": "Ada"}}})
+    {'first_name': 'Ada'}
+    """
+    data, state = context.get("data"), context.get("state")
+    if data is None and isinstance(state, Mapping):
+        data = next((state[key] for key in _DATA if isinstance(state.get(key), Mapping)), state)
+    return data if isinstance(data, Mapping) else {}
 
 
 def _of_mapping(source: Mapping[Any, Any], depth: int) -> str | None:

@@ -6,6 +6,7 @@ engine cannot do in linear time (look-around, back-references) is refused with t
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 import re2  # type: ignore[import-untyped]
@@ -83,6 +84,7 @@ def options() -> re2.Options:
     return made
 
 
+@lru_cache(maxsize=1024)
 def _literal(char: str) -> str:
     """A character of a pattern; `ñ` also finds the `n` of those who leave the tilde out."""
     if char in "ñÑ":

@@ -14,7 +14,7 @@ import msgspec
 from trueup.checks.dialogue import BadStates, Dialogue, Path, Rule, State, closest, read_dialogue, spelled
 from trueup.checks.flow import Problem, flow_problems
 from trueup.checks.folding import Folded
-from trueup.checks.machines import state_name, transitions_of
+from trueup.checks.machines import collected, state_name, transitions_of
 from trueup.checks.mentions import claimed_tools
 from trueup.checks.sentences import Form
 from trueup.checks.spoken import called_in, spoken_texts
@@ -77,9 +77,9 @@ class States:
         def made() -> AbstractSet[str]:
             return {call.name for call in allowed} | called_in(context.get("history"), self._tools)
 
-        data = context.get("data")
+        data = collected(context)
         for text, offset in spoken_texts(reply):
-            found += self._judge(text, state, data if isinstance(data, Mapping) else {}, made, offset)
+            found += self._judge(text, state, data, made, offset)
         return _once(found)
 
     def judge_text(
