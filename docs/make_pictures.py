@@ -1,13 +1,17 @@
 # ruff: noqa: INP001 - a script of the documentation, no package
 """Draws the pictures of the documentation from real runs: `python docs/make_pictures.py`.
 
-Each is what `trueup check` prints on an 80-column terminal, as SVG. The pictures name no address and load no font.
+Each is what a command shows on a terminal, as SVG. The pictures name no address and load no font.
 """
 
+import asyncio
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
@@ -16,6 +20,7 @@ from rich.text import Text
 from trueup import Contract, Verdict
 from trueup.cli.layout import View
 from trueup.cli.show import show
+from trueup.tui.app import RunsApp
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -58,12 +63,53 @@ def drawn(command: str, verdict: Verdict, view: View) -> str:
     show(verdict, console, view)
     console.print()  # the last line would lose what hangs below it
     svg = console.export_svg(title="trueup check", theme=THEME, unique_id="trueup")
+    return self_contained(svg)
+
+
+def self_contained(svg: str) -> str:
+    """A picture that names no address and loads no font."""
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: [^;]+;", f"font-family: {FONT};", svg)
     return re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
 
 
-PICTURES = {"check.svg": value_picture, "calls.svg": calls_picture}
+def run_picture() -> str:
+    """The screen of one run."""
+    return screen("enter")
+
+
+def unit_picture() -> str:
+    """The screen of the units of a step, with one whose first reply broke a rule."""
+    return screen("enter", "enter", "f", "f", *["down"] * 4)
+
+
+def screen(*keys: str) -> str:
+    """What `trueup tui` shows after some keys, over a run of a shipped pipeline."""
+    with TemporaryDirectory() as folder:
+        run = Path(folder) / "runs" / "harbour"
+        command = [sys.executable, "-m", "trueup.cli", "run", str(EXAMPLES / "pipelines" / "npc_dialogue")]
+        subprocess.run([*command, "--run-dir", str(run)], capture_output=True, check=False)  # noqa: S603 - our own command
+        app = RunsApp(run)
+
+        async def look() -> str:
+            async with app.run_test(size=(100, 28)) as pilot:
+                app.sub_title = "runs"
+                await pilot.pause()
+                for key in keys:
+                    await pilot.press(key)
+                    await pilot.pause()
+                return app.export_screenshot(title="trueup tui")
+
+        svg = self_contained(asyncio.run(look()))
+    return re.sub(r"terminal-\d+", "trueup", svg)
+
+
+PICTURES = {
+    "check.svg": value_picture,
+    "calls.svg": calls_picture,
+    "tui-run.svg": run_picture,
+    "tui-unit.svg": unit_picture,
+}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The pictures in the README and the docs are what `trueup check` shows today."""
+"""The pictures in the README and the docs are what the commands show today."""
 
 import re
 from pathlib import Path
@@ -14,6 +14,8 @@ from docs.make_pictures import PICTURES, main
     [
         ("check.svg", ["refused", "S001 trailing-comma"]),
         ("calls.svg", ["1 may run, 2 refused", "error[T001]", "K002 guess"]),
+        ("tui-run.svg", ["harbour", "5 valid, 1 failed", "V005"]),
+        ("tui-unit.svg", ["pedlar-friendly", "⟨S008⟩", "B005 $.greeting"]),
     ],
 )
 def test_the_picture_is_fresh_and_loads_nothing(
