@@ -93,9 +93,14 @@ BOMBS = [
     "enumerate(range(10**9))",
     "reversed(range(10**9))",
     "pow(9, 9**9)",
+    "[s.startswith(tuple([str(y) for y in xs])) for x in s]",
+    "[x for x in xs if x in [y for y in xs]]",
     "[(1 << 15000) ** 1 for x in range(10**6)]",
     "[1 ** n for x in range(10**6)]",
 ]
+PAIRING = (
+    "".join(f"[(x{i}, x{i}) for x{i} in " for i in range(40)) + "[1]" + "]" * 40
+)  # the same with tuples, which have hashes
 DOUBLING = "".join(f"[[x{i}, x{i}] for x{i} in " for i in range(40)) + "[[1]]" + "]" * 40
 
 
@@ -111,15 +116,34 @@ def test_a_bomb_ends_in_an_error_within_milliseconds(source: str) -> None:
 
 @pytest.mark.spec("B7")
 @pytest.mark.parametrize(
-    "use", ["{0} == {0}", "str({0})", "sorted({0} + {0})", "{{'a': 1}}.get(tuple({0}))", "{0} in [{0}]"]
+    "use",
+    [
+        "{0} == {0}",
+        "str({0})",
+        "sorted({0} + {0})",
+        "{{'a': 1}}.get(tuple({0}))",
+        "{{'a': 1}}[{0}[0]]",
+        "set({0})",
+        "{{y: 1 for y in {0}}}",
+        "{0}[0] in {{'a': 1}}",
+        "{0}[0] in record",
+        "{0}[0] in dir()",
+        "({0}[0], 1) in record.items()",
+        "record.keys() & {0}",
+        "{{1}}.union({0})",
+        "['a'].index({0})",
+        "max({0} + {0})",
+        "{0} in [{0}]",
+    ],
 )
 def test_values_that_hold_themselves_many_times_over_are_not_walked(use: str) -> None:
     # Forty loops, each pairing an item with itself: 2**40 parts once written out.
-    source = use.format(DOUBLING)
-    begun = time.process_time()
-    with pytest.raises(ExpressionError):
-        compile_expression(source).evaluate({})
-    assert time.process_time() - begun < 1.0
+    for value in (DOUBLING, PAIRING):
+        expression = compile_expression(use.format(value))
+        begun = time.process_time()
+        with pytest.raises(ExpressionError):
+            expression.evaluate({})
+        assert time.process_time() - begun < 1.0
 
 
 @pytest.mark.spec("B7")

@@ -24,6 +24,7 @@ SECTIONS = ("required", "types", "ranges", "enums", "rules", "budget")
 RULE_KEYS = ("name", "expr", "error", "level", "when")
 LEVELS = get_args(Level)
 _COMPUTED_PARTS = 100
+_COMPUTED_TEXT = 1_000
 
 
 class Rule(NamedTuple):
@@ -85,7 +86,8 @@ def _broken(rule: Rule, record: Mapping[str, Any], budget: int) -> Finding:
     data: dict[str, Any] = {"rule": rule.name, "expr": rule.expr.source}
     computed: Any = MISSING
     try:
-        computed = as_data(rule.expr.left(record, budget), _COMPUTED_PARTS)
+        left = rule.expr.left(record, budget)
+        computed = left[:_COMPUTED_TEXT] if isinstance(left, str) else as_data(left, _COMPUTED_PARTS)
         data["computed"] = computed
     except ExpressionError:  # the rule itself was evaluated; only its left side is too large to show
         pass

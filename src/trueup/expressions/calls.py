@@ -7,7 +7,7 @@ import ast
 from typing import Any
 
 from trueup.expressions import methods
-from trueup.expressions.functions import FUNCTIONS, TYPES, Function, as_list
+from trueup.expressions.functions import FUNCTIONS, TYPES, Function, in_order
 from trueup.expressions.translate import Handler, Kind, Made, Translator
 
 
@@ -60,7 +60,7 @@ def _fields(to: Translator, node: ast.Call) -> Made:
     record = to.at(node, ast.Name("record", ast.Load()))
     if to.tame:
         return Made(to.at(node, ast.Call(to.named(sorted), [record], [])), Kind.DATA)
-    return Made(to.guard(node, as_list, record), Kind.OTHER)
+    return Made(to.guard(node, in_order, record), Kind.OTHER)
 
 
 def _of_type(to: Translator, node: ast.Call) -> Made:
@@ -151,7 +151,7 @@ def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
         return Made(to.guard(node, methods.GROWING[name], to.data(func.value, receiver), *args), Kind.OTHER)
     kind = Kind.NUMBER if methods.gives_number(name) else max(*kinds, Kind.DATA)
     if name in methods.FREE:
-        light = to.tame or max(kinds[1:], default=Kind.NUMBER) <= Kind.FIXED
+        light = max(kinds[1:], default=Kind.NUMBER) <= (Kind.DATA if to.tame else Kind.FIXED)
         if light or name != "get":
             return Made(to.at(node, ast.Call(_bound(to, func, receiver.tree), args, [])), kind)
         return Made(to.guard(node, methods.find, receiver.tree, *args), Kind.OTHER)

@@ -33,7 +33,8 @@ def mapping(to: Translator, node: ast.Dict) -> Made:
             to.refuse("the keys of an object are written out", node if key is None else key)
         keys.append(to.tree(key))
     made = [to.translate(one) for one in node.values]
-    kind = max((one.kind for one in made), default=Kind.FIXED)
+    kind = max((one.kind for one in made), default=Kind.DATA)
+    kind = max(kind, Kind.DATA)  # never tamer: looking a key up takes its hash
     return Made(to.at(node, ast.Dict(keys, [one.tree for one in made])), _kind(to, kind))
 
 

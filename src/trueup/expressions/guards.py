@@ -21,7 +21,7 @@ from trueup.expressions.work import (
 )
 
 _TEXTUAL = frozenset({str, bytes, bytearray})
-_HASHED = frozenset({dict, set, frozenset, type({}.keys())})
+_HASHED = frozenset({dict, set, frozenset, type({}.keys()), type({}.items())})
 
 
 def add(meter: Meter, a: Any, b: Any) -> Any:

@@ -37,6 +37,8 @@ def call(meter: Meter, method: str, receiver: Any, *args: Any) -> Any:
     kind = type(receiver)
     if kind is str:
         spend(meter, len(receiver) >> (2 if "split" in method else 5))
+        if args and type(args[0]) is tuple:
+            spend(meter, len(args[0]))  # of startswith and endswith
     elif kind in _SETS:
         spend_weight(meter, receiver)
         args = tuple(_members(meter, arg) for arg in args)

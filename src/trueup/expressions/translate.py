@@ -194,7 +194,7 @@ class Translator:
                 return Made(self.at(node, ast.Subscript(container.tree, inner, ast.Load())), container.kind)
             return Made(self.guard(node, part, container.tree, *bounds), Kind.OTHER)
         key_made = self.translate(node.slice)
-        if self.tame or key_made.kind <= Kind.FIXED:
+        if key_made.kind <= (Kind.DATA if self.tame else Kind.FIXED):
             return Made(self.at(node, ast.Subscript(container.tree, key_made.tree, ast.Load())), container.kind)
         return Made(self.guard(node, item, container.tree, key_made.tree), Kind.OTHER)
 
@@ -273,7 +273,7 @@ class Translator:
             self.tested.append(Field((node.left.value,), self.column(node.left.col_offset)))
         left = self.translate(node.left)
         record = self.at(right, ast.Name("record", ast.Load()))
-        if not self.tame and left.kind > Kind.FIXED:
+        if left.kind > (Kind.DATA if self.tame else Kind.FIXED):
             return Made(self.guard(node, COMPARE[type(node.ops[0]).__name__], left.tree, record), Kind.NUMBER)
         return Made(self.at(node, ast.Compare(left.tree, node.ops, [record])), Kind.NUMBER)
 
