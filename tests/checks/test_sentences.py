@@ -70,10 +70,25 @@ def test_a_denial_stands_close_before_in_the_same_clause(text: str, denied: bool
         ("as soon as it is booked", True),
         ("it is booked", False),
         ("cuando esté booked", True),
+        ("it will be booked", True),
+        ("it will soon be booked", False),
     ],
 )
 def test_a_condition_stands_before_in_the_same_clause(text: str, supposed: bool) -> None:
     assert Form("conditional", CONDITIONAL).holds(place(text, "booked")) is supposed
+
+
+@pytest.mark.spec("C7")
+def test_words_inside_what_is_said_deny_it_but_do_not_make_a_condition() -> None:
+    denied, supposed = Form("negated", NEGATED), Form("conditional", CONDITIONAL)
+    for text in ("your visit after lunch is booked", "your visit, if any, is booked"):
+        whole = around(text, 0, len(text))
+        assert not supposed.holds(whole)
+        assert not denied.holds(whole)
+    for text in ("your visit is not booked", "your visit, which is not booked"):
+        assert denied.holds(around(text, 0, len(text)))
+    assert not denied.holds(around("your visit, not mine, is booked", 0, 31))
+    assert supposed.holds(around("your visit will be booked", 0, 25))
 
 
 @pytest.mark.spec("C7")

@@ -20,13 +20,19 @@ _ASKING = re.compile(
     re.ASCII,
 )
 
-NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "nada")  # fmt: skip
+NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "nada", "almost", "nearly", "casi")  # fmt: skip
+# Words that make a condition where they stand before what is said; "your visit after lunch is booked" has none.
 CONDITIONAL = (
-    "if", "once", "when", "whenever", "after", "before", "until", "till", "unless", "as soon as", "in order to", "to be",
-    "will be", "would be", "can be", "could be", "may be", "gets", "get", "to get", "ready to", "going to", "need to", "try to",
-    "si", "cuando", "una vez", "en cuanto", "antes de", "después de", "hasta que", "para", "será", "sería", "puede ser",
+    "if", "once", "when", "whenever", "after", "before", "until", "till", "unless", "as soon as", "in order to", "ready to",
+    "going to", "need to", "try to", "to get", "get", "gets",
+    "si", "cuando", "una vez", "en cuanto", "antes de", "después de", "hasta que", "para que",
 )  # fmt: skip
-_NEAR = {"negated": 4, "conditional": 6}
+_MODAL = (
+    "to be", "will be", "would be", "can be", "could be", "may be", "might be", "should be",
+    "será", "sería", "quedará", "estará", "puede ser", "podría ser",
+)  # fmt: skip
+_NEAR = {"negated": 4, "conditional": 6}  # words
+_NEXT_TO = 12  # characters before a place that a verb's own form may take: "will be | confirmed"
 
 
 class Around(NamedTuple):
@@ -37,10 +43,11 @@ class Around(NamedTuple):
     end: int
 
     @property
-    def clause(self) -> str:
-        """From the beginning of the clause to the end of the place."""
-        begun = max((found.end() for found in _CLAUSE.finditer(self.sentence, 0, self.start)), default=0)
-        return self.sentence[begun : self.end]
+    def clause(self) -> tuple[str, int]:
+        """The clause in which the place ends, up to there, and where in it the place begins."""
+        marks = _CLAUSE.finditer(self.sentence, 0, max(self.start, self.end - 1))
+        begun = max((found.end() for found in marks), default=0)
+        return self.sentence[begun : self.end], max(0, self.start - begun)
 
 
 def around(text: str, start: int, end: int) -> Around:
@@ -87,23 +94,26 @@ def asks(place: Around) -> bool:
 
 
 class Form:
-    """Words that turn what follows them in their clause into something that is not claimed."""
+    """Words that turn what they stand with into something that is not claimed."""
 
-    __slots__ = ("_near", "_words")
+    __slots__ = ("_anywhere", "_near", "_words")
 
     def __init__(self, kind: str, terms: Sequence[str]) -> None:
-        sources = [r"n't\b" if term == "n't" else term_source(term) for term in terms]
-        self._words = re.compile("|".join(sources), re.ASCII)
+        self._words = _any_of(terms)
+        # a denial may stand inside what is said; of conditions only the verb's own forms do
+        self._anywhere = self._words if kind == "negated" else _any_of(_MODAL)
         self._near = _NEAR[kind]
 
     def holds(self, place: Around) -> bool:
-        """Whether one of the words stands in the place itself or a few words before it, in the same clause."""
-        clause = place.clause
-        length = place.end - place.start
-        return any(
-            found.end() > len(clause) - length or len(clause[found.end() : len(clause) - length].split()) <= self._near
-            for found in self._words.finditer(clause)
-        )
+        """Whether one of the words stands in the place's clause: a few words before it, or in it."""
+        clause, start = place.clause
+        before = (found.end() for found in self._words.finditer(clause, 0, start))
+        near = any(len(clause[end:start].split()) <= self._near for end in before)
+        return near or self._anywhere.search(clause, max(0, start - _NEXT_TO)) is not None
+
+
+def _any_of(terms: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(r"n't\b" if term == "n't" else term_source(term) for term in terms), re.ASCII)
 
 
 def names_in(values: Sequence[object]) -> frozenset[str]:
