@@ -123,8 +123,8 @@ def test_the_fallback_of_the_state_comes_when_the_second_reply_is_wrong_too(piec
     hold=st.sampled_from(["sentence", "all"]),
 )
 def test_what_is_shown_is_what_was_said(text: str, piece: int, hold: Any) -> None:
-    if not text:
-        return
+    if not text.strip():
+        return  # it says nothing
     parts, answer, _ = stream(TEXT, [text], hold=hold, piece=piece)
     assert answer.ok
     assert shown(parts) == text

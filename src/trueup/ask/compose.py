@@ -4,6 +4,7 @@ Each request is made from the caller's messages and at most one faulty reply, so
 is asked. The caller's messages are never changed.
 """
 
+import re
 from collections import OrderedDict
 from typing import Any
 
@@ -58,7 +59,7 @@ class Composer:
         self.schema = schema
         self.tools = tools
         self.provider = provider
-        self.name = name or "reply"
+        self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"  # as providers want the name of a schema
         self.language = policy.language or language or "en"
         # What ships is read when something must be said; what the caller chose is refused before anything is spent.
         chosen = policy.words is not None or self.language != "en"

@@ -22,6 +22,7 @@ from trueup.ask.messages import opened, role
 from trueup.ask.policy import DEFAULT, Mode, Policy
 from trueup.ask.words.fields import merge, missing
 from trueup.recover.clean import written
+from trueup.verdict.catalogue import FINDINGS
 from trueup.verdict.events import Aborted, Event
 from trueup.verdict.facts import Findings, finding
 from trueup.verdict.verdict import Verdict
@@ -124,8 +125,11 @@ class Loop:
         send, faulty = self.step, self._faulty
         if isinstance(send, plan.Send) and send.fields and faulty is not None and faulty.asked is not None:
             verdict = self._merged(raw, verdict, faulty)
-        if self.client.finishes and verdict.reply.finish == "unknown" and verdict.reply.provider:
-            verdict = _unfinished(verdict)
+        reply = verdict.reply
+        if self.client.finishes and reply.finish == "unknown" and reply.provider:
+            return _with(verdict, "A002", "Ask again: part of the reply may be missing.")
+        if verdict.ok and not reply.calls and not verdict.calls and not reply.text.strip():
+            return _with(verdict, "P010" if reply.refusal else "P002", "Answer the user.")
         return verdict
 
     def judged(self, verdict: Verdict) -> plan.Step:
@@ -282,9 +286,8 @@ class Loop:
         return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
 
 
-def _unfinished(verdict: Verdict) -> Verdict:
-    """A verdict that also says that the provider did not tell how the reply ended."""
-    message = "The provider did not say that the reply was finished"
-    found = finding("A002", "$", message, None, {}, "Ask again: part of the reply may be missing.")
+def _with(verdict: Verdict, code: str, hint: str) -> Verdict:
+    """A verdict that also says what only asking knows: that a reply must end in a word of the provider, and say something."""
+    found = finding(code, "$", FINDINGS[code].title.rstrip("."), None, {}, hint)
     findings = Findings((found, *verdict.findings))
     return Verdict(verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, (), verdict.metrics)

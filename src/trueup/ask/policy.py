@@ -4,7 +4,6 @@ Options enter and are refused at once when they make no sense; the plan reads th
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -67,7 +66,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     # the words
     language: str = ""  # of what is said to the model; none: the contract's, or English
-    words: Mapping[str, str] | str | Path | None = None  # templates in place of the shipped ones, or a file of them
+    words: Any = None  # templates in place of the shipped ones, or a file of them
     quote: int = 2000  # characters of a reply that are quoted back
     faults: int = 8  # faults that are told at once
 

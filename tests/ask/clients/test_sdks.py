@@ -263,3 +263,26 @@ def test_the_last_try_of_a_reply_that_says_nothing_may_call_no_tool(kind: str) -
     said = last.get("tool_choice") or last.get("toolConfig")
     assert said in ("none", {"type": "none"}, {"functionCallingConfig": {"mode": "NONE"}})
     assert last["tools"] == server.requests[0].fields["tools"]
+
+
+SALON = Contract(
+    states={"SERVICE": {"forbid": [{"terms": ["Ana"]}], "hint": "Name no stylist yet.", "fallback": "Which one?"}}
+)
+
+
+@pytest.mark.spec("C9", "C10", "C11")
+@direct
+def test_the_hint_goes_where_the_provider_keeps_what_the_system_says(kind: str) -> None:
+    messages: list[Any] = [{"role": "system", "content": "You are a salon."}, {"role": "user", "content": "Hello"}]
+    with ScriptedServer(["Ana is free.", "We cut hair."]) as server:
+        answer = run(kind, server, SALON, messages, context={"state": "SERVICE"}).answer
+    assert (answer.outcome, answer.text) == ("regenerated", "We cut hair.")
+    again = server.requests[1].fields
+    said = again.get("system") or again.get("systemInstruction") or again["messages"][:2]
+    assert str(said).index("You are a salon.") < str(said).index("Name no stylist yet.")
+    if KINDS[kind].protocol != "anthropic":
+        assert (again.get("temperature") or again["generationConfig"]["temperature"]) == 0.3
+    assert "Ana is free" not in str(again), "what was withheld is not said again"
+    with ScriptedServer(then="Ana is free.") as server:
+        answer = run(kind, server, SALON, messages, context={"state": "SERVICE"}).answer
+    assert (answer.outcome, answer.text, len(server.requests)) == ("fallback", "Which one?", 2)

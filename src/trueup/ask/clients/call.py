@@ -4,6 +4,7 @@
 way OpenAI's are; one that does not is asked in words. It may return text or any provider's reply, and may be asynchronous.
 """
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -53,15 +54,9 @@ class Call(Client):
         return result
 
     async def asend(self, request: Request) -> Any:
-        if not self._is_async:
-            result = await super().asend(request) if self._blocks() else self._result(request)
-        else:
-            result = self._result(request)
+        # What is not known to be asynchronous may wait on something: it is called in a thread.
+        result = self._result(request) if self._is_async else await asyncio.to_thread(self._result, request)
         return await result if inspect.isawaitable(result) else result
-
-    def _blocks(self) -> bool:
-        """Whether the callable must be taken for one that waits on something: what is not known to be asynchronous."""
-        return not self._is_async
 
     def stream(self, request: Request) -> Iterator[Any]:
         result = self._result(request)

@@ -20,7 +20,7 @@ from trueup.verdict.tool import Tool
 
 _TRANSPORT = frozenset(
     "APIConnectionError APITimeoutError TransportError TimeoutException ConnectTimeout ConnectionTimeout ReadTimeout"
-    " ServerDisconnectedError ClientConnectionError ClientPayloadError ServiceUnavailableError Timeout".split()
+    " RequestException ServerDisconnectedError ClientConnectionError ClientPayloadError ServiceUnavailableError Timeout".split()
 )
 _MODE = re.compile(
     r"response_?format|json_?schema|json_?object|structured|output_config|output_format|grammar|schema", re.IGNORECASE
@@ -73,18 +73,44 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
     if isinstance(error, TimeoutError):
         return Failure(str(error) or "the call took too long", code="timeout")
     names = {kind.__name__ for kind in type(error).__mro__}
-    status = next(
-        (s for s in (getattr(error, "status_code", None), getattr(error, "code", None)) if type(s) is int), None
-    )
-    foreign = type(error).__module__.partition(".")[0] not in {"builtins", "__main__"}
-    if status is not None and status >= 300 and (foreign or hasattr(error, "status_code")):
-        found = read(error).findings[0]
-        return failure_in(found, mode, _asked_wait(error))
+    status = _status(error)
+    if status is not None and status >= 400:
+        return failure_in(read(_body(error), status).findings[0], mode, _asked_wait(error))
+    if status is not None and status >= 300:
+        return Failure(f"the server answered with a redirect ({status})", "fatal", status)
     if "APIError" in names:
         return _in_stream(error, mode)
     if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
         return Failure(str(error) or type(error).__name__, code=type(error).__name__)
     return None
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an exception carries, as SDKs and the common HTTP libraries do."""
+    response = getattr(error, "response", None)
+    met = response.get("ResponseMetadata") if isinstance(response, dict) else None  # AWS
+    found = [
+        getattr(error, "status_code", None),
+        getattr(response, "status_code", None),
+        met.get("HTTPStatusCode") if isinstance(met, dict) else None,
+    ]
+    if type(error).__module__.partition(".")[0] not in {"builtins", "__main__"}:
+        found += [getattr(error, "status", None), getattr(error, "code", None)]
+    return next((status for status in found if type(status) is int and 100 <= status < 600), None)
+
+
+def _body(error: BaseException) -> Any:
+    """What the provider said with it: the body that the SDK kept, or that of the response; else the exception's own words."""
+    body = getattr(error, "body", None)
+    response = getattr(error, "response", None)
+    if not body and isinstance(response, dict):
+        body = {"error": response.get("Error")} if response.get("Error") else None
+    elif not body and response is not None:
+        try:
+            body = response.text
+        except Exception:  # noqa: BLE001 - a stream that was not read, a mock, anything: its words are not needed
+            body = None
+    return body if isinstance(body, str | dict) and body else str(error)
 
 
 def _in_stream(error: BaseException, mode: Mode) -> Failure:
@@ -116,7 +142,9 @@ def failure_in(found: Finding, mode: Mode = "text", after: float | None = None) 
     """A finding R002, an error that came in place of a reply, as a failure."""
     data = found.data
     status, code, said = data.get("status"), str(data.get("code") or ""), str(data.get("message") or "")
-    return Failure(found.message, _kind(status, code, said, bool(data.get("retryable")), mode), status, after, code)
+    return Failure(
+        said or found.message, _kind(status, code, said, bool(data.get("retryable")), mode), status, after, code
+    )
 
 
 def _kind(status: int | None, code: str, said: str, retryable: bool, mode: Mode) -> FailureKind:

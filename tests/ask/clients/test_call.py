@@ -1,0 +1,177 @@
+"""Any callable, and what callables raise: failures of the line are retried, faults of the program are not hidden."""
+
+import asyncio
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.ask.stage import GOOD, SCHEMA, StageClock
+from trueup import Contract, Policy
+from trueup.ask.clients.call import Call
+from trueup.ask.clients.find import find_client
+from trueup.ask.clients.request import Failure, TransportFailure, failure_of, retry_after
+from trueup.ask.memory import Memory
+from trueup.ask.sync import ask
+
+CONTRACT = Contract(SCHEMA)
+
+
+def asked(call: Any, **options: Any) -> Any:
+    clock = StageClock()
+    return ask(CONTRACT, call, "Who?", clock=clock, wait=clock.wait, memory=Memory(), **options)
+
+
+class Object:
+    def __call__(self, messages: Any, response_format: Any = None) -> str:
+        self.form = response_format
+        return GOOD
+
+    def method(self, messages: Any, *, temperature: float | None = None, model: str = "") -> str:
+        self.model = model
+        return GOOD
+
+
+def test_a_callable_gets_what_its_signature_names() -> None:
+    seen: dict[str, Any] = {}
+
+    def anything(messages: Any, **given: Any) -> str:
+        seen.update(given)
+        return GOOD
+
+    def by_name(*, messages: Any, timeout: float) -> str:
+        seen["timeout"] = timeout
+        return GOOD
+
+    def second(tools: Any = None, messages: Any = None) -> str:
+        seen["messages"] = messages
+        return GOOD
+
+    thing = Object()
+    for call in (anything, by_name, second, thing, thing.method, functools.partial(anything, extra=1)):
+        assert asked(call, policy=Policy(models=("m",))).outcome == "accepted"
+    assert seen["model"] == "m"
+    assert seen["extra"] == 1
+    assert 0 < seen["timeout"] <= 60
+    assert seen["messages"][-1] == {"role": "user", "content": "Who?"}
+    assert thing.form["type"] == "json_schema"
+    assert thing.model == "m"
+    assert Call(print).modes in (("text",), ("json_schema", "json_object", "text"))
+
+
+def test_what_is_no_client_is_refused_with_what_would_do() -> None:
+    with pytest.raises(TypeError, match="give a callable"):
+        find_client(None)
+    with pytest.raises(ValueError, match="starts with http"):
+        find_client("gpt-4.1")
+    with pytest.raises(ValueError, match="names a host"):
+        find_client("http://")
+
+
+@pytest.mark.parametrize("messages", [[], b"x", 5])
+def test_messages_that_are_none_are_refused(messages: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="messages is"):
+        CONTRACT.ask(lambda messages: GOOD, messages)
+
+
+def test_a_synchronous_callable_is_awaited_in_a_thread() -> None:
+    answer = asyncio.run(CONTRACT.aask(lambda messages: GOOD, "Who?"))
+    assert answer.outcome == "accepted"
+
+
+class Status(Exception):
+    def __init__(self, status: int, body: Any = None, headers: dict[str, str] | None = None) -> None:
+        super().__init__(f"status {status}")
+        self.status_code, self.body = status, body
+        self.response = SimpleNamespace(headers=headers or {}, status_code=status, text="")
+
+
+class RequestException(OSError):
+    """As the requests library has it."""
+
+
+@pytest.mark.spec("A8")
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (Status(429, {"error": {"message": "slow"}}), "rate"),
+        (Status(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), "fatal"),
+        (Status(500), "transient"),
+        (Status(529, {"type": "error", "error": {"type": "overloaded_error"}}), "transient"),
+        (Status(408), "transient"),
+        (Status(401), "fatal"),
+        (Status(404, {"error": {"message": "no such model"}}), "fatal"),
+        (Status(400, {"error": {"message": "temperature is not supported"}}), "temperature"),
+        (Status(302), "fatal"),
+        (TimeoutError(), "transient"),
+        (ConnectionResetError("gone"), "transient"),
+        (RequestException("gone"), "transient"),
+        (TransportFailure(Failure("x", "mode")), "mode"),
+    ],
+)
+def test_exceptions_in_the_plans_words(error: BaseException, kind: str) -> None:
+    failure = failure_of(error)
+    assert failure is not None
+    assert failure.kind == kind
+    assert failure.reason
+
+
+def test_a_mode_is_refused_only_where_one_was_asked_for() -> None:
+    error = Status(400, {"error": {"message": "Invalid parameter: response_format json_schema"}})
+    assert failure_of(error, "json_schema").kind == "mode"  # type: ignore[union-attr]
+    assert failure_of(error, "text").kind == "fatal"  # type: ignore[union-attr]
+    other = Status(400, {"error": {"message": "context length exceeded"}})
+    assert failure_of(other, "json_schema").kind == "fatal"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), ZeroDivisionError(), AttributeError("x")])
+def test_faults_of_the_program_are_no_failures(error: BaseException) -> None:
+    assert failure_of(error) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "1e999"}, None),
+        (None, None),
+    ],
+)
+def test_how_long_a_provider_asks_to_wait(headers: Any, seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_an_http_error_of_a_callables_own_client_is_understood() -> None:
+    import httpx
+
+    from trueup.testing.script import Fail
+    from trueup.testing.server import ScriptedServer
+
+    def call(messages: Any) -> Any:
+        with httpx.Client(verify=False) as client:
+            response = client.post(f"{server.url}/v1/chat/completions", json={"model": "m", "messages": messages})
+            return response.raise_for_status().json()
+
+    with ScriptedServer([Fail(429, "slow down", retry_after=4), Fail(503), GOOD]) as server:
+        answer = asked(call)
+    assert answer.outcome == "accepted"
+    assert [a.failure.kind for a in answer.attempts[:2]] == ["rate", "transient"]
+    assert answer.attempts[0].failure.retry_after == 4.0
+    assert answer.attempts[0].failure.reason == "slow down"
+
+
+def test_a_reply_that_says_nothing_is_never_accepted() -> None:
+    contract, clock = Contract(), StageClock()
+    answer = ask(contract, lambda messages: " ", "Who?", clock=clock, wait=clock.wait, memory=Memory())
+    assert (answer.outcome, answer.reason, len(answer.attempts)) == ("failed", "retries", 4)
+    assert "P002" in {found.code for found in answer.findings}
+    refused = {"choices": [{"message": {"content": None, "refusal": "I can't."}, "finish_reason": "stop"}]}
+    answer = ask(contract, lambda messages: refused, "Who?", clock=clock, wait=clock.wait, memory=Memory())
+    assert (answer.outcome, answer.reason, len(answer.attempts)) == ("failed", "refusal", 1)

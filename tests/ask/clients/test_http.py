@@ -1,0 +1,93 @@
+"""Plain HTTP: no redirect is followed, no body is endless, no drip outlives the timeout, the key goes where it belongs."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from tests.ask.stage import GOOD, SCHEMA
+from trueup import Contract, Policy
+from trueup.ask.aio import aask
+from trueup.ask.clients.http import Http, completions_url
+from trueup.ask.memory import Memory
+from trueup.ask.sync import ask
+from trueup.testing.script import Bomb, Hang, Redirect, Say, Slow, Zipped
+from trueup.testing.server import ScriptedServer
+
+CONTRACT = Contract(SCHEMA)
+
+
+def run(client: Http, is_async: bool, policy: Policy) -> Any:
+    if not is_async:
+        try:
+            return ask(CONTRACT, client, "Who?", policy, wait=lambda _: False, memory=Memory())
+        finally:
+            client.close()
+
+    async def no_wait(_: float) -> None:
+        return None
+
+    return asyncio.run(aask(CONTRACT, client, "Who?", policy, wait=no_wait, memory=Memory()))
+
+
+both = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@both
+def test_a_redirect_is_not_followed(is_async: bool) -> None:
+    with ScriptedServer(then=GOOD) as sink, ScriptedServer([Redirect(f"{sink.url}/v1/chat/completions")]) as server:
+        answer = run(Http(server.url, key="secret"), is_async, Policy())
+    assert (answer.outcome, answer.reason) == ("failed", "rejected")
+    assert sink.requests == []
+
+
+@both
+def test_a_body_without_end_is_cut_short(is_async: bool) -> None:
+    with ScriptedServer([Bomb(200)]) as server:
+        answer = run(Http(server.url, max_bytes=1_000_000), is_async, Policy())
+    assert (answer.outcome, answer.attempts[0].failure.code) == ("failed", "too_large")
+
+
+@both
+def test_a_drip_does_not_outlive_the_timeout(is_async: bool) -> None:
+    drip = Slow(Say(GOOD), every=0.05, size=1)
+    begun = time.monotonic()
+    with ScriptedServer([drip, GOOD]) as server:
+        answer = run(Http(server.url), is_async, Policy(timeout=0.5))
+    assert time.monotonic() - begun < 15
+    assert answer.outcome == "accepted"
+    assert answer.attempts[0].failure.code == "timeout"
+
+
+@both
+def test_silence_is_a_failure(is_async: bool) -> None:
+    with ScriptedServer([Hang(), GOOD]) as server:
+        answer = run(Http(server.url), is_async, Policy(timeout=0.4))
+    assert answer.outcome == "accepted"
+    assert answer.attempts[0].failure is not None
+
+
+@both
+def test_compressed_bodies_and_keys(is_async: bool) -> None:
+    with ScriptedServer([Zipped(GOOD)], key="k-1") as server:
+        answer = run(Http(f"{server.url}/v1", key="k-1", headers={"x-team": "blue"}), is_async, Policy())
+    assert answer.outcome == "accepted"
+    assert server.requests[0].headers["x-team"] == "blue"
+    assert "k-1" not in str(answer.to_dict())
+
+
+def test_no_key_is_sent_that_was_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-you")
+    with ScriptedServer([GOOD]) as server:
+        CONTRACT.ask(server.url, "Who?")
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_where_completions_are() -> None:
+    assert (
+        completions_url("https://x.org/openai/v1/chat/completions?v=1")
+        == "https://x.org/openai/v1/chat/completions?v=1"
+    )
+    with pytest.raises(ValueError, match="starts with http"):
+        completions_url("ftp://x")

@@ -1,0 +1,54 @@
+"""The policy: every number has its bounds, and what makes no sense is refused at once."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from trueup import Policy, Price
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"repairs": -1}, "repairs is a whole number, 0 or more; got -1"),
+        ({"retries": True}, "retries is a whole number"),
+        ({"attempts": 0}, "attempts is a whole number, 1 or more"),
+        ({"deadline": 0}, "deadline is a number above 0"),
+        ({"backoff": float("inf")}, "backoff is a number above 0"),
+        ({"timeout": float("nan")}, "timeout is a number above 0"),
+        ({"modes": ("xml",)}, "modes are some of json_schema, json_object, text"),
+        ({"modes": ()}, "modes are some of"),
+        ({"models": "gpt"}, "models is a tuple of names"),
+        ({"repair": "half"}, "repair is one of whole, fields"),
+        ({"otherwise": "raise"}, "otherwise is one of degraded, failed"),
+        ({"prices": {"m": (1, 2)}}, r"the price of 'm' is a Price\(input, output\)"),
+        ({"money": 1.0, "models": ("m",)}, "that of 'm' is not given"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        Policy(**given)
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="repiars"):
+        Policy(repiars=2)  # type: ignore[call-arg]
+    with pytest.raises(msgspec.ValidationError, match="repiars"):
+        msgspec.convert({"repiars": 2}, Policy)
+
+
+def test_a_policy_is_frozen_and_reads_from_data() -> None:
+    policy = msgspec.convert({"models": ["a", "b"], "prices": {"*": {"input": 1, "output": 2}}, "money": 3}, Policy)
+    assert policy.models == ("a", "b")
+    assert Policy(models=["a"]).models == ("a",)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        policy.repairs = 5  # type: ignore[misc]
+
+
+@pytest.mark.spec("A11")
+def test_money_counts_what_was_cached_at_its_own_price() -> None:
+    usage = {"input_tokens": 1000, "output_tokens": 100, "cached_tokens": 600}
+    assert Policy(prices={"m": Price(10.0, 20.0)}).cost("m", usage) == pytest.approx(0.012)
+    assert Policy(prices={"m": Price(10.0, 20.0, 1.0)}).cost("m", usage) == pytest.approx(0.0066)
+    assert Policy(prices={"m": Price(1.0, 1.0)}).cost("m", {"total_tokens": 5}) is None
