@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import orjson
 
 from trueup.testing.batches import Batch, Result, file_of, results_of
+from trueup.testing.encoding import dump, load
 from trueup.testing.protocols.chat import Chat
 from trueup.testing.protocols.responses import Responses
 from trueup.testing.protocols.shapes import CREATED, json_body
@@ -144,8 +144,8 @@ def read_lines(data: bytes, endpoint: str) -> tuple[list[Request], list[dict[str
             continue
         fault = ""
         try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError:
+            value = load(line)
+        except ValueError:
             value, fault = None, "invalid_json_line"
         if not fault and not (isinstance(value, dict) and {"custom_id", "method", "url", "body"} <= value.keys()):
             fault = "missing_required_parameter"
@@ -157,7 +157,7 @@ def read_lines(data: bytes, endpoint: str) -> tuple[list[Request], list[dict[str
             errors.append({"code": fault, "message": f"line {number}: {fault}", "line": number, "param": None})
             continue
         seen.add(value["custom_id"])
-        body = orjson.dumps({**value["body"], "stream": False})
+        body = dump({**value["body"], "stream": False})
         requests.append(Request(value["method"], value["url"], body=body, custom_id=value["custom_id"]))
     if not requests and not errors:
         errors.append({"code": "empty_file", "message": "the file holds no requests", "line": None, "param": None})

@@ -3,10 +3,10 @@
 from typing import Any
 
 import msgspec
-import orjson
 
 from trueup.testing.batch_files import Take
 from trueup.testing.batches import Batch, Result, file_of, results_of
+from trueup.testing.encoding import dump, load
 from trueup.testing.protocols.messages import Messages, error_of
 from trueup.testing.protocols.shapes import CREATED_TEXT, json_body
 from trueup.testing.script import Fail
@@ -62,7 +62,7 @@ class BatchMessages:
             Request(
                 "POST",
                 "/v1/messages",
-                body=orjson.dumps({**line["params"], "stream": False}),
+                body=dump({**line["params"], "stream": False}),
                 custom_id=line["custom_id"],
             )
             for line in wanted
@@ -125,8 +125,8 @@ def _cancelled(results: bytes) -> bytes:
     rows = []
     for line in results.splitlines():
         try:
-            ident = orjson.loads(line)["custom_id"]
-        except orjson.JSONDecodeError:
+            ident = load(line)["custom_id"]
+        except ValueError:
             continue
-        rows.append(orjson.dumps({"custom_id": ident, "result": {"type": "canceled"}}) + b"\n")
+        rows.append(dump({"custom_id": ident, "result": {"type": "canceled"}}) + b"\n")
     return b"".join(rows)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-import orjson
 
 from trueup.testing import script
+from trueup.testing.encoding import dump, load
 from trueup.testing.faults import build, plain
 from trueup.testing.protocols.shapes import Speaks
 from trueup.testing.wire import Request
@@ -77,8 +77,8 @@ def _result(request: Request, step: Any, protocol: Speaks, number: int) -> Resul
         step = script.Fail(500, f"a batch cannot carry {type(step).__name__}")
     response = build(step, request, protocol, number)
     try:
-        body = orjson.loads(response.body)
-    except orjson.JSONDecodeError:
+        body = load(response.body)
+    except ValueError:
         body = response.body.decode(errors="replace")
     kind: Literal["replied", "failed"] = "replied" if response.status == 200 else "failed"
     return Result(request.custom_id, kind, response.status, body, number)
@@ -90,7 +90,7 @@ def file_of(batch: Batch, lines: Sequence[tuple[str, Any]]) -> bytes:
     repeated, garbled = picked(batch.repeated, ids), picked(batch.garbled, ids)
     out = []
     for ident, value in lines:
-        line = orjson.dumps(value)
+        line = dump(value)
         out.append(line[: len(line) // 2] if ident in garbled else line)
         if ident in repeated:
             out.append(line)

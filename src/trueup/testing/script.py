@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-import orjson
 
+from trueup.testing.encoding import dump
 from trueup.testing.wire import Request
 
 Finish = Literal["stop", "length", "tool", "filter", "refusal"]
@@ -29,7 +29,7 @@ class Call(msgspec.Struct, frozen=True):
         >>> Call("book", {"day": 3}).text
         '{"day":3}'
         """
-        return self.arguments if isinstance(self.arguments, str) else orjson.dumps(dict(self.arguments)).decode()
+        return self.arguments if isinstance(self.arguments, str) else dump(dict(self.arguments)).decode()
 
 
 class Say(msgspec.Struct, frozen=True):
@@ -175,7 +175,7 @@ def as_step(value: Any) -> Any:
     if isinstance(value, str):
         return Say(value)
     if isinstance(value, dict | list):
-        return Say(orjson.dumps(value).decode())
+        return Say(dump(value).decode())
     if isinstance(value, Call):
         return Say(None, (value,))
     raise ScriptError(f"a script holds steps, text, dicts and lists, not {type(value).__name__}: {value!r:.80}")

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
-import orjson
+
+from trueup.testing.encoding import load
 
 MAX_HEAD, MAX_BODY = 64 * 1024, 1 << 30
 
@@ -31,8 +32,8 @@ class Request(msgspec.Struct, frozen=True):
     def json(self) -> Any:
         """The body as JSON; None where it is none."""
         try:
-            return orjson.loads(self.body)
-        except orjson.JSONDecodeError:
+            return load(self.body)
+        except ValueError:
             return None
 
     @property

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
+from trueup.testing.encoding import load
 from trueup.testing.protocols.shapes import event, event_body, failure_headers, json_body, pieces_of, tokens_of
 from trueup.testing.script import Fail, Say
 from trueup.testing.wire import Request, Response
@@ -67,7 +66,7 @@ def _parts(say: Say, piece: int | None) -> Iterator[dict[str, Any]]:
         yield {"text": words}
     for call in say.calls:
         try:
-            args = orjson.loads(call.text)
-        except orjson.JSONDecodeError:
+            args = load(call.text)
+        except ValueError:
             args = {"text": call.text}
         yield {"functionCall": {"name": call.name, "args": args}}

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
+from trueup.testing.encoding import load
 from trueup.testing.protocols.shapes import event, event_body, failure_headers, json_body, pieces_of, tokens_of
 from trueup.testing.script import Call, Fail, Say
 from trueup.testing.wire import Request, Response
@@ -62,8 +61,8 @@ def error_of(fail: Fail) -> dict[str, Any]:
 def _arguments(call: Call) -> Any:
     """The object that a whole message carries; arguments that are no JSON can only be streamed."""
     try:
-        return orjson.loads(call.text)
-    except orjson.JSONDecodeError:
+        return load(call.text)
+    except ValueError:
         return call.text
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-import orjson
-
+from trueup.testing.encoding import dump
 from trueup.testing.script import Fail, Say
 from trueup.testing.wire import Request, Response
 
@@ -28,7 +27,7 @@ class Speaks(Protocol):
 def json_body(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A response with a JSON body."""
     named = (("Content-Type", "application/json"), *(headers or {}).items())
-    return Response(status, named, (orjson.dumps(value),))
+    return Response(status, named, (dump(value),))
 
 
 def event_body(events: Iterable[bytes], headers: Mapping[str, str]) -> Response:
@@ -43,7 +42,7 @@ def event(value: Any, name: str = "") -> bytes:
     >>> event({"a": 1}, "ping")
     b'event: ping\\ndata: {"a":1}\\n\\n'
     """
-    return b"%sdata: %s\n\n" % (f"event: {name}\n".encode() if name else b"", orjson.dumps(value))
+    return b"%sdata: %s\n\n" % (f"event: {name}\n".encode() if name else b"", dump(value))
 
 
 def pieces_of(text: str, size: int) -> Iterator[str]:
