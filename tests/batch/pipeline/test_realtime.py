@@ -166,6 +166,34 @@ def test_the_cost_cap_is_kept_and_the_run_goes_on_with_a_higher_one(tmp_path: Pa
     assert again.money.usd == pytest.approx(20 * each)
 
 
+def test_money_that_is_recorded_and_not_yet_booked_counts_against_the_cap(tmp_path: Path) -> None:
+    with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
+        path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
+        for _ in range(3):
+            assert go(path, Options(max_cost=0.0012)).result.code == 3
+        assert len(server.requests) <= 8  # the first wave, before anybody knew what a call costs
+
+
+@pytest.mark.spec("B17")
+def test_the_cost_is_estimated_before_a_list_is_fanned_out(tmp_path: Path) -> None:
+    parts = {"type": "object", "properties": {"parts": {"type": "array"}}, "required": ["parts"]}
+    steps = [
+        asking("take", parts, rules={"required": ["parts"]}),
+        {"name": "each", "scope": "fan_out", "field": "parts", "child_field": "part"},
+        asking("ask", template="About {{ part }}."),
+    ]
+    rows = [*reply("take", "*", json.dumps({"parts": list(range(50))})), *reply("ask", "*", GOOD)]
+    settings = {"prices": {"*": {"input": 1.0, "output": 1.0}}, "max_tokens": 100}
+    pipeline = write_pipeline(tmp_path / "pipeline", steps, [{"id": "a"}], rows, settings)
+    path = start(pipeline, tmp_path / "run")
+    provider = Counting(rows)
+    ran = go(path, Options(max_cost=0.001), provider=provider)
+    assert ran.result.code == 3
+    assert "1 units became 50: about 50 calls to make for about $0.0" in ran.result.reason
+    assert [step for step, _, _ in provider.asked] == ["take"]
+    assert len(go(path, Options(max_cost=1.0)).valid) == 50
+
+
 def test_a_cap_without_a_price_is_refused(tmp_path: Path) -> None:
     path = start(write(tmp_path / "pipeline", "http://127.0.0.1:9", prices={}), tmp_path / "run")
     with pytest.raises(NoProvider, match="the price of 'm' is not known"):

@@ -8,7 +8,7 @@ import asyncio
 import heapq
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trueup.batch.pipeline.calling import Caller
@@ -46,6 +46,7 @@ class Engine:
         self._turn = time.monotonic()
         self.settled: dict[str, list[int]] = {step: [0, 0] for step in run.state.steps}  # passed, failed, by step
         self.on_tick: Callable[[Engine], None] | None = None
+        self.foresee: Callable[[Iterable[Chunk], str], None] | None = None
 
     async def go(self) -> None:
         """Work until everything is done or a stop is asked for."""
@@ -178,6 +179,9 @@ class Engine:
         self.run.log.say(f"{chunk.name} {step}: {done.valid} valid, {done.failures} failed")
         if chunk.failed:
             self._guard(chunk, step)
+        if chunk.split and self.foresee is not None:
+            children = [state.chunks[name] for name, _ in record["children"]]
+            self.foresee(children, f"{chunk.name} {step}: {done.units} units became {done.valid}")
         for name in (chunk.name, *(name for name, _ in record.get("children") or ())):
             if state.is_open(state.chunks[name]):
                 heapq.heappush(self._heap, (self._order[name], name))

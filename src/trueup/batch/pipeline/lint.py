@@ -165,8 +165,11 @@ def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: se
         prompts.compile(step.template)
         names = prompts.names(step.template)
     except PromptError as error:
-        place = Place((pipeline.folder / file).as_posix(), error.line or 1, 1)
-        yield fault("N032", place, path, f"the template does not parse: {error}")
+        if error.line is None:
+            yield pipeline.fault("N032", path, str(error))
+        else:
+            place = Place((pipeline.folder / file).as_posix(), error.line, 1)
+            yield fault("N032", place, path, f"the template does not parse: {error}")
         return
     except ValueError as error:
         yield pipeline.fault("N032", path, str(error))

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from trueup.batch.pipeline.calling import Caller
 from trueup.batch.pipeline.cost import Prices, Purse
 from trueup.batch.pipeline.disk import Disk, DiskFull
 from trueup.batch.pipeline.engine import Engine
+from trueup.batch.pipeline.estimate import estimate, recorded
 from trueup.batch.pipeline.gate import Gate
 from trueup.batch.pipeline.gathering import gather
 from trueup.batch.pipeline.live import Live
@@ -24,6 +25,7 @@ from trueup.batch.pipeline.posting import post_process
 from trueup.batch.pipeline.providers.choose import NoProvider, chosen, open_provider
 from trueup.batch.pipeline.providers.provider import Provider
 from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
+from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.stop import Stop
 from trueup.batch.pipeline.templates import Prompts
@@ -83,6 +85,7 @@ async def _execute(
     try:
         run.commit("began", mode="batch" if options.batch else "realtime")
         with _signals(stop):
+            opened.foresee((chunk for chunk in run.state.chunks.values() if run.state.is_open(chunk)), "start")
             live = Live(run, stop, opened, options, on_live)
             await _drive(run, options, opened, stop, live)
         return await asyncio.to_thread(_end, run, stop, live)
@@ -95,10 +98,12 @@ async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: St
         from trueup.batch.pipeline.batchmode import BatchEngine
 
         batch = BatchEngine(run, opened.asking, opened.batches(), stop, opened.prices, opened.purse, options.poll)
+        batch.foresee = opened.foresee
         live.watch(batch)
         await batch.go()
     else:
         engine = Engine(run, opened.asking, opened.callers, stop, options.workers)
+        engine.foresee = opened.foresee
         live.watch(engine)
         await engine.go()
 
@@ -123,13 +128,14 @@ class _Providers:
         cap = options.max_cost
         if cap is None:
             cap = pipeline.section("api", "realtime").get("cost_cap_usd")
-        self.purse = Purse(None if cap is None else float(cap), run.state.money().usd)
+        self.purse = Purse(None if cap is None else float(cap), run.state.money().usd + recorded(run))
         self.asking: dict[str, LlmStep] = {}
         self.callers: dict[str, Caller] = {}
         self.prices = prices
         self._by_name: dict[str, Caller] = {}
         self._opened: list[Provider | Batches] = []
         self._run = run
+        self._stop = stop
         prompts: Prompts | None = None
         for step in pipeline.steps:
             if not step.asks:
@@ -147,6 +153,19 @@ class _Providers:
                 gate = Gate(pipeline.section("api", "rate_limit"))
                 self._by_name[name] = Caller(provider, gate, prices, self.purse, stop)
             self.callers[step.name] = self._by_name[name]
+
+    def foresee(self, chunks: Iterable[Chunk], why: str) -> None:
+        """Say what is to come; stop before it where it may cost more than the cap leaves."""
+        if not self.asking:
+            return
+        to_come = estimate(self._run, chunks, self.asking, self.prices)
+        if not to_come.calls:
+            return
+        self._run.log.say(f"{why}: {to_come}")
+        cap = self.purse.cap
+        if cap is not None and to_come.usd is not None and why != "start" and self.purse.spent + to_come.usd > cap:
+            said = f"{why}: {to_come}, ${self.purse.spent:.4f} is spent, and the cost cap is ${cap:g}"
+            self._stop.ask("cost", said)
 
     def batches(self) -> "dict[str, Batches]":
         """The batches of each asking step; steps with the same provider share them."""

@@ -62,7 +62,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return _with_joins(tree)
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805, PYI063 - Jinja's signature
-        __self.spend(1)
+        __self.spend(10)
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, str) and args:
             name = getattr(__obj, "__name__", "")

@@ -128,7 +128,7 @@ class Ask:
         answer = self._loop.answer()
         verdict, unit = answer.verdict, self.unit
         if answer.outcome in {"accepted", "repaired", "regenerated"}:
-            return merged(unit["unit_id"], unit, verdict.data), None
+            return merged(unit["unit_id"], unit, _without_own(verdict.data)), None
         tries: dict[str, int] = dict(before["tries"]) if before else {}
         for attempt in answer.attempts[self.given :]:
             stage = "transport" if attempt.verdict is None else stage_of(attempt.verdict.findings.errors)
@@ -138,6 +138,16 @@ class Ask:
             unit, verdict.findings, verdict.reply.text, verdict.fixes, max(0, judged - 1), tries=tries
         )
         return None, record
+
+
+# What the run says of a unit: a reply that names one of these does not make it so.
+OWN = frozenset({"_repetition_id", "_repetition_seed", "_fan_parent_id", "_fan_index"})
+
+
+def _without_own(data: Any) -> Any:
+    if isinstance(data, dict) and not OWN.isdisjoint(data):
+        return {name: value for name, value in data.items() if name not in OWN}
+    return data
 
 
 def reply_of(record: Recorded) -> Any:

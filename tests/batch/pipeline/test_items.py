@@ -1,0 +1,101 @@
+"""Units out of items, and their seeds: as the format says, each id once, whatever the names are."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup.batch.pipeline.items import ItemsError, count_units, make_units
+from trueup.batch.pipeline.rundir import unit_name
+from trueup.batch.pipeline.seeds import Dice, base_seed, step_seed
+
+CARDS = [{"name": "The Fool"}, {"name": "The Sun/Moon"}, {"name": "Strength"}]
+
+
+def ids(processing: dict[str, Any], data: Any, most: int | None = None) -> list[str]:
+    return [unit["unit_id"] for unit in make_units(processing, data, most)]
+
+
+@pytest.mark.spec("B16")
+def test_permutations_are_without_replacement_and_in_order() -> None:
+    processing = {"positions": [{"name": "past"}, "future"], "items": {"key": "cards", "name_field": "name"}}
+    assert ids(processing, {"cards": CARDS}) == [
+        "The_Fool-The_Sun-Moon", "The_Fool-Strength", "The_Sun-Moon-The_Fool",
+        "The_Sun-Moon-Strength", "Strength-The_Fool", "Strength-The_Sun-Moon",
+    ]  # fmt: skip
+    unit = next(iter(make_units(processing, {"cards": CARDS})))
+    assert unit["past"] == CARDS[0]
+    assert unit["future"] == CARDS[1]
+
+
+@pytest.mark.spec("B16")
+def test_a_cross_product_takes_each_position_from_its_own_list() -> None:
+    processing = {"strategy": "cross_product", "positions": [{"name": "npc", "source_key": "people"}, {"name": "mood"}]}
+    data = {"people": [{"id": "smith"}, {"id": "elder"}], "moods": [{"id": "glad"}, {"id": "sad"}]}
+    assert ids(processing, data) == ["smith-glad", "smith-sad", "elder-glad", "elder-sad"]
+    assert count_units(processing, data) == 4
+
+
+@pytest.mark.spec("B16")
+def test_direct_units_are_their_items_and_repetitions_are_interleaved() -> None:
+    processing = {"strategy": "direct", "repeat": 3, "items": {"name_field": "id"}}
+    units = list(make_units(processing, [{"id": "a", "n": 1}, {"id": "b", "n": 2}], 4))
+    assert [unit["unit_id"] for unit in units] == ["a__rep0000", "b__rep0000", "a__rep0001", "b__rep0001"]
+    assert units[2] == {
+        "unit_id": "a__rep0001", "id": "a", "n": 1, "_repetition_id": 1, "_repetition_seed": base_seed("a") + 1,
+    }  # fmt: skip
+    assert count_units(processing, [{"id": "a"}, {"id": "b"}]) == 6
+
+
+@pytest.mark.parametrize(
+    ("processing", "data", "message"),
+    [
+        ({"strategy": "direct"}, [{"id": "a b"}, {"id": "a_b"}], "two units have the id 'a_b'"),
+        ({"strategy": "direct"}, [{"x": 1}], "no 'name', 'id' or 'name'"),
+        ({"strategy": "direct", "items": {"key": "k"}}, {"a": [], "b": []}, "no key 'k'; it has a, b"),
+        ({"strategy": "direct"}, {"a": [], "b": []}, "not a list"),
+        ({"strategy": "direct"}, [1], "item 1 is not a mapping"),
+        ({"strategy": "shuffle"}, [], "strategy is one of"),
+        ({"strategy": "cross_product"}, {}, "needs positions"),
+        ({"strategy": "cross_product", "positions": ["x"]}, {"y": []}, "takes its items from 'xs', which is not there"),
+        ({"positions": ["a", "b"]}, [{"name": "x"}], "1 items cannot fill 2 positions"),
+        ({"strategy": "direct", "repeat": 0}, [], "repeat is a whole number"),
+        ({"strategy": "direct"}, [{"id": "x" * 5000}], "5,000 characters"),
+    ],
+)
+def test_what_cannot_become_units_is_refused_with_its_reason(processing: Any, data: Any, message: str) -> None:
+    with pytest.raises(ItemsError) as refused:
+        list(make_units(processing, data))
+    assert message in str(refused.value)
+
+
+@pytest.mark.spec("B16")
+def test_seeds_are_those_of_the_format() -> None:
+    assert base_seed("start_at_5") == 1148893718
+    assert base_seed("the_pro") == 1523599025
+    assert step_seed({"unit_id": "a"}, "walk") == base_seed("awalk")
+    assert step_seed({"unit_id": "a", "_repetition_seed": 7}, "walk") == 7
+
+
+@given(st.integers(0, 2**31), st.lists(st.integers(), min_size=3, max_size=9))
+def test_dice_are_those_of_cpython(seed: int, items: list[int]) -> None:
+    dice, plain = Dice(seed), random.Random(seed)
+    assert dice.choice(items) == plain.choice(items)
+    assert dice.randint(1, 6) == plain.randint(1, 6)
+    assert dice.random() == plain.random()
+    assert dice.sample(items, 2) == plain.sample(items, 2)
+    assert dice.gauss(0, 1) == plain.gauss(0, 1)
+    before = list(items)
+    dice.shuffle(items)
+    assert items == before
+
+
+@pytest.mark.spec("X45")
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_a_file_name_of_a_unit_is_a_hash_and_no_two_are_the_same(one: str, other: str) -> None:
+    name = unit_name(one)
+    assert name.isalnum()
+    assert len(name) == 32
+    assert (name == unit_name(other)) == (one == other)

@@ -1,0 +1,419 @@
+"""Whole runs: the shipped pipelines, every kind of step, the guard, retries, verify and repair, names that would escape."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.batch.pipeline.making import (
+    ANSWER,
+    EXAMPLES,
+    GOOD,
+    Counting,
+    asking,
+    assert_whole,
+    go,
+    lines,
+    reply,
+    results,
+    run_pipeline,
+    start,
+    write_pipeline,
+)
+from trueup.batch.pipeline.create import CannotCreate
+from trueup.batch.pipeline.repair import repair
+from trueup.batch.pipeline.retry import retry
+from trueup.batch.pipeline.rundir import NoRun, OwnedRun, RunDir
+from trueup.batch.pipeline.running import Options, asking_steps
+from trueup.batch.pipeline.seeds import base_seed
+from trueup.batch.pipeline.verify import verify
+
+
+@pytest.mark.spec("B16")
+def test_the_random_walk_is_the_same_in_every_run(tmp_path: Path) -> None:
+    one = run_pipeline(EXAMPLES / "random_walk", tmp_path / "one")
+    other = run_pipeline(EXAMPLES / "random_walk", tmp_path / "other")
+    assert one.valid == other.valid
+    assert len(one.valid) == 150
+    first = one.valid[0]
+    assert first["_repetition_seed"] == base_seed("start_at_5") == 1148893718
+    assert first["path"] == [5, 6, 5, 4, 5, 6, 7, 8, 7, 6, 7, 8, 9, 10]
+    assert first["_metadata"] == {"iterations": 13}
+    assert_whole(one.path)
+
+
+@pytest.mark.spec("B16", "B17")
+@pytest.mark.parametrize("batch", [False, True])
+def test_the_dialogue_runs_on_recorded_replies_in_both_modes(tmp_path: Path, batch: bool) -> None:
+    ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run", Options(batch=batch, poll=0.001))
+    assert ran.ids == (
+        ["smith-friendly", "smith-desperate", "elder-friendly", "elder-desperate", "pedlar-friendly"],
+        ["pedlar-desperate"],
+    )
+    assert ran.valid[0]["in_character"] == 9  # "9" came, a number was asked for
+    assert ran.result.code == 1
+    assert_whole(ran.path)
+
+
+@pytest.mark.spec("B16")
+def test_a_list_is_fanned_out(tmp_path: Path) -> None:
+    ran = run_pipeline(EXAMPLES / "reviews", tmp_path / "run")
+    assert ran.ids[0] == ["r1__fan000", "r1__fan001", "r1__fan002", "r2__fan000", "r2__fan001", "r3__fan000"]
+    child = ran.valid[4]
+    assert (child["_fan_parent_id"], child["_fan_index"], child["points"]) == ("r2", 1, -2)
+    assert "statements" not in child
+    assert_whole(ran.path)
+
+
+def test_the_layout_of_a_run_is_that_of_the_format(tmp_path: Path) -> None:
+    ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run")
+    files = {path.relative_to(ran.path).as_posix() for path in ran.path.rglob("*") if path.is_file()}
+    assert {
+        "MANIFEST.json", "RUN_LOG.txt", "TRACE_LOG.txt", "orchestrator.pid", "journal.jsonl", "input/units.jsonl",
+        "config/config.yaml", "config/templates/speak.jinja2", "config/schemas/speak.json", "config/items.yaml",
+        "chunks/chunk_000/units.jsonl", "chunks/chunk_000/speak_prompts.jsonl", "chunks/chunk_000/speak_results.jsonl",
+        "chunks/chunk_000/speak_validated.jsonl", "chunks/chunk_001/speak_failures.jsonl",
+        "validated.jsonl", "failures.jsonl",
+    } <= files  # fmt: skip
+    manifest = json.loads((ran.path / "MANIFEST.json").read_text("utf-8"))
+    assert manifest["chunks"]["chunk_000"]["state"] == "VALIDATED"
+    assert (manifest["units"], manifest["valid"], manifest["failed"]) == (6, 5, 1)
+    assert not [path for path in ran.path.rglob("*") if path.name.endswith(".new")]
+
+
+@pytest.mark.spec("B18")
+def test_states_are_named_after_the_step(tmp_path: Path) -> None:
+    path = start(EXAMPLES / "npc_dialogue", tmp_path / "run")
+    run = OwnedRun.open(path)
+    chunk = run.state.chunks["chunk_000"]
+    assert run.state.label(chunk) == "speak_PENDING"
+    run.note("submitted", chunk="chunk_000", step="speak")
+    assert run.state.label(chunk) == "speak_SUBMITTED"
+    run.close()
+    assert RunDir.look(path).state.label(chunk) == "speak_SUBMITTED"
+
+
+@pytest.mark.spec("B18")
+def test_a_run_has_its_own_copy_of_everything(tmp_path: Path) -> None:
+    pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], replies=reply("ask", "*", GOOD))
+    path = start(pipeline, tmp_path / "run")
+    (pipeline / "templates" / "ask.jinja2").write_text("{{ broken", "utf-8")
+    (pipeline / "config.yaml").unlink()
+    assert len(go(path).valid) == 3
+    (path / "config" / "templates" / "ask.jinja2").write_text("changed", "utf-8")
+    assert [problem.kind for problem in verify(RunDir.look(path))] == ["changed"]
+
+
+def test_a_run_is_not_made_over_something(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "precious").touch()
+    with pytest.raises(CannotCreate, match="there is something already"):
+        start(EXAMPLES / "random_walk", tmp_path / "run")
+    with pytest.raises(NoRun):
+        RunDir.look(tmp_path)
+    assert [place.name for place in tmp_path.iterdir()] == ["run"]
+
+
+def test_fewer_units_and_more_repetitions_as_asked(tmp_path: Path) -> None:
+    ran = go(start(EXAMPLES / "random_walk", tmp_path / "run", max_units=5, repeat=2))
+    assert [unit["unit_id"] for unit in ran.valid] == [
+        "start_at_5__rep0000", "start_at_2__rep0000", "start_at_8__rep0000", "start_at_5__rep0001", "start_at_2__rep0001",
+    ]  # fmt: skip
+
+
+@pytest.mark.spec("B13")
+def test_when_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> None:
+    rows = [*reply("one", "*", "no JSON"), *reply("two", "*", GOOD)]
+    items = [{"id": str(n)} for n in range(100)]
+    pipeline = write_pipeline(tmp_path / "pipeline", [asking("one"), asking("two")], items, rows, chunk_size=25)
+    provider = Counting(rows)
+    ran = go(start(pipeline, tmp_path / "run"), Options(workers=4), provider=provider)
+    assert (ran.result.status, ran.result.code) == ("failed", 1)
+    assert ran.result.reason.startswith("step one: none of 25 units is valid (P001 25)")
+    assert {step for step, _, _ in provider.asked} == {"one"}
+    assert len(provider.asked) < 100 * 3  # the rest was not begun
+    assert ran.run.state.label(ran.run.state.chunks["chunk_000"]) == "FAILED"
+    assert ran.run.state.status == "failed"
+
+
+@pytest.mark.spec("B13")
+def test_a_chunk_without_a_valid_unit_fails_alone(tmp_path: Path) -> None:
+    rows = [*reply("one", "a", "no"), *reply("one", "b", GOOD), *reply("two", "*", GOOD)]
+    pipeline = write_pipeline(
+        tmp_path / "p", [asking("one"), asking("two")], [{"id": "a"}, {"id": "b"}], rows, chunk_size=1
+    )
+    ran = run_pipeline(pipeline, tmp_path / "run")
+    assert ran.ids == (["b"], ["a"])
+    assert ran.run.state.label(ran.run.state.chunks["chunk_000"]) == "FAILED"
+    assert not (ran.path / "chunks/chunk_000/two_prompts.jsonl").exists()
+
+
+def retried(path: Path, **options: Any) -> Any:
+    run = OwnedRun.open(path)
+    try:
+        return retry(run, makers=asking_steps(run), **options)
+    finally:
+        run.close()
+
+
+@pytest.mark.spec("B12")
+def test_units_are_retried_each_with_what_was_wrong(tmp_path: Path) -> None:
+    items = [{"id": name} for name in "abcdef"]
+    rows = [
+        *reply("ask", "*", GOOD),
+        *reply("ask", "b", "no", "no", "no", GOOD),
+        *reply("ask", "d", "{}", "{}", '{"answer": ""}', '{"answer": ""}', GOOD),
+    ]
+    bad = {"name": "roll", "scope": "expression", "expressions": {"x": "1 / (0 if unit_id == 'f' else 1)"}}
+    rules = {"required": ["answer"], "rules": [{"name": "long", "expr": "len(answer) > 1", "error": "too short"}]}
+    pipeline = write_pipeline(tmp_path / "pipeline", [bad, asking("ask", rules=rules)], items, rows, chunk_size=3)
+    path = start(pipeline, tmp_path / "run")
+    ran = go(path)
+    assert ran.ids == (["a", "c", "e"], ["b", "f", "d"])  # by chunk, then by step
+    stages = {record["unit_id"]: record["failure_stage"] for record in ran.failed}
+    assert stages == {"b": "parse", "d": "validation", "f": "pipeline_internal"}
+    assert retried(path) == (0, 2, 1, (), 3)  # all attempts are used up
+
+    found = retried(path, attempts=4)
+    assert (found.units, found.exhausted, found.kept, found.chunks) == (2, 0, 1, ("retry_000",))
+    assert retried(path, attempts=4).units == 0  # they wait to be asked: nothing is moved twice
+    bak = lines(path / "chunks/chunk_000/ask_failures.jsonl.bak")
+    assert [record["unit_id"] for record in bak] == ["b"]
+    assert not lines(path / "chunks/chunk_000/ask_failures.jsonl")
+    requests = lines(path / "chunks/retry_000/ask_batch.jsonl")
+    assert all(re.fullmatch(r"tu-[0-9a-f]{16}-[0-9a-f]{24}", request["custom_id"]) for request in requests)
+    assert "too short" in requests[1]["body"]["messages"][0]["content"]
+
+    ran = go(path)
+    assert ran.ids == (["a", "c", "e", "b"], ["f", "d"])
+    again = next(record for record in ran.failed if record["unit_id"] == "d")
+    assert (again["retry_count"], again["tries"]) == (3, {"schema_validation": 2, "validation": 2})
+    assert len(results(path)) == 3 + 3 + 3 + 2  # three at once, three tries each, one more each
+    assert_whole(path)
+
+    assert retried(path, attempts=5).units == 1
+    ran = go(path)
+    assert ran.ids == (["a", "c", "e", "b", "d"], ["f"])
+    assert ran.money.calls == len(results(path)) == 12
+    assert retried(path, attempts=9) == (0, 0, 1, (), 9)
+    assert_whole(path)
+
+
+@pytest.mark.spec("B12")
+def test_retries_come_in_chunks_and_never_in_empty_ones(tmp_path: Path) -> None:
+    items = [{"id": f"{n:02d}"} for n in range(10)]
+    rows = [*reply("ask", "*", "no", "no", "no", GOOD), *reply("ask", "00", GOOD)]
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], items, rows, chunk_size=4), tmp_path / "run")
+    go(path)
+    found = retried(path, attempts=4)
+    assert (found.units, found.chunks) == (9, ("retry_000", "retry_001", "retry_002"))
+    assert len(go(path).valid) == 10
+    assert retried(path).chunks == ()
+    assert_whole(path)
+
+
+def test_the_same_step_can_be_chosen(tmp_path: Path) -> None:
+    rows = [*reply("one", "a", "no", "no", "no"), *reply("one", "*", GOOD), *reply("two", "*", "no")]
+    path = start(write_pipeline(tmp_path / "p", [asking("one"), asking("two")], replies=rows), tmp_path / "run")
+    go(path)
+    assert retried(path, step="one", attempts=4).units == 1
+    assert retried(path, step="two", attempts=4).units == 2
+
+
+@pytest.mark.spec("B18")
+def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_path: Path) -> None:
+    items = [{"id": name} for name in "abcdef"]
+    rows = [*reply("ask", "*", GOOD), *reply("ask", "c", "no")]
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], items, rows, chunk_size=3), tmp_path / "run")
+    before = go(path)
+    file = path / "chunks/chunk_000/ask_validated.jsonl"
+    raw = file.read_bytes().splitlines(keepends=True)
+    for changed, kinds in (
+        (raw[:1], {"missing", "changed", "count"}),
+        ([*raw, raw[0]], {"duplicate", "changed", "count"}),
+        ([*raw, raw[0].replace(b'"a"', b'"z"')], {"orphan", "changed", "count"}),
+        ([raw[0], b"{torn\n"], {"damaged"}),
+    ):
+        file.write_bytes(b"".join(changed))
+        problems = list(verify(RunDir.look(path)))
+        assert {problem.kind for problem in problems} == kinds
+        if kinds == {"damaged"}:
+            break
+        done, left = repair(path)
+        assert "chunk_000 is open again at step ask" in done[0]
+        assert not left
+        provider = Counting([])
+        again = go(path, provider=provider)
+        assert provider.asked == []  # everything was recorded
+        assert (again.valid, again.failed) == (before.valid, before.failed)
+        assert_whole(path)
+
+
+def test_repair_puts_damaged_lines_of_the_journal_aside(tmp_path: Path) -> None:
+    rows = reply("ask", "*", GOOD)
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows, chunk_size=1), tmp_path / "run")
+    before = go(path)
+    journal = path / "journal.jsonl"
+    raw = journal.read_bytes().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(raw) if b'"done"' in line and b"chunk_001" in line)
+    raw[at] = b'{"n": 4, nonsense\n'
+    journal.write_bytes(b"".join(raw))
+    done, left = repair(path)
+    assert "1 damaged lines of the journal were put aside" in done[0]
+    assert not left
+    again = go(path, provider=Counting([]))
+    assert again.valid == before.valid
+    assert_whole(path)
+
+
+@pytest.mark.spec("X45")
+def test_ids_of_units_are_data_and_never_names_of_files(tmp_path: Path) -> None:
+    names = [
+        "../../x",
+        "/etc/passwd",
+        "x" * 300,
+        "cafe\u0301",
+        "caf\u00e9",
+        "a\nb",
+        "con",
+        "..",
+        "\u202ereversed",
+        "a\0b",
+    ]
+    rows = reply("ask", "*", "no", GOOD)
+    pipeline = write_pipeline(tmp_path / "p", [asking("ask")], [{"id": name} for name in names], rows)
+    before = set(tmp_path.rglob("*"))
+    ran = run_pipeline(pipeline, tmp_path / "run")
+    assert len(ran.valid) == len(names)
+    assert_whole(ran.path)
+    made = set(tmp_path.rglob("*")) - before
+    assert all(path.is_relative_to(tmp_path / "run") for path in made)
+    assert all(re.fullmatch(r"[A-Za-z0-9_.]+", path.name) for path in made)
+    log = (ran.path / "TRACE_LOG.txt").read_text("utf-8")
+    assert "\x00" not in log
+    assert "\u202e" not in log
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "x" * 65, "a\nb"])
+def test_a_step_is_not_called_like_a_path(tmp_path: Path, name: str) -> None:
+    from trueup.batch.pipeline.config import read_config
+    from trueup.contract.files.faults import ContractError
+
+    write_pipeline(tmp_path, [{"name": name, "scope": "expression", "expressions": {"x": "1"}}])
+    with pytest.raises(ContractError, match="N006"):
+        read_config(tmp_path)
+
+
+@pytest.mark.spec("B9")
+def test_a_reply_does_not_take_over_what_belongs_to_the_unit(tmp_path: Path) -> None:
+    text = json.dumps({"answer": "yes", "unit_id": "other", "_repetition_seed": 1, "retry_count": 9, "id": "mine"})
+    rows = reply("ask", "*", text)
+    ran = run_pipeline(write_pipeline(tmp_path / "p", [asking("ask")], [{"id": "a"}], rows), tmp_path / "run")
+    assert ran.valid == [{"unit_id": "a", "id": "mine", "answer": "yes"}]
+    strict = {**ANSWER, "additionalProperties": False}
+    ran = run_pipeline(
+        write_pipeline(tmp_path / "q", [asking("ask", strict)], [{"id": "a"}], reply("ask", "*", GOOD)),
+        tmp_path / "run2",
+    )
+    assert ran.ids[0] == ["a"]  # fields of the unit are not shown to the schema
+
+
+@pytest.mark.spec("B16")
+def test_a_script_is_a_step_that_waits_for_all_chunks(tmp_path: Path) -> None:
+    script = (
+        "import json, sys, pathlib\n"
+        "run = pathlib.Path(sys.argv[1])\n"
+        "units = [json.loads(l) for f in sorted(run.glob('chunks/*/double_validated.jsonl')) for l in f.open()]\n"
+        "print(sum(u['twice'] for u in units), sys.argv[2])\n"
+    )
+    steps = [
+        {"name": "double", "scope": "expression", "expressions": {"twice": "n * 2"}},
+        {"name": "total", "scope": "run", "script": "total.py", "args": ["extra"], "output": "total.txt"},
+        {"name": "more", "scope": "expression", "expressions": {"more": "twice + 1"}},
+    ]
+    items = [{"id": str(n), "n": n} for n in range(10)]
+    pipeline = write_pipeline(tmp_path / "p", steps, items, chunk_size=3)
+    (pipeline / "total.py").write_text(script, "utf-8")
+    ran = run_pipeline(pipeline, tmp_path / "run")
+    assert (ran.path / "outputs" / "total.txt").read_text("utf-8") == "90 extra\n"
+    assert [unit["more"] for unit in ran.valid] == [2 * n + 1 for n in range(10)]
+    assert_whole(ran.path)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [("raise SystemExit('no luck')", "no luck"), ("import time; time.sleep(60)", "longer than 0.5")]
+)
+def test_a_script_that_fails_stops_the_run_with_its_last_words(tmp_path: Path, body: str, said: str) -> None:
+    steps = [{"name": "total", "scope": "run", "script": "total.py"}]
+    pipeline = write_pipeline(tmp_path / "p", steps, api={"subprocess_timeout_seconds": 0.5 if "sleep" in body else 60})
+    (pipeline / "total.py").write_text(body, "utf-8")
+    ran = run_pipeline(pipeline, tmp_path / "run")
+    assert (ran.result.status, ran.result.code) == ("failed", 1)
+    assert said in ran.result.reason
+    (ran.path / "config" / "total.py").write_text("pass", "utf-8")
+    assert len(go(ran.path).valid) == 3  # put right, it goes on
+
+
+def test_what_is_done_at_the_end_stops_nothing(tmp_path: Path) -> None:
+    steps = [{"name": "one", "scope": "expression", "expressions": {"x": "1"}}]
+    post = [
+        {"name": "table", "script": "table.py", "output": "table.txt"},
+        {"name": "gone", "script": "gone.py"},
+        {"name": "small", "type": "gzip", "files": ["chunks/*/*_validated.jsonl"]},
+        {"name": "out", "script": "../out.py"},
+    ]
+    pipeline = write_pipeline(tmp_path / "p", steps, post_process=post)
+    (pipeline / "table.py").write_text("import sys; print(len(sys.argv))", "utf-8")
+    ran = run_pipeline(pipeline, tmp_path / "run")
+    assert ran.result.code == 0
+    assert (ran.path / "table.txt").read_text("utf-8") == "2\n"
+    assert (ran.path / "chunks/chunk_000/one_validated.jsonl.gz").exists()
+    log = (ran.path / "RUN_LOG.txt").read_text("utf-8")
+    assert "there is no script 'gone.py'" in log
+    assert "leads out of the folder" in log
+    assert_whole(ran.path)
+
+
+def test_expressions_of_processing_are_drawn_from_the_seed_of_the_unit(tmp_path: Path) -> None:
+    steps = [{"name": "one", "scope": "expression", "expressions": {"x": "card"}}]
+    settings = {"expressions": {"card": "random.choice(['A', 'K', 'Q'])"}, "repeat": 20}
+    one = run_pipeline(write_pipeline(tmp_path / "p", steps, processing=settings), tmp_path / "one")
+    other = run_pipeline(tmp_path / "p", tmp_path / "other")
+    assert one.valid == other.valid
+    assert {unit["card"] for unit in one.valid} == {"A", "K", "Q"}
+
+
+def test_a_step_may_have_a_model_of_its_own(tmp_path: Path) -> None:
+    from trueup.batch.pipeline.config import read_config
+    from trueup.batch.pipeline.providers.choose import NoProvider, chosen
+
+    steps = [asking("one"), {**asking("two"), "provider": "anthropic", "model": "c"}]
+    pipeline = read_config(write_pipeline(tmp_path, steps, api={"provider": "openai", "model": "g"}))
+    one, two = pipeline.steps
+    assert chosen(pipeline, one, {}) == ("openai", "g")
+    assert chosen(pipeline, two, {}) == ("anthropic", "c")
+    assert chosen(pipeline, two, {"provider": "gemini", "model": "m"}) == ("gemini", "m")
+    assert chosen(pipeline, one, {"provider": "local"}) == ("local", "")
+    with pytest.raises(NoProvider, match="did you mean 'openai'"):
+        chosen(pipeline, one, {"provider": "opnai"})
+
+
+def test_memory_does_not_grow_with_the_units(tmp_path: Path) -> None:
+    """Of the chunks only those under way are held."""
+    import tracemalloc
+
+    rows = reply("ask", "*", json.dumps({"answer": "x" * 2000}))
+    items = [{"id": str(n)} for n in range(600)]
+    pipeline = write_pipeline(
+        tmp_path / "p", [asking("ask"), asking("more")], items, [*rows, *reply("more", "*", GOOD)], chunk_size=20
+    )
+    path = start(pipeline, tmp_path / "run")
+    tracemalloc.start()
+    try:
+        go(path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 12_000_000, f"{most:,} bytes for 600 units of 2 KB twice"
