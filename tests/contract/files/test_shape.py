@@ -10,7 +10,7 @@ import pytest
 
 from trueup.contract.files import parts
 from trueup.contract.files.documents import parse_document, read_document
-from trueup.contract.files.extends import shape_faults
+from trueup.contract.files.fitting import shape_faults
 from trueup.contract.files.shape import file_schema
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -39,7 +39,7 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_file(lint: Lint) -> Non
     assert lint(text) == [
         ("N005", 1, 1, "$.nme"),
         ("N010", 3, 9, "$.order[0]"),
-        ("N007", 4, 9, "$.schema"),
+        ("N007", 4, 16, "$.schema.type"),
         ("N005", 7, 7, "$.states.B.forbd"),
         ("N012", 9, 9, "$.rules[0]"),
         ("N012", 10, 25, "$.rules[1].expr"),
@@ -209,3 +209,29 @@ def test_what_is_no_mapping_is_said_to_be_none(lint: Lint, text: str) -> None:
 
 def test_examples_that_are_none_are_a_fault(lint: Lint) -> None:
     assert lint("schema: true\nexamples: true\n") == [("N006", 2, 11, "$.examples")]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("reply: yes\n", "'reply' takes a mapping or true or false, not text. Write true or false: all else is text."),
+        ("states: []\n", "'states' takes a mapping, not a list"),
+        ("schema: true\nrules: [{name: a}]\n", "'rules[0]' has no 'expr'. Add it."),
+        ("schema: true\nrules: [5]\n", "'rules[0]' takes a mapping or text, not a number"),
+        (
+            "examples: [{reply: hi, gives: [v001]}]\n",
+            '"v001" is no finding. Write a code such as V001, or code and path: V001 $.age.',
+        ),
+        ("rules: [a > 1]\n", "N021 rules speak of data; give a schema as well"),
+        ("name: x\n schema: true\n", "Look at the indentation of this line"),
+    ],
+)
+def test_faults_are_said_in_the_words_of_a_file(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "c.yaml").write_text(text)
+    with pytest.raises(ContractError) as caught:
+        Contract.load(tmp_path / "c.yaml")
+    assert says in str(caught.value)
+
+
+def test_expressions_are_read_although_the_shape_is_wrong(lint: Lint) -> None:
+    assert [code for code, *_ in lint("schema: true\nrules:\n  - {name: 3, expr: a}\n  - a >\n")] == ["N006", "N012"]

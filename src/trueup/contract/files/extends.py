@@ -7,12 +7,11 @@ always as a whole. `null` takes away what was extended. A file that leads back t
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.contract.files.documents import Document, read_document
+from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
+from trueup.contract.files.fitting import shape_faults
 from trueup.contract.files.paths import resolved
-from trueup.contract.files.shape import compiled
-from trueup.verdict.facts import Finding
-from trueup.verdict.paths import Parts, parse
+from trueup.verdict.paths import Parts
 
 MAX_CHAIN = 20
 WHOLE = frozenset({"schema", "examples"})  # never mixed: each belongs to its own file
@@ -156,33 +155,3 @@ def _named(value: Any) -> bool:
         and bool(value)
         and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in value)
     )
-
-
-def shape_faults(document: Document) -> list[Fault]:
-    """What is wrong with the keys and values of one contract file, judged by the shape that files have."""
-    data = document.data
-    if isinstance(data, dict) and "extends" in data:
-        data = _without_nulls(data)  # there null takes away, and is no value
-    return [_shape_fault(found, document.marks) for found in compiled().errors(data, limit=50)]
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
-    return value
-
-
-def _shape_fault(found: Finding, marks: Marks) -> Fault:
-    path = parse(found.path)
-    similar = found.data.get("similar")
-    if found.code == "V003" or (found.code == "V002" and similar):
-        key = path if found.code == "V003" else (*path[:-1], str(similar))
-        wanted = found.data.get("suggestion") if found.code == "V003" else path[-1]
-        name = key[-1]
-        hint = f"Did you mean {wanted!r}?" if wanted else f"It takes {', '.join(found.data.get('allowed', [])[:30])}."
-        return fault("N005", marks.key(key), key, f"unknown key {name!r}", hint)
-    if found.code == "V002":
-        return fault("N006", marks.value(path[:-1]), path, f"{path[-1]!r} is missing here", found.hint)
-    message = found.message.split(": ", 1)[-1]
-    where = repr(path[-1]) if path else "a contract"
-    return fault("N006", marks.value(path), path, f"{where}: {message[:1].lower()}{message[1:]}")

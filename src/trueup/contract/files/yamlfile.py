@@ -91,8 +91,10 @@ def _advice(text: str, place: Place) -> str:
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return "Indent with spaces, not with tabs."
-    if line.count(": ") > 1 or ": " in line:
-        return "Text that holds ': ', '#', or begins with a sign needs quotes."
+    if ": " in line:
+        return (
+            "Look at the indentation of this line; text that holds ': ' or ' #', or begins with a sign, needs quotes."
+        )
     return ""
 
 

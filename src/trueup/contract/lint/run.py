@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +21,12 @@ from trueup.contract.lint.reply import lint_reply, placed
 from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.states import lint_states
 from trueup.contract.lint.tools import lint_tools, offered
+from trueup.verdict.paths import Parts, parse
 
 NOT_OPTIONS = frozenset({"$schema", "description", "examples", "input"})  # for editors, people, and lint
+
+_WHERE = re.compile(r" at (\$(?:\.[\w-]+|\[\d+\])*): ")
+_OF_SHAPE = frozenset({"N005", "N006"})
 
 
 class Linted(NamedTuple):
@@ -61,13 +66,16 @@ def load_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None
 
 
 def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
-    """What is wrong with the parts of a contract, each judged where it can be."""
+    """What is wrong with the parts of a contract; of a part whose shape is wrong only what the shape does not say."""
     data, marks = whole.data, whole.marks
     wrong = {found.path.split(".")[1].split("[")[0] for found in whole.faults if "." in found.path}
     sound = {key: part for key, part in data.items() if key not in wrong}
     names = offered(sound.get("tools"))
     yield from lint_tools(sound, marks, names)
-    yield from lint_rules(sound.get("rules"), schema, marks, sound.get("input") or ())
+    given = [name for name in sound.get("input") or () if isinstance(name, str)]
+    for found in lint_rules(data.get("rules"), schema, marks, given):
+        if "rules" not in wrong or found.code not in _OF_SHAPE:
+            yield found
     yield from lint_reply(sound.get("reply"), marks)
     yield from lint_states(sound, marks, names)
     yield from lint_checks(sound.get("checks"), marks)
@@ -80,7 +88,9 @@ def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
     try:
         return compile_schema(source), ()
     except SchemaError as error:
-        return None, [fault("N007", whole.marks.value(("schema",)), ("schema",), f"the schema cannot be used: {error}")]
+        named = _WHERE.search(str(error))
+        path: Parts = ("schema", *(parse(named[1]) if named else ()))
+        return None, [fault("N007", whole.marks.value(path), path, f"the schema cannot be used: {error}")]
 
 
 def _options(data: dict[str, Any]) -> dict[str, Any]:
@@ -98,4 +108,6 @@ def _refused(error: Exception, whole: Whole) -> Fault:
     path, message = placed(str(error))
     if path[:1] and path[0] in whole.data:
         return fault("N021", whole.marks.value(path), path, message)
-    return fault("N021", whole.marks.value(()), (), str(error))
+    first = str(error).split(" ", 1)[0]
+    path = (first,) if first in whole.data else ()
+    return fault("N021", whole.marks.key(path), path, str(error))

@@ -1,0 +1,81 @@
+"""Whether a file has the shape of a contract: a document enters, what is wrong with its keys and values leaves.
+
+Our own engine judges it, by the schema that editors get; its findings are put into the words of a file.
+"""
+
+from typing import Any
+
+from trueup.contract.files.documents import Document
+from trueup.contract.files.faults import Fault, Marks, fault
+from trueup.contract.files.shape import compiled
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, parse
+
+_WORDS = {"object": "a mapping", "array": "a list", "string": "text", "number": "a number", "integer": "a whole number"}
+_WORDS |= {"boolean": "true or false", "null": "nothing"}
+_NOT_BOOLEAN = frozenset({"yes", "no", "on", "off", "y", "n"})
+_MOST = 50
+
+
+def shape_faults(document: Document) -> list[Fault]:
+    """What is wrong with the keys and values of one contract file, judged by the shape that files have."""
+    data = document.data
+    if isinstance(data, dict) and "extends" in data:
+        data = _without_nulls(data)  # there null takes away, and is no value
+    return [_as_fault(found, data, document.marks) for found in compiled().errors(data, limit=_MOST)]
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    return value
+
+
+def _as_fault(found: Finding, data: Any, marks: Marks) -> Fault:
+    path = parse(found.path)
+    similar = found.data.get("similar")
+    if found.code == "V003":
+        allowed = ", ".join(found.data.get("allowed", [])[:30])
+        return _unknown(path, found.data.get("suggestion"), f"It takes {allowed}.", marks)
+    if found.code == "V002" and similar:
+        return _unknown((*path[:-1], str(similar)), path[-1], "", marks)
+    if found.code == "V002":
+        return fault("N006", marks.value(path[:-1]), path, f"{_called(path[:-1])} has no {path[-1]!r}", "Add it.")
+    if found.code == "V001" and "got" in found.data:
+        takes = " or ".join(_WORDS.get(kind, kind) for kind in found.data["expected"])
+        message = f"{_called(path)} takes {takes}, not {_WORDS.get(found.data['got'], found.data['got'])}"
+        spelled = str(_at(data, path)).lower() in _NOT_BOOLEAN and "boolean" in found.data["expected"]
+        return fault(
+            "N006", marks.value(path), path, message, "Write true or false: all else is text." if spelled else ""
+        )
+    if "gives" in path:
+        message = f"{found.data.get('value', 'this')} is no finding"
+        return fault(
+            "N006", marks.value(path), path, message, "Write a code such as V001, or code and path: V001 $.age."
+        )
+    said = found.message.split(": ", 1)[-1]
+    return fault("N006", marks.value(path), path, f"{_called(path)}: {said[:1].lower()}{said[1:]}")
+
+
+def _unknown(path: Parts, meant: Any, otherwise: str, marks: Marks) -> Fault:
+    hint = f"Did you mean {meant!r}?" if meant else otherwise
+    return fault("N005", marks.key(path), path, f"unknown key {path[-1]!r}", hint)
+
+
+def _called(path: Parts) -> str:
+    """A place as a sentence names it.
+
+    >>> _called(("rules", 2)), _called(("accept",)), _called(())
+    ("'rules[2]'", "'accept'", 'a contract')
+    """
+    if not path:
+        return "a contract"
+    if isinstance(path[-1], int):
+        return repr(f"{path[-2]}[{path[-1]}]") if len(path) > 1 else f"item {path[-1]}"
+    return repr(path[-1])
+
+
+def _at(data: Any, path: Parts) -> Any:
+    for part in path:
+        data = data[part]
+    return data
