@@ -6,7 +6,9 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from tests.expressions.grammar import EXPRESSIONS
 from trueup.expressions.errors import ExpressionError, OverBudget
 from trueup.expressions.language import compile_expression
 from trueup.expressions.work import BUDGET
@@ -144,6 +146,25 @@ def test_values_that_hold_themselves_many_times_over_are_not_walked(use: str) ->
         with pytest.raises(ExpressionError):
             expression.evaluate({})
         assert time.process_time() - begun < 1.0
+
+
+HEAVY: dict[str, Any] = {
+    "a": int("9" * 4000), "b": BIG, "t": "a,b" * 20_000, "xs": list(range(10_000)), "ts": ["q" * 1000 + str(i) for i in range(200)],
+    "d": {str(i): i for i in range(2000)}, "rows": [{"p": i, "q": i, "n": str(i)} for i in range(1000)],
+    "max": 10**12, "len": [[[[1] * 10] * 10] * 10] * 5, "_x": RECORD["same"][:5000],
+}  # fmt: skip
+
+
+@pytest.mark.spec("B7")
+@given(EXPRESSIONS)
+def test_any_expression_on_heavy_data_ends_soon(source: str) -> None:
+    expression = compile_expression(source)
+    begun = time.process_time()
+    try:
+        expression.evaluate(HEAVY)
+    except ExpressionError as error:
+        assert len(str(error)) < 1000  # noqa: PT017 - both ends are good ones
+    assert time.process_time() - begun < 2.0
 
 
 @pytest.mark.spec("B7")
