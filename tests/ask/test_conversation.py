@@ -73,7 +73,7 @@ def book(day: int) -> str:
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_calls_keep_their_results_and_order_holds_over_turns(kind: str) -> None:
     contract = Contract(tools=[look, book], order={"requires": {"book": ["look"]}})
-    script = [
+    script: list[Any] = [
         Say("", (Call("book", {"day": 3}, id="c1"),)),
         Say("", (Call("look", {"day": 3}, id="c2"),)),
         Say("", (Call("book", {"day": 3}, id="c3"),)),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from trueup.ask.plan import (
     Cancelled,
     Event,
     Failed,
+    FailureKind,
     Fault,
     Finish,
     Judged,
@@ -29,7 +31,7 @@ FAULTS = (
     Fault("format", "a"), Fault("format", "b", length=True, fields=True), Fault("prose", "p"), Fault("state", "s"),
     Fault("nothing"), Fault("cut"), Fault("refusal"), Fault("unreadable"),
 )  # fmt: skip
-FAILURES = ("rate", "transient", "mode", "temperature", "fatal")
+FAILURES: tuple[FailureKind, ...] = ("rate", "transient", "mode", "temperature", "fatal")
 
 
 def events_after(now: float, reached: Step, chance: float) -> Iterator[Event]:
@@ -39,7 +41,7 @@ def events_after(now: float, reached: Step, chance: float) -> Iterator[Event]:
         yield Cancelled(now + reached.seconds / 2)
         return
     at = now + 1.0
-    spent = {"tokens": 10, "input_tokens": 4, "cost": 0.25}
+    spent: dict[str, Any] = {"tokens": 10, "input_tokens": 4, "cost": 0.25}
     yield Judged(at, None, chance, **spent)
     for fault in FAULTS:
         yield Judged(at, fault, chance, **spent, usable=fault.kind == "format")

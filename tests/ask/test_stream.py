@@ -170,7 +170,7 @@ def test_an_answer_is_there_only_at_the_end() -> None:
             _ = asked.answer
     assert list(asked) == []
     with pytest.raises(ValueError, match="hold is"):
-        AskStream(TEXT, Streamer([""]), "Hi", hold="never")  # type: ignore[arg-type]
+        AskStream(TEXT, Streamer([""]), "Hi", hold="never")
 
 
 def test_cancelling_ends_a_stream_at_once() -> None:

@@ -31,6 +31,9 @@ _STOPPED = {
 }  # fmt: skip
 
 
+_UNITS = {"attempts": "calls", "deadline": "seconds", "tokens": "tokens", "money": "units of money"}
+
+
 class Books:
     """What happened in one ask."""
 
@@ -189,7 +192,7 @@ class Books:
                 "attempts": past.counted, "deadline": round(past.at, 3), "tokens": past.tokens, "money": past.cost,
             }[reason]  # fmt: skip
             limit = getattr(policy, reason)
-            message = f"The budget of {reason} ran out: {spent:g} of {limit:g}"
+            message = f"The budget has no room for another call: {spent:g} of {limit:g} {_UNITS[reason]} are spent"
             data = {"budget": reason, "limit": limit, "spent": spent}
             return finding("A001", "$", message, None, data, f"Raise {reason} in the policy, or ask for less.")
         if reason in _STOPPED:

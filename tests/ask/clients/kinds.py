@@ -58,14 +58,18 @@ def _gemini(server: ScriptedServer) -> Any:
 
 def _langchain_openai(server: ScriptedServer) -> Any:
     from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
 
-    return ChatOpenAI(base_url=f"{server.url}/v1", api_key="none", model="m", max_retries=0)
+    return ChatOpenAI(base_url=f"{server.url}/v1", api_key=SecretStr("none"), model="m", max_retries=0)
 
 
 def _langchain_anthropic(server: ScriptedServer) -> Any:
     from langchain_anthropic import ChatAnthropic
+    from pydantic import SecretStr
 
-    return ChatAnthropic(base_url=server.url, api_key="none", model_name="m", max_retries=0, timeout=None, stop=None)
+    return ChatAnthropic(
+        base_url=server.url, api_key=SecretStr("none"), model_name="m", max_retries=0, timeout=None, stop=None
+    )
 
 
 KINDS = {
@@ -91,7 +95,7 @@ def closing(client: Any) -> Iterator[None]:
         yield
     finally:
         for owner in (client, getattr(client, "root_client", None), getattr(client, "_client", None)):
-            if hasattr(owner, "close") and not hasattr(owner, "invoke"):
+            if owner is not None and hasattr(owner, "close") and not hasattr(owner, "invoke"):
                 owner.close()
 
 
