@@ -46,6 +46,8 @@ class Watcher:
 
     def close(self) -> None:
         if self._bar is not None:
+            if self._live is not None:
+                self._redraw(self._live)
             self._bar.stop()
             self._bar = None
 

@@ -28,7 +28,8 @@ from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.stop import Stop
-from trueup.batch.pipeline.templates import Prompts
+from trueup.batch.pipeline.templates import PromptError, Prompts
+from trueup.contract.files.faults import ContractError
 
 if TYPE_CHECKING:
     from trueup.batch.pipeline.providers.batches import Batches
@@ -81,7 +82,7 @@ async def _execute(
 ) -> Result:
     stop = Stop()
     (run.path / PAUSE).unlink(missing_ok=True)
-    opened = _Providers(run, options, stop, provider)
+    opened = _open_providers(run, options, stop, provider)
     try:
         run.commit("began", mode="batch" if options.batch else "realtime")
         with _signals(stop):
@@ -106,6 +107,15 @@ async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: St
         engine.foresee = opened.foresee
         live.watch(engine)
         await engine.go()
+
+
+def _open_providers(run: OwnedRun, options: Options, stop: Stop, given: Provider | None) -> "_Providers":
+    try:
+        return _Providers(run, options, stop, given)
+    except (NoProvider, PromptError, ContractError):
+        raise
+    except (ValueError, TypeError) as error:  # a number or a word of the configuration that something refuses
+        raise NoProvider(f"the configuration cannot be used: {error}") from None
 
 
 def asking_steps(run: OwnedRun) -> dict[str, LlmStep]:

@@ -1,0 +1,186 @@
+"""The commands over runs, as a person or a script runs them: what they print, and how they end."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.cli.running import COMMAND, Ran, Run, clean_environment, read_all
+from trueup.cli.main import main
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with the shipped pipelines in it."""
+    shutil.copytree(EXAMPLES, tmp_path / "pipelines")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run() -> Run:
+    """The command in this process: many calls, and no time lost with starting it."""
+
+    def call(*args: str) -> Ran:
+        done = CliRunner().invoke(main, list(args))
+        return Ran(done.exit_code, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.mark.spec("B20")
+def test_a_pipeline_is_run_and_looked_at(run: Run) -> None:
+    done = run("run", "pipelines/random_walk", "--run-dir", "runs/walk")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "runs/walk  done\n"
+        "step   valid  failed  retried  pending  cost  failures by code\n"
+        "walk     150       0        0        0     -  -\n"
+        "judge    150       0        0        0     -  -\n"
+        "runs/walk/validated.jsonl (failures.jsonl beside it)\n"
+    )
+    assert run("verify", "walk").out == "✓ 150 units, 2 chunks: every unit is there once, at every step\n"
+    assert run("status").out == done.out[: done.out.rindex("runs/walk")]
+    (found,) = json.loads(run("status", "walk", "--json").out)
+    assert (found["status"], found["running"], found["valid"], found["steps"][0]["step"]) == (
+        "done",
+        False,
+        150,
+        "walk",
+    )
+
+
+@pytest.mark.spec("B21")
+def test_exit_codes_tell_how_it_ended(run: Run) -> None:
+    assert run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc").code == 1
+    assert run("run", "pipelines/none").code == 2
+    assert run("run", "runs/npc", "--model", "x").code == 2
+    assert run("run", "pipelines/npc_dialogue", "--provider", "opnai").err.endswith("did you mean 'openai'?\n")
+    assert run("status", "nothing").code == 2
+    assert run("verify", "pipelines/reviews").err.endswith("`trueup run pipelines/reviews` starts one\n")
+    assert run("pause", "npc").code == 2
+    assert run("kill", "npc").err.endswith("nobody is running it\n")
+
+
+@pytest.mark.spec("B12")
+def test_failures_are_retried(run: Run) -> None:
+    run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
+    done = run("retry", "npc")
+    assert (done.code, done.out) == (1, "1 unit had all 3 attempts; --attempts 5 gives more\nnothing to retry\n")
+    done = run("retry", "npc", "--attempts", "4", "--start")
+    assert done.code == 0
+    assert done.out.startswith("1 unit to retry in retry_000\nruns/npc  done\n")
+    assert run("retry", "npc").out == "nothing to retry\n"
+    assert run("retry", "npc", "--step", "nope").code == 2
+    assert run("repair", "npc").out == "nothing to repair\n"
+
+
+def test_a_run_is_made_first_and_run_later(run: Run) -> None:
+    done = run("init", "pipelines/reviews", "--run-dir", "runs/r", "--max-units", "2")
+    assert done.out == "runs/r: 2 units in 1 chunk, split → each → grade → weigh\n"
+    done = run("run", "runs/r", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["valid"] == 5
+    assert run("init", "pipelines/reviews", "--run-dir", "runs/r").err.endswith("or `trueup run` what is there\n")
+
+
+def test_faults_of_a_pipeline_are_told_before_anything_is_made(run: Run, desk: Path) -> None:
+    config = desk / "pipelines/reviews/config.yaml"
+    config.write_text(config.read_text("utf-8").replace("grade.jinja2", "grad.jinja2"), "utf-8")
+    done = run("run", "pipelines/reviews")
+    assert done.code == 2
+    assert "pipelines/reviews/config.yaml:32:43: N032 there is no template" in done.err
+    assert not (desk / "runs").exists()
+    assert run("lint", "pipelines/reviews").code == 1
+    assert run("lint", "pipelines/random_walk").out == "✓ 1 file: nothing wrong\n"
+
+
+def test_what_a_model_wrote_cannot_harm_the_terminal(run: Run, desk: Path) -> None:
+    replies = desk / "pipelines/reviews/replies.jsonl"
+    rows = [json.loads(line) for line in replies.read_text("utf-8").splitlines()]
+    rows[0]["raw_response"] = "\x1b]0;owned\x07\x1b[2J no JSON [/red] here"
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    done = run("run", "pipelines/reviews", "--run-dir", "runs/r")
+    assert "\x1b" not in done.out + done.err
+    assert b"\x1b" not in b"".join(path.read_bytes() for path in (desk / "runs/r").glob("*.txt"))
+
+
+def slow(desk: Path, seconds: float = 0.4) -> None:
+    config = desk / "pipelines/npc_dialogue/config.yaml"
+    text = config.read_text("utf-8").replace("replies.jsonl}", f"replies.jsonl, delay_seconds: {seconds}}}")
+    config.write_text(text.replace("chunk_size: 4", "chunk_size: 1"), "utf-8")
+
+
+@pytest.mark.spec("B21")
+def test_ctrl_c_lets_calls_come_in_and_the_run_goes_on_later(run: Run, desk: Path) -> None:
+    slow(desk)
+    command = [*COMMAND, "run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "-j", "1"]
+    process = subprocess.Popen(
+        command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for(desk / "runs/npc/chunks/chunk_000/speak_results.jsonl")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "interrupted; run it again to go on" in out
+    done = run("run", "runs/npc")
+    assert done.code == 1
+    assert run("verify", "npc").code == 0
+
+
+def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
+    slow(desk, 60)
+    command = [*COMMAND, "run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "-q"]
+    process = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(desk / "runs/npc/chunks/chunk_000/speak_prompts.jsonl")
+    assert run("run", "runs/npc").err.endswith("wait, or `trueup pause` it\n")
+    assert run("status", "npc").out.startswith("runs/npc  running\n")
+    done = run("kill", "npc")
+    assert done.code == 0
+    assert done.out.endswith("was ended; `trueup run runs/npc` goes on\n")
+    assert process.wait(10) == -signal.SIGKILL
+    assert run("status", "npc").out.startswith("runs/npc  stopped\n")
+    assert run("verify", "npc").code == 0
+    assert run("kill", "npc").code == 2
+
+
+def wait_for(file: Path) -> None:
+    end = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_time_limit_stops_and_says_so(run: Run, desk: Path) -> None:
+    slow(desk)
+    done = run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "--timeout", "0.5s", "-j", "1")
+    assert done.code == 3
+    assert "the time limit of 0.5 seconds is over" in done.out
+    assert run("run", "runs/npc", "--timeout", "soon").code == 2
+
+
+@pytest.mark.spec("B20")
+def test_a_bar_on_a_terminal_shows_counts_rates_and_failures(desk: Path) -> None:
+    slow(desk)
+    terminal, end = pty.openpty()
+    command = [*COMMAND, "run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "-j", "2"]
+    process = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    shown = read_all(terminal).decode("utf-8", "replace")
+    os.close(terminal)
+    process.wait(30)
+    assert "of 12" in shown
+    assert "failed" in shown
+    assert "/s" in shown
+    assert "left" in shown
+    assert "V005×1" in shown
