@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from trueup import Contract
 from trueup.checks.folding import Folded
 from trueup.checks.matching import Matcher
 from trueup.checks.patterns import pattern_source
@@ -155,3 +156,18 @@ def test_a_place_after_many_excused_ones_is_found() -> None:
 def test_folding_once_serves_every_source() -> None:
     folded = Folded("María")
     assert Matcher([r"\bmaria\b"]).which(folded.data) == [0]
+
+
+@pytest.mark.perf
+@pytest.mark.spec("C12")
+@pytest.mark.parametrize(
+    "unit", ["Perfecto, ¿qué servicio te gustaría? Mañana está libre. ", "Ana 👍 “vale” – a las 10:30. "]
+)
+def test_ten_megabytes_are_judged_in_two_seconds(unit: str) -> None:
+    rules = [{"terms": ["Ana", "María"]}, {"pattern": r"\d\d:\d\d", "except": ["negated", "question"]}]
+    contract = Contract(reply=True, states={"S": {"forbid": rules}})
+    text = unit * (9_999_999 // len(unit))
+    started = time.process_time()
+    verdict = contract.check(text, {"state": "S"})
+    assert time.process_time() - started < 2.0
+    assert verdict.ok is ("Ana" not in text)

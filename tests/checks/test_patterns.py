@@ -62,6 +62,35 @@ def test_the_measured_misses_of_ascii_boundaries() -> None:
     assert found(pattern_source(r"\w+"), "niño pingüino") == ["niño", "pingüino"]
 
 
+ATOMS = st.sampled_from(
+    ["a", "e", "á", "o", "m", "x", " ", "1", "ж", "✅", r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", ".", r"\b", r"\B", "[aeo]", "[^aeo]", "[a-z]"]
+    + ["[^a-z]", r"[\w-]", r"[^\s\d]", "[áéó1-3]", "[жщ]", r"\.", "^", "$", "[^1]"]
+)  # fmt: skip
+PIECES = st.builds(
+    lambda atom, count: atom if atom in ("^", "$", r"\b", r"\B") else atom + count,
+    ATOMS,
+    st.sampled_from(["", "", "", "*", "+", "?", "{1,3}", "*?", "+?"]),
+)
+SEQUENCES = st.lists(PIECES, min_size=1, max_size=5).map("".join)
+PATTERNS = st.lists(SEQUENCES, min_size=1, max_size=3).map(
+    lambda arms: arms[0] if len(arms) == 1 else f"(?:{'|'.join(arms)})"
+)
+
+
+@pytest.mark.spec("X12")
+@given(PATTERNS, st.text(st.sampled_from("aeomñáéóxXÁ 1-.жщ✅¿\n"), max_size=12))
+def test_random_patterns_find_what_re_finds(pattern: str, text: str) -> None:
+    try:
+        source = pattern_source(pattern)
+    except BadPattern:
+        return  # it matches the empty text
+    # what differs by intent: a space is any whitespace, ñ belongs to the alphabet, $ is the end and nothing before it
+    meant = plain(pattern).replace(" ", r"\s").replace("a-z", "a-zñ").replace("$", r"\Z")
+    expected = [m[0] for m in re.finditer(meant, plain(text), re.IGNORECASE)]
+    if all(expected):  # where a pattern matches nothing at some place, engines go on in different ways
+        assert [plain(hit) for hit in found(source, text)] == expected
+
+
 @pytest.mark.spec("X12", "C7")
 def test_ene_is_no_n_but_a_pattern_with_ene_forgives_its_loss() -> None:
     assert found(pattern_source(r"\bano\b"), "el año") == []

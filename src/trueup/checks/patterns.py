@@ -29,6 +29,7 @@ _LOOK = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "(?<!"
          "(?>": "an atomic group", "(?(": "a conditional group", "(?P=": "a back-reference", "(?#": "a comment"}  # fmt: skip
 _WIDEST = 2_000
 _EDGE = r"(?:\b|_)"  # Markdown puts underscores around a word
+_SAMPLES = (b"", b"aa  1", b"1 -\n-", b"--")  # what matches nothing at the edge of a word, or beside it, shows here
 _BLANK = ("", " ", "\t", "\n", "\r")
 
 
@@ -71,7 +72,7 @@ def pattern_source(pattern: str) -> str:
     except re2.error as error:
         said = error.args[0] if error.args else error
         raise BadPattern(said.decode() if isinstance(said, bytes) else str(said)) from None
-    if compiled.fullmatch(b""):
+    if any(found.start() == found.end() for sample in _SAMPLES for found in compiled.finditer(sample)):
         raise BadPattern("it matches the empty text, and so every reply")
     return source
 
