@@ -187,7 +187,7 @@ def read_checks(section: str, source: Any) -> Iterator[Check | Problem]:
 
 
 def _read_type(one: Field, wanted: Any, where: tuple[str, ...]) -> Check | Problem:
-    if wanted in TYPES:
+    if isinstance(wanted, str) and wanted in TYPES:
         return Typed(one, wanted)
     suggestion = nearest(wanted, list(TYPES)) if isinstance(wanted, str) else ""
     return Problem(where, f"{wanted!r} is no type; known are {', '.join(TYPES)}", 0, suggestion)

@@ -235,3 +235,9 @@ def test_faults_are_said_in_the_words_of_a_file(tmp_path: Path, text: str, says:
 
 def test_expressions_are_read_although_the_shape_is_wrong(lint: Lint) -> None:
     assert [code for code, *_ in lint("schema: true\nrules:\n  - {name: 3, expr: a}\n  - a >\n")] == ["N006", "N012"]
+
+
+def test_a_type_that_is_no_word_is_a_fault(lint: Lint) -> None:
+    assert [code for code, *_ in lint("schema: true\nrules: {types: {a: []}}\n")] == ["N006"]
+    with pytest.raises(ValueError, match="is no type"):
+        Contract(True, rules={"types": {"a": []}})
