@@ -170,18 +170,8 @@ class Folded:
         self._regular = regular and len(self.data) == len(text)
 
     @cached_property
-    def _places(self) -> tuple[list[int], list[int], list[str]]:
-        """Where the folded text shifts against the original: places in both, and the run that begins there."""
-        folded, original, runs = [0], [0], [""]
-        at = shift = 0
-        for found in _SHIFTING.finditer(self.text):
-            at = found.start() + shift
-            length = len(fold(found[0]))
-            folded += (at, at + length)
-            original += (found.start(), found.end())
-            runs += (found[0], "")
-            shift += length - len(found[0])
-        return folded, original, runs
+    def _places(self) -> "_Places":
+        return _Places(self.text)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The place in the original of a stretch of the folded bytes."""
@@ -195,18 +185,47 @@ class Folded:
         return first, last
 
     def _original(self, place: int) -> int:
-        folded, original, runs = self._places
-        index = bisect_right(folded, place) - 1
-        run, rest = runs[index], place - folded[index]
+        run, original, rest = self._places.at(place)
         if not run:
-            return original[index] + rest
+            return original + rest
         if run in ("n\u0303", "N\u0303"):
-            return original[index]
+            return original
         for offset, char in enumerate(run):
-            rest -= len(fold(char))
+            rest -= _length(char)
             if rest < 0:
-                return original[index] + offset
-        return original[index] + len(run)
+                return original + offset
+        return original + len(run)
+
+
+class _Places:
+    """Where the folded text shifts against the original; found as far as somebody asks."""
+
+    __slots__ = ("_folded", "_original", "_rest", "_runs", "_shift")
+
+    def __init__(self, text: str) -> None:
+        self._folded, self._original, self._runs = [0], [0], [""]
+        self._rest = _SHIFTING.finditer(text)
+        self._shift = 0
+
+    def at(self, place: int) -> tuple[str, int, int]:
+        """The run that a folded place is in (none: text that is folded one to one), where it begins, how far in it is."""
+        while self._folded[-1] <= place:
+            found = next(self._rest, None)
+            if found is None:
+                break
+            at = found.start() + self._shift
+            length = _length(found[0])
+            self._folded += (at, at + length)
+            self._original += (found.start(), found.end())
+            self._runs += (found[0], "")
+            self._shift += length - len(found[0])
+        index = bisect_right(self._folded, place) - 1
+        return self._runs[index], self._original[index], place - self._folded[index]
+
+
+@lru_cache(maxsize=4096)
+def _length(run: str) -> int:
+    return len(Folded(run).data)
 
 
 def fold(text: str) -> str:
