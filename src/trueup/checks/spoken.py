@@ -1,4 +1,8 @@
-"""What a reply says, and which tools were called before it: the parts of a conversation that a state is judged by."""
+"""What a reply says, and which tools were called before it: the parts of a conversation that a state is judged by.
+
+A reply, or the messages before it, enter; texts with their places, or names of tools, leave. Calls that stand in the text of
+a message count as calls.
+"""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +45,16 @@ def called_in(history: Any, tools: Toolset) -> frozenset[str]:
     """The names of the tools that were called in the messages before, as they are offered."""
     if not history or not isinstance(history, list | tuple):
         return frozenset()
-    from trueup.read.reader import read  # a large room, needed only where a claim is looked into
+    from trueup.read.reader import read  # large rooms, needed only where a claim is looked into
+    from trueup.recover.calls import leaked_calls
 
-    replies = (read([message]).reply for message in history if not isinstance(message, str))
-    return frozenset(tools.meant(call.name) for reply in replies for call in reply.calls)
+    names: set[str] = set()
+    for message in history:
+        if isinstance(message, str):
+            continue
+        reply = read([message]).reply
+        said = [call.name for call in reply.calls]
+        if not said and reply.text:
+            said = [leak.name for leak in leaked_calls(reply.text, tools.offers)]
+        names.update(map(tools.meant, said))
+    return frozenset(names)

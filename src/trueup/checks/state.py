@@ -172,6 +172,8 @@ class States:
             if rule.tool and rule.tool in made():
                 continue
             found.append(self._violation(rule, hits, state, offset))
+        if not self._tools.tools:
+            return found
         claimed = {f.data.get("tool") for f in found}
         for name, span in claimed_tools(text, self._tools).items():
             if name in self._tools.tools and name not in claimed and name not in made():
