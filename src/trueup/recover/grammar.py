@@ -4,6 +4,7 @@ Only data lives here. Every pattern is linear: no nested repeats, and look-ahead
 """
 
 import re
+from functools import lru_cache
 
 WS = r"[ \t\n\r]*"
 
@@ -123,6 +124,8 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 # In a list: a number with only a blank between it and the next one.
 NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,，\]]))")
 
+_SHORT_KEY = 64
+
 
 def fold(key: str) -> str:
     """A key with case, spacing and punctuation taken off, for comparing.
@@ -130,7 +133,13 @@ def fold(key: str) -> str:
     >>> fold("Unit_Price") == fold("unit price")
     True
     """
-    return "".join(c for c in key.casefold() if c.isalnum())
+    return _folded(key) if len(key) <= _SHORT_KEY else "".join(filter(str.isalnum, key.casefold()))
+
+
+@lru_cache(4096)
+def _folded(key: str) -> str:
+    """The keys of a schema come again with every reply; long ones do not stay."""
+    return "".join(filter(str.isalnum, key.casefold()))
 
 
 def json_word(word: str) -> str:

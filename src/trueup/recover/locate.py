@@ -11,7 +11,7 @@ from trueup.recover.grammar import fold
 from trueup.recover.reader import Frame, Node, Reader, TooDeep, parts_of
 from trueup.verdict.paths import Parts
 
-_OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026", "S027", "S038"})
+OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026", "S027", "S038"})
 
 Place = tuple[int, int, Node]
 
@@ -106,7 +106,7 @@ class Places:
         """The path of what a record with this code at this offset is about."""
         if self._all is None or self._containers is None:
             self._trace()
-        nest = self._containers if code in _OF_CONTAINER else self._all
+        nest = self._containers if code in OF_CONTAINER else self._all
         return nest.at(at) if nest is not None else None
 
     def span(self, parts: Parts, code: str) -> tuple[int, int] | None:

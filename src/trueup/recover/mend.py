@@ -16,9 +16,10 @@ from trueup.recover import strings
 from trueup.recover.candidate import Candidate
 from trueup.recover.clean import WRITABLE_DEPTH, decode, keeps_all_keys
 from trueup.recover.grammar import CONTROL, KEY_AHEAD, json_word
-from trueup.recover.locate import Places
+from trueup.recover.locate import OF_CONTAINER, Places
 from trueup.recover.reader import Record
 from trueup.recover.scan import starts_value
+from trueup.recover.spots import mended_offsets, nodes_at
 from trueup.recover.sweeps import (
     Mending,
     all_single_quoted,
@@ -46,6 +47,8 @@ _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
 
 # what puts quotes into a text: those are not for `_inner_quotes` to take for the model's own
 _QUOTES_MADE = frozenset(("S008", "S014"))
+# these change tokens in place, or stand where the mended text shows their path as well as the first one did
+_PLAIN_SPOTS = frozenset(("S001", "S002", "S005", "S008", "S012", "S014", "S016", "S017", "S018", "S025"))
 CUT = "Input data was truncated"
 _PROSE_SIGNS = frozenset("\"'”{[")
 _QUOTE_SIGNS = ('"', "'", "”")
@@ -91,8 +94,15 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
 
 
 def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
+    edits = work.edits()
+    where = mended_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
+    if where is not None:
+        nodes = nodes_at(work.text, [(at, edit[3] in OF_CONTAINER) for at, edit in zip(where, edits, strict=True)])
+        return [
+            (code, start + a, start + b, after, node) for (a, b, after, code), node in zip(edits, nodes, strict=True)
+        ]
     places = Places(text, start, stop, work.known, max_depth)
-    return [(code, start + a, start + b, after, places.of(code, start + a)) for a, b, after, code in work.edits()]
+    return [(code, start + a, start + b, after, places.of(code, start + a)) for a, b, after, code in edits]
 
 
 def _mended(work: Mending, message: str) -> bool:
