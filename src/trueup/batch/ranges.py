@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 RANGE_SIZE = 2 << 20
 _CHUNK = 1 << 20
-_HEAD = 65_536
+_HEAD = 65_536  # bytes that are kept of a line that is too long, or as many as the limit
 
 
 class Range(NamedTuple):
@@ -53,25 +53,42 @@ def lines_of(opened: BinaryIO, piece: Range, limit: int, length: int) -> Iterato
     >>> list(lines_of(io.BytesIO(b"one" + bytes([10]) + b"two"), Range(0, 0, 2, 7), 100, 7))
     [(4, b'two')]
     """
-    at = piece.start
-    if at:
-        opened.seek(at - 1)
-        at = _past_line(opened, at - 1, piece.end)
-    else:
+    at, end = _begin(opened, piece), piece.end
+    head = min(_HEAD, limit)
+    held = b""  # what was read already of the line that starts at `at`
+    while at + len(held) < end:
+        block = opened.read(min(_CHUNK, end - at - len(held)))
+        if not block:
+            break
+        lines = (held + block).split(b"\n")
+        held = lines.pop()
+        for line in lines:
+            yield at, line if len(line) <= limit else Long(line[:head], len(line) + 1)
+            at += len(line) + 1
+        if len(held) > limit:
+            stop = _past_line(opened, at + len(held), length)
+            yield at, Long(held[:head], stop - at)
+            at, held = stop, b""
+    if held:
+        yield at, _last(opened, held, at, limit, length)
+
+
+def _begin(opened: BinaryIO, piece: Range) -> int:
+    """Where the first line of a range starts; beyond its end where none does."""
+    if not piece.start:
         opened.seek(0)
-    readline = opened.readline
-    while at < piece.end:
-        line = readline(min(limit + 1, length - at))
-        if not line:
-            return
-        size = len(line)
-        if size > limit and not line.endswith(b"\n"):
-            end = _past_line(opened, at + size, length)
-            yield at, Long(line[:_HEAD], end - at)
-            at = end
-            continue
-        yield at, line
-        at += size
+        return 0
+    opened.seek(piece.start - 1)
+    return _past_line(opened, piece.start - 1, piece.end)
+
+
+def _last(opened: BinaryIO, held: bytes, at: int, limit: int, length: int) -> bytes | Long:
+    """The last line of a range, which may end after it."""
+    line = held + opened.readline(max(0, min(limit + 2 - len(held), length - at - len(held))))
+    if len(line.removesuffix(b"\n")) <= limit:
+        return line.removesuffix(b"\n")
+    stop = at + len(line) if line.endswith(b"\n") else _past_line(opened, at + len(line), length)
+    return Long(line[: min(_HEAD, limit)], stop - at)
 
 
 def _past_line(opened: BinaryIO, at: int, end: int) -> int:

@@ -17,7 +17,6 @@ from trueup.recover.clean import decode
 from trueup.verdict.facts import Finding, Fix, finding
 
 ID_SIZE = 16
-_PLAIN = frozenset({"unit_id", "input", "raw_response"})
 
 
 class Sieve:
@@ -60,16 +59,15 @@ class Sieve:
         """Judge a line; clean replies of plain units end here."""
         try:
             row = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            row = None  # read with care below
-        if type(row) is not dict or len(row) != 3 or row.keys() != _PLAIN:
+            raw, uid, given = row["raw_response"], row["unit_id"], row["input"]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, IndexError):
+            self._sift_unit(self._read(line, offset), ordinal, offset)  # another kind of line, or none: read with care
+            return
+        # a name given twice would hide one of its values
+        once = line.count(b'"unit_id"') == 1 == line.count(b'"raw_response"')
+        if len(row) != 3 or type(raw) is not str or type(uid) is not str or not uid or not once:
             self._sift_unit(self._read(line, offset), ordinal, offset)
             return
-        raw, uid = row["raw_response"], row["unit_id"]
-        if type(raw) is not str or type(uid) is not str or not uid or not _names_once(line):
-            self._sift_unit(self._read(line, offset), ordinal, offset)
-            return
-        given = row["input"]
         try:
             verdict = self._check(raw, {"input": unit_fields(uid, given)})
             if (
@@ -88,9 +86,13 @@ class Sieve:
         # the reply is JSON and nothing was changed in it: its own text is its value, the line its record
         self.valid.append(b"".join((line.rstrip()[:-1], b',"data":', raw.encode(), b',"fixes":[]}\n')))
         self.ids.append((blake2b(uid.encode(), digest_size=ID_SIZE).digest(), ordinal))
+
+    def counted(self) -> Tally:
+        """The tally, with how many units there were."""
         counts = self.tally.counts
-        counts["units"] += 1
-        counts["valid"] += 1
+        counts["valid"], counts["failed"] = len(self.valid), len(self.failed)
+        counts["units"] = counts["valid"] + counts["failed"]
+        return self.tally
 
     def sift_long(self, head: bytes, size: int, ordinal: int, offset: int) -> None:
         """A line that is too long to be read."""
@@ -126,8 +128,6 @@ class Sieve:
         self._claim(unit, ordinal)
         self.valid.append(line)
         tally = self.tally
-        tally.counts["units"] += 1
-        tally.counts["valid"] += 1
         if verdict.fixes:
             tally.note_fixes(unit.id, verdict.fixes)
             if self._notes:
@@ -147,8 +147,6 @@ class Sieve:
         self.failed.append(failed_line(unit, stage, findings, verdict, self._place(offset)))
         self._claim(unit, ordinal)
         tally = self.tally
-        tally.counts["units"] += 1
-        tally.counts["failed"] += 1
         tally.stages[stage] = tally.stages.get(stage, 0) + 1
         tally.note_findings(unit.id, findings)
         if verdict is not None and verdict.fixes:
@@ -178,11 +176,6 @@ class Sieve:
         if kind == "other_value":
             row["data_before"], row["data_now"] = before.get("data"), data
         self.flips.append(line_of(row))
-
-
-def _names_once(line: bytes) -> bool:
-    """Whether each part is named once: a name given twice would hide one of its values."""
-    return line.count(b'"unit_id"') == 1 == line.count(b'"raw_response"') and line.count(b'"input"') == 1
 
 
 def duplicate() -> Finding:

@@ -6,7 +6,7 @@ condemned lines alone, never on who made it.
 
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, MutableSequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,10 +20,9 @@ from trueup.batch.sources import Source
 _TAIL = struct.Struct("<Q")
 _ORDINAL = struct.Struct(">I")
 ID_ROW = ID_SIZE + _ORDINAL.size
-_BLANK = frozenset((b"\n", b"\r\n", b""))
 MARK = b"\xef\xbb\xbf"
 
-Beat = Callable[[int], None]
+Beat = MutableSequence[int]
 
 
 class Job(NamedTuple):
@@ -74,7 +73,7 @@ class Part(NamedTuple):
 
 
 def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> tuple[bytes, ...]:
-    """Judge a range; gives the pieces of its part. `beat` is told the number of each line before it is judged."""
+    """Judge a range; gives the pieces of its part. The number of each line stands in `beat` while it is judged."""
     piece, condemned = task
     source = job.sources[piece.source]
     sieve = Sieve(contract, source.name, max_line=job.max_line, flips=job.flips)
@@ -82,21 +81,22 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> tuple[bytes,
     blank = 0
     with source.open() as opened:
         for ordinal, (offset, line) in enumerate(lines_of(opened, piece, job.max_line, source.size)):
-            beat(ordinal)
+            beat[0] = ordinal
             if type(line) is Long:
                 sieve.sift_long(line.head, line.size, ordinal, offset)
                 continue
             assert isinstance(line, bytes)
             if offset == 0 and line.startswith(MARK):
                 line = line[3:]
-            if line in _BLANK or not line.strip():
+            if not line or line.isspace():
                 blank += 1
             elif condemned and ordinal in condemned:
                 sieve.condemn(line, ordinal, offset, condemned[ordinal])
             else:
                 sift(line, ordinal, offset)
-    sieve.tally.counts["blank"] = blank
-    sieve.tally.counts["bytes"] = piece.end - piece.start
+    tally = sieve.counted()
+    tally.counts["blank"] = blank
+    tally.counts["bytes"] = piece.end - piece.start
     return _part(job, task, sieve)
 
 

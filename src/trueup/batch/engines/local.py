@@ -175,13 +175,11 @@ def _work(
     if at_start is not None:
         at_start()
     _end_with_parent()
+    _keep_memory()
     _limit_memory(megabytes)
     contract = job.spec.open()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
-
-    def note(ordinal: int) -> None:
-        beat[0] = ordinal
 
     while True:
         try:
@@ -189,8 +187,8 @@ def _work(
         except (EOFError, OSError):
             return
         try:
-            part = judge_range(job, contract, task, note)
-            note(_IDLE)
+            part = judge_range(job, contract, task, beat)
+            beat[0] = _IDLE
             write_part(job.parts, task.piece.number, part)
             said: Any = done_with(task, part)
         except OSError as error:
@@ -201,6 +199,18 @@ def _work(
             connection.send(said)
         except OSError:
             return
+
+
+def _keep_memory() -> None:
+    """Let what a range has freed serve the next one: to give it back to the system and ask again costs more than judging."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(-3, 64 << 20)  # M_MMAP_THRESHOLD
+        mallopt(-1, 64 << 20)  # M_TRIM_THRESHOLD
 
 
 def _end_with_parent() -> None:
