@@ -192,6 +192,7 @@ def test_metrics_come_with_every_result() -> None:
 
 
 SWITCHES: dict[str, tuple[Any, str, str]] = {
+    "no_message": ([{"role": "user", "content": "Hi"}], "VALIDATE_NO_MESSAGE", ""),
     "no_empty": ([said("")], "VALIDATE_NO_EMPTY", "Insufficient text (0 chars)"),
     "no_tool_only": ([calling("")], "VALIDATE_NO_TOOL_ONLY", "Insufficient text (0 chars)"),
     "no_whitespace": ([said("  ")], "VALIDATE_NO_WHITESPACE", "Insufficient text (0 chars)"),

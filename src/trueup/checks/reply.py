@@ -16,13 +16,7 @@ MIN_TEXT = 10
 # Whitespace that `str.strip` does not know: nobody sees these.
 _BLANK = " \t\n\r\x0b\x0c\x85\xa0\xad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2028\u2029\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u2800\u3000\u3164\ufe0f\ufeff\uffa0"  # fmt: skip
 _SWITCHES = ("no_message", "no_empty", "no_tool_only", "no_whitespace", "tool_explanation", "min_text")
-_ENVIRONMENT = {
-    "VALIDATE_MIN_TEXT": "min_text",
-    "VALIDATE_TOOL_EXPLANATION": "tool_explanation",
-    "VALIDATE_NO_TOOL_ONLY": "no_tool_only",
-    "VALIDATE_NO_EMPTY": "no_empty",
-    "VALIDATE_NO_WHITESPACE": "no_whitespace",
-}
+_ENVIRONMENT = {f"VALIDATE_{name.upper()}": name for name in _SWITCHES}
 LENGTH_VARIABLE = "MIN_VALIDATION_TEXT_LENGTH"
 _OPTIONS = (*_SWITCHES, "min_explanation", "lenient", "rules")
 _YES, _NO = frozenset(("true", "1", "yes", "on")), frozenset(("false", "0", "no", "off"))
