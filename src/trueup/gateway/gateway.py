@@ -156,19 +156,18 @@ class Gateway:
         caller = self.door.caller(headers)
         raw = await read_body(receive, headers, limits.request, limits.body_seconds)
         exchange = self.door.open(protocol, name, headers, raw, caller, began)
-        work = asyncio.ensure_future(self._work(exchange, send))
-        gone = asyncio.ensure_future(_gone(receive))
+        task = asyncio.current_task()
+        assert task is not None
+        gone = asyncio.ensure_future(_gone(receive, task))
         try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                work.cancel()
-                await asyncio.wait((work,))
-                raise Gone
-            work.result()
+            await self._work(exchange, send)
+        except asyncio.CancelledError:
+            if gone.done() and not gone.cancelled():
+                task.uncancel()
+                raise Gone from None
+            raise
         finally:
             gone.cancel()
-            if not work.done():
-                work.cancel()
 
     async def _work(self, exchange: Exchange, send: Send) -> None:
         if exchange.contract is None:
@@ -264,7 +263,8 @@ def _find(path: str) -> tuple[str, Speaking | None]:
     return (name, PROTOCOLS.get(f"/{rest}")) if slash and name else ("", None)
 
 
-async def _gone(receive: Receive) -> None:
-    """Ends when the client has closed its connection."""
+async def _gone(receive: Receive, task: "asyncio.Task[Any]") -> None:
+    """Ends the work for a client that has closed its connection."""
     while (await receive())["type"] != "http.disconnect":
         pass
+    task.cancel()

@@ -3,8 +3,10 @@
 Labels come from requests, so their number is bounded: what comes after the hundredth model counts as `other`.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 _MOST = 100
@@ -24,23 +26,29 @@ class Metrics:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        self._known: dict[tuple[Any, ...], tuple[str, tuple[tuple[str, str], ...]]] = {}
         self._times: dict[str, list[float]] = {}
         self._seen: dict[str, set[str]] = {}
         self.active = 0
 
     def count(self, name: str, n: int = 1, **labels: str) -> None:
         """Count something under labels."""
-        self._counts[name, tuple((key, self._label(key, value)) for key, value in labels.items())] += n
+        seen = (name, *labels.items())
+        key = self._known.get(seen)
+        if key is None:
+            key = (name, tuple((label, self._label(label, value)) for label, value in labels.items()))
+            if len(self._known) < _MOST * _MOST:
+                self._known[seen] = key
+        self._counts[key] += n
 
     def time(self, name: str, seconds: float) -> None:
         """Put a time into its histogram."""
         row = self._times.setdefault(name, [0.0] * (len(BOUNDS) + 2))
         row[-1] += seconds
         row[-2] += 1
-        for at, bound in enumerate(BOUNDS):
-            if seconds <= bound:
-                row[at] += 1
-                break
+        at = bisect_left(BOUNDS, seconds)
+        if at < len(BOUNDS):
+            row[at] += 1
 
     def page(self, gauges: Iterable[tuple[str, float]] = ()) -> str:
         """Everything that was counted, as Prometheus reads it."""
