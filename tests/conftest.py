@@ -27,6 +27,7 @@ settings.load_profile(os.environ.get("TRUEUP_PROFILE", "dev"))
 NEEDS: dict[str, Callable[[], bool]] = {
     "browser": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
     "model": lambda: find_weights() is not None,
+    "node": lambda: all(map(shutil.which, ("node", "npm"))),
     "database": lambda: shutil.which("pg_ctl") is not None or "TRUEUP_TEST_POSTGRES" in os.environ,
 }
 

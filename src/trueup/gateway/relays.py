@@ -24,6 +24,7 @@ class Relay(Protocol):
     """One protocol's stream."""
 
     head: Body  # the first head that was seen: it says whose reply this is
+    in_text: bool  # a head has opened a text
 
     def see(self, data: Body) -> Seen: ...
 
@@ -35,6 +36,7 @@ class ChatRelay:
 
     def __init__(self) -> None:
         self.head: Body = {}
+        self.in_text = False
 
     def see(self, data: Body) -> Seen:
         choices = data.get("choices")
@@ -61,7 +63,7 @@ class MessagesRelay:
 
     def __init__(self) -> None:
         self.head: Body = {}
-        self._text = False
+        self.in_text = False
 
     def see(self, data: Body) -> Seen:
         kind, at = data.get("type"), data.get("index")
@@ -70,10 +72,10 @@ class MessagesRelay:
             return _HEAD
         block: Any = data.get("content_block")
         if kind == "content_block_start" and at == 0 and isinstance(block, dict) and block.get("type") == "text":
-            self._text = not block.get("text")
-            return _HEAD if self._text else _REST
+            self.in_text = not block.get("text")
+            return _HEAD if self.in_text else _REST
         delta: Any = data.get("delta")
-        if kind == "content_block_delta" and at == 0 and self._text and isinstance(delta, dict):
+        if kind == "content_block_delta" and at == 0 and self.in_text and isinstance(delta, dict):
             text = delta.get("text")
             return Seen("text", text) if delta.get("type") == "text_delta" and isinstance(text, str) else _REST
         return _REST

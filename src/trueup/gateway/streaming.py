@@ -228,5 +228,8 @@ class Streaming:
             if tail:
                 await self._stream.write(attempt.relay.with_text(*attempt.before[-1], tail))
             reply = exchange.protocol.without_text(reply)
-        for piece in exchange.protocol.events(reply, self._asking.body, self._begun is not None):
+        begun = self._begun
+        for piece in exchange.protocol.events(
+            reply, self._asking.body, begun is not None, begun is not None and begun.in_text
+        ):
             await self._stream.write(piece)

@@ -113,7 +113,7 @@ class Chat:
     def error_event(self, refused: Refused) -> bytes:
         return written(encode(self.error(refused)))
 
-    def events(self, reply: Body, body: Body, started: bool = False) -> list[bytes]:
+    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
         head = {
             "id": reply.get("id"),
             "object": "chat.completion.chunk",

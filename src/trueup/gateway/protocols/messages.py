@@ -108,17 +108,17 @@ class Messages:
     def error_event(self, refused: Refused) -> bytes:
         return written(encode(self.error(refused)), "error")
 
-    def events(self, reply: Body, body: Body, started: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
-        """The reply as events; `started` means that a message with an open text block 0 has been begun."""
+    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+        """The reply as events; `started` means that the message has been begun, `in_text` that its block 0 is an open text."""
         usage = reply.get("usage") or {}
         begun = {**reply, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
         begun.pop("trueup", None)
         out = [] if started else [_event("message_start", {"message": begun})]
         blocks = list(reply["content"])
-        if started and not (blocks and blocks[0].get("type") == "text"):
+        if in_text and not (blocks and blocks[0].get("type") == "text"):
             blocks.insert(0, {"type": "text", "text": ""})
         for at, block in enumerate(blocks):
-            out += _block(at, block, started and at == 0)
+            out += _block(at, block, in_text and at == 0)
         delta = {"stop_reason": reply.get("stop_reason"), "stop_sequence": reply.get("stop_sequence")}
         more = {"trueup": reply["trueup"]} if "trueup" in reply else {}
         out.append(

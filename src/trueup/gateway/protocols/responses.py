@@ -118,7 +118,7 @@ class Responses:
         }
         return written(encode({**body, **refused.more}), "error")
 
-    def events(self, reply: Body, body: Body, started: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
         out: list[bytes] = []
 
         def event(kind: str, more: Body) -> None:
