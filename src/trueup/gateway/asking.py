@@ -23,6 +23,7 @@ from trueup.gateway.protocols.protocol import Asked, Body, encode
 from trueup.gateway.tab import Tab
 from trueup.gateway.upstream import READING, Line, Reply, broken, scrubbed
 from trueup.read.reader import read
+from trueup.verdict.events import Event
 
 _OTHERS = frozenset({"user", "system", "developer"})
 _decode = msgspec.json.Decoder().decode
@@ -31,7 +32,14 @@ _decode = msgspec.json.Decoder().decode
 class Asking:
     """One request that is asked under a contract."""
 
-    def __init__(self, exchange: Exchange, config: Config, line: Line, tab: Tab) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        config: Config,
+        line: Line,
+        tab: Tab,
+        on_event: Callable[[Event], object] | None = None,
+    ) -> None:
         assert exchange.contract is not None
         self.exchange = exchange
         self._config = config
@@ -49,7 +57,14 @@ class Asking:
             exchange.context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         route = exchange.route
         policy = _fitted(POLICY if route is None else route.policy, self.asked, config.limits.total_seconds)
-        self.loop = Loop(exchange.contract, traits, self.asked.messages, policy, context=exchange.context)  # type: ignore[arg-type]  # frozen
+        self.loop = Loop(
+            exchange.contract,
+            traits,  # type: ignore[arg-type]  # frozen
+            self.asked.messages,
+            policy,
+            context=exchange.context,
+            on_event=on_event,
+        )
 
     async def run(self) -> Answer:
         """Ask until the plan is finished."""

@@ -93,6 +93,7 @@ class Config(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     redaction: Redaction = Redaction()
     retention: Retention = Retention()
+    telemetry: bool = False  # spans and events of OpenTelemetry
     choose: bool = True  # x-trueup-contract may name any contract where no route binds one
 
     def route(self, name: str) -> Route | None:

@@ -49,6 +49,7 @@ class Exchange(msgspec.Struct):
     began: float
     verdict_id: str = ""
     waited: float = 0.0  # seconds spent waiting for the upstream
+    span: Any = None  # of OpenTelemetry, where that is wanted
 
     @property
     def extended(self) -> bool:

@@ -25,6 +25,7 @@ from trueup.gateway.recording import record
 from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
 from trueup.gateway.tab import Tab
+from trueup.gateway.tracing import Tracing
 from trueup.gateway.upstream import Line
 from trueup.gateway.wire import EVENTS, JSON, Receive, Scope, Send, Stream, headers_of, read_body, send_whole
 from trueup.store.store import Store
@@ -37,7 +38,7 @@ PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (Chat(
 class Gateway:
     """The application; `serve.py` runs it, a test may call it by itself."""
 
-    def __init__(self, config: Config, store: Store | None = None) -> None:
+    def __init__(self, config: Config, store: Store | None = None, tracing: Tracing | None = None) -> None:
         self.config = config
         self.store = store
         self.metrics = Metrics()
@@ -46,6 +47,7 @@ class Gateway:
         self._line: Line | None = None
         self.door = Door(config)
         self._pages = Pages(self)
+        self._tracing = Tracing() if tracing is None and config.telemetry else tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = scope["type"]
@@ -170,6 +172,20 @@ class Gateway:
             gone.cancel()
 
     async def _work(self, exchange: Exchange, send: Send) -> None:
+        if self._tracing is None:
+            await self._ask(exchange, send)
+            return
+        exchange.span = self._tracing.begin(exchange)
+        failed: BaseException | None = None
+        try:
+            await self._ask(exchange, send)
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            self._tracing.end(exchange.span, failed)
+
+    async def _ask(self, exchange: Exchange, send: Send) -> None:
         if exchange.contract is None:
             status = await pass_through(exchange, self.line, send, self.config.limits.total_seconds)
             self._count(exchange, "passed", status, 1)
@@ -177,7 +193,8 @@ class Gateway:
         if self.store is not None and self.store.trouble is not None and self.config.quota:
             raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
         tab = Tab(self.store.quota if self.store is not None and self.config.quota else None)
-        asking = Asking(exchange, self.config, self.line, tab)
+        listener = None if self._tracing is None else self._tracing.listener(exchange.span)
+        asking = Asking(exchange, self.config, self.line, tab, listener)
         user = exchange.user or asking.asked.user
         await tab.open(exchange.tenant, exchange.key, user, asking.asked.model, self.config.limits.total_seconds)
         asking.on_end = lambda answer: self._note(asking, answer, user)
@@ -225,6 +242,8 @@ class Gateway:
         exchange = asking.exchange
         if self.store is not None:
             record(self.store, asking, found, user)
+        if self._tracing is not None:
+            self._tracing.answered(exchange.span, exchange, found, time.time() - found.seconds)
         if is_given(found):
             self._count(exchange, found.outcome, 200, len(found.attempts))
         model = asking.asked.model

@@ -21,11 +21,11 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(config: Config, store: Store | None = None) -> Iterator[Running]:
+def running(config: Config, store: Store | None = None, tracing: Any = None) -> Iterator[Running]:
     """Run a gateway until the block is left; it stops as it would when asked to by a signal."""
     from trueup.gateway.serve import uvicorn_server
 
-    gateway = Gateway(config, store)
+    gateway = Gateway(config, store, tracing)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(256)

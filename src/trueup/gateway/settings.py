@@ -23,7 +23,7 @@ from trueup.verdict.paths import Parts
 
 _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
-    "limits", "redaction", "retention",
+    "limits", "redaction", "retention", "telemetry",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
 _ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state")
@@ -68,6 +68,7 @@ class _Desk:
         given = {
             "store": self.secret(top.get("store", ""), ("store",), "store"),
             "quota": self.yes(top.get("quota", False), ("quota",)),
+            "telemetry": self.yes(top.get("telemetry", False), ("telemetry",)),
             "choose": self.yes(top.get("choose", True), ("choose",)),
             "workers": self.whole(top.get("workers", 1), ("workers",)),
             "server": self.word(top.get("server", "uvicorn"), ("server",), ("uvicorn", "granian")),
