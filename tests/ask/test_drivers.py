@@ -273,7 +273,7 @@ def test_a_plain_callable_is_asked_in_words() -> None:
     model = Model([GOOD])
     answer = CONTRACT.ask(model.plain, "Who?")
     assert answer.outcome == "accepted"
-    assert "JSON Schema" in model.seen[0]["messages"][0]["content"]
+    assert '{"name": "<text>", "age": <integer>}' in model.seen[0]["messages"][0]["content"]
     model = Model([GOOD])
     CONTRACT.ask(model.plain, "Who?", Policy(instruct="never"))
     assert model.seen[0]["messages"] == [{"role": "user", "content": "Who?"}]

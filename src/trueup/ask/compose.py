@@ -16,10 +16,13 @@ from trueup.ask.plan import Purpose, Send
 from trueup.ask.policy import Mode, Policy
 from trueup.ask.words import prompts
 from trueup.ask.words.fields import Missing
+from trueup.ask.words.shape import shape
 from trueup.ask.words.templates import Words, find_words
 from trueup.read.answers import Result
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
+
+_PLACEHOLDER = re.compile(r'"(<[^"<>]+>)"')
 
 
 class Faulty(msgspec.Struct, frozen=True):
@@ -70,6 +73,13 @@ class Composer:
         if self._words is None:
             self._words = find_words(self.language, self.policy.words)
         return self._words
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The texts that stand for a text in the form that a model is shown."""
+        if not isinstance(self.schema, dict):
+            return frozenset()
+        return frozenset(_PLACEHOLDER.findall(shape(self.schema, self.words.types)))
 
     def request(self, send: Send, faulty: Faulty | None) -> Request:
         """The request of a step."""

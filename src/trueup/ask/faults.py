@@ -3,8 +3,11 @@
 A verdict enters; a `Fault`, a rank, or the provider's failure leaves. Only codes are looked at, never the text of a message.
 """
 
+from typing import Any
+
 from trueup.ask.plan import Fault, FaultKind
 from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, render
 from trueup.verdict.verdict import Verdict
 
 _NOTHING = frozenset({"P002", "T013", "R004"})
@@ -58,6 +61,24 @@ def is_usable(verdict: Verdict) -> bool:
     if verdict.data is not None:
         return True
     return bool(verdict.reply.text.strip()) and not any(code[0] in "PV" for code in codes)
+
+
+def echoed(data: Any, placeholders: frozenset[str]) -> str | None:
+    """The path of the first text that only repeats the form a model was shown; None where there is none.
+
+    >>> echoed({"name": ["Ada", "<text>"]}, frozenset({"<text>"}))
+    '$.name[1]'
+    """
+    stack: list[tuple[Parts, Any]] = [((), data)]
+    while stack:
+        path, here = stack.pop()
+        if isinstance(here, str) and here in placeholders:
+            return render(path)
+        if isinstance(here, dict):
+            stack += [((*path, key), value) for key, value in here.items()]
+        elif isinstance(here, list):
+            stack += [((*path, index), value) for index, value in enumerate(here)]
+    return None
 
 
 def rank(verdict: Verdict) -> tuple[bool, bool, int]:

@@ -15,8 +15,8 @@ from trueup.ask.books import Books
 from trueup.ask.clients.request import Failure, Request, failure_in
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.compose import Composer, Faulty
+from trueup.ask.faults import echoed, fault_of, is_usable
 from trueup.ask.faults import failure_in as failure_found
-from trueup.ask.faults import fault_of, is_usable
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.messages import opened, role
 from trueup.ask.policy import DEFAULT, Mode, Policy
@@ -130,6 +130,9 @@ class Loop:
             return _with(verdict, "A002", "Ask again: part of the reply may be missing.")
         if verdict.ok and not reply.calls and not verdict.calls and not reply.text.strip():
             return _with(verdict, "P010" if reply.refusal else "P002", "Answer the user.")
+        if verdict.ok and verdict.data is not None and "<" in reply.text:
+            path = echoed(verdict.data, self._composer.placeholders)
+            return verdict if path is None else _with(verdict, "A006", "Give a real value in place of <…>.", path)
         return verdict
 
     def judged(self, verdict: Verdict) -> plan.Step:
@@ -286,8 +289,8 @@ class Loop:
         return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
 
 
-def _with(verdict: Verdict, code: str, hint: str) -> Verdict:
-    """A verdict that also says what only asking knows: that a reply must end in a word of the provider, and say something."""
-    found = finding(code, "$", FINDINGS[code].title.rstrip("."), None, {}, hint)
+def _with(verdict: Verdict, code: str, hint: str, path: str = "$") -> Verdict:
+    """A verdict that also says what only asking knows: how a reply must end, that it says something, and something real."""
+    found = finding(code, path, FINDINGS[code].title.rstrip("."), None, {}, hint)
     findings = Findings((found, *verdict.findings))
     return Verdict(verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, (), verdict.metrics)

@@ -227,6 +227,7 @@ _FINDINGS = (
     FindingKind("A003", "same-fault", "error", "The model repeated the same fault after being told of it."),
     FindingKind("A004", "gave-up", "error", "No valid reply came in as many tries as the policy allows."),
     FindingKind("A005", "cancelled", "error", "The asking was cancelled."),
+    FindingKind("A006", "echoed-form", "error", "A value is what the form showed in place of one."),
     # contract and pipeline files, as `trueup lint` finds them
     FindingKind("N001", "unreadable-file", "error", "A file cannot be read, or is of no known kind."),
     FindingKind("N002", "bad-syntax", "error", "A file is not YAML, TOML or JSON as contracts are written."),

@@ -16,7 +16,7 @@ from trueup.ask.sync import ask
 from trueup.ask.words.fields import merge, missing
 from trueup.ask.words.prompts import defects, fault_lines, format_text, repair_text
 from trueup.ask.words.quoting import cut, disarm, quote
-from trueup.ask.words.shape import shape
+from trueup.ask.words.shape import is_plain, rules, shape
 from trueup.ask.words.templates import KNOWN, WordsError, find_words, shipped
 
 EN = shipped("en")
@@ -110,7 +110,7 @@ def test_the_repair_prompt_has_all_its_parts() -> None:
     assert "correction 1 of 2" in said
     assert "[V001 $.age]" in said
     assert '{"name": "Ada", "age": "x"}' in said
-    assert '{"name": "text", "age": 0}' in said
+    assert '{"name": "<text>", "age": <integer>}\n- age: ≥ 0\n' in said
     assert "without comments" in said
     assert said.startswith("Who?\n\n")
 
@@ -222,15 +222,15 @@ def test_words_that_cannot_be_used_are_refused(own: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "form"),
     [
-        ({"type": "array", "items": {"type": "integer"}}, "[0]"),
+        ({"type": "array", "items": {"type": "integer"}}, "[<integer>, …]"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"x": {"const": 5}}}}}, '{"x": 5}'),
-        ({"anyOf": [{"type": "null"}, {"type": "string", "format": "date"}]}, '"2024-05-31"'),
+        ({"anyOf": [{"type": "null"}, {"type": "string", "format": "date"}]}, '"<text>" | null'),
         (
             {"allOf": [{"properties": {"a": {"type": "boolean"}}}, {"properties": {"b": {"type": "null"}}}]},
-            '{"a": true, "b": null}',
+            '{"a": <true | false>, "b": null}',
         ),
-        ({"type": "object"}, '{"…": "…"}'),
-        (True, '"…"'),
+        ({"type": "object"}, "{…}"),
+        (True, "<…>"),
     ],
 )
 def test_the_form_of_a_value(schema: Any, form: str) -> None:
@@ -242,7 +242,7 @@ def test_the_form_of_a_schema_that_refers_to_itself_ends() -> None:
     endless["$ref"] = "#/$defs/n"
     assert len(shape(endless)) < 5000
     assert len(format_text(endless, EN)) < 12_000
-    assert shape({"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}}) == '"…"'
+    assert shape({"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}}) == "<…>"
 
 
 @pytest.mark.spec("A7")
@@ -275,3 +275,50 @@ def test_merging_changes_nothing_but_the_fields(data: dict[str, int], new: int) 
     assert found is not None
     assert merge(data, {"z": new, "a": 99}, found) == {**before, "z": new}
     assert data == before
+
+
+def test_rules_say_what_the_form_does_not_show() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 2, "maxLength": 9, "description": "who\n it is"},
+            "when": {"type": "string", "format": "date"},
+            "size": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+            "lines": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"properties": {"n": {"multipleOf": 5}}, "required": ["n"]},
+            },
+        },
+        "required": ["name", "when", "lines"],
+    }
+    assert is_plain(schema)
+    assert rules(schema, EN.types).splitlines() == [
+        "- name: length ≥ 2, length ≤ 9, who it is",
+        "- when: date (2024-05-31)",
+        "- size: ≥ 1, may be left out",
+        "- lines: items ≥ 1",
+        "- lines[].n: a multiple of 5",
+    ]
+    many = {"properties": {f"f{n}": {"minimum": n} for n in range(200)}}
+    assert len(rules(many).splitlines()) == 41
+
+
+def test_a_schema_that_a_form_cannot_show_is_shown_itself() -> None:
+    schema = {"oneOf": [{"type": "object", "properties": {"a": {}}}, {"type": "array"}]}
+    assert '"oneOf"' in format_text(schema, EN)
+    assert "do not repeat the schema" in format_text(schema, EN)
+    assert "JSON Schema" not in format_text(SCHEMA, EN)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_a_form_that_is_given_back_is_no_value(language: str) -> None:
+    clock = StageClock()
+    form = shape(SCHEMA, shipped(language).types).replace("<integer>", "5").replace("<número entero>", "5")
+    model = Model([form, '{"name": "Ada", "age": 1}'])
+    answer = ask(CONTRACT, model.plain, "?", Policy(language=language), clock=clock, wait=clock.wait, memory=Memory())
+    assert (answer.outcome, answer.value) == ("repaired", {"name": "Ada", "age": 1})
+    first = answer.attempts[0].verdict
+    assert first is not None
+    assert [(f.code, f.path) for f in first.errors] == [("A006", "$.name")]
+    assert "[A006 $.name]" in model.seen[1]["messages"][-1]["content"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from trueup.ask.words.quoting import cut, disarm, quote
-from trueup.ask.words.shape import schema_text, shape
+from trueup.ask.words.shape import is_plain, rules, schema_text, shape
 from trueup.ask.words.templates import FIELD, Words, fill
 from trueup.recover.clean import written
 from trueup.verdict.facts import Finding
@@ -99,7 +99,18 @@ def format_text(schema: Any, words: Words) -> str:
     """What a model is told of the format, where the provider does not tell it."""
     if not isinstance(schema, dict):
         return words.fill("any")
-    return words.fill("format", schema=schema_text(schema), shape=shape(schema))
+    template = "format" if is_plain(schema) else "format_schema"
+    return _without_blanks(words.fill(template, **_form(schema, words)))
+
+
+def _form(schema: dict[str, Any], words: Words) -> dict[str, str]:
+    """What a template may say of the format."""
+    return {"schema": schema_text(schema), "shape": shape(schema, words.types), "rules": rules(schema, words.types)}
+
+
+def _without_blanks(text: str) -> str:
+    """A text without the empty lines that an empty value leaves."""
+    return "\n".join(line for line in text.split("\n") if line.strip())
 
 
 def repair_text(
@@ -110,14 +121,14 @@ def repair_text(
     if schema is None:
         wanted = words.fill("wanted_text")
     elif isinstance(schema, dict):
-        wanted = words.fill("wanted_json", shape=shape(schema), schema=schema_text(schema))
+        wanted = _without_blanks(words.fill("wanted_json", **_form(schema, words)))
     else:
         wanted = words.fill("wanted_any")
     return words.fill(
         "repair", nth=nth, most=most, faults=fault_lines(verdict.errors, words, faults),
         hints=hint_lines(verdict, words), reply=quotation.text, fence=quotation.fence,
         fence_length=len(quotation.fence), wanted=wanted,
-        shape=shape(schema) if isinstance(schema, dict) else "", schema="",
+        **(_form(schema, words) if isinstance(schema, dict) else {"shape": "", "rules": "", "schema": ""}),
     )  # fmt: skip
 
 
@@ -134,11 +145,12 @@ def fields_text(
 ) -> str:
     """The request for the failing fields alone."""
     quotation = quote(written(verdict.data).decode(), quoted, words.templates["cut"], chance)
-    return words.fill(
+    said = words.fill(
         "fields", nth=nth, most=most, faults=fault_lines(verdict.errors, words, faults), hints="",
         reply=quotation.text, fence=quotation.fence, fence_length=len(quotation.fence), wanted="",
-        shape=shape(asked), schema=schema_text(asked),
+        **_form(asked, words),
     )  # fmt: skip
+    return said.rstrip()
 
 
 def regenerate_text(verdict: Verdict, words: Words, faults: int) -> str:

@@ -1,42 +1,100 @@
-"""The form of a value, as plain JSON made from a schema: what a model is shown in place of rules.
+"""The form of a value, made from a schema: what a model is shown in place of a schema, and the rules that a form cannot show.
 
-A JSON Schema enters; an example-like value leaves, in which every place says what belongs there. Bounded in depth and
-size, whatever the schema refers to.
+A JSON Schema enters; a form leaves, in which every place says in `<…>` what belongs there, and a list of rules. No place holds an
+example that could be given back as if it were meant. Bounded in depth and size, whatever the schema refers to.
 """
 
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trueup.recover.clean import written
 
 _MOST_DEPTH = 6
 _MOST_PLACES = 150
+_MOST_RULES = 40
 _MOST_SCHEMA = 4000
+_MOST_SAID = 160
 _FORMATS = {
     "date": "2024-05-31",
     "date-time": "2024-05-31T09:30:00Z",
     "time": "09:30:00Z",
     "email": "name@example.org",
     "uri": "https://example.org",
-    "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
-_PLAIN: dict[str, Any] = {"string": "text", "integer": 0, "number": 0.5, "boolean": True, "null": None}
-_WORDS = ("title", "$schema", "$id", "examples", "default", "$comment")
+_NAMES = {"string": "text", "boolean": "true | false", "any": "…"}
+_REMARKS = ("title", "$schema", "$id", "examples", "default", "$comment")
+# What a form and its rules cannot say: then the schema itself is shown.
+_BEYOND = frozenset(
+    "oneOf allOf if not patternProperties dependentSchemas dependentRequired propertyNames contains prefixItems"
+    " unevaluatedProperties unevaluatedItems $dynamicRef".split()
+)
+_RULES = {
+    "minimum": "≥ {}", "maximum": "≤ {}", "exclusiveMinimum": "> {}", "exclusiveMaximum": "< {}",
+    "minLength": "{length} ≥ {}", "maxLength": "{length} ≤ {}", "minItems": "{items} ≥ {}", "maxItems": "{items} ≤ {}",
+    "pattern": "{matches} {}", "multipleOf": "{multiple} {}",
+}  # fmt: skip
+Types = Mapping[str, str]
 
 
-def shape(schema: Any) -> str:
-    """The form as JSON text.
+def shape(schema: Any, types: Types = _NAMES) -> str:
+    """The form as text: JSON, but for the places.
 
-    >>> shape({"properties": {"name": {"type": "string"}, "level": {"enum": ["low", "high"]}}})
-    '{"name": "text", "level": "low | high"}'
+    >>> shape(
+    ...     {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "level": {"enum": ["low", "high"]}}}
+    ... )
+    '{"name": "<text>", "age": <integer>, "level": "<low | high>"}'
     """
-    found = _Shape(schema).at(schema, 0)
-    return _spaced(found)
+    return _Shape(schema, types).at(schema, 0)
+
+
+def rules(schema: Any, types: Types = _NAMES) -> str:
+    """What the form does not show, a line for each field that has something: limits, patterns, what may be left out.
+
+    >>> rules({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
+    '- age: ≥ 0'
+    """
+    lines = []
+    for number, line in enumerate(_rule_lines(schema, schema, "", types, 0)):
+        if number >= _MOST_RULES:
+            lines.append("- …")
+            break
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def schema_text(schema: Any) -> str:
     """A schema as JSON text without its titles and remarks; the form alone where it is very long."""
     text = written(_slim(schema, 0)).decode()
     return text if len(text) <= _MOST_SCHEMA else shape(schema)
+
+
+def is_plain(schema: Any) -> bool:
+    """Whether a form and its rules say all that a schema says.
+
+    >>> (
+    ...     is_plain({"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}),
+    ...     is_plain({"oneOf": [{}, {}]}),
+    ... )
+    (True, False)
+    """
+    stack, seen = [schema], 0
+    while stack:
+        here = stack.pop()
+        seen += 1
+        if isinstance(here, list):
+            stack += here
+        elif isinstance(here, dict):
+            arms = [arm for arm in here.get("anyOf") or () if not _is_null(arm)]
+            if (
+                seen > 5000
+                or len(arms) > 1
+                or not _BEYOND.isdisjoint(here)
+                or _is_open(here.get("additionalProperties"))
+            ):
+                return False
+            stack += [value for key, value in here.items() if key not in {"enum", "const", "default", "examples"}]
+    return True
 
 
 def follow(root: Any, schema: Any) -> Any:
@@ -57,10 +115,12 @@ def follow(root: Any, schema: Any) -> Any:
     return True
 
 
-def _spaced(value: Any) -> str:
-    import json  # the standard library writes a space after each comma: what models have seen most
+def _is_null(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "null"
 
-    return json.dumps(value, ensure_ascii=False)
+
+def _is_open(more: Any) -> bool:
+    return isinstance(more, dict) and bool(more)
 
 
 def _slim(schema: Any, depth: int) -> Any:
@@ -76,51 +136,109 @@ def _slim(schema: Any, depth: int) -> Any:
         if key in {"enum", "const", "required"}
         else _slim(value, depth + 1)
         for key, value in schema.items()
-        if not (key in _WORDS and not isinstance(value, dict))
+        if not (key in _REMARKS and not isinstance(value, dict))
     }
+
+
+def _rule_lines(root: Any, schema: Any, path: str, types: Types, depth: int) -> Iterator[str]:
+    schema = _real(root, schema)
+    if not isinstance(schema, dict) or depth > _MOST_DEPTH:
+        return
+    properties = schema.get("properties")
+    needed = schema.get("required") or ()
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        place = f"{path}.{name}" if path else str(name)
+        here = _real(root, inner)
+        said = [*_limits(here, types)]
+        if name not in needed:
+            said.append(types.get("optional", "optional"))
+        about = inner.get("description") if isinstance(inner, dict) else None
+        if isinstance(about, str) and about.strip():
+            said.append(" ".join(about.split())[:_MOST_SAID])
+        if said:
+            yield f"- {place}: {', '.join(said)}"
+        yield from _rule_lines(root, here, place, types, depth + 1)
+    if schema.get("items") is not None:
+        yield from _rule_lines(root, schema["items"], f"{path}[]", types, depth + 1)
+
+
+def _limits(schema: Any, types: Types) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        return
+    names = {name: types.get(name, name) for name in ("length", "items", "matches", "multiple")}
+    for word, template in _RULES.items():
+        if word in schema:
+            text = template.replace("{}", str(schema[word])[:_MOST_SAID])
+            for name, said in names.items():
+                text = text.replace(f"{{{name}}}", said)
+            yield text
+    if schema.get("format") in _FORMATS:
+        yield f"{schema['format']} ({_FORMATS[schema['format']]})"
+
+
+def _real(root: Any, schema: Any) -> Any:
+    """A schema behind references and the choice of nothing."""
+    schema = follow(root, schema)
+    arms = schema.get("anyOf") if isinstance(schema, dict) else None
+    real = [arm for arm in arms if not _is_null(follow(root, arm))] if isinstance(arms, list) else []
+    return follow(root, real[0]) if len(real) == 1 else schema
 
 
 class _Shape:
     """One walk through a schema."""
 
-    __slots__ = ("places", "root")
+    __slots__ = ("places", "root", "types")
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, types: Types) -> None:
         self.root = root
+        self.types = types
         self.places = 0
 
-    def at(self, schema: Any, depth: int) -> Any:
+    def at(self, schema: Any, depth: int) -> str:
         self.places += 1
         schema = follow(self.root, schema)
         if not isinstance(schema, dict) or depth > _MOST_DEPTH or self.places > _MOST_PLACES:
-            return "…"
+            return self._place("any")
         if "const" in schema:
-            return schema["const"]
+            return json.dumps(schema["const"], ensure_ascii=False)
         if isinstance(schema.get("enum"), list) and schema["enum"]:
             return _choice(schema["enum"])
         for word in ("anyOf", "oneOf"):
             arms = [follow(self.root, arm) for arm in schema.get(word) or ()]
-            real = [arm for arm in arms if not (isinstance(arm, dict) and arm.get("type") == "null")]
+            real = [arm for arm in arms if not _is_null(arm)]
             if real:
-                return self.at(real[0], depth + 1)
+                shown = self.at(real[0], depth + 1)
+                return f"{shown} | null" if len(real) < len(arms) else shown
         if isinstance(schema.get("allOf"), list):
             schema = self._joined(schema)
+        return self._typed(schema, depth)
+
+    def _typed(self, schema: dict[str, Any], depth: int) -> str:
         kind = schema.get("type")
         if isinstance(kind, list):
-            kind = next((name for name in kind if name != "null"), "null")
+            real = [name for name in kind if name != "null"]
+            shown = self._typed({**schema, "type": real[0] if real else "null"}, depth)
+            return f"{shown} | null" if real and len(real) < len(kind) else shown
         if kind == "object" or (kind is None and "properties" in schema):
             return self._object(schema, depth)
         if kind == "array" or (kind is None and "items" in schema):
-            return [self.at(schema.get("items", True), depth + 1)]
-        if kind == "string":
-            return _FORMATS.get(str(schema.get("format")), "text")
-        return _PLAIN.get(kind, "…") if isinstance(kind, str) else "…"
+            return f"[{self.at(schema.get('items', True), depth + 1)}, …]"
+        if kind == "null":
+            return "null"
+        return self._place(kind if isinstance(kind, str) else "any")
 
-    def _object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
+    def _place(self, kind: str) -> str:
+        said = f"<{self.types.get(kind) or _NAMES.get(kind, kind)}>"
+        return f'"{said}"' if kind == "string" else said
+
+    def _object(self, schema: dict[str, Any], depth: int) -> str:
         properties = schema.get("properties")
         if not isinstance(properties, dict) or not properties:
-            return {"…": "…"}
-        return {str(name): self.at(inner, depth + 1) for name, inner in properties.items()}
+            return "{…}"
+        members = (
+            f"{json.dumps(str(n), ensure_ascii=False)}: {self.at(inner, depth + 1)}" for n, inner in properties.items()
+        )
+        return "{" + ", ".join(members) + "}"
 
     def _joined(self, schema: dict[str, Any]) -> dict[str, Any]:
         joined: dict[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
@@ -132,7 +250,9 @@ class _Shape:
         return joined
 
 
-def _choice(allowed: list[Any]) -> Any:
-    if len(allowed) == 1 or not all(isinstance(value, str) for value in allowed):
-        return allowed[0]
-    return " | ".join(allowed[:20])
+def _choice(allowed: list[Any]) -> str:
+    if len(allowed) == 1:
+        return json.dumps(allowed[0], ensure_ascii=False)
+    if all(isinstance(value, str) for value in allowed):
+        return json.dumps(f"<{' | '.join(allowed[:20])}>", ensure_ascii=False)
+    return f"<{' | '.join(json.dumps(value, ensure_ascii=False) for value in allowed[:20])}>"

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 FIELD = re.compile(r"\{([a-z_]+)\}")
-_REPAIR = frozenset({"nth", "most", "faults", "hints", "fence", "fence_length", "reply", "wanted", "shape", "schema"})
+_REPAIR = frozenset(
+    {"nth", "most", "faults", "hints", "fence", "fence_length", "reply", "wanted", "shape", "rules", "schema"}
+)
 # The values that each template may name.
 KNOWN: dict[str, frozenset[str]] = {
-    "format": frozenset({"schema", "shape"}),
+    "format": frozenset({"schema", "shape", "rules"}),
+    "format_schema": frozenset({"schema", "shape", "rules"}),
     "any": frozenset(),
     "repair": _REPAIR,
-    "wanted_json": frozenset({"shape", "schema"}),
+    "wanted_json": frozenset({"shape", "rules", "schema"}),
     "wanted_any": frozenset(),
     "wanted_text": frozenset(),
     "fields": _REPAIR,
