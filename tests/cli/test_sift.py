@@ -139,7 +139,7 @@ def test_the_schema_filter_keeps_the_streams_apart(run: Run, files: Path) -> Non
         "",
         "[1]",
         json.dumps({"unit_id": "flat", "_metadata": 1, "retry_count": 2, "name": "Bo", "age": "7"}),
-        json.dumps({"unit_id": "bad", "name": "Bo"}),
+        json.dumps({"unit_id": "bad", "name": "Bo", "retry_count": 4}),
     ]
     ran = run("schema", "s.json", "--log", "coerced.log", stdin="\n".join(lines))
     assert ran.code == 1
@@ -153,6 +153,7 @@ def test_the_schema_filter_keeps_the_streams_apart(run: Run, files: Path) -> Non
         ("stdin@188", "pipeline_internal"),
         ("bad", "schema_validation"),
     ]
+    assert failed[-1]["retry_count"] == 4
     log = (files / "coerced.log").read_text("utf-8").splitlines()
     assert log == ['[COERCE] age: "36" → 36 (string → int)', '[COERCE] age: "7" → 7 (string → int)']
 

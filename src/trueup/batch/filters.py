@@ -12,7 +12,7 @@ import msgspec
 from trueup.batch.ranges import Long
 from trueup.batch.records import error_of, failed_line, line_of, stage_of, unit_fields
 from trueup.batch.sieve import Sieve, broke
-from trueup.batch.units import Row, Unit
+from trueup.batch.units import Row, Unit, unit_of
 from trueup.contract.meaning import RESERVED, record
 from trueup.read.batch import is_line
 from trueup.recover.clean import decode, written
@@ -53,7 +53,7 @@ class Filter:
         own = {name: value for name, value in row.items() if _is_own(name)}
         data = {name: value for name, value in row.items() if name not in own}
         uid = str(own.get("unit_id") or f"stdin@{offset}")
-        unit = Unit(uid, None, written(row).decode(), None, {})
+        unit = Unit(uid, None, written(row).decode(), None, {name: own[name] for name in own if name != "unit_id"})
         try:
             verdict = self._contract.check_value(data, {"input": own})
         except Exception as error:  # noqa: BLE001 - a custom check, or a fault of ours: it fails this unit alone
@@ -72,11 +72,9 @@ class RulesFilter(Filter):
         row = None if isinstance(line, Long) else _row(line)
         if not isinstance(row, dict) or "data" not in row or "raw_response" not in row or "failure_stage" in row:
             return super().sort(line, offset)
-        uid = str(row.get("unit_id") or f"stdin@{offset}")
-        raw = row["raw_response"]
-        unit = Unit(uid, None, raw if isinstance(raw, str) else written(raw).decode(), row.get("input"), {})
+        unit = unit_of(row, f"stdin@{offset}")
         try:
-            verdict = self._contract.check_value(row["data"], {"input": unit_fields(uid, row.get("input"))})
+            verdict = self._contract.check_value(row["data"], {"input": unit_fields(unit.id, unit.input)})
         except Exception as error:  # noqa: BLE001 - as above
             return Sorted(b"", failed_line(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}"))
         if verdict.ok and verdict.findings:

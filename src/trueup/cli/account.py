@@ -19,6 +19,7 @@ def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str
     lines.append(_headline(counts))
     lines += _table("Failed at", [(stage, f"{n:,}", "") for stage, n in summary["stages"].items()])
     lines += _table("Findings", [_row(code, row, row["level"]) for code, row in summary["codes"].items()])
+    lines += _table("Rules broken", [(safe_line(rule), f"{n:,}", "") for rule, n in summary["rules"].items()])
     lines += _table("Fixes", [_row(code, row, row["grade"]) for code, row in summary["fixes"].items()])
     if "flips" in summary:
         lines += _table("Compared with before", [(_FLIPS[kind], f"{n:,}", "") for kind, n in summary["flips"].items()])
