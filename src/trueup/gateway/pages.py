@@ -3,14 +3,18 @@
 These are small and rare, so a framework serves them. None of them says a key, and none asks an upstream for a reply.
 """
 
+import asyncio
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.errors import Refused
+from trueup.gateway.openapi import document
 from trueup.gateway.upstream import READING, scrubbed
 from trueup.gateway.wire import Receive, Scope, Send
 
@@ -28,6 +32,7 @@ class Pages:
                 Route("/healthz", self.healthz),
                 Route("/readyz", self.readyz),
                 Route("/metrics", self.metrics),
+                Route("/openapi.json", self.openapi),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.models),
                 Route("/{route}/v1/models", self.models),
@@ -65,6 +70,9 @@ class Pages:
         )
         return PlainTextResponse(gateway.metrics.page(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
 
+    async def openapi(self, request: Request) -> Response:  # noqa: ARG002
+        return JSONResponse(document())
+
     async def models(self, request: Request) -> Response:
         """The models of the first upstream of OpenAI's kind, or those that routes name, where it has no list."""
         gateway = self._gateway
@@ -73,17 +81,32 @@ class Pages:
             upstream = next((each for each in gateway.config.upstreams.values() if each.protocol == "openai"), None)
             if upstream is None:
                 upstream = next(iter(gateway.config.upstreams.values()))
-            name = request.path_params.get("name", "")
-            reply = await gateway.line.send(upstream, f"/v1/models/{name}" if name else "/v1/models", None, {})
-            try:
-                body = scrubbed(upstream, await reply.read())
-            finally:
-                reply.close()
+            async with asyncio.timeout(gateway.config.limits.total_seconds):
+                reply = await gateway.line.send(upstream, _path_of(request.path_params.get("name", "")), None, {})
+                try:
+                    body = scrubbed(upstream, await reply.read())
+                finally:
+                    reply.close()
+            if 300 <= reply.status < 400:
+                raise Refused(502, "the upstream wants to send the request elsewhere", "server_error")
             return Response(body, reply.status, media_type="application/json")
         except Refused as refused:
             return _told(refused)
+        except TransportFailure as failed:
+            return _told(Refused(502, failed.failure.reason, "server_error", "upstream_failed"))
+        except TimeoutError:
+            return _told(Refused(504, "the list of models did not come in time", "server_error", "upstream_timeout"))
         except (*READING,) as error:
             return _told(Refused(502, f"the list of models cannot be had ({type(error).__name__})", "server_error"))
+
+
+def _path_of(name: str) -> str:
+    """The path of a model, which is never another path: a name may hold slashes, but no way up and nothing behind it."""
+    if not name:
+        return "/v1/models"
+    if any(part in ("", ".", "..") for part in name.split("/")):
+        raise Refused(404, f"there is no model {name[:100]!r}", code="model_not_found")
+    return f"/v1/models/{quote(name, safe='/:@')}"
 
 
 def _told(refused: Refused) -> Response:

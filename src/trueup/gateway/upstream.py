@@ -25,6 +25,9 @@ LET_THROUGH = frozenset({"content-type", "retry-after", "retry-after-ms", "reque
 LET_THROUGH_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-", "openai-")
 
 
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+
+
 class Forbidden(OSError):
     """A name leads to an address that the configuration does not allow."""
 
@@ -42,13 +45,27 @@ class Guarded(AbstractResolver):
         found = await self._inner.resolve(host, port, family)
         if host in self._private or host == "localhost":
             return found
-        public = [each for each in found if ipaddress.ip_address(each["host"].partition("%")[0]).is_global]
+        public = [each for each in found if _is_public(each["host"].partition("%")[0])]
         if not public:
             raise Forbidden(f"{host} leads to a private address; say `private: true` for this upstream to allow that")
         return public
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+def _is_public(text: str) -> bool:
+    """Whether an address leads to the open network, also when it only carries another one inside."""
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        inside = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        if address in _TRANSLATED:
+            inside.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        if not all(each.is_global and not each.is_multicast for each in inside if each is not None):
+            return False
+        if address.ipv4_mapped is not None:
+            return True
+    return address.is_global and not address.is_multicast
 
 
 class Reply:

@@ -14,6 +14,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+_PATIENCE = 2.0  # seconds for the rest of a body that is refused
 JSON = (b"content-type", b"application/json")
 EVENTS: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -34,6 +35,8 @@ async def read_body(receive: Receive, headers: dict[str, str], most: int, second
     """The whole body of a request, or a refusal: too large, too slow."""
     said = headers.get("content-length", "")
     if said.isdigit() and int(said) > most:
+        if "expect" not in headers:
+            await _drain(receive)
         raise _too_large(most)
     message = await _next(receive, seconds)
     if not message.get("more_body"):
@@ -49,10 +52,24 @@ async def read_body(receive: Receive, headers: dict[str, str], most: int, second
                 pieces.append(message.get("body", b""))
                 size += len(pieces[-1])
                 if size > most:
-                    raise _too_large(most)
+                    pieces.clear()
+                    break
     except TimeoutError:
         raise _too_slow(seconds) from None
+    if size > most:
+        await _drain(receive)
+        raise _too_large(most)
     return b"".join(pieces)
+
+
+async def _drain(receive: Receive) -> None:
+    """Let the rest of a body that is refused run out for a moment: who is cut off amid sending never reads why."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while (await _next(receive, None)).get("more_body"):
+                pass
+    except TimeoutError:
+        pass
 
 
 async def _next(receive: Receive, seconds: float | None) -> MutableMapping[str, Any]:

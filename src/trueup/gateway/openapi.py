@@ -1,0 +1,89 @@
+"""The gateway's paths in OpenAPI's words: nothing enters, a document leaves; tools read it, and a test plays through it.
+
+Only what the gateway itself looks at is described; everything else in a body is the upstream's matter and allowed.
+"""
+
+from typing import Any
+
+from trueup import __version__
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_ERROR = {"type": "object", "properties": {"error": {"type": "object"}}, "required": ["error"]}
+_EXTENSION = {
+    "type": "object",
+    "description": "What the conversation knows; taken out before anything is sent on.",
+    "properties": {
+        "contract": _TEXT,
+        "state": _TEXT,
+        "data": {"type": "object"},
+        "user": _TEXT,
+        "tenant": _TEXT,
+        "include": {"type": "boolean"},
+    },
+}
+_HEADERS = {
+    "x-trueup-contract": "A contract by its name, where no route binds one.",
+    "x-trueup-state": "The state that the conversation is in.",
+    "x-trueup-context": "What the conversation knows, as a JSON object.",
+    "x-trueup-tenant": "Whose request it is, where no key says so.",
+    "x-trueup-user": "Who asks.",
+    "x-trueup-include": "1: the reply holds a `trueup` object with findings and fixes.",
+    "idempotency-key": "A request with a key is answered once.",
+}
+
+
+def document() -> dict[str, Any]:
+    """The description of every path."""
+    messages = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+    chat = _post("A chat completion.", {"messages": messages}, ["messages"])
+    message = _post("A message.", {"messages": messages, "max_tokens": {"type": "integer"}}, ["messages"])
+    response = _post("A response.", {"input": {"anyOf": [{"type": "string", "minLength": 1}, messages]}}, ["input"])
+    paths: dict[str, Any] = {
+        "/v1/chat/completions": {"post": chat},
+        "/v1/messages": {"post": message},
+        "/v1/responses": {"post": response},
+        "/v1/models": {"get": _get("The upstream's models.", 401, 502, 503)},
+        "/healthz": {"get": _get("The process lives.")},
+        "/readyz": {"get": _get("It can take requests.", 503)},
+        "/metrics": {"get": _get("Counters for Prometheus.", kind="text/plain")},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "trueup gateway", "version": __version__},
+        "paths": paths,
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _post(said: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    body = {
+        "type": "object",
+        "properties": {
+            "model": {"type": "string", "minLength": 1},
+            "stream": {"type": "boolean"},
+            "trueup": _EXTENSION,
+            **properties,
+        },
+        "required": ["model", *required],
+    }
+    statuses = (400, 401, 404, 408, 409, 413, 422, 429, 502, 503, 504)
+    told = {name: {"schema": _TEXT} for name in ("x-trueup-outcome", "x-trueup-attempts")}
+    good = {"description": said, "headers": told, "content": {"application/json": {}, "text/event-stream": {}}}
+    return {
+        "summary": said,
+        "parameters": [
+            {"name": name, "in": "header", "schema": _TEXT, "description": text} for name, text in _HEADERS.items()
+        ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {"200": good, **{str(status): _refusal(status) for status in statuses}},
+    }
+
+
+def _get(said: str, *statuses: int, kind: str = "application/json") -> dict[str, Any]:
+    good = {"description": said, "content": {kind: {}}}
+    return {"summary": said, "responses": {"200": good, **{str(status): _refusal(status) for status in statuses}}}
+
+
+def _refusal(status: int) -> dict[str, Any]:
+    schema = {"type": "object"} if status == 503 else _ERROR
+    return {"description": "An error of the protocol.", "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,47 @@
+"""The description of the gateway's paths, played through by schemathesis: whatever is sent, nothing breaks."""
+
+import os
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+
+from tests.gateway.conftest import GOOD, PERSON, Open
+from trueup.gateway.openapi import document
+
+EXAMPLES = 300 if os.environ.get("TRUEUP_PROFILE") == "soak" else 12
+QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
+
+
+def play(operation: Any, url: str) -> None:
+    """Send what fits the description of a path, and what does not."""
+
+    @settings(
+        max_examples=EXAMPLES, deadline=None, suppress_health_check=QUIET, phases=[Phase.generate], derandomize=True
+    )
+    @given(st.data())
+    def send(data: st.DataObject) -> None:
+        for mode in MODES if operation.method == "post" else MODES[:1]:
+            case = data.draw(operation.as_strategy(generation_mode=mode))
+            response = case.call(base_url=url)
+            case.validate_response(response, checks=[not_a_server_error])
+
+    send()
+
+
+@pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
+def test_nothing_that_is_sent_breaks_the_gateway(desk: Open, contract: object) -> None:
+    with desk([], contract, then=GOOD) as d:
+        for operation in schemathesis.openapi.from_dict(document()).get_all_operations():
+            play(operation.ok(), d.url)
+        assert d.gateway.gateway.metrics.active == 0
+        assert 'status="500"' not in d.http.get("/metrics").text
+
+
+def test_the_description_is_served(desk: Open) -> None:
+    with desk([]) as d:
+        assert d.http.get("/openapi.json").json() == document()
