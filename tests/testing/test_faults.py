@@ -1,9 +1,11 @@
 """Each way of delivering a reply badly, as a client of the real SDKs or a bare socket sees it."""
 
+import contextlib
 import gzip
 import socket
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -22,6 +24,7 @@ from trueup.testing.script import (
     Say,
     ScriptError,
     Slow,
+    Wire,
     WrongLength,
     Zipped,
 )
@@ -244,3 +247,17 @@ def test_a_server_starts_once_and_may_be_closed_twice() -> None:
     server.close()
     with pytest.raises(httpx.ConnectError):
         ask(server)
+
+
+def test_bytes_on_the_wire_are_sent_as_they_are() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Odd: \x01\r\n\r\n"
+    with ScriptedServer([Wire((head, b"hi")), Wire((head,), end="hang")]) as server:
+        for whole in (True, False):
+            address = urlsplit(server.url)
+            with socket.create_connection((address.hostname, address.port), timeout=0.3) as line:
+                line.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+                found = b""
+                with contextlib.suppress(TimeoutError):
+                    while piece := line.recv(1000):
+                        found += piece
+                assert found == head + b"hi" * whole

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-
 MOST_AROUND = 65_536  # bytes of a request beside its body; a chunk of one byte has five around it
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 

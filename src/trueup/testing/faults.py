@@ -22,6 +22,8 @@ def build(step: Any, request: Request, protocol: Speaks, number: int) -> Respons
         case script.Raw():
             body = step.body.encode() if isinstance(step.body, str) else step.body
             return Response(step.status, (("Content-Type", step.content_type), *step.headers.items()), (body,))
+        case script.Wire():
+            return Response(pieces=step.pieces, framing="none", end=step.end)
         case script.Redirect():
             return Response(step.status, (("Location", step.location),))
         case script.Hang():

@@ -97,6 +97,16 @@ class Bomb(msgspec.Struct, frozen=True):
     megabytes: int = 256
 
 
+class Wire(msgspec.Struct, frozen=True):
+    """Bytes put on the connection as they are, head and all: two lengths, a folded header, an answer that never ends.
+
+    Each of `pieces` is written by itself; afterwards the connection is closed, reset, or left open (`hang`).
+    """
+
+    pieces: tuple[bytes, ...]
+    end: Literal["close", "reset", "hang"] = "close"
+
+
 class Cut(msgspec.Struct, frozen=True):
     """A reply that ends early, after `after` bytes (an int), a share of them (a float), or after `events` pieces of a stream.
 
@@ -152,12 +162,12 @@ class WrongLength(msgspec.Struct, frozen=True):
 
 
 Step: TypeAlias = (
-    Say | Fail | Raw | Redirect | Hang | Bomb | Cut | Reset | Erring | Slow | Zipped | WrongLength | str | dict[str, Any] | list[Any]
+    Say | Fail | Raw | Wire | Redirect | Hang | Bomb | Cut | Reset | Erring | Slow | Zipped | WrongLength | str | dict[str, Any] | list[Any]
 )  # fmt: skip
 Steps: TypeAlias = Sequence[Step] | Callable[[Request], Step]
 Script: TypeAlias = Steps | Mapping[str, Steps]
 
-_KINDS = (Say, Fail, Raw, Redirect, Hang, Bomb, Cut, Reset, Erring, Slow, Zipped, WrongLength)
+_KINDS = (Say, Fail, Raw, Wire, Redirect, Hang, Bomb, Cut, Reset, Erring, Slow, Zipped, WrongLength)
 
 
 class ScriptError(AssertionError):

@@ -64,12 +64,15 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """What goes out: pieces of a body, how they are framed, how fast, and how the connection ends."""
+    """What goes out: pieces of a body, how they are framed, how fast, and how the connection ends.
+
+    Framed as `none` the pieces are all that goes out: the head is among them.
+    """
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     pieces: tuple[bytes, ...] = ()
-    framing: Literal["length", "chunked", "close"] = "length"
+    framing: Literal["length", "chunked", "close", "none"] = "length"
     length: int | None = None
     first: float = 0.0
     every: float = 0.0
@@ -165,17 +168,17 @@ class Connection:
         self.sent = 0
         if response.first:
             await asyncio.sleep(response.first)
+        if not response.silent and (response.end != "hang" or response.framing == "none"):
+            await self._send_pieces(response, bare)
         if response.end == "hang":
             await asyncio.Event().wait()
-        if not response.silent:
-            await self._send_pieces(response, bare)
         if response.end == "reset":
             self.reset()
         return response.end == "keep" and response.framing != "close"
 
     async def _send_pieces(self, response: Response, bare: bool) -> None:
         pieces = [] if bare else [piece for piece in response.pieces if piece]
-        waiting = _head(response)
+        waiting = b"" if response.framing == "none" else _head(response)
         for number, piece in enumerate(pieces):
             framed = b"%x\r\n%s\r\n" % (len(piece), piece) if response.framing == "chunked" else piece
             if number and response.every:
@@ -183,7 +186,9 @@ class Connection:
                 waiting = b""
                 await asyncio.sleep(response.every)
             waiting += framed
-            if number + 1 < len(pieces) and (response.every or len(waiting) > 1 << 16 or response.framing == "chunked"):
+            if number + 1 < len(pieces) and (
+                response.every or len(waiting) > 1 << 16 or response.framing in ("chunked", "none")
+            ):
                 await self._write(waiting)
                 waiting = b""
             self.sent += len(piece)
