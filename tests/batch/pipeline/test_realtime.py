@@ -379,3 +379,15 @@ def test_a_full_disk_pauses_the_run_and_loses_nothing(tmp_path: Path, small_disk
     assert len(results(path)) == 400
     assert len(provider.asked) <= 408
     assert_whole(path)
+
+
+def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trueup.batch.pipeline.engine._GRACE", 0.1)
+    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 60}}
+    rows = reply("ask", "*", GOOD)
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], ITEMS, rows, settings), tmp_path / "run")
+    began = time.monotonic()
+    ran = go(path, Options(timeout=0.2))
+    assert ran.result.code == 3
+    assert time.monotonic() - began < 20
+    assert RunDir.look(path).state.step_rows()[0]["pending"] == 20

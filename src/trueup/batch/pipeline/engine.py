@@ -22,6 +22,7 @@ from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.stop import Stop
 
 _SLICE = 0.02  # seconds that may pass before others get their turn
+_GRACE = 20.0  # seconds that calls under way have to come in after a stop
 _GUARD = 20  # units that fail a step, none passing, before the run stops
 
 
@@ -55,13 +56,26 @@ class Engine:
                 heapq.heappush(self._heap, (self._order[name], name))
         workers = [asyncio.create_task(self._work()) for _ in range(self._workers)]
         ticker = asyncio.create_task(self._tick())
+        watch = asyncio.create_task(self._patience(workers))
         try:
             await asyncio.gather(*workers)
+        except asyncio.CancelledError:
+            if not self.stop:
+                raise
         finally:
+            watch.cancel()
             for task in (*workers, ticker):
                 task.cancel()
             await asyncio.gather(*workers, ticker, return_exceptions=True)
             self._close()
+
+    async def _patience(self, workers: list[asyncio.Task[None]]) -> None:
+        """Calls that are under way when a stop is asked for may come in; those that take too long are given up."""
+        await self.stop.wait()
+        await asyncio.sleep(_GRACE)
+        self.run.log.say(f"calls still under way {_GRACE:g} seconds after the stop are given up")
+        for worker in workers:
+            worker.cancel()
 
     def _close(self) -> None:
         for job in self.jobs.values():

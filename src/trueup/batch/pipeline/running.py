@@ -103,7 +103,8 @@ async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: St
         live.watch(batch)
         await batch.go()
     else:
-        engine = Engine(run, opened.asking, opened.callers, stop, options.workers)
+        alone = any(step.provider == "local" for step in opened.asking.values())  # it works on one at a time
+        engine = Engine(run, opened.asking, opened.callers, stop, 1 if alone else options.workers)
         engine.foresee = opened.foresee
         live.watch(engine)
         await engine.go()

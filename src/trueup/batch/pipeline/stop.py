@@ -32,6 +32,10 @@ class Stop:
             self.reason = Reason(kind, text)
             self._event.set()
 
+    async def wait(self) -> None:
+        """Wait until a stop is asked for."""
+        await self._event.wait()
+
     async def sleep(self, seconds: float) -> None:
         """Wait, but no longer than until a stop is asked for."""
         try:

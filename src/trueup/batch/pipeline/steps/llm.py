@@ -188,7 +188,7 @@ def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:
         attempts=1_000_000,
         deadline=None,
         timeout=float(pipeline.number(("api", "timeout_seconds"), 120, 0.001)),
-        instruct="auto" if "mode" in step.config or "mode" in api else "never",
+        instruct="never",  # the template says what is wanted
         otherwise="failed",
         last_tools=None,
     )
