@@ -1,77 +1,19 @@
 """Replies and states: the cost of the reply rules, and of 100 patterns and 200 terms over 1 KB of Spanish, beside `re`."""
 
-import re
 import time
 from typing import Any
 
-from timing import race, timed
+from trueup.measure.dialogue import TEXT, make_states, reply, state
 
 Result = dict[str, Any]
-DAYS = "lunes martes miércoles jueves viernes sábado domingo".split()
-NOUNS = "cita reserva hora visita sesión consulta prueba entrega plaza mesa".split()
-STEMS = "confirmada reservada agendada hecha lista apuntada anotada cerrada guardada fijada".split()
-NAMES = "Ana María Carlos Pilar Laura Lucía Elena Sofía Marta Paula Irene Nuria Rocío Begoña Íñigo Óscar Raúl Andrés Víctor Inés".split()
-PATTERNS = [rf"\b{noun}\b[^.!?\n]{{0,30}}\b{stem}\b" for noun in NOUNS for stem in STEMS[:9]]
-PATTERNS += [rf"\b{day} (?:día )?\d{{1,2}} a las? \d{{1,2}}:\d{{2}}\b" for day in DAYS]
-PATTERNS += [r"\b(?:tu|su) (?:nombre|teléfono)\b", r"\bhe (?:reservado|apuntado)\b", r"\bdisponibles? el \d{1,2}\b"]
-TERMS = [
-    f"{name} {last}" for name in NAMES for last in "Peña Núñez García Muñoz Ibáñez Gómez Sáez Vélez Ruiz Soler".split()
-]
-TEXT = (
-    "Perfecto, ¿qué servicio te gustaría reservar? Tenemos corte, color, mechas, peinado y tratamientos de hidratación. "
-    "El corte dura unos cuarenta minutos y cuesta dieciocho euros; el color, según el largo, entre treinta y sesenta. "
-    "Si quieres, también podemos hacerte un diagnóstico sin compromiso. Mañana seguimos con la promoción de otoño: "
-    "dos servicios por el precio de uno durante toda la semana. Dime qué te apetece y te explico cómo continuar. "
-)
-TEXT = (TEXT * 4)[:1024]
-
-
-def _states(**rule: Any) -> Any:
-    from trueup.checks.state import compile_states
-
-    forbid = [{"pattern": pattern, **rule} for pattern in PATTERNS]
-    return compile_states({"S": {"forbid": [*forbid, {"terms": TERMS, **rule}]}})
-
-
-def _each(patterns: list[str]) -> Any:
-    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
-    return lambda text: [pattern for pattern in compiled if pattern.search(text)]
 
 
 def dialogue(rounds: int) -> Result:
     """One check of each kind, in CPU µs; what a contract costs to compile; 10 MB at once."""
-    from trueup import Contract
     from trueup.checks.reply import compile_reply
-    from trueup.verdict.reply import Reply, Turn
 
-    assert (len(PATTERNS), len(TERMS)) == (100, 200)
-    compiled, states = timed(_states)
-    excused = _states(**{"except": ["negated", "question", "conditional"]})
-    rules = compile_reply(True, {})
-    reply = Reply(text=TEXT)
-    turns = (Turn(text="Un momento, por favor.", calls=1), Turn("tool", outputs=1), Turn(text=TEXT))
-    outputs = Reply(text=TEXT, turns=turns)
-    contract = Contract(states=states, reply=rules)
-    naive = _each([*PATTERNS, *(rf"\b{term}\b" for term in TERMS)])
-    joined = re.compile("|".join([*PATTERNS, rf"\b(?:{'|'.join(TERMS)})\b"]), re.IGNORECASE)
-    late = TEXT[:950] + " Tu cita ya está confirmada."
-    denied = TEXT[:950] + " Tu cita aún no está confirmada."
-    emoji = TEXT[:900] + " 👍 “vale” – ¡genial! 😊 … ✅"
-    assert not states.judge_text(TEXT, "S")
-    assert states.judge_text(late, "S")
-    assert not excused.judge_text(denied, "S")
-    calls = {
-        "state, coherent reply": lambda: states.judge_text(TEXT, "S"),
-        "state, with emoji and typographic quotes": lambda: states.judge_text(emoji, "S"),
-        "state, one violation": lambda: states.judge_text(late, "S"),
-        "state, one match that a denial excuses": lambda: excused.judge_text(denied, "S"),
-        "the same patterns and terms, one `re` each": lambda: naive(TEXT),
-        "the same patterns and terms, one joined `re`": lambda: joined.search(TEXT),
-        "reply rules, one message": lambda: rules.check(reply, {}),
-        "reply rules, a call, its output and an answer": lambda: rules.check(outputs, {}),
-        "whole check: reply rules and state": lambda: contract.check(TEXT, {"state": "S"}),
-    }
-    return {"us": race(calls, rounds), "compiled": compiled, "large": _large(states, rules), "characters": len(TEXT)}
+    states, replies = state(rounds), reply(rounds)
+    return {**states, "us": {**states["us"], **replies["us"]}, "large": _large(make_states(), compile_reply(True, {}))}
 
 
 def _large(states: Any, rules: Any) -> Result:

@@ -13,7 +13,7 @@ from typing import Any
 
 import cases
 from peers import REPAIRERS, TRUEUP, Peer
-from timing import timed
+from trueup.measure.timing import timed
 
 Result = dict[str, Any]
 MEGABYTE = 1_000_000

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import cases
-from timing import race
+from trueup.measure.timing import race
 
 Result = dict[str, Any]
 LIMIT = 100.0  # µs of CPU, beyond the call and the check

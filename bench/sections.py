@@ -3,158 +3,37 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cases
-from peers import FAST, FLOOR, PARSERS, REPAIRERS, TRUEUP, Peer, Read, plain
-from timing import Call, race, same, timed
-from types_of import Unsupported
+from peers import PARSERS, REPAIRERS
+from trueup.measure import reading
+from trueup.measure.peers import FAST, JSON_REPAIR, TRUEUP, Peer, plain
+from trueup.measure.timing import same
 
 Result = dict[str, Any]
 
 
-def _reader(peer: Peer, schema: Any, **options: Any) -> Read | str:
-    """A reader, or why there is none."""
-    try:
-        return peer.make(schema, **options)
-    except ImportError:
-        if peer is TRUEUP:
-            raise
-        return "not installed"
-    except Unsupported:
-        return "schema not supported"
-
-
-def _outcome(read: Read, text: str, expected: Any) -> str:
-    try:
-        value = read(text)
-    except Exception:
-        return "error"
-    return "right" if same(plain(value), expected) else "wrong"
-
-
-def _quiet(read: Read, text: str) -> Call:
-    """The call to be timed; one that raises is timed as well, with the exception swallowed."""
-
-    def call() -> None:
-        try:
-            read(text)
-        except Exception:
-            pass
-
-    try:
-        read(text)
-    except Exception:
-        return call
-    return lambda: read(text)
-
-
 def clean(rounds: int) -> Result:
     """Valid JSON of 1 KB under a schema of 20 fields."""
-    readers = {peer.name: _reader(peer, cases.SCHEMA) for peer in PARSERS}
-    there = {name: read for name, read in readers.items() if not isinstance(read, str)}
-    times = race({name: _quiet(read, cases.COMPACT) for name, read in there.items()}, rounds)
-    floor = times.get(FLOOR.name)
-    return {
-        "characters": len(cases.COMPACT),
-        "peers": {
-            name: {"outcome": readers[name]}
-            if name not in there
-            else {
-                "outcome": _outcome(there[name], cases.COMPACT, cases.DOCUMENT),
-                "us": times[name],
-                "ratio": times[name] / floor if floor else None,
-            }
-            for name in readers
-        },
-    }
+    return reading.clean(rounds, PARSERS)
 
 
 def broken(rounds: int) -> Result:
     """Twelve kinds of broken 1 KB replies."""
-    readers = {peer.name: _reader(peer, cases.SCHEMA) for peer in REPAIRERS}
-    kinds: dict[str, Result] = {}
-    for kind, (text, expected) in cases.BROKEN.items():
-        there = {name: read for name, read in readers.items() if not isinstance(read, str)}
-        times = race({name: _quiet(read, text) for name, read in there.items()}, rounds)
-        kinds[kind] = {
-            name: {"outcome": _outcome(read, text, expected), "us": times[name]} for name, read in there.items()
-        }
-    return {"absent": [name for name, read in readers.items() if isinstance(read, str)], "kinds": kinds}
+    return reading.broken(rounds, REPAIRERS)
 
 
-def _stream_trueup(schema: Any, keep: Callable[[Any], Any] = lambda value: value) -> Callable[[list[str]], Any]:
-    """`partial` is a live view that grows with the stream; a stateless peer gives a fresh value each time, as `keep` does."""
-    from trueup import Contract
-
-    contract = Contract(schema=schema)
-    contract.stream()
-
-    def run(chunks: list[str]) -> Any:
-        stream = contract.stream()
-        for chunk in chunks:
-            stream.feed(chunk)
-            keep(stream.partial)
-        return stream.finish().data
-
-    return run
-
-
-def _copy(value: Any) -> Any:
-    import orjson
-
-    return orjson.loads(orjson.dumps(value))
-
-
-def _rereader(read: Callable[[Any], Any], encode: bool = False) -> Callable[[list[str]], Any]:
-    """A peer without state: it reads everything so far again at every chunk."""
-
-    def run(chunks: list[str]) -> Any:
-        whole = "".join(chunks)
-        data: Any = whole.encode() if encode else whole
-        value = None
-        end = 0
-        for chunk in chunks:
-            end += len(chunk)
-            value = read(data[:end])
-        return value
-
-    return run
-
-
-def _stream_jiter() -> Callable[[list[str]], Any]:
-    import jiter
-
-    return _rereader(lambda data: jiter.from_json(data, partial_mode="trailing-strings"), encode=True)
-
-
-def _stream_langchain() -> Callable[[list[str]], Any]:
+def _stream_langchain() -> reading.Run:
     from langchain_core.utils.json import parse_partial_json
 
-    return _rereader(parse_partial_json)
+    return reading.reread(parse_partial_json)
 
 
-def _stream_partial_json_parser() -> Callable[[list[str]], Any]:
+def _stream_partial_json_parser() -> reading.Run:
     import partial_json_parser
 
-    return _rereader(_forgiving(partial_json_parser.loads))  # it raises on some prefixes
-
-
-def _forgiving(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def forgiving(data: Any) -> Any:
-        try:
-            return read(data)
-        except Exception:
-            return None
-
-    return forgiving
-
-
-def _stream_repairer(peer: Peer) -> Callable[[list[str]], Any]:
-    return _rereader(_forgiving(peer.make(cases.STREAM_SCHEMA)))
+    return reading.reread(partial_json_parser.loads)
 
 
 WHOLE = (
@@ -165,41 +44,16 @@ WHOLE = (
 )  # the rest is given a quarter: quadratic, minutes
 
 
-def streaming(size: int, rounds: int, width: int = 8) -> Result:
+def streaming(size: int, rounds: int) -> Result:
     """16 KB in chunks of 8 characters, the partial value read at every chunk."""
-    text = cases.stream_document(size)
-    chunks = [text[i : i + width] for i in range(0, len(text), width)]
-    makers: dict[str, Callable[[], Callable[[list[str]], Any]]] = {
-        "trueup": lambda: _stream_trueup(cases.STREAM_SCHEMA),
-        "trueup, each partial copied": lambda: _stream_trueup(cases.STREAM_SCHEMA, _copy),
-        "jiter": _stream_jiter,
+    makers = {
+        **reading.STREAMS,
         "langchain-core": _stream_langchain,
         "partial-json-parser": _stream_partial_json_parser,
-        "fast_json_repair": lambda: _stream_repairer(FAST),
-        "json_repair": lambda: _stream_repairer(REPAIRERS[2]),
+        "fast_json_repair": lambda: reading.stream_peer(FAST),
+        "json_repair": lambda: reading.stream_peer(JSON_REPAIR),
     }
-    expected = json.loads(text)
-    found: dict[str, Result] = {}
-    runs: dict[str, Callable[[list[str]], Any]] = {}
-    for name, make in makers.items():
-        try:
-            runs[name] = make()
-        except (ImportError, AttributeError):
-            found[name] = {"outcome": "not available"}
-    for turn in range(rounds):
-        for name, run in runs.items():
-            if turn and found[name]["ms"] > 2_000:
-                continue
-            share = chunks if name in WHOLE else chunks[: len(chunks) // 4]
-            spent, value = timed(partial(run, share))
-            row = found.setdefault(name, {"ms": float("inf"), "chunks": len(share)})
-            row["ms"] = min(row["ms"], spent * 1e3)
-            row["outcome"] = "a quarter" if share is not chunks else "right" if same(value, expected) else "wrong"
-    base = found.get("jiter", {}).get("ms")
-    for row in found.values():
-        if base and row.get("chunks") == len(chunks):
-            row["ratio"] = row["ms"] / base
-    return {"characters": len(text), "chunks": len(chunks), "peers": found}
+    return reading.streaming(size, rounds, makers, WHOLE)
 
 
 def probes(path: Path) -> Result:
@@ -220,7 +74,7 @@ def probes(path: Path) -> Result:
 def _probe(peer: Peer, line: dict[str, Any], row: Result) -> None:
     import jsonschema_rs
 
-    read = _reader(peer, line["schema"], **(line["contract"] if peer is TRUEUP else {}))
+    read = reading.reader(peer, line["schema"], **(line["contract"] if peer is TRUEUP else {}))
     if isinstance(read, str):
         row["unsupported"] += 1
         return

@@ -1,68 +1,16 @@
 """Tool calls: reading and judging them, with few tools and with many, native and written into the text."""
 
-import json
-import time
 from typing import Any
 
-from timing import race
+import trueup.measure.tools
 
 Result = dict[str, Any]
-FEW, MANY = 50, 10_000
-
-
-def _tool(number: int) -> Result:
-    properties = {
-        "city": {"type": "string"},
-        "days": {"type": "integer", "minimum": 1},
-        "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
-        "tags": {"type": "array", "items": {"type": "string"}},
-    }
-    schema = {"type": "object", "properties": properties, "required": ["city"]}
-    return {"type": "function", "function": {"name": f"tool_{number}", "description": "Looks.", "parameters": schema}}
-
-
-def _arguments(number: int) -> Result:
-    return {"city": f"Oslo {number}", "days": 3, "unit": "celsius", "tags": ["a", "b"]}
-
-
-def _native(names: list[str]) -> Result:
-    calls = [
-        {"id": f"call_{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(_arguments(i))}}
-        for i, name in enumerate(names)
-    ]
-    message = {"role": "assistant", "content": None, "tool_calls": calls}
-    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
-    return {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": {"total_tokens": 12}}
-
-
-def _written(names: list[str]) -> str:
-    rows = (json.dumps({"name": name, "arguments": _arguments(i)}) for i, name in enumerate(names))
-    return "I look.\n" + "\n".join(f"<tool_call>\n{row}\n</tool_call>" for row in rows)
+MANY = 10_000
 
 
 def tools(rounds: int) -> Result:
-    """Three calls against 50 tools and against 10,000; CPU µs for one check, and seconds to make the contract."""
-    from trueup import Contract
-
-    names = ["tool_1", "tool_7", "tool_30"]
-    few = Contract(tools=[_tool(i) for i in range(FEW)])
-    many_tools = [_tool(i) for i in range(MANY)]
-    begun = time.process_time()
-    many = Contract(tools=many_tools)
-    made = time.process_time() - begun
-    native, text, prose = _native(names), _written(names), "It is 3 °C in Oslo, and it will stay so. " * 10
-    unknown = _native(["tool_x1", *names[1:]])
-    calls = {
-        f"three native calls, {FEW} tools": lambda: few.check(native),
-        f"three native calls, {MANY:,} tools": lambda: many.check(native),
-        f"three calls in the text, {FEW} tools": lambda: few.check(text),
-        f"no call, 400 characters of prose, {FEW} tools": lambda: few.check(prose),
-        f"one unknown name of three, {FEW} tools": lambda: few.check(unknown),
-        f"one unknown name of three, {MANY:,} tools": lambda: many.check(unknown),
-    }
-    for call in list(calls.values())[:3]:
-        assert len(call().calls) == 3
-    return {"us": race(calls, rounds), "made": made, "tools": MANY}
+    """Three calls against 50 tools and against 10,000."""
+    return trueup.measure.tools.tools(rounds, MANY)
 
 
 def table(data: Any) -> tuple[str, str, list[str], list[list[str]]]:

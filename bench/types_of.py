@@ -7,13 +7,11 @@ import types
 from collections.abc import Callable
 from typing import Any, Literal, Optional, Union
 
+from trueup.measure.peers import Unsupported
+
 Schema = Any
 _PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 _BAML = {"string": "string", "integer": "int", "number": "float", "boolean": "bool", "null": "null"}
-
-
-class Unsupported(Exception):
-    """The schema says something this translation does not."""
 
 
 def _python(schema: Schema, struct: Callable[[str, dict[str, Any], list[str]], type], name: str = "Root") -> Any:

@@ -38,6 +38,7 @@ COMMANDS = {
     "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
     "quota": "Limits per tenant, user and model, and what was used of them.",
     "stats": "Failure and retry rates by model, with the reasons, over time.",
+    "bench": "What checking costs on this machine, beside its peers.",
     "explain": "Say what a code means, with examples.",
 }
 

@@ -1,4 +1,7 @@
-"""CPU time of several functions, taken in turns so that a busy moment of the machine hits all of them alike."""
+"""CPU time of functions: calls enter, the best time of each leaves.
+
+They are run in turns, so that a busy moment of the machine hits all of them alike.
+"""
 
 import gc
 import time

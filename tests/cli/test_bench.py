@@ -1,0 +1,42 @@
+"""`trueup bench` as a person runs it: tables, JSON, one section, a name that is none."""
+
+import json
+
+from tests.cli.running import Run
+
+
+def test_two_sections_as_tables_that_fit_a_terminal(run_on_terminal: Run) -> None:
+    done = run_on_terminal("bench", "--only", "rules,reply", "--color", "never")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines.index("Business rules") < lines.index("Reply rules")
+    assert "Clean reply" not in lines
+    row = next(line.split() for line in lines if line.endswith("hp <= max_hp"))
+    assert all(float(cell) > 0 for cell in (row[0], row[1], row[3]))
+    assert any(line.startswith("compile: all reply rules") for line in lines)
+
+
+def test_figures_as_one_document(run: Run) -> None:
+    done = run("bench", "--only", "state", "--only", "clean", "--json")
+    assert (done.code, done.err) == (0, "")
+    figures = json.loads(done.out)
+    assert list(figures["sections"]) == ["clean", "state"]
+    assert figures["sections"]["clean"]["peers"]["trueup"]["outcome"] == "right"
+    assert figures["sections"]["state"]["compiled"] > 0
+    assert figures["versions"]["trueup"]
+
+
+def test_what_is_not_installed_is_named(run: Run) -> None:
+    done = run("bench", "--only", "broken")
+    assert done.code == 0
+    for name in ("fast_json_repair", "json_repair"):
+        assert name in done.out  # as a column, or as not installed
+    assert "several at once" in done.out
+    assert "✗" not in [line.split()[-1] for line in done.out.splitlines() if line.startswith("code fence")]
+
+
+def test_a_section_that_there_is_not(run: Run) -> None:
+    done = run("bench", "--only", "speed")
+    assert done.code == 2
+    assert "no section 'speed'; there are clean, broken, streaming, tools, rules, state, reply" in done.err
