@@ -104,3 +104,9 @@ def wait_until_up(url: str, process: "subprocess.Popen[bytes]") -> None:
             assert process.poll() is None, process.communicate()[1]
             assert time.monotonic() < until
             time.sleep(0.05)
+
+
+def test_a_file_or_the_demonstration_but_not_both(run: Run, tmp_path: Path) -> None:
+    assert run("serve").code == 2
+    done = run("serve", "gateway.yaml", "--demo")
+    assert (done.code, "give a FILE, or --demo without one" in done.err) == (2, True)

@@ -9,12 +9,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("config", metavar="FILE")
+@click.argument("config", metavar="FILE", required=False)
 @click.option("--listen", metavar="HOST:PORT", help="Listen there, whatever the file says.")
 @click.option("--workers", type=click.IntRange(1, 256), help="So many processes on one store.")
 @click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="What serves HTTP.")
+@click.option("--demo", is_flag=True, help="No file: the local model, example contracts, sample requests.")
 @click.option("--check", is_flag=True, help="Only say what is wrong with the file.")
-def serve(config: str, listen: str | None, workers: int | None, server: str | None, check: bool) -> int:
+def serve(
+    config: str | None, listen: str | None, workers: int | None, server: str | None, demo: bool, check: bool
+) -> int:
     """Serve an OpenAI- and Anthropic-compatible gateway that makes replies true.
 
     FILE names upstreams, contracts and routes. Exit code 2: something is wrong with it; each fault is one line.
@@ -22,7 +25,12 @@ def serve(config: str, listen: str | None, workers: int | None, server: str | No
     \b
       trueup serve gateway.yaml
       trueup serve gateway.yaml --check
+      trueup serve --demo
     """
+    if demo == (config is not None):
+        raise click.UsageError("give a FILE, or --demo without one")
+    if config is None:
+        return _demo(listen)
     from trueup.verdict.display import safe_line
 
     try:
@@ -46,15 +54,38 @@ def serve(config: str, listen: str | None, workers: int | None, server: str | No
     return 0
 
 
+def _demo(listen: str | None) -> int:
+    import threading
+
+    try:
+        from trueup.ask.clients.weights import NotInstalled
+        from trueup.gateway.demo import demo
+    except ImportError as error:
+        raise click.UsageError(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+    port = _address(listen)[1] if listen is not None else 8080
+    try:
+        demo(click.echo, threading.Event().wait, port)
+    except NotInstalled as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.UsageError(f"port {port} cannot be used: {error.strerror}; give another with --listen") from None
+    return 0
+
+
+def _address(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdigit():
+        raise click.UsageError(f"--listen {listen!r}: give an address and a port, such as 127.0.0.1:8080")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
 def _changed(config: "Config", listen: str | None, workers: int | None, server: str | None) -> "Config":
     from msgspec.structs import replace
 
     changes: dict[str, object] = {}
     if listen is not None:
-        host, colon, port = listen.rpartition(":")
-        if not colon or not port.isdigit():
-            raise click.UsageError(f"--listen {listen!r}: give an address and a port, such as 127.0.0.1:8080")
-        changes |= {"host": host.strip("[]") or "127.0.0.1", "port": int(port)}
+        host, port = _address(listen)
+        changes |= {"host": host, "port": port}
     if workers is not None:
         changes["workers"] = workers
     if server is not None:

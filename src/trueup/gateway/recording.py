@@ -33,10 +33,10 @@ def record(store: Store, asking: Asking, answer: Answer, user: str) -> None:
                 attempt.verdict, id=new_id(), attempt=attempt.number, model=attempt.model or asking.asked.model,
                 outcome="refused", latency=attempt.seconds, cost=round((attempt.cost or 0) * MICRO), final=False, **known,
             )  # fmt: skip
-        last = answer.attempts[-1].number if answer.attempts else 0
+        last = answer.attempts[-1] if answer.attempts else None
         store.record_verdict(
-            answer.verdict, id=exchange.verdict_id, attempt=last, attempts=max(1, len(answer.attempts)),
-            model=answer.model or asking.asked.model, outcome=answer.outcome, latency=answer.seconds,
+            answer.verdict, id=exchange.verdict_id, attempt=last.number if last else 0,
+            attempts=max(1, len(answer.attempts)), model=(last.model if last else "") or asking.asked.model, outcome=answer.outcome, latency=answer.seconds,
             cost=round((answer.cost or 0) * MICRO), **known,
         )  # fmt: skip
     except StoreError as error:

@@ -21,13 +21,14 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(config: Config, store: Store | None = None, tracing: Any = None) -> Iterator[Running]:
+def running(config: Config, store: Store | None = None, tracing: Any = None, port: int = 0) -> Iterator[Running]:
     """Run a gateway until the block is left; it stops as it would when asked to by a signal."""
     from trueup.gateway.serve import uvicorn_server
 
     gateway = Gateway(config, store, tracing)
     listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     listener.listen(256)
     server = uvicorn_server(gateway, config)
     failed: list[BaseException] = []
