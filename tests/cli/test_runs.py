@@ -184,3 +184,20 @@ def test_a_bar_on_a_terminal_shows_counts_rates_and_failures(desk: Path) -> None
     assert "/s" in shown
     assert "left" in shown
     assert "V005×1" in shown
+
+
+@pytest.mark.spec("B14")
+def test_a_run_is_judged_again_under_a_changed_pipeline(run: Run, desk: Path) -> None:
+    run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
+    assert run("revalidate", "runs/npc").out.endswith("11 replies judged again, 0 flip\n")
+    for file in ("config.yaml", "schemas/speak.json"):
+        path = desk / "pipelines/npc_dialogue" / file
+        text = path.read_text("utf-8").replace("nervous, hostile]", "nervous, hostile, worried]")
+        path.write_text(text.replace('"hostile"\n', '"hostile", "worried"\n'), "utf-8")
+    done = run("revalidate", "runs/npc", "--pipeline", "pipelines/npc_dialogue", "--apply")
+    assert done.code == 0
+    assert done.out.startswith("failed → valid: 1 unit\n  speak  pedlar-desperate  V005 $.tone\n")
+    assert done.out.endswith("1 unit can go on: `trueup run runs/npc`\n")
+    assert run("run", "runs/npc").code == 0
+    assert run("verify", "npc").code == 0
+    assert run("revalidate", "pipelines", "--apply").code == 2

@@ -15,9 +15,11 @@ _SHOWN = 10
 @click.command()
 @click.argument("folder", metavar="DIR")
 @click.option("-o", "--out", metavar="DIR", help="The folder for what comes out.  [default: a folder inside DIR]")
+@click.option("--pipeline", metavar="FOLDER", help="For a run: its pipeline as it is now.  [default: the run's copy]")
+@click.option("--apply", "adopt", is_flag=True, help="For a run: take the pipeline over; units that would pass go on.")
 @contract_options
 @running_options
-def revalidate(folder: str, out: str | None, **options: Any) -> int:
+def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, **options: Any) -> int:
     """Judge the replies that a sift stored in DIR under another contract, and say what flips.
 
     Writes validated.jsonl and failures.jsonl as they are now, and flips.jsonl: the units that were valid and are not,
@@ -25,7 +27,15 @@ def revalidate(folder: str, out: str | None, **options: Any) -> int:
 
     \b
       trueup revalidate sifted --contract stricter.yaml
+
+    DIR may also be a run of a pipeline: its stored replies are judged by the schemas and rules of --pipeline.
     """
+    if (Path(folder) / "journal.jsonl").is_file():
+        from trueup.cli.flips import revalidate_run
+
+        return revalidate_run(Path(folder), pipeline, adopt, options["as_json"])
+    if pipeline is not None or adopt:
+        raise click.UsageError(f"{folder}: --pipeline and --apply are for a run of a pipeline")
     spec = read_spec(options)
     files = [Path(folder) / name for name in ("validated.jsonl", "failures.jsonl")]
     missing = [file for file in files if not file.exists()]

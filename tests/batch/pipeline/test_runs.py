@@ -417,3 +417,43 @@ def test_memory_does_not_grow_with_the_units(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert most < 12_000_000, f"{most:,} bytes for 600 units of 2 KB twice"
+
+
+@pytest.mark.spec("B14")
+def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(tmp_path: Path) -> None:
+    from trueup.batch.pipeline.config import read_config
+    from trueup.batch.pipeline.revalidate import adopt, revalidate
+
+    items = [{"id": name} for name in "abcd"]
+    rows = [
+        *reply("one", "a", '{"answer": "yes"}'),
+        *reply("one", "b", '{"answer": "perhaps"}'),
+        *reply("one", "c", '{"answer": "no"}'),
+        *reply("one", "d", "nothing"),
+        *reply("two", "*", GOOD),
+    ]
+    long = {"required": ["answer"], "rules": [{"name": "long", "expr": "len(answer) > 2"}]}
+    short = {"required": ["answer"], "rules": [{"name": "short", "expr": "len(answer) < 5"}]}
+    old = write_pipeline(tmp_path / "old", [asking("one", rules=long), asking("two")], items, rows)
+    new = read_config(write_pipeline(tmp_path / "new", [asking("one", rules=short), asking("two")], items, rows))
+    path = start(old, tmp_path / "run")
+    ran = go(path)
+    assert ran.ids == (["a", "b"], ["c", "d"])
+    calls = ran.money.calls
+
+    looked = revalidate(RunDir.look(path), new)
+    assert looked.replies == 6
+    flips = {(flip.step, flip.unit_id): (flip.was, flip.now) for flip in looked.flips}
+    assert flips == {("one", "b"): ("valid", "failed"), ("one", "c"): ("failed", "valid")}
+    assert revalidate(RunDir.look(path), RunDir.look(path).pipeline).flips == ()
+
+    owned = OwnedRun.open(path)
+    assert adopt(owned, new, looked.flips).units == 1
+    owned.close()
+    assert_whole(path)
+    provider = Counting(rows)
+    ran = go(path, provider=provider)
+    assert ran.ids == (["a", "b", "c"], ["d"])
+    assert [(step, unit) for step, unit, _ in provider.asked] == [("two", "c")]  # step one asked nobody again
+    assert ran.money.calls == calls + 1
+    assert_whole(path)

@@ -78,7 +78,7 @@ def _snapshot(pipeline: Pipeline, target: Path, disk: Disk) -> dict[str, str]:
     target.mkdir()
     hashes: dict[str, str] = {}
     total = 0
-    for file in _files(pipeline):
+    for file in pipeline_files(pipeline):
         name = file.relative_to(pipeline.folder.resolve()).as_posix()
         raw = file.read_bytes()
         total += len(raw)
@@ -91,7 +91,7 @@ def _snapshot(pipeline: Pipeline, target: Path, disk: Disk) -> dict[str, str]:
     return hashes
 
 
-def _files(pipeline: Pipeline) -> Iterator[Path]:
+def pipeline_files(pipeline: Pipeline) -> Iterator[Path]:
     """The files of a pipeline, inside its folder: links that lead out of it are not followed."""
     root = pipeline.folder.resolve()
     seen: set[Path] = set()

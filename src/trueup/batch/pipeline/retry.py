@@ -57,35 +57,55 @@ def limit_of(run: OwnedRun) -> int:
 
 def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep | None) -> Retried:
     limit = attempts or limit_of(run)
-    rows: list[tuple[Row, Row]] = []  # the unit, and what is known of its earlier tries
-    moved: dict[str, dict[str, int]] = {}
-    codes: dict[str, dict[str, int]] = {}
+    chosen: list[tuple[str, Row, int]] = []
     exhausted = kept = 0
     for chunk, failure in _failures(run, step.name):
-        stage = failure["failure_stage"]
-        tries = failure.get("tries") or {stage: failure.get("retry_count", 0) + 1}
-        more = limit - sum(number for kind, number in tries.items() if kind != "transport")
-        if stage not in RETRYABLE:
+        more = limit - sum(number for kind, number in _tries(failure).items() if kind != "transport")
+        if failure["failure_stage"] not in RETRYABLE:
             kept += 1
         elif more < 1:
             exhausted += 1
         else:
-            earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
-            earlier |= {"tries": tries, "raw_response": failure["raw_response"], "errors": failure["errors"]}
-            rows.append((failure["input"], earlier))
-            counts = moved.setdefault(chunk, {})
-            counts[stage] = counts.get(stage, 0) + 1
-            told = codes.setdefault(chunk, {})
-            for code in {error["code"] for error in failure["errors"]}:
-                told[code] = told.get(code, 0) + 1
-    if not rows:
-        return Retried(0, exhausted, kept, (), limit)
+            chosen.append((chunk, failure, more))
+    return Retried(len(chosen), exhausted, kept, _move(run, step, chosen, limit, maker), limit)
+
+
+def retry_units(run: OwnedRun, step: Step, units: set[tuple[str, str]]) -> Retried:
+    """Move units by chunk and id, whatever their count: their last reply is judged again before anything is asked."""
+    chosen = [(chunk, row, 0) for chunk, row in _failures(run, step.name) if (chunk, row["unit_id"]) in units]
+    return Retried(len(chosen), 0, 0, _move(run, step, chosen, 0, None))
+
+
+def _tries(failure: Row) -> dict[str, int]:
+    return failure.get("tries") or {failure["failure_stage"]: failure.get("retry_count", 0) + 1}
+
+
+def _move(
+    run: OwnedRun, step: Step, chosen: list[tuple[str, Row, int]], limit: int, maker: LlmStep | None
+) -> tuple[str, ...]:
+    """Move failed units into new chunks; gives the names of those."""
+    if not chosen:
+        return ()
+    rows: list[tuple[Row, Row]] = []  # the unit, and what is known of its earlier tries
+    moved: dict[str, dict[str, int]] = {}
+    codes: dict[str, dict[str, int]] = {}
+    for chunk, failure, more in chosen:
+        earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
+        earlier |= {"tries": _tries(failure), "raw_response": failure["raw_response"], "errors": failure["errors"]}
+        rows.append((failure["input"], earlier))
+        _add(moved.setdefault(chunk, {}), failure["failure_stage"])
+        for code in {error["code"] for error in failure["errors"]}:
+            _add(codes.setdefault(chunk, {}), code)
     for source in moved:
         _archive(run, source, step.name)
     chunks = _write_chunks(run, step, rows, maker)
     run.commit("retried", step=step.name, chunks=chunks, moved=moved, codes=codes, attempts=limit)
     run.take_out(run.state.retries[-1])
-    return Retried(len(rows), exhausted, kept, tuple(name for name, _ in chunks), limit)
+    return tuple(name for name, _ in chunks)
+
+
+def _add(counts: dict[str, int], key: str) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _failures(run: OwnedRun, step: str) -> Iterator[tuple[str, Row]]:

@@ -51,6 +51,10 @@ class RunDir:
             self._pipeline = read_config(self.path / "config" / file)
         return self._pipeline
 
+    def forget_pipeline(self) -> None:
+        """The run's copy of the pipeline has changed: read it anew when it is asked for."""
+        self._pipeline = None
+
     @property
     def is_running(self) -> bool:
         """Whether a living process owns the run."""

@@ -197,6 +197,9 @@ class State:
             _subtract(done.failed, moved)
             _subtract(done.codes, record.get("codes", {}).get(source, {}))
 
+    def _adopted(self, record: Record) -> None:
+        self.run = {**self.run, "config": record["config"]}
+
     def _reopened(self, record: Record) -> None:
         chunk = self.chunks[record["chunk"]]
         index = self.steps.index(record["step"])
@@ -207,11 +210,6 @@ class State:
         chunk.batches = []
         before = [chunk.done[step].valid for step in self.steps[:index] if step in chunk.done]
         chunk.waiting = before[-1] if before else chunk.units
-
-    def _revalidated(self, record: Record) -> None:
-        done = self.chunks[record["chunk"]].done[record["step"]]
-        done.valid, done.failed, done.sha256 = record["valid"], record["failed"], record.get("sha256", "")
-        done.codes = record.get("codes", {})
 
     # Questions ------------------------------------------------------------------------------------------------------
 
