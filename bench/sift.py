@@ -226,13 +226,26 @@ def measure(folder: Path, lines: int, *, ray: bool) -> list[Row]:
     clean, broken = folder / "clean.jsonl", folder / "broken.jsonl"
     make_file(clean, lines, 0.0)
     make_file(broken, lines, 0.1)
+    turns = 2 if lines <= 300_000 else 1
+    floors: list[Row] = []
+    best: dict[str, Row] = {}
+    for _ in range(turns):  # in turns, so that a busy moment of the machine hits all of them alike
+        floors.append(timed("by hand: the floor", clean, lines, by_hand))
+        for name, path, workers in (
+            ("trueup, clean, 1 worker", clean, "1"),
+            ("trueup, clean, 2 workers", clean, "2"),
+            ("trueup, 10 % broken, 1 worker", broken, "1"),
+        ):
+            row = sifted(name, path, lines, folder / name.replace(" ", "-"), "--workers", workers)
+            before = best.get(name, row)
+            best[name] = min(row, before, key=lambda one: one.cpu)._replace(wall=min(row.wall, before.wall))
+    floors.append(timed("by hand: the floor", clean, lines, by_hand))
+    floor = min(floors, key=lambda one: one.cpu)._replace(wall=min(one.wall for one in floors))
     rows = [
         timed("read only", clean, lines, read_only),
         timed("orjson", clean, lines, orjson_only),
-        min((timed("by hand: the floor", clean, lines, by_hand) for _ in range(2)), key=lambda row: row.cpu),
-        sifted("trueup, clean, 1 worker", clean, lines, folder / "one", "--workers", "1"),
-        sifted("trueup, clean, 2 workers", clean, lines, folder / "two", "--workers", "2"),
-        sifted("trueup, 10 % broken, 1 worker", broken, lines, folder / "broken", "--workers", "1"),
+        floor,
+        *best.values(),
     ]
     source = timed("the source's way", clean, min(lines, SOURCE_LINES), as_the_source_does)
     rows.append(source._replace(note=f"on {source.lines:,} lines"))
@@ -243,7 +256,9 @@ def measure(folder: Path, lines: int, *, ray: bool) -> list[Row]:
         whole = sifted(
             "trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", "--engine", "ray", "--workers", "2"
         )
-        same = (folder / "ray" / "validated.jsonl").read_bytes() == (folder / "one" / "validated.jsonl").read_bytes()
+        same = (folder / "ray" / "validated.jsonl").read_bytes() == (
+            folder / "trueup,-clean,-1-worker" / "validated.jsonl"
+        ).read_bytes()
         rows += [
             fixed._replace(note="its fixed cost"),
             whole._replace(note="same bytes as local" if same else "OTHER BYTES"),

@@ -64,7 +64,7 @@ def void(_: Any) -> None:
     return None
 
 
-@pytest.mark.spec("B18", "X46")
+@pytest.mark.spec("B11", "X46")
 def test_killed_at_random_instants(tmp_path: Path, file: Path) -> None:
     """200 kills, or as many as fit into forty seconds on a busy machine; 2,000 in the long form."""
     spec = spec_of(options={"schema": SCHEMA})

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from trueup.batch.sieve import ID_SIZE
-from trueup.batch.work import ID_ROW, ordinal_of, part_path
+from trueup.batch.sieve import ID_ROW, ID_SIZE
+from trueup.batch.work import ordinal_of, part_path
 
 Ranges = Callable[[], Iterable[tuple[int, int, int]]]
 AT_ONCE = 250_000  # ids held in memory

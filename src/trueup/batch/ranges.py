@@ -7,7 +7,7 @@ A line over the limit is passed over in small reads; only its head is kept.
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-RANGE_SIZE = 2 << 20
+RANGE_SIZE = 4 << 20
 _CHUNK = 1 << 20
 _HEAD = 65_536  # bytes that are kept of a line that is too long, or as many as the limit
 

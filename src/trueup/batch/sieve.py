@@ -13,10 +13,22 @@ from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, va
 from trueup.batch.tally import Tally
 from trueup.batch.units import Row, Unit, read_unit, too_long
 from trueup.contract.contract import Contract
-from trueup.recover.clean import decode
 from trueup.verdict.facts import Finding, Fix, finding
 
 ID_SIZE = 16
+ID_ROW = ID_SIZE + 4
+_BRACE = ord("}")
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A plain unit; any other line is read in another way."""
+
+    unit_id: str
+    raw_response: str
+    input: Any
+
+
+_plain = msgspec.json.Decoder(_Line).decode
 
 
 class Sieve:
@@ -52,40 +64,34 @@ class Sieve:
         self.flips: list[bytes] = []
         self.notes: list[Fix] = []
         # the id of each unit that has taken one, hashed, and the number of its line
-        self.ids: list[tuple[bytes, int]] = []
+        self.ids: list[bytes] = []
         self.tally = Tally()
 
     def sift(self, line: bytes, ordinal: int, offset: int) -> None:
         """Judge a line; clean replies of plain units end here."""
         try:
-            row = decode(line)
-            raw, uid, given = row["raw_response"], row["unit_id"], row["input"]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, IndexError):
+            row = _plain(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._sift_unit(self._read(line, offset), ordinal, offset)  # another kind of line, or none: read with care
             return
         # a name given twice would hide one of its values
-        once = line.count(b'"unit_id"') == 1 == line.count(b'"raw_response"')
-        if len(row) != 3 or type(raw) is not str or type(uid) is not str or not uid or not once:
+        if not row.unit_id or line.count(b'"unit_id"') != 1 or line.count(b'"raw_response"') != 1:
             self._sift_unit(self._read(line, offset), ordinal, offset)
             return
+        raw, uid, given = row.raw_response, row.unit_id, row.input
         try:
             verdict = self._check(raw, {"input": unit_fields(uid, given)})
-            if (
-                verdict.findings
-                or verdict.calls
-                or verdict.fixes
-                or raw[:1] not in self._spliced
-                or "\n" in raw
-                or "\r" in raw
-            ):
+            changed = verdict.findings or verdict.calls or verdict.fixes
+            if changed or raw[:1] not in self._spliced or "\n" in raw or "\r" in raw:
                 self._settle(Unit(uid, raw, raw, given), verdict, ordinal, offset)
                 return
         except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
             self._refuse(Unit(uid, raw, raw, given), ordinal, offset, broke(error))
             return
         # the reply is JSON and nothing was changed in it: its own text is its value, the line its record
-        self.valid.append(b"".join((line.rstrip()[:-1], b',"data":', raw.encode(), b',"fixes":[]}\n')))
-        self.ids.append((blake2b(uid.encode(), digest_size=ID_SIZE).digest(), ordinal))
+        head = line[:-1] if line[-1] == _BRACE else line.rstrip()[:-1]
+        self.valid.append(b"".join((head, b',"data":', raw.encode(), b',"fixes":[]}\n')))
+        self.ids.append(blake2b(uid.encode(), digest_size=ID_SIZE).digest() + ordinal.to_bytes(4, "big"))
 
     def counted(self) -> Tally:
         """The tally, with how many units there were."""
@@ -157,7 +163,7 @@ class Sieve:
     def _claim(self, unit: Unit, ordinal: int) -> None:
         if unit.claims:
             name = unit.id.encode("utf-8", "surrogatepass")
-            self.ids.append((blake2b(name, digest_size=ID_SIZE).digest(), ordinal))
+            self.ids.append(blake2b(name, digest_size=ID_SIZE).digest() + ordinal.to_bytes(4, "big"))
 
     def _note_flip(self, unit: Unit, now: str, errors: tuple[Finding, ...], data: Any) -> None:
         """Note a unit that an earlier sift judged otherwise."""

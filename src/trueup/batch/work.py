@@ -18,8 +18,6 @@ from trueup.batch.sieve import ID_SIZE, Sieve
 from trueup.batch.sources import Source
 
 _TAIL = struct.Struct("<Q")
-_ORDINAL = struct.Struct(">I")
-ID_ROW = ID_SIZE + _ORDINAL.size
 MARK = b"\xef\xbb\xbf"
 
 Beat = MutableSequence[int]
@@ -82,10 +80,9 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> tuple[bytes,
     with source.open() as opened:
         for ordinal, (offset, line) in enumerate(lines_of(opened, piece, job.max_line, source.size)):
             beat[0] = ordinal
-            if type(line) is Long:
+            if isinstance(line, Long):
                 sieve.sift_long(line.head, line.size, ordinal, offset)
                 continue
-            assert isinstance(line, bytes)
             if offset == 0 and line.startswith(MARK):
                 line = line[3:]
             if not line or line.isspace():
@@ -102,8 +99,7 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> tuple[bytes,
 
 def _part(job: Job, task: Task, sieve: Sieve) -> tuple[bytes, ...]:
     sieve.ids.sort()
-    ids = b"".join([key + _ORDINAL.pack(ordinal) for key, ordinal in sieve.ids])
-    sections = (b"".join(sieve.valid), b"".join(sieve.failed), b"".join(sieve.flips), ids)
+    sections = tuple(map(b"".join, (sieve.valid, sieve.failed, sieve.flips, sieve.ids)))
     foot = orjson.dumps(
         {
             "key": job.key,
@@ -172,5 +168,4 @@ def done_with(task: Task, part: tuple[bytes, ...]) -> Done:
 
 def ordinal_of(row: bytes) -> int:
     """The number of the line in one row of the ids of a part."""
-    number: int = _ORDINAL.unpack(row[ID_SIZE:])[0]
-    return number
+    return int.from_bytes(row[ID_SIZE:], "big")
