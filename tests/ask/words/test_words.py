@@ -111,7 +111,8 @@ def test_the_repair_prompt_has_all_its_parts() -> None:
     assert "[V001 $.age]" in said
     assert '{"name": "Ada", "age": "x"}' in said
     assert '{"name": "<text>", "age": <integer>}\n- age: ≥ 0\n' in said
-    assert "without comments" in said
+    assert "leave out comments" in said
+    assert said.endswith("Now write the whole corrected JSON, and nothing before or after it:")
     assert said.startswith("Who?\n\n")
 
 
@@ -227,7 +228,7 @@ def test_words_that_cannot_be_used_are_refused(own: Any, message: str) -> None:
         ({"anyOf": [{"type": "null"}, {"type": "string", "format": "date"}]}, '"<text>" | null'),
         (
             {"allOf": [{"properties": {"a": {"type": "boolean"}}}, {"properties": {"b": {"type": "null"}}}]},
-            '{"a": <true | false>, "b": null}',
+            '{"a": <true or false>, "b": null}',
         ),
         ({"type": "object"}, "{…}"),
         (True, "<…>"),

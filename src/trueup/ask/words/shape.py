@@ -22,7 +22,7 @@ _FORMATS = {
     "email": "name@example.org",
     "uri": "https://example.org",
 }
-_NAMES = {"string": "text", "boolean": "true | false", "any": "…"}
+_NAMES = {"string": "text", "boolean": "true or false", "any": "…"}
 _REMARKS = ("title", "$schema", "$id", "examples", "default", "$comment")
 # What a form and its rules cannot say: then the schema itself is shown.
 _BEYOND = frozenset(
@@ -43,7 +43,7 @@ def shape(schema: Any, types: Types = _NAMES) -> str:
     >>> shape(
     ...     {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "level": {"enum": ["low", "high"]}}}
     ... )
-    '{"name": "<text>", "age": <integer>, "level": "<low | high>"}'
+    '{"name": "<text>", "age": <integer>, "level": "<one of low, high>"}'
     """
     return _Shape(schema, types).at(schema, 0)
 
@@ -202,7 +202,7 @@ class _Shape:
         if "const" in schema:
             return json.dumps(schema["const"], ensure_ascii=False)
         if isinstance(schema.get("enum"), list) and schema["enum"]:
-            return _choice(schema["enum"])
+            return self._choice(schema["enum"])
         for word in ("anyOf", "oneOf"):
             arms = [follow(self.root, arm) for arm in schema.get(word) or ()]
             real = [arm for arm in arms if not _is_null(arm)]
@@ -249,10 +249,10 @@ class _Shape:
                 joined = {**found, **joined, **({"properties": properties} if properties else {})}
         return joined
 
-
-def _choice(allowed: list[Any]) -> str:
-    if len(allowed) == 1:
-        return json.dumps(allowed[0], ensure_ascii=False)
-    if all(isinstance(value, str) for value in allowed):
-        return json.dumps(f"<{' | '.join(allowed[:20])}>", ensure_ascii=False)
-    return f"<{' | '.join(json.dumps(value, ensure_ascii=False) for value in allowed[:20])}>"
+    def _choice(self, allowed: list[Any]) -> str:
+        if len(allowed) == 1:
+            return json.dumps(allowed[0], ensure_ascii=False)
+        one_of = self.types.get("one_of", "one of")
+        if all(isinstance(value, str) for value in allowed):
+            return json.dumps(f"<{one_of} {', '.join(allowed[:20])}>", ensure_ascii=False)
+        return f"<{one_of} {', '.join(json.dumps(value, ensure_ascii=False) for value in allowed[:20])}>"
