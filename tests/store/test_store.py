@@ -245,7 +245,8 @@ def fill(store: Store) -> None:
 
 def test_one_bad_record_does_not_take_others_with_it(opened: Store) -> None:
     class Hostile(Verdict):
-        def to_dict(self) -> dict[str, Any]:
+        @property
+        def hint(self) -> str:
             raise RuntimeError("cannot be written")
 
     bad = Hostile("x")

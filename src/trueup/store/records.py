@@ -21,6 +21,7 @@ from trueup.verdict.verdict import Verdict
 
 HOUR = 3600 * MICROS
 _turn = itertools.count()
+_write = msgspec.json.Encoder().encode
 COLUMNS = (
     "id", "at", "request", "attempt", "tenant", "person", "model", "contract", "state", "ok", "outcome", "reason",
     "codes", "attempts", "latency", "tokens_in", "tokens_out", "cost",
@@ -88,12 +89,9 @@ def new_id() -> str:
 def insert(session: Session, notes: Sequence[Note], redaction: Redaction) -> None:
     """Write verdicts, their bodies and their tallies; one that is there already changes nothing."""
     now = session.now()
-    fresh: list[Note] = []
+    fresh = _unknown(session, notes)
     marks = ", ".join("?" * len(COLUMNS))
-    for note in notes:
-        row = _row(note, now)
-        if session.run(f"INSERT INTO verdicts VALUES ({marks}) ON CONFLICT DO NOTHING RETURNING id", row):  # noqa: S608
-            fresh.append(note)
+    session.many(f"INSERT INTO verdicts VALUES ({marks})", [_row(note, now) for note in fresh])  # noqa: S608
     bodies = [(note.id, now, body) for note in fresh if (body := _body(note, redaction)) is not None]
     session.many("INSERT INTO replies VALUES (?, ?, ?)", bodies)
     tallies = _tallies(fresh, now - now % HOUR)
@@ -102,6 +100,18 @@ def insert(session: Session, notes: Sequence[Note], redaction: Redaction) -> Non
         "ON CONFLICT (hour, model, contract, what) DO UPDATE SET n = tallies.n + excluded.n",
         [(*place, n) for place, n in sorted(tallies.items())],  # in one order, so that two writers never wait in a ring
     )
+
+
+def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
+    """The notes that are not in the store yet: a group that is written again after a broken connection may be."""
+    found = {note.id: note for note in notes}
+    ids = list(found)
+    for at in range(0, len(ids), 500):
+        some = ids[at : at + 500]
+        marks = ", ".join("?" * len(some))
+        for row in session.run(f"SELECT id FROM verdicts WHERE id IN ({marks})", some):  # noqa: S608
+            del found[row[0]]
+    return list(found.values())
 
 
 def read(row: Row) -> Stored:
@@ -172,9 +182,25 @@ def _outcome(verdict: Verdict) -> str:
 def _body(note: Note, redaction: Redaction) -> bytes | None:
     if redaction.bodies == "none" or (redaction.bodies == "refused" and note.verdict.ok):
         return None
-    data = note.verdict.to_dict()
-    blob = encode(data)
-    return encode(redaction.clean(data)) if redaction.suspects(blob) else blob
+    verdict = note.verdict
+    try:
+        blob = _quick(verdict)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        blob = encode(verdict.to_dict())
+    return encode(redaction.clean(verdict.to_dict())) if redaction.suspects(blob) else blob
+
+
+def _quick(verdict: Verdict) -> bytes:
+    """What `to_dict` says of a usual verdict, written without making it first."""
+    reply = verdict.reply
+    return _write(
+        {
+            "ok": verdict.ok, "data": verdict.data, "findings": verdict.findings, "fixes": verdict.fixes,
+            "calls": verdict.calls, "refused": [{"call": r.call, "findings": r.findings} for r in verdict.refused],
+            "metrics": verdict.metrics, "confidence": verdict.confidence, "hint": verdict.hint,
+            "reply": reply if reply.raw is None else msgspec.structs.replace(reply, raw=None),
+        }
+    )  # fmt: skip
 
 
 def _tallies(notes: Sequence[Note], hour: int) -> Counter[tuple[int, str, str, str]]:
