@@ -47,9 +47,9 @@ class Disk:
 
     # Built on the above ------------------------------------------------------------------------------------------
 
-    def write_all(self, handle: int, data: bytes) -> None:
-        """Write every byte, or raise `DiskFull` with the file as it was before."""
-        start = os.fstat(handle).st_size
+    def write_all(self, handle: int, data: bytes, start: int | None = None) -> None:
+        """Write every byte, or raise `DiskFull` with the file as it was before, `start` bytes long."""
+        start = os.fstat(handle).st_size if start is None else start
         rest = memoryview(data)
         try:
             while rest:
@@ -131,10 +131,12 @@ class Appender:
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         if fresh:
             disk.sync_folder(path.parent)
+        self._size = os.fstat(self._handle).st_size
 
     def append(self, data: bytes) -> None:
         """Hand one or more whole lines to the system: they survive the end of this process, not yet of the machine."""
-        self._disk.write_all(self._handle, data)
+        self._disk.write_all(self._handle, data, self._size)
+        self._size += len(data)
 
     def sync(self) -> None:
         """Make what was appended survive the end of the machine."""

@@ -5,6 +5,7 @@ disk is full they fall silent.
 """
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -30,6 +31,7 @@ class RunLog:
     def __init__(self, folder: Path) -> None:
         self._run = _open(folder / RUN_LOG)
         self._trace = _open(folder / TRACE_LOG)
+        self._second, self._stamp = 0, ""
         self.listener: Callable[[str], None] | None = None
 
     def say(self, message: str) -> None:
@@ -41,7 +43,10 @@ class RunLog:
 
     def trace(self, message: str) -> None:
         """Log a call."""
-        _write(self._trace, f"{now()} {visible(message)}\n")
+        second = int(time.time())
+        if second != self._second:  # to the second is enough here, and a time takes longer to write than a line
+            self._second, self._stamp = second, now()[:19]
+        _write(self._trace, f"{self._stamp}Z {visible(message)}\n")
 
     def flush(self) -> None:
         _write(self._trace, "", flush=True)

@@ -27,8 +27,12 @@ class Money(msgspec.Struct):
     lost: int = 0  # calls that were under way when the run was cut; nobody knows what became of them
 
     def add(self, other: "Money") -> None:
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.calls += other.calls
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.usd += other.usd
+        self.unpriced += other.unpriced
+        self.lost += other.lost
 
 
 class Done(msgspec.Struct):
