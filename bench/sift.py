@@ -175,7 +175,10 @@ def sifted(name: str, path: Path, lines: int, out: Path, *options: str) -> Row:
         "--progress",
         "none",
     ]
-    return _command(name, lines, [*command, *options])
+    row = _command(name, lines, [*command, *options])
+    units = json.loads((out / "summary.json").read_text())["counts"]["units"]
+    assert units == lines, f"{name} judged {units} of {lines} lines"
+    return row
 
 
 def _command(name: str, lines: int, command: list[str]) -> Row:

@@ -169,7 +169,7 @@ def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> No
     with pytest.raises(Refused, match="contract"):
         sift([str(file)], spec_of(options={"schema": True}), tmp_path / "out")
     write(file, [unit("a")])
-    with pytest.raises(Refused, match="input files"):
+    with pytest.raises(Refused, match="different files"):
         sift([str(file)], spec, tmp_path / "out")
     assert bytes_of(tmp_path / "out") == before
     fresh = sift([str(file)], spec, tmp_path / "out", Options(fresh=True))

@@ -141,11 +141,13 @@ class _Run:
         if self.manifest.get("format") != FORMAT:
             raise Refused(f"{self._out}: the run was begun by another version of trueup; use --fresh to begin anew")
         if known != self.key:
+            if self.manifest.get("state") == "done":
+                shutil.rmtree(self._work / "spool", ignore_errors=True)
             before = self.manifest.get("about") or {}
-            what = "contract" if before.get("contract") != self._spec.digest else "input files or the options"
-            raise Refused(
-                f"{self._out}: another run is there, begun with a different {what}; choose another --out, or --fresh"
+            what = (
+                "a different contract" if before.get("contract") != self._spec.digest else "different files or options"
             )
+            raise Refused(f"{self._out}: another run is there, begun with {what}; choose another --out, or --fresh")
 
     def finish(self) -> Result:
         """Take every step that is left."""
