@@ -90,6 +90,7 @@ def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
         (("hold: whole", "hold: later"), ["N006 hold is one of auto, sentence, field, whole; got 'later'"]),
         (("repairs: 1", "repairs: -1"), ["N006 repairs is a whole number, 0 or more"]),
         (("repairs: 1", "repair_count: 1"), ["N005 unknown key 'repair_count'"]),
+        (("repairs: 1", "fallback: {old: 1}"), ["N017 the policy's fallback does not keep the contract"]),
         (("name: strict", "name: v1"), ["N006 a route cannot be called 'v1' here"]),
         (("request: 1000", "request: lots"), ["N006 Expected `int`, got `str`"]),
         (("tenant: acme", "user: x"), ["N006 tenant is missing"]),

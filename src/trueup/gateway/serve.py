@@ -4,6 +4,7 @@ uvicorn and granian are behind one flag. Both get the same application, the same
 """
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from trueup.gateway.config import Config
@@ -40,6 +41,7 @@ def application() -> "Gateway":
     from trueup.gateway.gateway import Gateway
     from trueup.gateway.settings import load_config
 
+    sys.setswitchinterval(0.001)  # as in `serve`
     config = load_config(os.environ[CONFIG_VARIABLE])
     _options(config)  # the deadline of this process
     return Gateway(config)
@@ -48,6 +50,7 @@ def application() -> "Gateway":
 def serve(config: Config, path: str) -> None:
     """Serve until a signal says stop. With several workers each process reads the file at `path` by itself."""
     os.environ[CONFIG_VARIABLE] = path
+    sys.setswitchinterval(0.001)  # the writer of the store must not keep the loop waiting
     if config.server == "granian":
         _granian(config)
         return

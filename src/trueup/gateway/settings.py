@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from trueup.ask.loop import Loop, Traits
 from trueup.ask.policy import Policy, Price
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
@@ -130,9 +131,11 @@ class _Desk:
             patterns = [models] if isinstance(models, str) else self.items(models, (*here, "models"))
             contract = self.one_of(part.get("contract"), (*here, "contract"), contracts, "contract")
             upstream = self.one_of(part.get("upstream"), (*here, "upstream"), upstreams, "upstream")
+            policy = self.policy(part.get("policy"), (*here, "policy"))
+            self.fits(None if contract is None else contracts[contract], policy, (*here, "policy"))
             found.append(Route(
                 name, tuple(self.text(p, (*here, "models")) for p in patterns), None if contract is None else contracts[contract],
-                upstream or "", self.policy(part.get("policy"), (*here, "policy")),
+                upstream or "", policy,
                 self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
                 state=self.text(part.get("state", ""), (*here, "state")),
             ))  # fmt: skip
@@ -152,6 +155,15 @@ class _Desk:
                 )
             )
         return tuple(found)
+
+    def fits(self, contract: Contract | None, policy: Policy, path: Parts) -> None:
+        """A fallback that breaks the contract is told now, not when it is needed."""
+        if contract is None or policy.fallback is None:
+            return
+        try:
+            Loop(contract, Traits(), "?", policy)  # type: ignore[arg-type]  # frozen
+        except ValueError as error:
+            self.say("N017", (*path, "fallback"), str(error))
 
     def policy(self, data: Any, path: Parts) -> Policy:
         if data is None:
