@@ -391,3 +391,40 @@ def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkey
     assert ran.result.code == 3
     assert time.monotonic() - began < 20
     assert RunDir.look(path).state.step_rows()[0]["pending"] == 20
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, batch: bool) -> None:
+    def script(request: Request) -> Any:
+        if request.fields.get("response_format"):
+            return Fail(
+                400, "'response_format' of type 'json_schema' is not supported with this model", param="response_format"
+            )
+        return Say(GOOD, usage=(10, 10))
+
+    with ScriptedServer(script) as server:
+        pipeline = write(tmp_path / "pipeline", server.url, mode="json_schema")
+        ran = run_pipeline(pipeline, tmp_path / "run", Options(batch=batch, poll=0.001))
+    assert len(ran.valid) == 20
+    assert ran.money.calls == 20
+    assert ran.money.lost == 0
+    assert_whole(ran.path)
+
+
+def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path) -> None:
+    """A run that is stopped amid a storm and goes on: what was refused was answered, and cost nothing."""
+    seen: list[int] = []
+
+    def script(_: Request) -> Any:
+        seen.append(1)
+        if len(seen) == 8:
+            return Fail(401, "who are you")
+        return Fail(429, "slow down", retry_after=0) if len(seen) % 2 else Say(GOOD, usage=(10, 10))
+
+    with ScriptedServer(script) as server:
+        path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        assert go(path, Options(workers=1)).result.code == 3
+        ran = go(path, Options(workers=1))
+    assert len(ran.valid) == 20
+    assert (ran.money.calls, ran.money.lost) == (20, 0)
+    assert_whole(path)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.ask.clients.request import Failure, failure_in
+from trueup.ask.policy import Mode
 from trueup.batch.pipeline.disk import line
 from trueup.batch.pipeline.jobs import Job
 from trueup.batch.pipeline.providers.batches import Requests
@@ -57,8 +58,8 @@ def requests_of(job: Job, asks: dict[int, Ask], key: str) -> Requests:
     return found
 
 
-def read_line(raw: bytes) -> Answered:
-    """Read a line of a batch's output or error file."""
+def read_line(raw: bytes, mode: Mode = "text") -> Answered:
+    """Read a line of a batch's output or error file; `mode` is how the provider was held to the schema."""
     try:
         row = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -68,7 +69,7 @@ def read_line(raw: bytes) -> Answered:
     reading = read(row)
     failed = next((found for found in reading.findings if found.code == "R002"), None)
     if failed is not None:
-        return Answered(reading.key, _failure(failure_in(failed)))
+        return Answered(reading.key, _failure(failure_in(failed, mode)))
     if reading.findings:
         return Answered(reading.key, None)
     reply = reading.reply

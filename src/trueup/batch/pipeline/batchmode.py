@@ -186,7 +186,7 @@ class BatchEngine(Engine):
         async for raw in self._lines(batch, provider):
             if not raw.strip():
                 continue
-            cid, record = read_line(raw)
+            cid, record = read_line(raw, job.step.policy.modes[0])
             if record is None or cid not in owners or cid in answered:
                 odd += 1
                 continue
@@ -217,6 +217,14 @@ class BatchEngine(Engine):
         raise TransportFailure(Failure(f"the results of {batch.id} could not be fetched"))
 
     def _take_answer(self, job: Job, ask: Ask, unit_id: str, cid: str, record: dict[str, Any]) -> None:
+        failure = record.get("failure")
+        if failure is not None and failure["kind"] in {
+            "mode",
+            "temperature",
+        }:  # not the unit's fault: asked in another way
+            job.refused(unit_id, failure["kind"])
+            ask.answer_late(record)
+            return
         if "usage" in record:
             cost = self._prices.cost(job.step.provider, job.step.model, record["usage"], batch=True)
             if cost is not None:

@@ -23,6 +23,7 @@ from trueup.verdict.reply import Reply
 
 _STOPPING = frozenset({401, 402, 403})
 _CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "invalid_api_key"})
+_OUTAGE = 20  # failures in a row, over all units, that are nobody's own any more
 _GUESSED_REPLY = 400  # tokens, where no limit is set
 
 
@@ -119,17 +120,19 @@ class Caller:
         """What a failure leads to: a wait, a record that ends the asking, or a stop."""
         job.run.log.trace(f"{job.step.name} {unit_id} {failure.kind} {failure.status or ''} {failure.reason}"[:300])
         if failure.status in _STOPPING or failure.code in _CODES:
+            self._not_counted(job, unit_id, failure)
             self._stop.ask("provider", f"{self.name} refuses the calls: {failure.reason}")
             return None
-        if failure.kind == "rate":
+        if failure.kind in {"mode", "temperature"}:  # not the unit's fault: the plan asks in another way
+            self._not_counted(job, unit_id, failure)
+            return {"failure": msgspec.to_builtins(failure)}
+        self._failing += failure.kind == "transient"
+        if failure.kind == "rate" or self._failing > _OUTAGE:
+            self._not_counted(job, unit_id, failure)
             self._close_gate(failure)
             return None
         if failure.kind != "transient":
             return self._give_up(job, unit_id, failure)
-        self._failing += 1
-        if self._failing > 20:
-            self._close_gate(failure)
-            return None
         job.record(unit_id, {"transport": msgspec.to_builtins(failure)})
         policy = job.step.policy
         tries = job.transport_failures(unit_id)
@@ -138,6 +141,11 @@ class Caller:
         wait = min(policy.backoff_cap, policy.backoff * 2.0 ** (tries - 1))
         await self._stop.sleep(max(wait, failure.retry_after or 0.0))
         return None
+
+    def _not_counted(self, job: Job, unit_id: str, failure: Failure) -> None:
+        """A call has come back without a reply, and nothing of it is the unit's."""
+        if not self._free:
+            job.refused(unit_id, failure.kind)
 
     def _close_gate(self, failure: Failure) -> None:
         wait = (

@@ -55,6 +55,8 @@ class Job:
                 continue
             if open_calls[unit_id]:
                 open_calls[unit_id] -= 1
+            if "refused" in record:
+                continue
             self._recorded.setdefault(unit_id, []).append(record)
             self._count(record)
         lost = open_calls.total()
@@ -133,6 +135,10 @@ class Job:
     def sent(self, unit_id: str) -> None:
         """A call that costs is about to be made."""
         self._results.append(line({"unit_id": unit_id, "call": self.calls(unit_id), "sent": True}))
+
+    def refused(self, unit_id: str, why: str) -> None:
+        """A call came back without a reply, and it is not the unit's fault."""
+        self._results.append(line({"unit_id": unit_id, "call": self.calls(unit_id), "refused": why}))
 
     def record(self, unit_id: str, record: Recorded) -> None:
         """Write a reply or failure down."""
