@@ -1,6 +1,7 @@
 """Reply rules: each sentence of Q1 to Q11, with the reasons as they are written there."""
 
 import itertools
+import time
 from typing import Any
 
 import pytest
@@ -373,7 +374,7 @@ def test_a_reply_passes_exactly_when_its_trimmed_texts_are_long_enough(texts: li
 def test_a_provider_that_failed_is_not_also_called_empty() -> None:
     verdict = Contract(reply=True).check({"error": {"message": "Overloaded", "type": "overloaded_error"}})
     assert {found.code for found in verdict.findings} == {"R002"}
-    assert verdict.metrics["assistant_messages"] == 1
+    assert verdict.metrics["assistant_messages"] == 0
 
 
 def test_a_refusal_is_something_said() -> None:
@@ -384,3 +385,71 @@ def test_the_order_of_options_does_not_matter() -> None:
     options = {"min_text": 4, "no_empty": False, "lenient": True}
     for order in itertools.permutations(options.items()):
         assert compile_reply(dict(order), {}).settings == compile_reply(options, {}).settings
+
+
+@pytest.mark.spec("Q1")
+@pytest.mark.parametrize("nothing", [[], (), [{"role": "user", "content": "hello?"}]])
+def test_messages_without_one_of_the_model_are_no_assistant_message(nothing: Any) -> None:
+    verdict = Contract(reply=True).check(nothing)
+    assert [found.code for found in verdict.findings] == ["R004", "Q001"]
+    assert verdict.metrics["assistant_messages"] == 0
+
+
+@pytest.mark.parametrize("nothing", [None, 5, {"error": {"message": "Overloaded", "code": 503}}])
+def test_what_is_no_reply_counts_as_no_message(nothing: Any) -> None:
+    verdict = Contract(reply=True).check(nothing)
+    assert [found.code[0] for found in verdict.findings] == ["R"]
+    assert set(verdict.metrics.values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("<think>She wants to know the capital of Norway.</think>", "Empty response"),
+        ("<think>She wants to know the capital of Nor", "Empty response"),
+        ("\n<thinking>\nHm.\n</thinking>\n<think>Again.</think>\n  ", "Empty response"),
+        ("<think>She wants to know the capital.</think>\n\nOslo", "Insufficient text (4 chars)"),
+        ("<think>She wants to know.</think>It is Oslo.", ""),
+        ("◁think▷She wants to know.◁/think▷It is Oslo.", ""),
+        ("The <think> tag is for reasoning.", ""),
+        ("<b>It is Oslo.</b>", ""),
+    ],
+)
+def test_reasoning_that_opens_a_message_is_nothing_for_the_user(text: str, why: str) -> None:
+    assert reason(text) == why
+    assert reason(said(text)) == why
+
+
+def test_a_rule_speaks_of_what_the_user_sees() -> None:
+    contract = Contract(reply={"rules": [{"name": "greets", "expr": "text.startswith('Hello')"}]})
+    assert contract.check("<think>Greet her.</think>\nHello, how are you?").ok
+
+
+@pytest.mark.parametrize("unseen", ["\0", "\x7f\x9f", "\U000e0061", "\U000e0100", "\u206f\u2066", "\u115f\ufe01"])
+@pytest.mark.spec("Q6")
+def test_what_nobody_can_see_is_whitespace(unseen: str) -> None:
+    assert reason(unseen * 12) == "Whitespace-only content"
+    assert reason(f"{unseen}Yes{unseen}") == "Insufficient text (3 chars)"
+
+
+def test_many_blocks_of_reasoning_take_linear_time() -> None:
+    def seconds(count: int) -> float:
+        text = "<think></think> " * count
+        begun = time.process_time()
+        reason(text)
+        return time.process_time() - begun
+
+    assert min(seconds(80_000) for _ in range(3)) < 8 * max(min(seconds(20_000) for _ in range(3)), 0.005)
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ({"min_texts": 5}, "'min_text'"),
+        ({"rules": [{"nmae": "a", "expr": "first"}]}, "'name'"),
+        ({"rules": [{"name": "a", "expr": "frist"}]}, "'first'"),
+    ],
+)
+def test_a_misspelt_word_of_the_rules_gets_a_suggestion(spec: Any, meant: str) -> None:
+    with pytest.raises(BadReplyRules, match=f"did you mean {meant}"):
+        Contract(reply=spec)

@@ -107,7 +107,6 @@ class Odd:
         True,
         object(),
         {},
-        [],
         [[]],
         [None],
         [1, 2],
@@ -153,3 +152,10 @@ def test_an_answer_that_looks_like_an_error_is_an_answer_in_a_document() -> None
     assert (reading.reply.text, reading.findings) == ('{"message": "See you at nine."}', ())
     assert read_document('{"error": {"message": "Down"}}').findings[0].code == "R002"
     assert read_document('{"message": "Gone"}', status=404).findings[0].code == "R002"
+
+
+@pytest.mark.parametrize("source", [[], ()])
+def test_no_messages_at_all_hold_no_answer(source: Any) -> None:
+    reading = read(source)
+    assert [f.code for f in reading.findings] == ["R004"]
+    assert reading.reply.messages == ()

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from trueup.checks.machines import state_name
+from trueup.checks.problems import closest
+from trueup.checks.spoken import visible
 from trueup.expressions.errors import ExpressionError
 from trueup.verdict.reply import Reply
 
@@ -62,7 +64,8 @@ def _read(item: Any, place: str, refuse: type[ValueError]) -> tuple[Custom, bool
         raise refuse(f"{place}: a rule is a function or a table with {', '.join(_KEYS)}; got {item!r:.60}")
     unknown = [key for key in item if key not in _KEYS]
     if unknown:
-        raise refuse(f"{place}.{unknown[0]}: not known here; it takes {', '.join(_KEYS)}")
+        near = closest(unknown[0], _KEYS)
+        raise refuse(f"{place}.{unknown[0]}: not known here; it takes {', '.join(_KEYS)}{near}")
     if ("expr" in item) == ("check" in item):
         raise refuse(f"{place}: a rule has either expr or check")
     name = item.get("name")
@@ -91,13 +94,14 @@ def _expression(source: Any, place: str, refuse: type[ValueError]) -> Callable[.
         raise refuse(f"{place}.expr: {error}") from None
     strange = sorted(expression.names - set(FIELDS))
     if strange:
-        raise refuse(f"{place}.expr: there is no {strange[0]!r} here; it may speak of {', '.join(FIELDS)}")
+        near = closest(strange[0], FIELDS)
+        raise refuse(f"{place}.expr: there is no {strange[0]!r} here; it may speak of {', '.join(FIELDS)}{near}")
     return lambda reply, context, metrics: bool(expression.evaluate(_record(reply, context, metrics)))
 
 
 def _record(reply: Reply, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Any]:
     """What an expression may speak of."""
-    messages = [turn.text for turn in reply.messages if turn.role == "assistant" and turn.text]
+    messages = [said for turn in reply.messages if turn.role == "assistant" and (said := visible(turn.text))]
     history = context.get("history") or ()
     return {
         "text": "\n\n".join(messages),

@@ -7,9 +7,8 @@ refused with its key path: an unknown key, a group nobody defined, a pattern tha
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rapidfuzz import fuzz, process
-
 from trueup.checks.patterns import BadPattern, pattern_source, term_source
+from trueup.checks.problems import closest
 from trueup.checks.sentences import CONDITIONAL, NEGATED
 from trueup.verdict.catalogue import Level
 
@@ -130,12 +129,6 @@ class Dialogue(NamedTuple):
 def read_dialogue(spec: Any, path: Path = ("states",)) -> Dialogue:
     """Read the `states:` mapping of a contract."""
     return _Reader(path).dialogue(spec)
-
-
-def closest(name: str, known: Any) -> str:
-    """A question that names the nearest of the known words, if one is near."""
-    near = process.extractOne(name, [k for k in known if isinstance(k, str)], scorer=fuzz.ratio, score_cutoff=60)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class _Reader:

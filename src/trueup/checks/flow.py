@@ -6,7 +6,8 @@ Compiled states enter; problems leave, each with the key path of its place in th
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from trueup.checks.dialogue import Path, State, closest
+from trueup.checks.dialogue import Path, State
+from trueup.checks.problems import closest
 
 if TYPE_CHECKING:
     from trueup.checks.state import States

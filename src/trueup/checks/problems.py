@@ -1,9 +1,22 @@
 """What is wrong with the rules a contract was given, each with its place, so that a lint can point at the line."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 Where = tuple[str | int, ...]
+
+
+def closest(word: Any, known: Iterable[Any]) -> str:
+    """A question that names the nearest of the known words, if one is near.
+
+    >>> closest("min_texts", ["no_empty", "min_text"])
+    "; did you mean 'min_text'?"
+    """
+    from rapidfuzz import fuzz, process
+
+    words = [other for other in known if isinstance(other, str)]
+    near = process.extractOne(str(word), words, scorer=fuzz.ratio, score_cutoff=60)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class Problem(NamedTuple):

@@ -9,12 +9,20 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from trueup.checks.custom import Custom, read_custom
+from trueup.checks.problems import closest
+from trueup.checks.spoken import visible
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply, Turn
 
 MIN_TEXT = 10
-# Whitespace that `str.strip` does not know: nobody sees these.
-_BLANK = " \t\n\r\x0b\x0c\x85\xa0\xad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2028\u2029\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u2800\u3000\u3164\ufe0f\ufeff\uffa0"  # fmt: skip
+# What nobody sees: white space, control and format characters, fillers, variation selectors, tags.
+_UNSEEN = (
+    (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x1680, 0x1680),
+    (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x2800, 0x2800),
+    (0x3000, 0x3000), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE007F), (0xE0100, 0xE01EF),
+)  # fmt: skip
+_BLANK = "".join(chr(point) for start, stop in _UNSEEN for point in range(start, stop + 1))
 _SWITCHES = ("no_message", "no_empty", "no_tool_only", "no_whitespace", "tool_explanation", "min_text")
 _ENVIRONMENT = {f"VALIDATE_{name.upper()}": name for name in _SWITCHES}
 LENGTH_VARIABLE = "MIN_VALIDATION_TEXT_LENGTH"
@@ -83,7 +91,7 @@ class ReplyRules:
             return None if "no_message" in off else ("Q001", "no_message", "No assistant message")
         if not length:
             acts = any(turn.calls or turn.outputs for turn in turns)
-            blank = any(turn.text for turn in turns)
+            blank = any(visible(turn.text) for turn in turns)
             if not acts and not blank and "no_empty" not in off:
                 return "Q002", "no_empty", "Empty response"
             if acts and "no_tool_only" not in off:
@@ -106,7 +114,7 @@ def trimmed(text: str) -> str:
     'hi'
     """
     text = text.strip()
-    return text if not text or (text[0].isascii() and text[-1].isascii()) else text.strip(_BLANK)
+    return text if not text or (" " < text[0] < "\x7f" and " " < text[-1] < "\x7f") else text.strip(_BLANK)
 
 
 def measure(turns: tuple[Turn, ...]) -> dict[str, Any]:
@@ -122,12 +130,13 @@ def measure(turns: tuple[Turn, ...]) -> dict[str, Any]:
         if turn.role != "assistant":
             continue
         messages += 1
-        said = len(trimmed(turn.text))
+        seen = visible(turn.text)
+        said = len(trimmed(seen))
         length += said
         explained = explained or said > 0
         if not explained:
             unexplained += turn.calls
-        if not turn.text and not turn.calls and not turn.outputs:
+        if not seen and not turn.calls and not turn.outputs:
             empty += 1
     return {
         "assistant_messages": messages,
@@ -147,10 +156,10 @@ def explanation(turns: tuple[Turn, ...]) -> str:
     said: list[str] = []
     for turn in reversed(turns):
         if turn.outputs:
-            said.append(turn.after)
+            said.append(visible(turn.after))
             break
         if turn.role == "assistant":
-            said.append(turn.text)
+            said.append(visible(turn.text))
     return "".join(map(trimmed, reversed(said)))
 
 
@@ -182,7 +191,8 @@ def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
 def _from_table(spec: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     unknown = [key for key in spec if key not in _OPTIONS]
     if unknown:
-        raise BadReplyRules(f"reply.{unknown[0]}: not known here; it takes {', '.join(_OPTIONS)}")
+        near = closest(unknown[0], _OPTIONS)
+        raise BadReplyRules(f"reply.{unknown[0]}: not known here; it takes {', '.join(_OPTIONS)}{near}")
     off = {name for name in _SWITCHES if spec.get(name) is False}
     lenient = spec.get("lenient", False) or spec.get("tool_explanation") == "lenient"
     for name in (*_SWITCHES, "lenient"):

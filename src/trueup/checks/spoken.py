@@ -9,9 +9,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from trueup.checks.toolset import Toolset
+from trueup.recover.wrappers import REASONING_CLOSE, REASONING_OPEN
 from trueup.verdict.reply import Reply
 
+_FIRST = re.compile(r"\s*")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+def visible(text: str) -> str:
+    """A message without the reasoning that it opens with, which is not for the user; left open, it is all of the message.
+
+    >>> visible("<think>Is she asking for more?</think>Yes"), visible("<think>Is she ask")
+    ('Yes', '')
+    """
+    at = _FIRST.match(text).end()  # type: ignore[union-attr]
+    if at == len(text) or text[at] not in "<◁":
+        return text
+    start = at
+    while opened := REASONING_OPEN.match(text, at):
+        closed = REASONING_CLOSE.search(text, opened.end())
+        at = _FIRST.match(text, closed.end()).end() if closed else len(text)  # type: ignore[union-attr]
+    return text if at == start else text[at:]
 
 
 def spoken_texts(reply: Reply) -> Iterator[tuple[str, int | None]]:

@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
-from trueup.checks.dialogue import BadStates, Dialogue, Path, Rule, State, closest, read_dialogue, spelled
+from trueup.checks.dialogue import BadStates, Dialogue, Path, Rule, State, read_dialogue, spelled
 from trueup.checks.flow import Problem, flow_problems
 from trueup.checks.folding import Folded
 from trueup.checks.machines import collected, state_name, transitions_of
 from trueup.checks.mentions import claimed_tools
+from trueup.checks.problems import closest
 from trueup.checks.sentences import Form
 from trueup.checks.spoken import called_in, spoken_texts
 from trueup.checks.toolset import Toolset

@@ -20,7 +20,7 @@ from trueup.read.events import (
     value,
 )
 from trueup.read.objects import Row, as_dict, record, word
-from trueup.read.reading import Failure, Reading, failed, failure_of, unknown
+from trueup.read.reading import Failure, Reading, failed, failure_of, silent, unknown
 from trueup.verdict.reply import Reply
 
 _BLOCKS = frozenset(("text", "tool_use", "thinking", "redacted_thinking", "server_tool_use", "refusal", "output_text"))
@@ -176,7 +176,7 @@ def _read_bytes(source: bytes | bytearray | memoryview) -> Reading:
 def _read_list(source: Any) -> Reading:
     """A list: pieces of text, events, messages, output items, content blocks, or tool calls."""
     if not source:
-        return unknown(source)
+        return silent(source)
     if all(isinstance(item, str) for item in source):
         return text.read("".join(source), source)
     items = [streams.unpacked(item) for item in source]

@@ -65,14 +65,14 @@ def unknown(source: Any, body: Row | None = None, key: str = "", hint: str = "")
         if data["keys"]:
             message += f" (keys: {', '.join(data['keys'])})"
     found = finding("R001", "$", message, None, data, hint or "Pass the provider's whole response, or its text.")
-    return Reading(Reply(finish="error", raw=source), (found,), key)
+    return Reading(Reply(finish="error", raw=source, turns=()), (found,), key)
 
 
 def failed(failure: Failure, reply: Reply | None = None, raw: Any = None, key: str = "") -> Reading:
     """A transport failure, with as much of a reply as had arrived."""
     finish: Finish = "filter" if failure.code == "content_filter" else "error"
     if reply is None:
-        reply = Reply(finish=finish, raw=raw)
+        reply = Reply(finish=finish, raw=raw, turns=())
     elif reply.finish != finish:
         reply = msgspec.structs.replace(reply, finish=finish)
     said = _SECRET.sub("[key]", failure.message[: 4 * _SHOWN])[:_SHOWN]
