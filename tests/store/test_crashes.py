@@ -15,7 +15,7 @@ from trueup.store.errors import StoreFull
 from trueup.store.open import open_store
 
 CREW = Path(__file__).with_name("crew.py")
-SEEDS = 1000 if os.environ.get("TRUEUP_PROFILE") == "soak" else 24
+SEEDS = 1000 if os.environ.get("TRUEUP_PROFILE") == "soak" else 16
 
 
 @pytest.mark.spec("Q13", "X38", "X39", "X42")

@@ -77,7 +77,10 @@ def test_a_retry_rate_over_a_fifth_is_told_once_and_again_after_it_came_down(ope
 
 
 def test_the_warning_goes_to_the_log_on_one_line(tmp_path: object, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "trueup.store"), open_store(f"{tmp_path}/s.db", alarm=Alarm(least=3)) as store:
+    with (
+        caplog.at_level(logging.WARNING, "trueup.store"),
+        open_store(f"{tmp_path}/s.db", alarm=Alarm(least=3)) as store,
+    ):
         for _ in range(3):
             store.record_verdict(GOOD, model="m\nforged: all is well", attempts=2)
     lines = [record.getMessage() for record in caplog.records]

@@ -1,0 +1,119 @@
+"""What only PostgreSQL has: a connection that can be lost, a clock of its own, tenants that do not wait for each other."""
+
+import threading
+import time
+
+import psycopg
+import pytest
+
+from tests.store.conftest import empty_database
+from trueup import Contract
+from trueup.store.open import open_store
+from trueup.store.store import Store
+
+pytestmark = pytest.mark.needs("database")
+GOOD = Contract(True).check('{"age": 1}')
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    return empty_database(server)()
+
+
+def cut(url: str) -> int:
+    """End every connection of the store to its database, as a restart of the server does."""
+    with psycopg.connect(url, autocommit=True) as admin:
+        sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        return int(admin.execute(sql).fetchone()[0])  # type: ignore[index]
+
+
+def used(store: Store) -> tuple[int, int]:
+    whole = [s for s in store.quota.standings("acme") if (s.scope, s.unit) == ("tenant", "replies")]
+    return (whole[0].used, whole[0].held) if whole else (0, 0)
+
+
+@pytest.mark.spec("Q13", "X39")
+def test_a_lost_connection_is_made_again_and_nothing_is_counted_twice(url: str) -> None:
+    with open_store(url) as store:
+        for n in range(8):
+            held = store.quota.reserve("acme", f"k{n}")
+            assert held.fresh
+            assert cut(url) >= 1
+            assert store.quota.capture(held).state == "captured"
+            store.record_verdict(GOOD, model="m", wait=False)
+            cut(url)
+        store.flush()
+        assert used(store) == (8, 0)
+        assert store.quota.audit() == []
+        assert store.stats()[0].asked == len(list(store.verdicts())) == 8
+
+
+def test_connections_cut_at_any_instant_while_many_write(url: str) -> None:
+    with open_store(url) as store:
+        stop = threading.Event()
+        done: list[str] = []
+
+        def work(who: int) -> None:
+            n = 0
+            while not stop.is_set():
+                key = f"{who}-{n}"
+                held = store.quota.reserve("acme", key)
+                assert held.fresh, "a wish that was sent twice is still the caller's own"
+                store.quota.capture(held)
+                store.record_verdict(GOOD, model="m")
+                done.append(key)
+                n += 1
+
+        threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(10):
+            before = len(done)
+            until = time.monotonic() + 5
+            while len(done) == before and time.monotonic() < until:
+                time.sleep(0.002)
+            cut(url)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert len(done) >= 10
+        assert used(store) == (len(done), 0)
+        assert store.stats()[0].asked == len(done)
+        assert store.quota.audit() == []
+
+
+@pytest.mark.spec("X42")
+def test_a_machine_with_a_wrong_clock_changes_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(url) as store:
+        held = store.quota.reserve("acme", "k", lifetime=60)
+        real = time.time_ns
+        monkeypatch.setattr(time, "time_ns", lambda: real() + 3_600_000_000_000)
+        monkeypatch.setattr(time, "time", lambda: real() / 1e9 + 3600)
+        assert store.quota.expire() == 0
+        assert store.quota.capture(held).state == "captured"
+        assert abs(held.expires - 60 - real() / 1e9) < 30
+
+
+def test_one_tenant_does_not_wait_for_another(url: str) -> None:
+    from trueup.store.session import lock_number
+
+    with open_store(url) as store, psycopg.connect(url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number("umbrella"),))
+        waiting = threading.Thread(target=lambda: waited.append(second.quota.reserve("umbrella", "k")))
+        waited: list[object] = []
+        with open_store(url) as second:
+            waiting.start()
+            store.quota.capture(store.quota.reserve("acme", "k"))
+            assert waited == []
+            other.rollback()
+            waiting.join(30)
+        assert len(waited) == 1
+
+
+def test_a_password_is_in_no_message(server: str) -> None:
+    from trueup.store.errors import StoreUnavailable
+
+    head, _, _ = server.replace("trueup@", "trueup:hunter2@").rpartition("/")
+    with pytest.raises(StoreUnavailable, match="no_such_database") as caught:
+        open_store(f"{head}/no_such_database")
+    assert "hunter2" not in str(caught.value)
