@@ -78,6 +78,9 @@ def test_a_cut_or_calling_reply_keeps_the_response() -> None:
 
 def test_a_raw_response_that_is_no_text() -> None:
     assert read({"unit_id": "a", "raw_response": {"n": 1}}).reply == '{"n":1}'
+    assert read({"unit_id": "a", "raw_response": {"message": "hi"}}).findings == ()
+    error = read({"unit_id": "a", "raw_response": {"error": {"message": "Busy", "type": "overloaded_error"}}})
+    assert [found.code for found in error.findings] == ["R002"]
     provided = read({"unit_id": "a", "raw_response": CHAT})
     assert provided.reply.text == '{"a": 1}'
     assert [found.code for found in read({"unit_id": "a", "raw_response": None}).findings] == ["R004"]
@@ -126,6 +129,37 @@ def test_what_was_no_unit_before_is_none_now() -> None:
     }
     unit = read(row)
     assert ([found.code for found in unit.findings], unit.claims) == (["U002"], False)
+
+
+def test_what_failed_while_it_was_judged_is_judged_again() -> None:
+    row = {
+        "unit_id": "a",
+        "failure_stage": "pipeline_internal",
+        "raw_response": "[1]",
+        "errors": [{"code": "U009", "path": "$", "message": "m"}],
+    }
+    assert (read(row).reply, read(row).findings) == ("[1]", ())
+
+
+@pytest.mark.parametrize(
+    "response", [LINES["anthropic"], {"id": "c", **CHAT}, [{"role": "assistant", "content": "hi"}], ERRORS["gemini"]]
+)
+def test_a_stored_response_is_read_again(response: Any) -> None:
+    first = read({"unit_id": "a", "raw_response": response} if isinstance(response, list) else response)
+    row = {
+        "unit_id": first.id,
+        "failure_stage": "parse",
+        "raw_response": first.raw,
+        "errors": [{"code": "P001"}],
+        "response": response,
+    }
+    again = read(row)
+    text = again.reply if isinstance(again.reply, str) else again.reply.text
+    assert (again.id, text, again.findings) == (
+        first.id,
+        first.reply if isinstance(first.reply, str) else first.reply.text,
+        first.findings,
+    )
 
 
 def test_a_line_that_names_its_parts_twice_is_no_unit() -> None:

@@ -20,6 +20,8 @@ Row = dict[str, Any]
 SHOWN_LINE = 65_536  # bytes of a line that are kept where all of it cannot be
 _IDS = ("unit_id", "custom_id", "id")
 _OWN = frozenset({"unit_id", "input", "raw_response", "failure_stage", "errors", "fixes", "warnings", "data", "calls"})
+# what failed for one of these has no reply of its own to judge again
+_NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
 _ID = re.compile(r'"unit_id"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
 _ENVELOPE = re.compile(rb'"(?:unit_id|raw_response|custom_id)"')
 
@@ -82,8 +84,11 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
         return Unit(uid, raw, raw, given, kept, remarks, before=before)
     text = written(raw).decode()
     if isinstance(raw, dict | list):
-        from trueup.read.reader import read  # only where a reply is more than text
+        from trueup.read.detect import family, is_error  # only where a reply is more than text
+        from trueup.read.reader import read
 
+        if isinstance(raw, dict) and family(raw) is None and not is_error(raw):
+            return Unit(uid, text, text, given, kept, remarks, before=before)
         reading = read(raw)
         if not any(found.code == "R001" for found in reading.findings):
             kept = {**kept, "response": raw}
@@ -99,24 +104,22 @@ def _recorded(row: Row, place: str) -> Unit:
     uid, remarks = _id_of(row, place)
     kept = {name: value for name, value in row.items() if name not in _OWN}
     errors = [error for error in row.get("errors") or () if isinstance(error, dict)]
-    if errors and all(str(error.get("code", "")).startswith("U") for error in errors):
+    if errors and all(error.get("code") in _NEVER_UNITS for error in errors):
         same = tuple(_found_before(error) for error in errors)
         return Unit(uid, None, str(row["raw_response"]), row.get("input"), kept, same, claims=False, before=row)
     response = kept.pop("response", None)
     unit = _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
-    if isinstance(response, dict):
+    if not isinstance(response, dict | list):
+        return unit
+    if isinstance(response, dict) and is_line(response):
         again = _provided(response, place, b"")
-        kept = {**kept, **again.kept}
-        return unit._replace(reply=again.reply, kept=kept, findings=again.findings, claims=again.claims)
-    return unit
+    else:
+        again = _with_reply(uid, response, None, {}, (), None)
+    return unit._replace(reply=again.reply, kept={**kept, **again.kept}, findings=again.findings, claims=again.claims)
 
 
 def _found_before(error: Row) -> Finding:
-    code = str(error["code"])
-    from trueup.verdict.catalogue import FINDINGS
-
-    code = code if code in FINDINGS else "U002"
-    return finding(code, str(error.get("path", "$")), str(error.get("message", "")), None, {})
+    return finding(error["code"], str(error.get("path", "$")), str(error.get("message", "")), None, {})
 
 
 def _provided(row: Row, place: str, line: bytes) -> Unit:
