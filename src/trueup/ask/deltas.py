@@ -29,7 +29,7 @@ def delta_of(chunk: Any) -> Delta:
         return Delta(chunk)
     if isinstance(chunk, bytes | bytearray):
         return _NOTHING
-    choices = member(chunk, "choices")
+    choices = rows(member(chunk, "choices"))
     if choices:
         return _of_choice(choices[0])
     kind = word(member(chunk, "type"))
@@ -42,7 +42,7 @@ def delta_of(chunk: Any) -> Delta:
         return Delta(word(member(block, "text")))
     if kind == "response.output_text.delta":
         return Delta(word(member(chunk, "delta")))
-    candidates = member(chunk, "candidates")
+    candidates = rows(member(chunk, "candidates"))
     if candidates:
         return _of_parts(rows(member(member(candidates[0], "content"), "parts")))
     return _of_message(chunk, kind)

@@ -1,7 +1,8 @@
 """The anthropic SDK's clients, synchronous and asynchronous.
 
 A request enters, a message leaves. Leading system messages become the `system` parameter; the SDK's own retries are switched
-off. The SDK holds the model to a schema through `output_config`, or not at all: there is no mode for any JSON object.
+off. The SDK holds the model to a schema through `output_config`, or not at all: there is no mode for any JSON object. A
+temperature is sent where this version of the SDK takes one.
 """
 
 import inspect

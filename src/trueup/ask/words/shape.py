@@ -55,7 +55,7 @@ def rules(schema: Any, types: Types = _NAMES) -> str:
     '- age: ≥ 0'
     """
     lines = []
-    for number, line in enumerate(_rule_lines(schema, schema, "", types, 0)):
+    for number, line in enumerate(_rule_lines(schema, types)):
         if number >= _MOST_RULES:
             lines.append("- …")
             break
@@ -140,26 +140,38 @@ def _slim(schema: Any, depth: int) -> Any:
     }
 
 
-def _rule_lines(root: Any, schema: Any, path: str, types: Types, depth: int) -> Iterator[str]:
-    schema = _real(root, schema)
-    if not isinstance(schema, dict) or depth > _MOST_DEPTH:
-        return
-    properties = schema.get("properties")
-    needed = schema.get("required") or ()
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
-        place = f"{path}.{name}" if path else str(name)
-        here = _real(root, inner)
-        said = [*_limits(here, types)]
-        if name not in needed:
-            said.append(types.get("optional", "optional"))
-        about = inner.get("description") if isinstance(inner, dict) else None
-        if isinstance(about, str) and about.strip():
-            said.append(" ".join(about.split())[:_MOST_SAID])
-        if said:
-            yield f"- {place}: {', '.join(said)}"
-        yield from _rule_lines(root, here, place, types, depth + 1)
-    if schema.get("items") is not None:
-        yield from _rule_lines(root, schema["items"], f"{path}[]", types, depth + 1)
+def _rule_lines(root: Any, types: Types) -> Iterator[str]:
+    """A line for each field that has something to say, parents first; a schema that refers to itself ends."""
+    stack: list[tuple[Any, str, int]] = [(root, "", 0)]
+    places = 0
+    while stack and places < _MOST_PLACES:
+        schema, path, depth = stack.pop()
+        places += 1
+        schema = _real(root, schema)
+        if not isinstance(schema, dict) or depth > _MOST_DEPTH:
+            continue
+        below: list[tuple[Any, str, int]] = []
+        properties = schema.get("properties")
+        needed = schema.get("required") or ()
+        for name, inner in properties.items() if isinstance(properties, dict) else ():
+            place = f"{path}.{name}" if path else str(name)
+            below.append((inner, place, depth + 1))
+            said = _said_of(_real(root, inner), inner, types, optional=name not in needed)
+            if said:
+                yield f"- {place}: {', '.join(said)}"
+        if schema.get("items") is not None:
+            below.append((schema["items"], f"{path}[]", depth + 1))
+        stack += reversed(below)
+
+
+def _said_of(schema: Any, inner: Any, types: Types, *, optional: bool) -> list[str]:
+    said = [*_limits(schema, types)]
+    if optional:
+        said.append(types.get("optional", "optional"))
+    about = inner.get("description") if isinstance(inner, dict) else None
+    if isinstance(about, str) and about.strip():
+        said.append(" ".join(about.split())[:_MOST_SAID])
+    return said
 
 
 def _limits(schema: Any, types: Types) -> Iterator[str]:
