@@ -172,5 +172,5 @@ def test_the_ledger_does_what_its_model_does(database: Callable[[], str]) -> Non
         store._writer._linger = 0
         game = type("Game", (Ledger,), {"store": store, "clock": clock})
         run_state_machine_as_test(
-            game, settings=settings(max_examples=500 if soak else 25, stateful_step_count=60 if soak else 25)
+            game, settings=settings(max_examples=500 if soak else 20, stateful_step_count=60 if soak else 25)
         )

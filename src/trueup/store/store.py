@@ -6,6 +6,7 @@ a store; each process opens its own. A database that cannot do something raises 
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -15,6 +16,7 @@ from trueup.store.alarm import Alarm
 from trueup.store.cells import pack, to_bytes
 from trueup.store.errors import MICROS, StoreClosed, StoreError, UnknownVerdict
 from trueup.store.quota import Quota
+from trueup.store.readers import Readers
 from trueup.store.records import COLUMNS, Note, Stored, new_id
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention, prune
@@ -43,6 +45,7 @@ class Store:
         self.retention = retention or Retention()
         self.alarm = alarm or Alarm()
         self._closed = False
+        self._readers = Readers(backend)
         try:
             session = backend.connect(writing=True)
             try:
@@ -170,6 +173,7 @@ class Store:
     def close(self) -> None:
         """Write what is queued, then close; what could not be written raises StoreFull."""
         self._closed = True
+        self._readers.close()
         self._writer.close()
 
     def __enter__(self) -> Self:
@@ -178,10 +182,10 @@ class Store:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _reading(self) -> "_Reading":
+    def _reading(self) -> AbstractContextManager[Session]:
         if self._closed:
             raise StoreClosed(f"{self.where}: the store is closed; open it again")
-        return _Reading(self._backend)
+        return self._readers.session()
 
     def _insert(self, session: Session, notes: Sequence[Note]) -> None:
         records.insert(session, notes, self._redaction)
@@ -189,26 +193,3 @@ class Store:
 
     def _told(self, error: Exception) -> Exception:
         return error if isinstance(error, StoreError) else self._backend.explain(error) or error
-
-
-class _Reading:
-    """A session for reading, closed at the end; a driver's error leaves as one of ours."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._session: Session | None = None
-
-    def __enter__(self) -> Session:
-        try:
-            self._session = self._backend.connect()
-            self._session.snapshot()
-        except Exception as error:  # noqa: BLE001 - every driver has its own
-            raise self._backend.explain(error) or error from None
-        return self._session
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._session is not None:
-            self._session.close()
-        told = None if error is None else self._backend.explain(error)
-        if told is not None:
-            raise told from None
