@@ -98,7 +98,7 @@ def test_faults_of_a_pipeline_are_told_before_anything_is_made(run: Run, desk: P
     config.write_text(config.read_text("utf-8").replace("grade.jinja2", "grad.jinja2"), "utf-8")
     done = run("run", "pipelines/reviews")
     assert done.code == 2
-    assert "pipelines/reviews/config.yaml:32:43: N032 there is no template" in done.err
+    assert "pipelines/reviews/config.yaml:33:43: N032 there is no template" in done.err
     assert not (desk / "runs").exists()
     assert run("lint", "pipelines/reviews").code == 1
     assert run("lint", "pipelines/random_walk").out == "✓ 1 file: nothing wrong\n"
@@ -201,3 +201,19 @@ def test_a_run_is_judged_again_under_a_changed_pipeline(run: Run, desk: Path) ->
     assert run("run", "runs/npc").code == 0
     assert run("verify", "npc").code == 0
     assert run("revalidate", "pipelines", "--apply").code == 2
+
+
+def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = run("run", "pipelines/reviews", "--provider", "openai")
+    assert done.code == 2
+    assert done.err.endswith("provider 'openai' needs a key: set OPENAI_API_KEY in the environment\n")
+    assert run("run", "pipelines/reviews", "--price", "cheap").code == 2
+    config = desk / "pipelines/reviews/config.yaml"
+    config.write_text(
+        config.read_text("utf-8").replace("  provider: replay\n  replay: {source: replies.jsonl}\n", ""), "utf-8"
+    )
+    assert "has no provider: give --provider" in run("run", "pipelines/reviews").err
+    assert not (desk / "runs").exists()
+    assert run("run", "pipelines/reviews", "--provider", "replay", "--price", "1/2", "--run-dir", "runs/r").code == 0
+    assert json.loads(run("status", "r", "--json").out)[0]["money"]["usd"] > 0

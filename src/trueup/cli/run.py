@@ -35,7 +35,9 @@ def run(place: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """
     from trueup.batch.pipeline.running import Options, execute
 
-    chosen = {name: options.pop(name) for name in ("run_dir", "provider", "model", "base_url", "max_units", "repeat")}
+    chosen = {
+        name: options.pop(name) for name in ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat")
+    }
     workers = options.pop("concurrency") or 8
     given = Options(options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"])
     with told():

@@ -97,6 +97,7 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--provider", metavar="NAME", help="openai, anthropic, gemini, url, local or replay; for all steps."),
         click.option("--model", metavar="NAME", help="The model, for all steps."),
         click.option("--base-url", metavar="URL", help="The address of a server that speaks as OpenAI's does."),
+        click.option("--price", metavar="IN/OUT", help="Dollars per million tokens, as 0.15/0.60; for all models."),
         click.option("--max-units", type=click.IntRange(min=1), metavar="N", help="Only the first N units."),
         click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Every unit N times."),
     )):  # fmt: skip
@@ -106,12 +107,19 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_run(pipeline: str, run_dir: str | None, **wanted: Any) -> Path:
     """Lint a pipeline and make a run of it."""
+    from trueup.batch.pipeline.cost import prices_of
     from trueup.batch.pipeline.create import Wanted, create_run
     from trueup.batch.pipeline.lint import check_pipeline
+    from trueup.batch.pipeline.providers.choose import check_providers
 
     place = Path(pipeline)
     if not place.exists():
         raise Refused(f"{pipeline}: there is no such pipeline or run")
     found = check_pipeline(place)
     given = {name: value for name, value in wanted.items() if value is not None}
+    try:
+        prices_of({}, given.get("price", ""))
+    except ValueError as error:
+        raise Refused(f"--price: {error}") from None
+    check_providers(found, given)
     return create_run(found, new_run(found.name, run_dir), Wanted(**given))

@@ -196,7 +196,7 @@ def test_the_cost_is_estimated_before_a_list_is_fanned_out(tmp_path: Path) -> No
 
 def test_a_cap_without_a_price_is_refused(tmp_path: Path) -> None:
     path = start(write(tmp_path / "pipeline", "http://127.0.0.1:9", prices={}), tmp_path / "run")
-    with pytest.raises(NoProvider, match="the price of 'm' is not known"):
+    with pytest.raises(NoProvider, match=r"the price of 'm' is not known: give --price"):
         execute(path, Options(max_cost=1.0))
 
 

@@ -34,6 +34,21 @@ class Prices:
         return self.cost(provider, model, {"input_tokens": taken, "output_tokens": given})
 
 
+def prices_of(section: Mapping[str, Any], wanted: str = "") -> Prices:
+    """The prices of a run: those of the configuration, and over them the one of the command line, written IN/OUT.
+
+    >>> prices_of({}, "0.15/0.60").cost("openai", "any", {"input_tokens": 1_000_000, "output_tokens": 0})
+    0.15
+    """
+    if not wanted:
+        return Prices(section)
+    taken, _, given = wanted.partition("/")
+    try:
+        return Prices({"*": {"input": float(taken), "output": float(given)}})
+    except ValueError:
+        raise ValueError(f"a price is IN/OUT, dollars per million tokens, as 0.15/0.60; got {wanted!r}") from None
+
+
 def _price(model: Any, given: Any) -> Price:
     numbers: list[Any] = [given.get("input"), given.get("output")] if isinstance(given, Mapping) else []
     if len(numbers) != 2 or not all(type(n) in (int, float) and 0 <= n < 1e6 for n in numbers):

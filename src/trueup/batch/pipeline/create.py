@@ -31,6 +31,7 @@ class Wanted(NamedTuple):
     max_units: int | None = None
     repeat: int | None = None
     base_url: str = ""
+    price: str = ""  # dollars per million tokens, IN/OUT
 
 
 class CannotCreate(ValueError):
@@ -97,7 +98,7 @@ def pipeline_files(pipeline: Pipeline) -> Iterator[Path]:
     seen: set[Path] = set()
     folders = [pipeline.template_dir, pipeline.schema_dir]
     places = [root / pipeline.file.name, *(root / folder for folder in folders)]
-    named = [pipeline.items_file(), pipeline.section("api", "replay").get("source")]
+    named = [pipeline.items_file(), pipeline.section("api", "replay").get("source") or "replies.jsonl"]
     named += [entry.get("script") for entry in _scripts(pipeline)]
     places += [root / name for name in named if isinstance(name, str) and name]
     for place in places:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trueup.batch.pipeline.calling import Caller
-from trueup.batch.pipeline.cost import Prices, Purse
+from trueup.batch.pipeline.cost import Purse, prices_of
 from trueup.batch.pipeline.disk import Disk, DiskFull
 from trueup.batch.pipeline.engine import Engine
 from trueup.batch.pipeline.estimate import estimate, recorded
@@ -135,7 +135,7 @@ class _Providers:
 
     def __init__(self, run: OwnedRun, options: Options, stop: Stop, given: Provider | None) -> None:
         pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
-        prices = Prices(pipeline.section("api", "prices"))
+        prices = prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
         cap = options.max_cost
         if cap is None:
             cap = pipeline.section("api", "realtime").get("cost_cap_usd")
@@ -154,7 +154,8 @@ class _Providers:
             name, model = (given.name, str(wanted.get("model", ""))) if given else chosen(pipeline, step, wanted)
             if self.purse.cap is not None and not prices.known(name, model):
                 raise NoProvider(
-                    f"a cost cap is set, but the price of {model or name!r} is not known: set api.prices, or drop the cap"
+                    f"a cost cap of ${self.purse.cap:g} is set, but the price of {model or name!r} is not known:"
+                    " give --price IN/OUT, or set api.prices (per million tokens), or drop the cap"
                 )
             prompts = prompts or Prompts(pipeline.inside(pipeline.template_dir))
             self.asking[step.name] = LlmStep(pipeline, step, prompts, name, model)

@@ -58,6 +58,16 @@ def chosen(pipeline: Pipeline, step: Step, wanted: Mapping[str, Any]) -> tuple[s
     return str(provider), str(model)
 
 
+def check_providers(pipeline: Pipeline, wanted: Mapping[str, Any]) -> None:
+    """Raise NoProvider where a run of the pipeline would find nobody to ask; nothing is opened."""
+    for step in pipeline.steps:
+        if step.asks:
+            name, _ = chosen(pipeline, step, wanted)
+            if name in KEYS:
+                address(name, pipeline, wanted)
+                key_of(name, pipeline)
+
+
 def open_provider(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> Provider:
     """A provider, ready to be asked."""
     if name == "replay":
