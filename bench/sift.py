@@ -250,11 +250,17 @@ def measure(folder: Path, lines: int, *, ray: bool) -> list[Row]:
         floor,
         *best.values(),
     ]
+    small = folder / "small.jsonl"
+    make_file(small, 10, 0.0)
+    start = sifted("trueup, 10 lines", small, 10, folder / "start", "--workers", "1")
+    for index, row in enumerate(rows):
+        if row.name.startswith("trueup"):
+            steady = (row.cpu - start.cpu) / row.lines * 1e6
+            rows[index] = row._replace(note=f"{steady:.1f} µs ({steady / floor.micro:.2f} ×) without the start")
+    rows.append(start._replace(note="its fixed cost: start, contract, folder"))
     source = timed("the source's way", clean, min(lines, SOURCE_LINES), as_the_source_does)
     rows.append(source._replace(note=f"on {source.lines:,} lines"))
     if ray:
-        small = folder / "small.jsonl"
-        make_file(small, 10, 0.0)
         fixed = sifted("trueup on Ray, 10 lines", small, 10, folder / "ray0", "--engine", "ray", "--workers", "2")
         whole = sifted(
             "trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", "--engine", "ray", "--workers", "2"
