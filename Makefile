@@ -11,7 +11,7 @@ export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit docs bench study soak fmt snapshots lock clean
+.PHONY: help setup demo test lint types layers unit docs bench bench-sift study soak fmt snapshots lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -28,8 +28,12 @@ $(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml
 	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(STAMP) ## judge the sample replies in examples/ and show what became of each
+demo: $(STAMP) ## judge the sample replies in examples/, then sift a file of them into build/demo
 	@$(BIN)/python examples/demo.py
+	@echo; echo '$$ trueup sift examples/replies/people.jsonl --contract examples/contracts/people.yaml --out build/demo'; echo
+	@$(BIN)/trueup sift examples/replies/people.jsonl --contract examples/contracts/people.yaml --out build/demo --fresh \
+	    || test $$? -eq 1
+	@echo; echo "Open build/demo/report.html in a browser: every unit, with each fix marked in its reply."
 
 test: lint types layers unit docs ## run every check
 	@cat .cache/skipped.txt
@@ -67,6 +71,9 @@ $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.to
 	@$(BENCH)/bin/python $(PIP) install -r bench/requirements.txt -e .
 	@$(BENCH)/bin/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
 	@touch $@
+
+bench-sift: $(STAMP) ## measure sifting: a million lines, beside a loop by hand and the source's way
+	@$(BIN)/python bench/sift.py --markdown docs/benchmarks-sift.md
 
 soak: $(STAMP) ## the property tests with thousands of examples each
 	@$(BIN)/python -m pytest --hypothesis-profile=soak --timeout=7200 tests
