@@ -51,6 +51,15 @@ def test_eighty_columns_are_enough(run_on_terminal: Run, filled: str) -> None:
     assert max(len(line) for line in done.out.splitlines() if not line.startswith("warning")) <= 80
 
 
+def test_long_names_are_cut_to_the_width(run_on_terminal: Run, tmp_path: Path) -> None:
+    with open_store(tmp_path / "long.db") as store:
+        store.record_verdict(CONTRACT.check("{}"), model="provider/family-" + "x" * 90)
+    done = run_on_terminal("stats", "--store", "long.db", width=80, NO_COLOR="1")
+    assert max(len(line) for line in done.out.splitlines()) <= 80
+    assert "provider/family-" in done.out
+    assert "V002 1" in done.out
+
+
 def test_nothing_yet_and_bad_words(run: Run, filled: str) -> None:
     assert run("stats", "--store", filled, "--model", "nobody").out == "no verdicts in that time\n"
     done = run("stats", "--store", filled, "--since", "yesterday")

@@ -12,7 +12,7 @@ from schemathesis.checks import not_a_server_error
 from tests.gateway.conftest import GOOD, PERSON, Open
 from trueup.gateway.openapi import document
 
-EXAMPLES = 300 if os.environ.get("TRUEUP_PROFILE") == "soak" else 12
+EXAMPLES = 300 if os.environ.get("TRUEUP_PROFILE") == "soak" else 6
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
 

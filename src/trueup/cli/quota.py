@@ -50,15 +50,19 @@ def show(url: str, tenant: str | None, as_json: bool, color: Color) -> None:
 
     console = open_console(color)
     width = console.width if console.is_terminal else 0
+    lines = []
     if standings:
         head = ["tenant", "whose", "what", "since", "used", "on hold", "limit"]
         lines = table(head, [_row(standing) for standing in standings], "<<<<>>>", width)
-    elif limits:
+    if limits:
         rows = [
             [li.tenant, _whose(li.scope, li.name), li.unit, li.period, _amount(li.amount, li.unit)] for li in limits
         ]
-        lines = table(["tenant", "whose", "what", "per", "limit"], rows, "<<<<>", width)
-    else:
+        lines += [
+            *([[("", "")]] if lines else []),
+            *table(["tenant", "whose", "what", "per", "limit"], rows, "<<<<>", width),
+        ]
+    if not lines:
         lines = [[("nothing was used and no limit is set; `trueup quota set` sets one", "")]]
     for line in lines:
         console.print(Text.assemble(*line), soft_wrap=True)

@@ -1,6 +1,7 @@
 """A table for the terminal: rows of text enter, lines leave, aligned by cells and cut at the width.
 
-Text from outside may be in any cell: what could harm a terminal is made visible. The last column takes what room is left.
+Text from outside may be in any cell: what could harm a terminal is made visible. Where there is too little room, the widest
+columns are cut.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from rich.cells import cell_len
 from trueup.cli.layout import Line, short
 from trueup.verdict.display import safe_line
 
-LEAST = 8  # cells that the last column has at least, whatever the width
+LEAST = 8  # cells that a column which is cut keeps, whatever the width
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width: int = 0) -> list[Line]:
@@ -21,9 +22,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width:
     """
     cells = [[safe_line(cell) for cell in row] for row in rows]
     widths = [max(cell_len(row[at]) for row in [list(head), *cells]) for at in range(len(head))]
-    if width:
-        widths[-1] = min(widths[-1], max(width - sum(widths[:-1]) - 2 * (len(widths) - 1), LEAST))
+    room = width - 2 * (len(widths) - 1)
+    while width and sum(widths) > room and max(widths) > LEAST:
+        widths[_widest(widths)] -= 1
     return [_line(head, widths, align, "bold"), *(_line(row, widths, align, "") for row in cells)]
+
+
+def _widest(widths: list[int]) -> int:
+    """The column to take from: the widest, of equal ones the last."""
+    return max(range(len(widths)), key=lambda at: (widths[at], at))
 
 
 def _line(row: Sequence[str], widths: Sequence[int], align: str, style: str) -> Line:
