@@ -90,7 +90,7 @@ class Books:
         if self._policy.tokens is None and self._policy.money is None:
             return 0, 0, None
         if total is None:
-            usage = _guessed(messages, verdict.reply)
+            usage = guessed(messages, verdict.reply)
         counted = cost if cost is not None else self._policy.cost(model, usage)
         return usage["total_tokens"], usage.get("input_tokens", 0), counted
 
@@ -224,7 +224,7 @@ def _attempt(
     )
 
 
-def _guessed(messages: list[Any], reply: Reply) -> dict[str, int]:
+def guessed(messages: list[Any], reply: Reply) -> dict[str, int]:
     """Tokens where the provider does not count them: one for three characters, which is more than most have."""
     taken = sum(len(str(m.get("content") or "")) if isinstance(m, dict) else len(str(m)) for m in messages) // 3 + 8
     given = (len(reply.text) + sum(len(call.raw_args) + len(call.name) for call in reply.calls)) // 3 + 1

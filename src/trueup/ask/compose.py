@@ -51,17 +51,18 @@ def _format(schema: Any, words: Words) -> str:
 class Composer:
     """Makes the requests of one ask."""
 
-    __slots__ = ("_words", "language", "messages", "name", "policy", "provider", "schema", "tools")
+    __slots__ = ("_words", "language", "messages", "name", "policy", "provider", "schema", "takes_tools", "tools")
 
     def __init__(
         self, messages: Messages, policy: Policy, *, schema: Any, tools: tuple[Tool, ...], provider: str, name: str,
-        language: str = "",
+        language: str = "", takes_tools: bool = True,
     ) -> None:  # fmt: skip
         self.messages = messages
         self.policy = policy
         self.schema = schema
         self.tools = tools
         self.provider = provider
+        self.takes_tools = takes_tools
         self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"  # as providers want the name of a schema
         self.language = policy.language or language or "en"
         # What ships is read when something must be said; what the caller chose is refused before anything is spent.
@@ -87,8 +88,9 @@ class Composer:
         if send.fields and faulty is not None and faulty.asked is not None:
             schema = faulty.asked.schema
         tools, may_call = self._tools(send.reduced)
+        told = tools if may_call else ()
         return Request(
-            messages=self.compose(send.purpose, send.mode, faulty, send.nth, send.most, fields=send.fields),
+            messages=self.compose(send.purpose, send.mode, faulty, send.nth, send.most, fields=send.fields, tools=told),
             model=send.model,
             mode=send.mode,
             schema=schema if isinstance(schema, dict) and send.mode == "json_schema" else None,
@@ -102,14 +104,17 @@ class Composer:
         )
 
     def compose(
-        self, purpose: Purpose, mode: Mode, faulty: Faulty | None, nth: int, most: int, *, fields: bool = False
-    ) -> Messages:
+        self, purpose: Purpose, mode: Mode, faulty: Faulty | None, nth: int, most: int, *, fields: bool = False,
+        tools: tuple[Tool, ...] = (),
+    ) -> Messages:  # fmt: skip
         """The messages of a call; a fresh list each time."""
         messages = list(self.messages)
         instruct = self.policy.instruct
         schema = faulty.asked.schema if fields and faulty is not None and faulty.asked is not None else self.schema
         if schema is not None and (instruct == "always" or (instruct == "auto" and mode != "json_schema")):
             messages = with_system(messages, _format(schema, self.words))
+        if tools and not self.takes_tools and instruct != "never":
+            messages = with_system(messages, prompts.tools_text(tools, self.words))
         if purpose == "ask" or faulty is None:
             return messages
         verdict = faulty.verdict

@@ -81,7 +81,7 @@ class Loop:
         schema = None if contract.schema is None else contract.schema.source
         self._composer = Composer(
             self.messages, policy, schema=schema, tools=contract.tools, provider=client.provider, name=contract.name,
-            language=contract.language,
+            language=contract.language, takes_tools=getattr(client, "takes_tools", True),
         )  # fmt: skip
         self._context = self._known(context)
         self._memory = memory

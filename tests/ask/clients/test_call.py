@@ -60,6 +60,27 @@ def test_a_callable_gets_what_its_signature_names() -> None:
     assert Call(print).modes in (("text",), ("json_schema", "json_object", "text"))
 
 
+def test_a_callable_that_takes_no_tools_is_told_of_them_in_words() -> None:
+    def ping(host: str, times: int = 1) -> str:
+        """Reach a host."""
+        return host
+
+    seen: list[Any] = []
+
+    def model(messages: Any) -> str:
+        seen.append(messages)
+        return '<tool_call>{"name": "ping", "arguments": {"host": "a"}}</tool_call>'
+
+    contract = Contract(tools=[ping])
+    answer = contract.ask(model, "Ping a.")
+    assert [call.args for call in answer.calls] == [{"host": "a"}]
+    assert '- ping {"host": "<text>", "times": <integer>} Reach a host.' in seen[0][0]["content"]
+    contract.ask(model, "Ping a.", Policy(instruct="never"))
+    assert len(seen[1]) == 1
+    contract.ask(lambda messages, tools: seen.append(messages) or "Fine.", "Ping a.")
+    assert len(seen[2]) == 1, "who takes tools is told of them there"
+
+
 def test_what_is_no_client_is_refused_with_what_would_do() -> None:
     with pytest.raises(TypeError, match="give a callable"):
         find_client(None)

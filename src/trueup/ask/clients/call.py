@@ -30,6 +30,7 @@ class Call(Client):
         self._names, self._any, self._keyword = _accepted(call)
         held = self._any or "response_format" in self._names
         self.modes = MODES if held else ("text",)
+        self.takes_tools = self._any or "tools" in self._names
         self._is_async = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
             getattr(call, "__call__", None)  # noqa: B004 - the method itself is looked at
         )

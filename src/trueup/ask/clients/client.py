@@ -17,6 +17,7 @@ class Client:
     modes: tuple[Mode, ...] = MODES
     provider = "openai"
     finishes = True
+    takes_tools = True  # False: a model must be told of tools in words
     kind = "client"
 
     def send(self, request: Request) -> Any:  # noqa: ARG002 - the signature of all clients

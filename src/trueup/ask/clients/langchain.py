@@ -23,7 +23,7 @@ class Runnable(Client):
 
     def __init__(self, runnable: Any) -> None:
         self._runnable = runnable
-        self._is_model = hasattr(runnable, "bind_tools")
+        self._is_model = self.takes_tools = hasattr(runnable, "bind_tools")
         home = type(runnable).__module__.partition(".")[0]
         self.modes = MODES if self._is_model and home == "langchain_openai" else ("text",)
         name = getattr(runnable, "model_name", None) or getattr(runnable, "model", None) or ""

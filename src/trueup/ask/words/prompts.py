@@ -14,6 +14,7 @@ from trueup.recover.clean import written
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import parse
 from trueup.verdict.reply import Reply
+from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 # The defect that a fix or a finding shows.
@@ -101,6 +102,16 @@ def format_text(schema: Any, words: Words) -> str:
         return words.fill("any")
     template = "format" if is_plain(schema) else "format_schema"
     return _without_blanks(words.fill(template, **_form(schema, words)))
+
+
+def tools_text(tools: Iterable[Tool], words: Words) -> str:
+    """What a model is told of the tools it may call, where the provider does not tell it."""
+    lines = []
+    for tool in tools:
+        form = shape(tool.parameters, words.types) if isinstance(tool.parameters, dict) else "{}"
+        about = " ".join(tool.description.split())[:_MOST_SHOWN]
+        lines.append(words.fill("tool", name=tool.name, shape=form, about=about).rstrip())
+    return words.fill("tools", tools="\n".join(lines))
 
 
 def _form(schema: dict[str, Any], words: Words) -> dict[str, str]:

@@ -21,6 +21,8 @@ KNOWN: dict[str, frozenset[str]] = {
     "format": frozenset({"schema", "shape", "rules"}),
     "format_schema": frozenset({"schema", "shape", "rules"}),
     "any": frozenset(),
+    "tools": frozenset({"tools"}),
+    "tool": frozenset({"name", "shape", "about"}),
     "repair": _REPAIR,
     "wanted_json": frozenset({"shape", "rules", "schema"}),
     "wanted_any": frozenset(),
@@ -52,7 +54,7 @@ class Words:
         self.messages = tables["messages"]
         self.types = tables["types"]
 
-    def fill(self, name: str, **values: Any) -> str:
+    def fill(self, name: str, /, **values: Any) -> str:
         """A template with its values put in."""
         return fill(self.templates[name], values)
 
