@@ -37,8 +37,8 @@ from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.running import Options
 
 SOAK = settings.default is not None and settings.default.max_examples > 1000
-SEEDS = 4000 if SOAK else 70
-KILLS = 300 if SOAK else 4
+SEEDS = 4000 if SOAK else 60
+KILLS = 300 if SOAK else 3
 WORKERS = 3
 LIST = {
     "type": "object",

@@ -457,3 +457,68 @@ def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(
     assert [(step, unit) for step, unit, _ in provider.asked] == [("two", "c")]  # step one asked nobody again
     assert ran.money.calls == calls + 1
     assert_whole(path)
+
+
+@pytest.mark.needs("model")
+@pytest.mark.parametrize("name", ["npc_dialogue", "reviews"])
+def test_the_shipped_pipelines_run_on_the_bundled_model(tmp_path: Path, name: str) -> None:
+    ran = go(start(EXAMPLES / name, tmp_path / "run", max_units=1, provider="local"))
+    assert ran.result.status in {"done", "failed"}  # what so small a model says is another matter
+    assert ran.money.calls >= 1
+    assert_whole(ran.path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"answer": "\ud800"}', "\udfff", '{"answer": ' + str(2**90) + "}", "\x00\x1b[2J", "[" * 600]
+)
+def test_a_reply_of_any_text_is_recorded_and_read_again(tmp_path: Path, text: str) -> None:
+    rows = [*reply("ask", "*", GOOD), *reply("ask", "b", text)]
+    any_answer = {"type": "object", "properties": {"answer": {}}, "required": ["answer"]}
+    pipeline = write_pipeline(
+        tmp_path / "p",
+        [asking("ask", any_answer), asking("more", any_answer)],
+        replies=[*rows, *reply("more", "*", GOOD)],
+    )
+    path = start(pipeline, tmp_path / "run")
+    ran = go(path, provider=Counting([*rows, *reply("more", "*", GOOD)]))
+    assert_whole(path)
+    assert len(ran.valid) + len(ran.failed) == 3
+    assert text in {row["raw_response"] for row in results(path)}
+    owned = OwnedRun.open(path)
+    owned.commit("reopened", chunk="chunk_000", step="ask")
+    owned.close()
+    again = go(path, provider=Counting([]))
+    assert (again.valid, again.failed) == (ran.valid, ran.failed)
+
+
+def test_a_unit_that_breaks_the_judge_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trueup.contract.contract import Contract
+
+    check = Contract.check
+
+    def broken(self: Contract, source: Any, context: Any = None) -> Any:
+        if (context or {}).get("input", {}).get("unit_id") == "b":
+            raise ZeroDivisionError("poison")
+        return check(self, source, context)
+
+    monkeypatch.setattr(Contract, "check", broken)
+    ran = run_pipeline(
+        write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD)), tmp_path / "run"
+    )
+    assert ran.ids == (["a", "c"], ["b"])
+    assert ran.failed[0]["errors"][0]["code"] == "U009"
+    assert ran.failed[0]["failure_stage"] == "pipeline_internal"
+    assert_whole(ran.path)
+
+
+def test_a_fault_of_the_program_is_kept_in_the_log_and_the_run_goes_on(tmp_path: Path) -> None:
+    class Odd(Counting):
+        async def send(self, *given: Any) -> Any:
+            raise LookupError("not a failure of a call")
+
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")]), tmp_path / "run")
+    ran = go(path, provider=Odd([]))
+    assert ran.result.code == 3
+    assert "LookupError: not a failure of a call" in ran.result.reason
+    assert "Traceback" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert len(go(path, provider=Counting(reply("ask", "*", GOOD))).valid) == 3

@@ -7,6 +7,7 @@ all, is sent again alone, so many times; what was refused is asked again with wh
 
 import secrets
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 from trueup.ask.clients.request import Failure, TransportFailure
@@ -60,13 +61,17 @@ class BatchEngine(Engine):
 
     def _take_up(self, job: Job) -> dict[int, Ask]:
         """The asks of a job, as far as they had come; what is finished is settled."""
-        asks = {place: job.begin(place) for place in list(job.open_places())}
+        asks: dict[int, Ask] = {}
+        for place in list(job.open_places()):
+            ask = job.guarded(place, partial(job.begin, place))
+            if ask is not None:
+                asks[place] = ask
         self._settle(job, asks)
         return asks
 
     def _settle(self, job: Job, asks: dict[int, Ask]) -> None:
         for place in [place for place, ask in asks.items() if ask.finished]:
-            passed = job.settle(place, asks.pop(place))
+            passed = job.guarded(place, partial(job.settle, place, asks.pop(place))) is True
             self.settled[job.step.name][0 if passed else 1] += 1
 
     def _pending(self, job: Job) -> Batch | None:
@@ -191,7 +196,7 @@ class BatchEngine(Engine):
                 odd += 1
                 continue
             answered.add(cid)
-            self._take_answer(job, asks[places[owners[cid]]], owners[cid], cid, record)
+            self._take_answer(job, asks, places[owners[cid]], cid, record)
         if odd:
             self.run.log.say(
                 f"{job.chunk.name} {job.step.name}: {odd} lines of {batch.id} are broken, twice there, or nobody's"
@@ -200,7 +205,7 @@ class BatchEngine(Engine):
             if not any(custom_id(batch.key, unit_id, call) in answered for call in range(job.calls(unit_id) + 1)):
                 cid = custom_id(batch.key, unit_id, job.calls(unit_id))
                 lost = {"reason": "the batch brought no answer for it", "kind": "transient", "code": "no_answer"}
-                self._take_answer(job, asks[place], unit_id, cid, {"transport": lost})
+                self._take_answer(job, asks, place, cid, {"transport": lost})
         job.sync()
 
     async def _lines(self, batch: Batch, provider: Batches) -> Any:
@@ -216,15 +221,21 @@ class BatchEngine(Engine):
             return
         raise TransportFailure(Failure(f"the results of {batch.id} could not be fetched"))
 
-    def _take_answer(self, job: Job, ask: Ask, unit_id: str, cid: str, record: dict[str, Any]) -> None:
+    def _take_answer(self, job: Job, asks: dict[int, Ask], place: int, cid: str, record: dict[str, Any]) -> None:
+        """Record an answer and let its ask go on."""
+        unit_id = job.units[place]["unit_id"]
         failure = record.get("failure")
-        if failure is not None and failure["kind"] in {
-            "mode",
-            "temperature",
-        }:  # not the unit's fault: asked in another way
-            job.refused(unit_id, failure["kind"])
-            ask.answer_late(record)
-            return
+        told: dict[str, Any] | None = record
+        if failure is not None and failure["kind"] in {"mode", "temperature"}:
+            job.refused(unit_id, failure["kind"])  # not the unit's fault: it is asked in another way
+        else:
+            told = self._recorded(job, unit_id, cid, record)
+        ask = asks.get(place)
+        if told is not None and ask is not None and job.guarded(place, partial(ask.answered_late, told)) is None:
+            del asks[place]
+
+    def _recorded(self, job: Job, unit_id: str, cid: str, record: dict[str, Any]) -> dict[str, Any] | None:
+        """Write an answer down; gives what the plan is told of it, nothing while the transport may be tried again."""
         if "usage" in record:
             cost = self._prices.cost(job.step.provider, job.step.model, record["usage"], batch=True)
             if cost is not None:
@@ -232,8 +243,9 @@ class BatchEngine(Engine):
             self._purse.pay(0.0, cost)
         job.record(unit_id, {**record, "custom_id": cid})
         if "transport" not in record:
-            ask.answer_late(record)
-        elif job.transport_failures(unit_id) > job.step.policy.retries:
-            final = {"failure": {**record["transport"], "kind": "fatal"}, "custom_id": f"{cid}-end"}
-            job.record(unit_id, final)
-            ask.answer_late(final)
+            return record
+        if job.transport_failures(unit_id) <= job.step.policy.retries:
+            return None
+        final = {"failure": {**record["transport"], "kind": "fatal"}, "custom_id": f"{cid}-end"}
+        job.record(unit_id, final)
+        return final

@@ -5,6 +5,7 @@ written taken back. A line without its end is cut off before anything is appende
 """
 
 import errno
+import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,10 +14,20 @@ from typing import Any
 import msgspec
 
 encode = msgspec.json.Encoder().encode
-decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder().decode
 
 _BLOCK = 1 << 20
 MOST_LINE = 256 << 20  # bytes of one line
+
+
+def decode(raw: bytes) -> Any:
+    """A line of JSON; half a surrogate pair, which a model may write and most readers refuse, comes back as it is."""
+    try:
+        return _decode(raw)
+    except msgspec.DecodeError:
+        if b"\\ud" not in raw and b"\\uD" not in raw:
+            raise
+        return json.loads(raw)
 
 
 class DiskFull(OSError):
@@ -155,7 +166,7 @@ def _good_size(handle: int, size: int) -> int:
         start = _line_end(handle, good - 1)
         try:
             decode(os.pread(handle, good - start, start))
-        except (msgspec.MsgspecError, RecursionError):
+        except (ValueError, RecursionError):
             good = start
             continue
         break
@@ -175,8 +186,11 @@ def _line_end(handle: int, size: int) -> int:
 
 
 def line(record: Any) -> bytes:
-    """One record as a line of JSON."""
-    return encode(record) + b"\n"
+    """One record as a line of JSON, whatever text is in it."""
+    try:
+        return encode(record) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(record, ensure_ascii=True, allow_nan=False).encode("ascii") + b"\n"
 
 
 def read_lines(path: Path, *, tail: bool = False) -> Iterator[Any]:
@@ -191,7 +205,7 @@ def read_lines(path: Path, *, tail: bool = False) -> Iterator[Any]:
                 continue
             try:
                 yield decode(raw)
-            except (msgspec.MsgspecError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 if tail and not opened.read(1):
                     return
                 raise Damaged(f"{path}:{number}: not a line of JSON ({error}); try `trueup repair`") from None

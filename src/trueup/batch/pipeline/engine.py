@@ -9,6 +9,7 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from trueup.batch.pipeline.calling import Caller
@@ -156,15 +157,15 @@ class Engine:
 
     async def _ask(self, job: Job, place: int) -> bool:
         """Ask about one unit until its outcome is known, or leave it as it is; whether it was the last one of its chunk."""
-        ask = job.begin(place)
         unit_id = job.units[place]["unit_id"]
-        while not ask.finished:
+        ask = job.guarded(place, lambda: job.begin(place))
+        while ask is not None and not ask.finished:
             record = await self._callers[job.step.name].call(job, unit_id, ask.request())
             if record is None:
                 job.put_back(place)
                 return False
-            ask.answer(record)
-        passed = job.settle(place, ask)
+            ask = job.guarded(place, partial(ask.answered, record))
+        passed = ask is not None and job.guarded(place, partial(job.settle, place, ask)) is True
         self.settled[job.step.name][0 if passed else 1] += 1
         return not job.outcomes.left
 

@@ -6,8 +6,8 @@ replies there, and goes on where it was: what was paid for is not asked again, a
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from trueup.batch.pipeline.cost import money_of
 from trueup.batch.pipeline.disk import Appender, line, read_lines
@@ -16,6 +16,8 @@ from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Money
 from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
 from trueup.batch.pipeline.templates import PromptError
+
+T = TypeVar("T")
 
 
 class Job:
@@ -146,6 +148,16 @@ class Job:
         self._results.append(line(record))
         self._recorded.setdefault(unit_id, []).append(record)
         self._count(record)
+
+    def guarded(self, place: int, judge: Callable[[], T]) -> T | None:
+        """Judge; what breaks down over one unit fails that unit, and None is given."""
+        try:
+            return judge()
+        except Exception as error:  # noqa: BLE001 - one unit must not end the run for all, whatever it brings up
+            said = f"Judging the reply raised {type(error).__name__}: {str(error)[:300]}"
+            self.run.log.say(f"{self.chunk.name} {self.step.name} {self.units[place]['unit_id']}: {said}")
+            self.outcomes.failed(place, broken(self.units[place], "U009", said))
+            return None
 
     def settle(self, place: int, ask: Ask) -> bool:
         """Take the outcome of a finished ask; whether the unit passed."""

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import signal
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +35,17 @@ from trueup.contract.files.faults import ContractError
 if TYPE_CHECKING:
     from trueup.batch.pipeline.providers.batches import Batches
 
-_CODES = {"paused": 0, "interrupted": 130, "cost": 3, "timeout": 3, "provider": 3, "disk": 3, "failed": 1, "fenced": 3}
+_CODES = {
+    "paused": 0,
+    "interrupted": 130,
+    "cost": 3,
+    "timeout": 3,
+    "provider": 3,
+    "disk": 3,
+    "failed": 1,
+    "fenced": 3,
+    "internal": 3,
+}
 
 
 class Options(NamedTuple):
@@ -88,10 +99,22 @@ async def _execute(
         with _signals(stop):
             opened.foresee((chunk for chunk in run.state.chunks.values() if run.state.is_open(chunk)), "start")
             live = Live(run, stop, opened, options, on_live)
-            await _drive(run, options, opened, stop, live)
+            await _carry_on(run, options, opened, stop, live)
         return await asyncio.to_thread(_end, run, stop, live)
     finally:
         await opened.close()
+
+
+async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
+    try:
+        await _drive(run, options, opened, stop, live)
+    except (DiskFull, Fenced):
+        raise
+    except Exception as error:  # noqa: BLE001 - a fault of the program: kept in the log, and the run can go on
+        run.log.say("".join(traceback.format_exception(error)))
+        stop.ask(
+            "internal", f"{type(error).__name__}: {str(error)[:300]} (RUN_LOG.txt has more); run it again to go on"
+        )
 
 
 async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:

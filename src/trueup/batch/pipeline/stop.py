@@ -6,7 +6,7 @@ A reason enters from anywhere (a signal, a file, a cap, a full disk); the worker
 import asyncio
 from typing import Literal, NamedTuple
 
-Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "fenced"]
+Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "fenced", "internal"]
 
 
 class Reason(NamedTuple):

@@ -118,10 +118,16 @@ class Ask:
         else:
             self._step = self._loop.replied(reply_of(record))
 
-    def answer_late(self, record: Recorded) -> None:
+    def answered(self, record: Recorded) -> "Ask":
+        """The same; gives itself."""
+        self.answer(record)
+        return self
+
+    def answered_late(self, record: Recorded) -> "Ask":
         """The same, where the request was sent long ago, maybe by another process."""
         if not self.finished:
             self.repeat(record)
+        return self
 
     def outcome(self, before: Recorded | None = None) -> tuple[Unit | None, Recorded | None]:
         """The unit as it passed, or its failure record; `before` is what an earlier try has left."""
