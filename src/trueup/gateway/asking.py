@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from trueup.ask.answer import Answer
+from trueup.ask.books import guessed
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.loop import Loop, Traits
 from trueup.ask.plan import Finish, Send, Step
@@ -21,9 +22,11 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import Asked, Body, encode
 from trueup.gateway.tab import Tab
-from trueup.gateway.upstream import READING, Line, Reply, broken, scrubbed
+from trueup.gateway.upstream import READING, Line, broken
+from trueup.gateway.upstream import Reply as Answered
 from trueup.read.reader import read
 from trueup.verdict.events import Event
+from trueup.verdict.reply import Reply
 
 _OTHERS = frozenset({"user", "system", "developer"})
 _decode = msgspec.json.Decoder().decode
@@ -49,10 +52,13 @@ class Asking:
         self.asked: Asked = exchange.protocol.read(self.body)
         self.raw: Any = None  # the upstream's last answer, decoded
         self.bytes = b""  # and as it came
+        self.heard: list[Any] = []  # events of a stream that is under way
+        self._unpaid: Send | None = None  # the attempt that was sent and whose cost has not been counted
         self.on_end: Callable[[Answer], object] | None = None
         protocol = exchange.protocol
         modes = MODES if protocol.speaks == "openai" and not self.asked.own_format else ("text",)
-        traits = Traits(f"gateway:{exchange.upstream.name}:{protocol.path}", modes, protocol.provider, finishes=True)
+        key = f"gateway:{exchange.upstream.name}:{protocol.path}:{self.asked.model}"
+        traits = Traits(key, modes, protocol.provider, finishes=True)
         if "history" not in exchange.context:
             exchange.context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         route = exchange.route
@@ -106,6 +112,7 @@ class Asking:
             failed = self.failure_of(error, request)
         self.exchange.waited += time.perf_counter() - start
         if failed is not None:
+            await self.unpaid()
             return self.loop.failed(failed)
         return await self.judged(send)
 
@@ -123,12 +130,26 @@ class Asking:
 
     async def paid(self, send: Send, step: Step) -> Step:
         """Count the cost of the attempt; a cost budget that is used up ends the asking."""
-        last = self.loop.attempts[-1]
-        if last.cost and await self._tab.spend(send.attempt, last.cost) and not isinstance(step, Finish):
+        last, self._unpaid = self.loop.attempts[-1], None
+        cost = last.cost
+        if cost is None and self.loop.policy.prices:
+            cost = self._guess(Reply() if last.verdict is None else last.verdict.reply, last.model)
+        if cost and await self._tab.spend(send.attempt, cost) and not isinstance(step, Finish):
             raise Refused(429, "the cost budget is used up", "insufficient_quota", "insufficient_quota")
         return step
 
-    async def send(self, request: Request, send: Send) -> Reply:
+    async def unpaid(self) -> None:
+        """Count an attempt that never came to its end: what was asked and heard costs something all the same."""
+        send, self._unpaid = self._unpaid, None
+        if send is not None and self.loop.policy.prices:
+            cost = self._guess(read(self.heard).reply if self.heard else Reply(), send.model)
+            await asyncio.shield(self._tab.spend(send.attempt, cost))
+
+    def _guess(self, reply: Reply, model: str) -> float | None:
+        """The cost of an attempt of which the upstream did not say it."""
+        return self.loop.policy.cost(model or reply.model or self.asked.model, guessed(self.loop.messages, reply))
+
+    async def send(self, request: Request, send: Send) -> Answered:
         """Send the request of a step; the very bytes that the client sent, where nothing is to be changed."""
         exchange = self.exchange
         if request.model:
@@ -140,18 +161,24 @@ class Asking:
             and not (self.asked.stream and exchange.protocol.holds)
         )  # fmt: skip
         body = exchange.raw if untouched else encode(exchange.protocol.request(self.body, request, self.asked))
-        return await self._line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
+        self._unpaid = send
+        try:
+            return await self._line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
+        except TransportFailure:
+            self._unpaid = None  # nothing was answered
+            raise
 
-    async def failure(self, reply: Reply, request: Request) -> Failure | None:
+    async def failure(self, reply: Answered, request: Request) -> Failure | None:
         """An answer that is no reply, as a failure."""
         if reply.status < 300:
             return None
+        self._unpaid = None
         name = self.exchange.upstream.name
         if reply.status < 400:
             return Failure(
                 f"upstream {name!r} wants to send the request elsewhere", "fatal", reply.status, code="redirect"
             )
-        body = scrubbed(self.exchange.upstream, await reply.read())
+        body = await reply.read()
         try:
             said: Any = _decode(body)
         except (msgspec.MsgspecError, RecursionError):

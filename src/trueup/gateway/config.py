@@ -35,6 +35,11 @@ class Upstream(msgspec.Struct, frozen=True):
     def host(self) -> str:
         return urlsplit(self.url).hostname or ""
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What of it must never be seen: the key, and long values of headers."""
+        return tuple(filter(None, (self.key, *(value for value in self.headers.values() if len(value) >= 12))))
+
     def __repr__(self) -> str:  # a key must not get into a log by way of a repr
         return f"Upstream({self.name!r}, {self.url!r})"
 
@@ -118,9 +123,8 @@ class Config(msgspec.Struct, frozen=True):
 
     def secrets(self) -> tuple[str, ...]:
         """Every key, so that none is ever stored."""
-        keys = [each.key for each in self.upstreams.values()] + [each.key for each in self.clients]
-        more = [value for each in self.upstreams.values() for value in each.headers.values() if len(value) >= 12]
-        return tuple(dict.fromkeys(key for key in [*keys, *more] if key))
+        keys = [secret for each in self.upstreams.values() for secret in each.secrets]
+        return tuple(dict.fromkeys([*keys, *(each.key for each in self.clients if each.key)]))
 
 
 def of(upstream: str, contract: Any = None, **options: Any) -> Config:

@@ -17,6 +17,10 @@ from trueup.store.records import new_id
 
 CONTEXT = ("state", "data", "question", "input")
 _MOST_CONTEXT = 65_536
+_MOST_NAME = 200
+_KINDS: tuple[tuple[str, type, str], ...] = (
+    ("state", str, "a text"), ("data", dict, "an object"), ("question", str, "a text"), ("input", dict, "an object"),
+)  # fmt: skip
 
 
 class Head(msgspec.Struct):
@@ -100,7 +104,7 @@ class Door:
             raise Refused(404, f"no upstream here speaks {protocol.speaks}", code="not_found")
         return Exchange(
             protocol, headers, raw, head, route, contract, upstream, *_who(caller, headers, given),
-            headers.get("idempotency-key", "")[:200], _yes(headers.get("x-trueup-include", given.get("include"))),
+            _name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
             {} if contract is None else _context(headers, given, route), began, new_id(),
         )  # fmt: skip
 
@@ -125,11 +129,19 @@ def _read_head(raw: bytes) -> Head:
 
 def _who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
     """Tenant and user; a caller's key says more than a header can."""
-    user = headers.get("x-trueup-user") or given.get("user") or ""
+    user = _name(headers.get("x-trueup-user") or given.get("user"), "user")
     if caller is not None:
-        return caller.tenant, caller.user or str(user)[:200]
-    tenant = headers.get("x-trueup-tenant") or given.get("tenant") or ""
-    return str(tenant)[:200], str(user)[:200]
+        return caller.tenant, caller.user or user
+    return _name(headers.get("x-trueup-tenant") or given.get("tenant"), "tenant"), user
+
+
+def _name(value: Any, what: str) -> str:
+    """A name that something is counted under; cut short, two of them could become one."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > _MOST_NAME:
+        raise Refused(400, f"{what} must be a text of at most {_MOST_NAME} characters", code="invalid_value")
+    return value
 
 
 def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
@@ -141,15 +153,16 @@ def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route 
     state = headers.get("x-trueup-state") or context.get("state") or (route.state if route is not None else "")
     if state:
         context["state"] = state
-    if "data" in context and not isinstance(context["data"], dict):
-        raise Refused(400, "'data' of the context must be an object", code="invalid_value")
+    for name, kind, what in _KINDS:
+        if name in context and not isinstance(context[name], kind):
+            raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
     return context
 
 
 def _said_context(said: str) -> dict[str, Any]:
     try:
         found = _whole.decode(said[:_MOST_CONTEXT].encode("latin-1"))
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"the header x-trueup-context is not a JSON object: {str(error)[:100]}"
         raise Refused(400, message, code="invalid_value") from None
     return {name: value for name, value in found.items() if name in CONTEXT}

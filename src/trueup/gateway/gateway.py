@@ -32,6 +32,7 @@ from trueup.store.store import Store
 
 log = logging.getLogger("trueup.gateway")
 
+_GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are told
 PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (Chat(), Messages(), Responses())}
 
 
@@ -162,12 +163,15 @@ class Gateway:
         assert task is not None
         gone = asyncio.ensure_future(_gone(receive, task))
         try:
-            await self._work(exchange, send)
+            async with asyncio.timeout(limits.total_seconds + _GRACE):  # for who does not read what is sent
+                await self._work(exchange, send)
         except asyncio.CancelledError:
             if gone.done() and not gone.cancelled():
                 task.uncancel()
                 raise Gone from None
             raise
+        except TimeoutError:
+            raise Refused(504, "the request took too long", "server_error", "deadline_exceeded") from None
         finally:
             gone.cancel()
 
@@ -202,7 +206,10 @@ class Gateway:
             await (self._streamed if asking.asked.stream else self._whole)(asking, tab, send)
         finally:
             asking.end()
-            await tab.close()
+            try:
+                await asking.unpaid()
+            finally:
+                await tab.close()
 
     async def _whole(self, asking: Asking, tab: Tab, send: Send) -> None:
         exchange = asking.exchange
@@ -214,8 +221,7 @@ class Gateway:
                 {k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))}
             )
             raise refused
-        if answer.outcome in CHARGED:
-            await tab.capture()
+        await (tab.capture() if answer.outcome in CHARGED else tab.close())
         body = rendered(exchange, answer, asking.raw, asking.bytes)
         await send_whole(send, 200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
 

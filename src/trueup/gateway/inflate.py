@@ -50,6 +50,8 @@ class Inflater:
                 self._take(len(plain))
                 out.append(plain)
                 piece = self._opener.unconsumed_tail
+                if self._opener.unused_data or (piece and self._opener.eof):
+                    raise BadEncoding("the compressed body goes on after its end")
                 if not plain and not piece:
                     break
         except zlib.error as error:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.errors import Refused
 from trueup.gateway.openapi import document
-from trueup.gateway.upstream import READING, scrubbed
+from trueup.gateway.upstream import READING
 from trueup.gateway.wire import Receive, Scope, Send
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ class Pages:
             async with asyncio.timeout(gateway.config.limits.total_seconds):
                 reply = await gateway.line.send(upstream, _path_of(request.path_params.get("name", "")), None, {})
                 try:
-                    body = scrubbed(upstream, await reply.read())
+                    body = await reply.read()
                 finally:
                     reply.close()
             if 300 <= reply.status < 400:
-                raise Refused(502, "the upstream wants to send the request elsewhere", "server_error")
+                return _told(Refused(502, "the upstream wants to send the request elsewhere", "server_error"))
             return Response(body, reply.status, media_type="application/json")
         except Refused as refused:
             return _told(refused)

@@ -10,7 +10,7 @@ from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import encode
-from trueup.gateway.upstream import READING, Line, Reply, broken, scrubbed
+from trueup.gateway.upstream import READING, Line, Reply, broken
 from trueup.gateway.wire import Send, Stream, send_whole
 
 
@@ -50,8 +50,6 @@ async def _whole(exchange: Exchange, reply: Reply, send: Send, start: float) -> 
     exchange.waited = time.perf_counter() - start
     if 300 <= reply.status < 400:
         raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
-    if reply.status >= 400:
-        body = scrubbed(exchange.upstream, body)
     await send_whole(send, reply.status, body, [*reply.let_through(), *told(exchange, "passed", 1)])
     return reply.status
 

@@ -90,8 +90,8 @@ def _failed(failure: Failure, exchange: Exchange) -> Refused:
     """An upstream that gave no reply at all; a fault in the client's own request is told as such."""
     status = failure.status or (504 if failure.code == "timeout" else 502)
     message = _cut(failure.reason, 600)
-    for secret in (exchange.upstream.key,):
-        message = message.replace(secret, "[key]") if secret else message
+    for secret in exchange.upstream.secrets:
+        message = message.replace(secret, "[key]")
     if status in (401, 403):
         return Refused(502, f"upstream {exchange.upstream.name!r} refuses our key", "server_error", "upstream_refused")
     if status in (400, 404, 409, 413, 422):

@@ -87,8 +87,7 @@ class Streaming:
         self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
-        if answer.outcome in CHARGED:
-            await self._tab.capture()
+        await (self._tab.capture() if answer.outcome in CHARGED else self._tab.close())
         await self._show_rest(answer)
         return answer
 
@@ -101,10 +100,12 @@ class Streaming:
         asking = self._asking
         request = asking.loop.request()
         attempt = self._last = Attempt(*self._way())
+        asking.heard = attempt.decoded
         start = time.perf_counter()
         failed = await self._receive(attempt, request, send)
         asking.exchange.waited += time.perf_counter() - start
         if failed is not None:
+            await asking.unpaid()
             if attempt.shown:
                 asking.loop.failed(failed)
                 raise Broken(failed)

@@ -10,7 +10,6 @@ import ipaddress
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -23,6 +22,7 @@ PASSED_ON = frozenset({"accept", "anthropic-version", "anthropic-beta", "openai-
 # What of an answer's headers reaches the client; all else, cookies and hop-by-hop headers with it, does not.
 LET_THROUGH = frozenset({"content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
 LET_THROUGH_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-", "openai-")
+OURS = frozenset({"openai-organization", "openai-project"})  # whose key it is that was used is nobody else's matter
 
 
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
@@ -71,11 +71,12 @@ def _is_public(text: str) -> bool:
 class Reply:
     """An answer whose head has come in; its body is read whole or piece by piece, and must be closed."""
 
-    __slots__ = ("_inflater", "_limit", "_response", "headers", "status")
+    __slots__ = ("_inflater", "_limit", "_response", "_secrets", "headers", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, limit: int, secrets: tuple[bytes, ...]) -> None:
         self._response = response
         self._limit = limit
+        self._secrets = secrets
         self.status = response.status
         self.headers = response.headers
         self._inflater = Inflater(response.headers.get("content-encoding", ""), limit)
@@ -86,11 +87,12 @@ class Reply:
 
     def let_through(self) -> list[tuple[bytes, bytes]]:
         """The headers that the client may see."""
-        return [
-            (name.lower().encode("latin-1"), value.encode("latin-1", "replace"))
-            for name, value in self.headers.items()
-            if name.lower() in LET_THROUGH or name.lower().startswith(LET_THROUGH_PREFIXES)
-        ]
+        found = []
+        for name, value in self.headers.items():
+            small = name.lower()
+            if small in LET_THROUGH or (small.startswith(LET_THROUGH_PREFIXES) and small not in OURS):
+                found.append((small.encode("latin-1"), scrubbed(self._secrets, value.encode("latin-1", "replace"))))
+        return found
 
     async def read(self) -> bytes:
         """The whole body, opened and capped."""
@@ -100,7 +102,7 @@ class Reply:
         body = b"".join([piece async for piece in self.pieces()])
         if not self._inflater.whole:
             raise BadEncoding("the compressed answer ends too early")
-        return body
+        return scrubbed(self._secrets, body)
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
@@ -108,7 +110,7 @@ class Reply:
         while piece := await content.readany():
             plain = inflater.feed(piece)
             if plain:
-                yield plain
+                yield scrubbed(self._secrets, plain)
 
     def close(self) -> None:
         """Give the connection back when the answer has been read to its end, else cut it."""
@@ -133,6 +135,7 @@ class Line:
             skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept", "Content-Type"),
             max_line_size=16_384, max_field_size=16_384,
         )  # fmt: skip
+        self._secrets = {name: tuple(map(str.encode, upstream.secrets)) for name, upstream in upstreams.items()}
         self._heads = {name: _own_headers(upstream) for name, upstream in upstreams.items()}
 
     async def send(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> Reply:
@@ -145,7 +148,7 @@ class Line:
                 "GET" if body is None else "POST", upstream.url + path, data=body, headers=headers,
                 allow_redirects=False,
             )  # fmt: skip
-            return Reply(response, self._limit)
+            return Reply(response, self._limit, self._secrets[upstream.name])
         except (aiohttp.ClientError, OSError, BadEncoding) as error:
             raise TransportFailure(_failure(upstream, error)) from None
 
@@ -197,8 +200,9 @@ def _failure(upstream: Upstream, error: Exception) -> Failure:
     return Failure(f"upstream {upstream.name!r}: {said}", kind, code=type(error).__name__)  # type: ignore[arg-type]
 
 
-def scrubbed(upstream: Upstream, body: Any) -> Any:
-    """Bytes of an answer without our key, which some providers repeat in an error."""
-    if upstream.key and isinstance(body, bytes) and upstream.key.encode() in body:
-        return body.replace(upstream.key.encode(), b"[key]")
+def scrubbed(secrets: tuple[bytes, ...], body: bytes) -> bytes:
+    """Bytes of an answer without our keys, which some providers repeat in an error."""
+    for secret in secrets:
+        if secret in body:
+            body = body.replace(secret, b"[key]")
     return body
