@@ -1,35 +1,30 @@
 """The anthropic SDK's clients, synchronous and asynchronous.
 
-A request enters, a message leaves. Leading system messages become the `system` parameter; the SDK's own retries are switched
-off. The SDK holds the model to a schema through `output_config`, or not at all: there is no mode for any JSON object. A
-temperature is sent where this version of the SDK takes one.
+A request enters, a message leaves. Leading system messages become the `system` parameter; the SDK holds the model to a schema
+through `output_config`, or not at all: there is no mode for any JSON object. A temperature is sent where this version of
+the SDK takes one.
 """
 
 import inspect
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from trueup.ask.clients.client import Client
-from trueup.ask.clients.openai import checked, single, whole
 from trueup.ask.clients.parameters import parameters_of
 from trueup.ask.clients.request import Request
+from trueup.ask.clients.sdk import Sdk, single
 from trueup.ask.messages import role
 from trueup.read.objects import record
 
 _MAX_TOKENS = 4096  # the protocol wants a limit
 
 
-class Anthropic(Client):
+class Anthropic(Sdk):
     """`anthropic.Anthropic` or `anthropic.AsyncAnthropic`."""
 
     provider = "anthropic"
     modes = ("json_schema", "text")
 
     def __init__(self, client: Any) -> None:
-        self._client = client
-        self._is_async = type(client).__name__.startswith("Async")
-        self.kind = type(client).__name__
-        self.key = f"anthropic:{client.base_url}"
+        super().__init__(client)
         self._known = frozenset(inspect.signature(client.messages.create).parameters)
 
     def _given(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
@@ -42,35 +37,6 @@ class Anthropic(Client):
 
     def _create(self, request: Request) -> Any:
         return single(self._client, request).messages.create
-
-    def send(self, request: Request) -> Any:
-        if self._is_async:
-            return super().send(request)
-        with whole():
-            return checked(self._create(request)(**self._given(request)))
-
-    async def asend(self, request: Request) -> Any:
-        if not self._is_async:
-            return await super().asend(request)
-        with whole():
-            return checked(await self._create(request)(**self._given(request)))
-
-    def stream(self, request: Request) -> Iterator[Any]:
-        if self._is_async:
-            return super().stream(request)
-        return self._pieces(request)
-
-    def _pieces(self, request: Request) -> Iterator[Any]:
-        with whole(), self._create(request)(**self._given(request, stream=True)) as pieces:
-            yield from pieces
-
-    async def astream(self, request: Request) -> AsyncIterator[Any]:
-        if not self._is_async:
-            raise TypeError(f"{self.kind} is synchronous; use `contract.ask_stream(…)`")
-        with whole():
-            async with await self._create(request)(**self._given(request, stream=True)) as pieces:
-                async for piece in pieces:
-                    yield piece
 
 
 def message_parameters(request: Request) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from trueup.ask.clients.client import Client
-from trueup.ask.clients.openai import whole
 from trueup.ask.clients.parameters import parameters_of
 from trueup.ask.clients.request import Request
+from trueup.ask.clients.sdk import whole
 from trueup.ask.messages import role
 from trueup.read.objects import record
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from trueup.ask.clients.client import Client
-from trueup.ask.clients.openai import whole
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
+from trueup.ask.clients.sdk import whole
 
 
 class LiteLLM(Client):
