@@ -106,6 +106,24 @@ def wait_until_up(url: str, process: "subprocess.Popen[bytes]") -> None:
             time.sleep(0.05)
 
 
+@pytest.mark.parametrize("server", ["uvicorn", "granian"])
+def test_a_port_that_is_taken_and_a_store_that_cannot_be_opened_are_told(run: Run, tmp_path: Path, server: str) -> None:
+    write(tmp_path, "http://127.0.0.1:1")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = run("serve", "gateway.yaml", "--listen", where, "--server", server, MAIN_KEY="k")
+    assert (done.code, done.out) == (2, "")
+    assert f"cannot listen on {where}: Address already in use; give another with --listen" in done.err
+    text = (tmp_path / "gateway.yaml").read_text()
+    (tmp_path / "gateway.yaml").write_text(text.replace("s.db", "no/s.db"))
+    done = run("serve", "gateway.yaml", "--listen", "127.0.0.1:0", "--server", server, MAIN_KEY="k")
+    assert done.code == 2
+    assert "there is no folder 'no'" in done.err
+    assert "Traceback" not in done.err
+
+
 def test_a_file_or_the_demonstration_but_not_both(run: Run, tmp_path: Path) -> None:
     assert run("serve").code == 2
     done = run("serve", "gateway.yaml", "--demo")

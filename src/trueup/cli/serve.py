@@ -34,6 +34,7 @@ def serve(
     from trueup.verdict.display import safe_line
 
     try:
+        from trueup.gateway.serve import NotReady, check_place
         from trueup.gateway.serve import serve as run
         from trueup.gateway.settings import read_config
     except ImportError as error:
@@ -49,6 +50,10 @@ def serve(
             f"{safe_line(config)}: {len(found.upstreams)} upstreams, {len(found.routes)} routes, {len(found.contracts)} contracts"
         )
         return 0
+    try:
+        check_place(found)
+    except NotReady as error:
+        raise click.UsageError(str(error)) from None
     click.echo(f"listening on http://{found.host}:{found.port}", err=True)
     run(found, config)
     return 0

@@ -47,6 +47,32 @@ def application() -> "Gateway":
     return Gateway(config)
 
 
+class NotReady(Exception):
+    """The gateway cannot start here; the message says why and what to do."""
+
+
+def check_place(config: Config) -> None:
+    """Say now what would keep every worker from starting: an address that is taken, a store that cannot be opened."""
+    import socket
+
+    from trueup.store.errors import StoreError
+    from trueup.store.open import open_store
+
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((config.host, config.port))
+        except OSError as error:
+            where = f"{config.host}:{config.port}"
+            raise NotReady(f"cannot listen on {where}: {error.strerror or error}; give another with --listen") from None
+    if config.store:
+        try:
+            open_store(config.store).close()
+        except StoreError as error:
+            raise NotReady(str(error)) from None
+
+
 def serve(config: Config, path: str) -> None:
     """Serve until a signal says stop. With several workers each process reads the file at `path` by itself."""
     os.environ[CONFIG_VARIABLE] = path
