@@ -1,0 +1,72 @@
+"""The page of bench/gateway.py: figures enter, Markdown leaves, with the targets beside them, met or not."""
+
+from typing import Any
+
+Result = dict[str, Any]
+HEAD = """# The gateway, measured
+
+One run, each with one worker on this machine: `make bench-gateway`. The upstream answers at once with a chat completion of 80
+characters of JSON; the client keeps its connections. *Added* is the median time of a request on one connection beyond that of a
+request straight to the upstream; *CPU* is what the gateway's own process used for one request with 16 connections (all its
+threads, the kernel's count, the best of several rounds); *a core* is one second divided by that; *first byte* is the time to the
+first byte of a stream beyond direct.
+"""
+
+
+def page(result: Result, names: dict[str, str]) -> str:
+    rows, machine = result["rows"], result["machine"]
+    lines = [
+        HEAD,
+        f"Python {machine['python']}, {machine['cores']} cores that others use too{', the quick form' if machine['quick'] else ''}.",
+        "",
+    ]
+    lines += [
+        "| through | p50 ms | added ms | p99 ms | CPU µs | requests/s a core | CPU to bare | first byte ms over direct |"
+    ]
+    lines += ["|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for name, said in names.items():
+        row = rows.get(name)
+        if row is None:
+            if name == "litellm":
+                lines.append(f"| {said} | {result.get('litellm', 'not measured')} | | | | | | |")
+            continue
+        shown = [f"{row['p50']:.2f}", f"{row['added']:+.2f}", f"{row['p99']:.2f}", f"{row['cpu']:.0f}", f"{row['a_core']:,.0f}",
+                 f"{row['ratio']:.2f} ×", f"{row['first']:+.2f}"]  # fmt: skip
+        lines.append(f"| {said} | " + " | ".join(shown if name != "upstream" else [*shown[:5], "-", "-"]) + " |")
+    lines += ["", *_targets(result)]
+    if "soak" in result:
+        lines += ["", *_soak(result["soak"])]
+    return "\n".join(lines) + "\n"
+
+
+def _targets(result: Result) -> list[str]:
+    rows = result["rows"]
+    whole, passed, lite = rows.get("trueup-all"), rows.get("trueup-pass"), rows.get("litellm")
+    if whole is None or passed is None:
+        return []
+    found = [
+        ("added p50, passing through, at most 1 ms", f"{passed['added']:.2f} ms", passed["added"] <= 1),
+        ("added p50, everything judged and stored, at most 1 ms", f"{whole['added']:.2f} ms", whole["added"] <= 1),
+        ("requests/s a core with validation, at least 2,000", f"{whole['a_core']:,.0f}", whole["a_core"] >= 2000),
+        ("first streamed byte over direct, at most 2 ms", f"{whole['first']:.2f} ms", whole["first"] <= 2),
+        ("CPU of a request to bare, passing through, at most 2 ×", f"{passed['ratio']:.2f} ×", passed["ratio"] <= 2),
+        ("CPU of a request to bare, everything, at most 2 ×", f"{whole['ratio']:.2f} ×", whole["ratio"] <= 2),
+    ]
+    if lite is not None:
+        share = lite["cpu"] / whole["cpu"]
+        found.append(("CPU of a request, at most 1/20 of LiteLLM's", f"1/{share:.0f}", share >= 20))
+    lines = ["| target | measured | |", "|---|---:|---|"]
+    return lines + [f"| {said} | {value} | {'met' if met else '**not met**'} |" for said, value, met in found]
+
+
+def _soak(soak: Result) -> list[str]:
+    memory = soak["memory"]
+    third = max(1, len(memory) // 3)
+    early, late = sum(memory[:third]) / third, sum(memory[-third:]) / third
+    flat = late <= early * 1.05 + 2
+    said = (
+        f"{soak['minutes']:g} minutes at 80 % of what it can do here, everything judged and stored: {soak['requests']:,} requests"
+        f" ({soak['rps']:.0f}/s), {soak['errors']} errors, p50 {soak['p50']:.2f} ms, p99 {soak['p99']:.2f} ms; memory"
+        f" {memory[0]:.0f} MB at first, {early:.0f} MB in the first third, {late:.0f} MB in the last: {'flat' if flat else '**not flat**'}."
+    )
+    return [said]

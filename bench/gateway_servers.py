@@ -1,0 +1,160 @@
+"""The servers that bench/gateway.py puts side by side, each started as a process: `python gateway_servers.py NAME PORT UPSTREAM`.
+
+upstream: a model server that answers at once, whole or as a stream; bare: the smallest pass-through there is with the same parts
+(uvicorn, a raw ASGI application, aiohttp); trueup-…: the gateway, with less or more to do.
+"""
+
+import sys
+from typing import Any
+
+import orjson
+
+SAID = '{"name":"Ada Lovelace","age":36,"role":"engineer","tags":["first","program"]}'
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "age": {"type": "integer", "minimum": 0},
+        "role": {"enum": ["engineer", "poet"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": name, "parameters": {"type": "object", "properties": {"day": {"type": "string"}}}},
+    }
+    for name in ("book", "cancel", "search")
+]
+STATES = {
+    "ASKING": {"forbid": [{"patterns": [rf"\bword{n} [a-z]+{n}\b" for n in range(60)], "why": "not now"}]},
+}
+_META = {"id": "chatcmpl-1", "created": 1, "model": "m"}
+_USAGE = {"prompt_tokens": 40, "completion_tokens": 24, "total_tokens": 64}
+WHOLE = orjson.dumps(
+    {**_META, "object": "chat.completion", "usage": _USAGE,
+     "choices": [{"index": 0, "message": {"role": "assistant", "content": SAID, "refusal": None}, "finish_reason": "stop"}]}
+)  # fmt: skip
+
+
+def _event(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    chunk = {
+        **_META,
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+
+EVENTS = [
+    _event({"role": "assistant", "content": ""}),
+    *(_event({"content": SAID[at : at + 4]}) for at in range(0, len(SAID), 4)),
+    _event({}, "stop"),
+    b"data: [DONE]\n\n",
+]
+
+
+async def lifespan(receive: Any, send: Any, opened: Any = None, closed: Any = None) -> None:
+    """Answer what a server asks before and after everything else."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            if opened is not None:
+                await opened()
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            if closed is not None:
+                await closed()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+
+
+async def body_of(receive: Any) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            return body
+
+
+def head(kind: bytes, *more: tuple[bytes, bytes]) -> dict[str, Any]:
+    return {"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind), *more]}
+
+
+async def upstream(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+        return
+    if b'"stream":true' in await body_of(receive):
+        await send(head(b"text/event-stream"))
+        for event in EVENTS:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        return
+    await send(head(b"application/json", (b"content-length", str(len(WHOLE)).encode())))
+    await send({"type": "http.response.body", "body": WHOLE})
+
+
+class Bare:
+    """Passes everything on."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.session: Any = None
+
+    async def open(self) -> None:
+        import aiohttp
+
+        self.session = aiohttp.ClientSession(auto_decompress=False)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await lifespan(receive, send, self.open, lambda: self.session.close())
+            return
+        body = await body_of(receive)
+        headers = {"content-type": "application/json", "authorization": "Bearer x"}
+        async with self.session.post(self.url + scope["path"], data=body, headers=headers) as reply:
+            kind = reply.headers["content-type"].encode()
+            if not kind.startswith(b"text/event-stream"):
+                out = await reply.read()
+                await send(head(kind, (b"content-length", str(len(out)).encode())))
+                await send({"type": "http.response.body", "body": out})
+                return
+            await send(head(kind))
+            async for piece in reply.content.iter_any():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+def gateway(name: str, url: str, port: int, store: str) -> None:
+    """Run trueup's own gateway as `trueup serve` does."""
+    from trueup import Contract
+    from trueup.gateway.config import of
+    from trueup.gateway.gateway import Gateway
+    from trueup.gateway.serve import uvicorn_server
+
+    contract = None
+    if name == "trueup-schema":
+        contract = Contract(SCHEMA, name="person")
+    elif name in ("trueup-all", "trueup-judged"):
+        contract = Contract(SCHEMA, tools=TOOLS, states=STATES, name="person")
+    config = of(url, contract, key="x", port=port, store=store if name == "trueup-all" else "")
+    uvicorn_server(Gateway(config), config).run()
+
+
+def main() -> None:
+    name, port, url, store = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    if name.startswith("trueup"):
+        gateway(name, url, port, store)
+        return
+    import uvicorn
+
+    app: Any = upstream if name == "upstream" else Bare(url)
+    uvicorn.run(app, port=port, log_level="warning", access_log=False, http="httptools", server_header=False)
+
+
+if __name__ == "__main__":
+    main()
