@@ -145,6 +145,21 @@ def _translated(run: str) -> str:
     return run.translate(_table)
 
 
+class _Whole(dict[int, str]):
+    """The same table for a whole text at once: what is regular stays, which is quicker where runs are many and short."""
+
+    def __missing__(self, point: int) -> str:
+        char = chr(point)
+        folded = _table[point] if _IRREGULAR.match(char) else char
+        if len(self) < _REMEMBERED:
+            self[point] = folded
+        return folded
+
+
+_whole = _Whole()
+_LONG = 20_000
+
+
 class Folded:
     """A text and the bytes it is matched as.
 
@@ -166,7 +181,8 @@ class Folded:
         if not regular:
             if "\u0303" in text:
                 text = text.replace("n\u0303", "ñ").replace("N\u0303", "ñ")
-            self.data = _IRREGULAR.sub(_run, text).encode("latin-1").translate(_CODED, _DROPPED)
+            made = _IRREGULAR.sub(_run, text) if len(text) <= _LONG else text.translate(_whole)
+            self.data = made.encode("latin-1").translate(_CODED, _DROPPED)
         self._regular = regular and len(self.data) == len(text)
 
     @cached_property

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from trueup.checks.stretches import LONG, stretches
 from trueup.checks.toolset import Toolset
 from trueup.verdict.facts import Finding, finding
 
@@ -32,12 +33,6 @@ _CLAIM = re.compile(
     rf"\b(?:{_I}{_ALREADY}\s+(?:{_DID}|used)|{_HAVE}{_ALREADY}\s+{_DONE}|(?:ejecuté|llamé|invoqué|utilicé|usé))\s+{_THE}([A-Za-z_][\w-]*)",
     re.IGNORECASE,
 )
-# Without one of these words there is no claim; a look for them is cheaper than for the whole pattern.
-_CLAIMING = (" ran ", "called ", "used ", "invoked ", "executed ", "triggered ", "run ", "ejecut", "llam", "invoc", "invoq",
-             "utiliz", "utilic", "usé ", "usado ")  # fmt: skip
-_HAVING = ("'ve ", "’ve ", " have ", "he ", "hemos ")
-_HUMP = re.compile(r"[a-z][A-Z]")
-_CODE = re.compile(r"```[\s\S]*?(?:```|\Z)")
 # Verbs whose deed shows in the world; "I've booked the table" claims a call of book_table.
 _PARTICIPLES = {
     "book": "booked", "send": "sent", "cancel": "cancelled|canceled", "create": "created", "delete": "deleted",
@@ -45,6 +40,26 @@ _PARTICIPLES = {
     "update": "updated", "transfer": "transferred", "submit": "submitted", "reserve": "reserved", "remove": "removed",
     "add": "added", "register": "registered", "save": "saved", "purchase": "purchased", "buy": "bought",
 }  # fmt: skip
+# The same for the linear engine, wherever they may match: with these, long texts are looked through in a moment.
+_GAP = r"[\s\pZ\x0b\x1c-\x1f\x{85}]+"
+_LOOSE_THE = _THE.replace(r"\s+", _GAP)
+_LOOSE_TOOL = _TOOL.replace(r"\s+", _GAP)
+_SPEAKING = (
+    rf"(?i:{_DID}|{_DOING}|{_DONE}|used){_GAP}{_LOOSE_THE}[a-z][a-z0-9_]*[A-Z_]"
+    rf"|(?i:{_LOOSE_TOOL})[a-z][a-z0-9_]*[A-Z_]|`[a-z][a-z0-9]*_|[a-z0-9]_[a-z0-9_]+\("
+)
+_LOOSE_ALREADY = _ALREADY.replace(r"\s+", _GAP)
+_CLAIM_GATE = (
+    rf"(?i)(?:{_I}{_LOOSE_ALREADY}{_GAP}(?:{_DID}|used)|{_HAVE}{_LOOSE_ALREADY}{_GAP}{_DONE}"
+    rf"|ejecuté|llamé|invoqué|utilicé|usé){_GAP}"
+)
+_DEED_GATE = rf"(?i){_HAVE}{_LOOSE_ALREADY}{_GAP}(?:{'|'.join(_PARTICIPLES.values())})"
+# Without one of these words there is no claim; a look for them is cheaper than for the whole pattern.
+_CLAIMING = (" ran ", "called ", "used ", "invoked ", "executed ", "triggered ", "run ", "ejecut", "llam", "invoc", "invoq",
+             "utiliz", "utilic", "usé ", "usado ")  # fmt: skip
+_HAVING = ("'ve ", "’ve ", " have ", "he ", "hemos ")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_CODE = re.compile(r"```[\s\S]*?(?:```|\Z)")
 _DEED = re.compile(rf"\b{_HAVE}{_ALREADY}\s+({'|'.join(_PARTICIPLES.values())})\b([^.!?\n]{{0,80}})", re.IGNORECASE)
 _VERB = {form: verb for verb, forms in _PARTICIPLES.items() for form in forms.split("|")}
 _WORD = re.compile(r"[^\W_]+")
@@ -71,11 +86,15 @@ def mention_findings(
 def claimed_tools(text: str, tools: Toolset) -> dict[str, tuple[int, int]]:
     """The tools that a text claims to have run, each with the place of the claim."""
     claimed: dict[str, tuple[int, int]] = {}
-    plain = text.lower()
-    if any(word in plain for word in _CLAIMING):
-        for claim in _CLAIM.finditer(text):
-            claimed.setdefault(tools.meant(claim[1]), claim.span(1))
-    if any(word in plain for word in _HAVING):
+    looked_up: set[str] = set()
+    plain = text.lower() if len(text) <= LONG else ""
+    if not plain or any(word in plain for word in _CLAIMING):
+        for start, stop in stretches(text, _CLAIM_GATE):
+            for claim in _CLAIM.finditer(text, start, stop):
+                if claim[1] not in looked_up:
+                    looked_up.add(claim[1])
+                    claimed.setdefault(tools.meant(claim[1]), claim.span(1))
+    if not plain or any(word in plain for word in _HAVING):
         for name, span in _deeds(text, tools):
             claimed.setdefault(name, span)
     return claimed
@@ -83,14 +102,16 @@ def claimed_tools(text: str, tools: Toolset) -> dict[str, tuple[int, int]]:
 
 def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
     said: dict[str, tuple[int, int]] = {}
-    for found in _IN_CONTEXT.finditer(text):
-        group = found.lastindex or 1
-        said.setdefault(found[group], found.span(group))
+    for start, stop in stretches(text, _SPEAKING):
+        for found in _IN_CONTEXT.finditer(text, start, stop):
+            group = found.lastindex or 1
+            said.setdefault(found[group], found.span(group))
     if "_" in text and tools.phrases:
         made_alike = _likeness(tools)
-        for word in _ANY_NAME.finditer(text):
-            if word[1] not in said and made_alike(word[1]):
-                said[word[1]] = word.span(1)
+        for start, stop in stretches(text, "_"):
+            for word in _ANY_NAME.finditer(text, start, stop):
+                if word[1] not in said and made_alike(word[1]):
+                    said[word[1]] = word.span(1)
     count = 0
     for name, span in said.items():
         if tools.by_convention(name) or name in tools.words:
@@ -125,13 +146,14 @@ def _likeness(tools: Toolset) -> Callable[[str], bool]:
 
 def _deeds(text: str, tools: Toolset) -> Iterator[tuple[str, tuple[int, int]]]:
     """`I've booked the table` says that book_table was run."""
-    for deed in _DEED.finditer(text):
-        verb = _VERB[deed[1].lower()]
-        rest = {word.lower() for word in _WORD.findall(deed[2])}
-        for name in tools.by_verb(verb):
-            objects = [word.lower() for word in name.split("_")[1:]]
-            if not objects or not rest.isdisjoint(objects):
-                yield name, deed.span(1)
+    for start, stop in stretches(text, _DEED_GATE):
+        for deed in _DEED.finditer(text, start, stop):
+            verb = _VERB[deed[1].lower()]
+            rest = {word.lower() for word in _WORD.findall(deed[2])}
+            for name in tools.by_verb(verb):
+                objects = [word.lower() for word in name.split("_")[1:]]
+                if not objects or not rest.isdisjoint(objects):
+                    yield name, deed.span(1)
 
 
 def _phrases(text: str, claims: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[int, int]]]:

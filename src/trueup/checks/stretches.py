@@ -1,0 +1,36 @@
+"""Stretches of a long text in which a slow pattern may match: a text and a gate enter, places leave.
+
+The gate is a pattern for the linear engine that matches wherever the slow one does, and elsewhere as seldom as it can. A
+short text is one stretch. Stretches overlap by more than any match is long, so that none is cut.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+LONG = 20_000
+_BLOCK, _LAP = 16_384, 1_024
+
+
+def stretches(text: str, gate: str) -> Iterator[tuple[int, int]]:
+    """The stretches of a text that are worth a look.
+
+    >>> list(stretches("I ran a_b.", "_")), list(stretches("-" * 40_000 + "_", "_"))
+    ([(0, 10)], [(32768, 40001)])
+    """
+    if len(text) <= LONG:
+        yield 0, len(text)
+        return
+    may_match = _compiled(gate)
+    for start in range(0, len(text), _BLOCK):
+        stop = min(start + _BLOCK + _LAP, len(text))
+        if may_match(text[start:stop].encode("utf-8", "replace")):
+            yield start, stop
+
+
+@lru_cache(maxsize=16)
+def _compiled(gate: str) -> Callable[[bytes], Any]:
+    import re2  # type: ignore[import-untyped]
+
+    search: Callable[[bytes], Any] = re2.compile(gate).search
+    return search
