@@ -17,8 +17,9 @@ from trueup.store.retention import Retention
 Speaks = Literal["openai", "anthropic"]
 Hold = Literal["auto", "sentence", "field", "whole"]
 
-# Invalid text is withheld: a best reading is given only where a route says so.
-POLICY = Policy(otherwise="failed")
+# Invalid text is withheld: a best reading is given only where a route says so. A long reply may take its two minutes.
+DEFAULTS: dict[str, Any] = {"otherwise": "failed", "timeout": 120.0, "deadline": 180.0}
+POLICY = Policy(**DEFAULTS)
 
 
 class Upstream(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from trueup.ask.policy import Policy, Price
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
-from trueup.gateway.config import POLICY, Caller, Config, Limits, Route, Upstream
+from trueup.gateway.config import DEFAULTS, POLICY, Caller, Config, Limits, Route, Upstream
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 from trueup.verdict.paths import Parts
@@ -172,7 +172,7 @@ class _Desk:
         try:
             if "prices" in part:
                 part["prices"] = msgspec.convert(part["prices"], dict[str, Price])
-            return Policy(**{"otherwise": "failed", **part})
+            return Policy(**{**DEFAULTS, **part})
         except (TypeError, ValueError) as error:
             self.say("N006", path, str(error))
             return POLICY
