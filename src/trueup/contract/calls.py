@@ -111,14 +111,17 @@ class CallJudge:
         self._arguments = arguments
         self._accept = accept
 
-    def judge(self, reply: Reply, before: Sequence[Reply] = ()) -> Judged:
-        """Judge all calls of a reply; `before` are the replies earlier in the conversation."""
+    def judge(self, reply: Reply, before: Sequence[Reply] = (), *, is_data: bool = False) -> Judged:
+        """Judge all calls of a reply; `before` are the replies earlier in the conversation.
+
+        `is_data` says that the text is known to be a value and no call, so none is looked for in it.
+        """
         findings: list[Finding] = []
         fixes: list[Fix] = []
         prose = reply.text
         given: Sequence[ToolCall] = reply.calls
         remarked: list[list[Finding]] | None = None
-        if not given and prose and self.options.from_text:
+        if not given and prose and self.options.from_text and not is_data:
             given, remarked, prose = self._from_text(reply, fixes)
         accounts: list[Account] = []
         for index, call in enumerate(given):
@@ -134,7 +137,7 @@ class CallJudge:
             said = list(mention_findings(prose, self.tools, names, self.options.claims))
             findings += said
             all_read = reply.text.count('"name"') <= len(given) and not any(sign in prose for sign in _SIGNS)
-            if self.options.from_text and not reply.calls and not all_read:
+            if self.options.from_text and not reply.calls and not all_read and not is_data:
                 findings += self._written_unknown(reply.text, {f.data["name"] for f in said})
         if not given and not reply.text.strip() and not reply.refusal:
             message = "The reply has neither text nor calls"

@@ -169,13 +169,14 @@ class Contract:
             if not inside.calls and not text.ok:
                 return NO_CALLS, text
             return calls.judge(inside, called_before(context.get("history"))), text
-        judged = NO_CALLS if calls is None else calls.judge(reply, called_before(context.get("history")))
-        if self._judge is None or reply.calls:
-            return judged, None
-        if not (judged.calls or judged.refused):
-            return judged, self._check_text(reply, reply.text)
         # a value that the schema describes is data, even where it has the shape of a call
-        return (NO_CALLS, self._check_text(reply, reply.text)) if self._describes(reply.text) else (judged, None)
+        is_data = self._judge is not None and not reply.calls and calls is not None and self._describes(reply.text)
+        judged = NO_CALLS
+        if calls is not None:
+            judged = calls.judge(reply, called_before(context.get("history")), is_data=is_data)
+        if self._judge is None or reply.calls or judged.calls or judged.refused:
+            return judged, None
+        return judged, self._check_text(reply, reply.text)
 
     def _describes(self, text: str) -> bool:
         """Whether a text is a valid object, and every key of it one that the schema names."""
