@@ -119,7 +119,7 @@ def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[
     def run(task: Task) -> dict[str, Outcome]:
         given: dict[str, Any] = {
             "modes": ("text",), "models": (asking_peers.NAME,), "temperature": TEMPERATURE, "repairs": 2, "repair": repair,
-            "regenerations": 2, "attempts": 3, "retries": 0, "max_tokens": MAX_TOKENS, "most_tokens": MAX_TOKENS, "language": task.lang,
+            "regenerations": 2, "attempts": 3, "retries": 2, "backoff": 0.001, "max_tokens": MAX_TOKENS, "most_tokens": MAX_TOKENS, "language": task.lang,
             "deadline": None, "timeout": None, "last_tools": None, "otherwise": "failed", **more,
         }  # fmt: skip
         answer = contract_of(task).ask(client, messages(task, shown), Policy(**given))
@@ -135,7 +135,9 @@ def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[
         final = value_of(task, answer.verdict) if ok else None
         return {
             "bare": Outcome(valid, is_right(task.expect, value), 0, cost, first.seconds),
-            "recovery": Outcome(first.verdict.ok, is_right(task.expect, found), 0, cost, first.seconds),
+            "recovery": Outcome(
+                first.verdict.ok, first.verdict.ok and is_right(task.expect, found), 0, cost, first.seconds
+            ),
             "loop": Outcome(ok, ok and is_right(task.expect, final), len(answer.attempts) - 1, why="" if ok else codes),
         }
 
@@ -149,10 +151,14 @@ def measured(front: Front, run: Callable[[Task], Any], task: Task) -> tuple[Any,
     return made, front.requests, front.tokens, time.monotonic() - started
 
 
-def study(prompts: int, minutes: float, keep: Path | None) -> dict[str, Any]:
-    """Run every arm on every prompt, or on as many as the time allows."""
-    rows: list[dict[str, Any]] = []
-    started, spent = time.monotonic(), time.process_time()
+def study(prompts: int, minutes: float, keep: Path | None, only: str) -> dict[str, Any]:
+    """Run every arm on every prompt, or on as many as the time allows; go on where a run was broken off."""
+    result: dict[str, Any] = {"about": {"minutes": 0.0}, "rows": []}
+    if keep and keep.exists():
+        result = json.loads(keep.read_text("utf-8"))
+    before, kept = result["about"]["minutes"], {row["id"]: row for row in result["rows"]}
+    result["about"] |= {"python": platform.python_version(), "versions": asking_peers.versions()}
+    started = time.process_time()
     with LocalModel(threads=1) as model:
         front = Front(model)
         with (
@@ -167,34 +173,39 @@ def study(prompts: int, minutes: float, keep: Path | None) -> dict[str, Any]:
                 "unshown held": trueup_arm(client, shown=False, attempts=1, modes=("json_schema",)),
                 **asking_peers.arms(server.url, SETTINGS),
             }
+            arms = {name: run for name, run in arms.items() if not only or name in only.split(",")}
             for task in tasks()[:prompts]:
-                if time.process_time() - spent > minutes * 60:
+                if result["about"]["minutes"] > minutes:
                     break
-                row: dict[str, Any] = {"id": task.id, "task": task.task, "lang": task.lang, "calls": task.calls}
-                for name, run in arms.items():
-                    if task.calls and "held" in name:
-                        continue
-                    made, requests, tokens, seconds = measured(front, run, task)
-                    if isinstance(made, dict):
-                        outcome = made["loop"]
-                        if name != "fields":
-                            row |= {f"{name} {key}": made[key]._asdict() for key in ("bare", "recovery")}
-                        outcome = outcome._replace(tokens=tokens, seconds=seconds)
-                    else:
-                        value, why = made
-                        outcome = Outcome(
-                            value is not None, is_right(task.expect, value), requests - 1, tokens, seconds, why
-                        )
-                    row[name] = outcome._asdict()
-                rows.append(row)
-                if keep:  # a run that is broken off has not been for nothing
-                    keep.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
-                print(
-                    task.id, {key: value["valid"] for key, value in row.items() if isinstance(value, dict)}, flush=True
-                )
-    about: dict[str, Any] = {"minutes": (time.process_time() - spent) / 60, "wall": (time.monotonic() - started) / 60}
-    about |= {"python": platform.python_version(), "asked": len(rows)}
-    return {"about": {**about, "versions": asking_peers.versions()}, "rows": rows}
+                kept[task.id] = ask_all(front, arms, task, kept.get(task.id, {}))
+                result["rows"] = list(kept.values())
+                result["about"]["minutes"] = before + (time.process_time() - started) / 60
+                if keep:
+                    keep.write_text(json.dumps(result, ensure_ascii=False), "utf-8")
+    return result
+
+
+def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, before: dict[str, Any]) -> dict[str, Any]:
+    """What every arm makes of one prompt; those that were asked before are not asked again."""
+    row: dict[str, Any] = {"id": task.id, "task": task.task, "lang": task.lang, "calls": task.calls, **before}
+    for name, run in arms.items():
+        if name in before:
+            continue
+        if task.calls and ("held" in name or "unshown" in name):
+            continue
+        if "unshown" in name and task.id[-1] not in "12":  # two of five tell enough
+            continue
+        made, requests, tokens, seconds = measured(front, run, task)
+        if isinstance(made, dict):
+            if name != "fields":
+                row |= {f"{name} {key}": made[key]._asdict() for key in ("bare", "recovery")}
+            outcome = made["loop"]._replace(tokens=tokens, seconds=seconds)
+        else:
+            value, why = made
+            outcome = Outcome(value is not None, is_right(task.expect, value), requests - 1, tokens, seconds, why)
+        row[name] = outcome._asdict()
+    print(task.id, {key: value["valid"] for key, value in row.items() if isinstance(value, dict)}, flush=True)
+    return row
 
 
 def main() -> None:
@@ -203,17 +214,18 @@ def main() -> None:
         "--minutes", type=float, default=20.0, help="stop after the prompt at which this much processor time is spent"
     )
     parser.add_argument("--prompts", type=int, default=100)
-    parser.add_argument("--json", type=Path, help="write every outcome here")
+    parser.add_argument(
+        "--only", default="", help="some of whole, fields, held, unshown, unshown held, instructor, pydantic-ai"
+    )
+    parser.add_argument("--json", type=Path, help="keep every outcome here, and go on from what is kept")
     parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run anew")
     parser.add_argument("--markdown", type=Path, help="write the tables into this page, between its two marks")
     options = parser.parse_args()
     result = (
         json.loads(options.from_json.read_text("utf-8"))
         if options.from_json
-        else study(options.prompts, options.minutes, options.json)
+        else study(options.prompts, options.minutes, options.json, options.only)
     )
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1, ensure_ascii=False), "utf-8")
     text = asking_report.tables(result)
     if options.markdown:
         asking_report.put(options.markdown, text)

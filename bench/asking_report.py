@@ -24,7 +24,8 @@ OTHER = [
 
 
 def _rate(rows: list[dict[str, Any]], arm: str, what: str = "valid") -> str:
-    return f"{sum(row[arm][what] for row in rows)} of {len(rows)}" if rows else "–"
+    rows = [row for row in rows if arm in row]
+    return f"{sum(row[arm]['valid'] and row[arm][what] for row in rows)} of {len(rows)}" if rows else "–"
 
 
 def _table(rows: list[dict[str, Any]], arms: list[tuple[str, str]], split: bool) -> list[str]:
@@ -45,7 +46,9 @@ def _table(rows: list[dict[str, Any]], arms: list[tuple[str, str]], split: bool)
         "tokens per valid reply",
     ]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    asked = rows
     for arm, label in arms:
+        rows = [row for row in asked if arm in row]
         again = sum(row[arm]["again"] for row in rows) / max(len(rows), 1)
         tokens = sum(row[arm]["tokens"] for row in rows)
         valid = sum(row[arm]["valid"] for row in rows)
