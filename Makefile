@@ -76,7 +76,7 @@ bench-sift: $(STAMP) ## measure sifting: a million lines, beside a loop by hand 
 	@$(BIN)/python bench/sift.py --markdown docs/benchmarks-sift.md
 
 soak: $(STAMP) ## the property tests with thousands of examples each
-	@$(BIN)/python -m pytest --hypothesis-profile=soak --timeout=7200 tests
+	@TRUEUP_PROFILE=soak $(BIN)/python -m pytest --hypothesis-profile=soak --timeout=7200 tests
 
 fmt: $(STAMP) ## format the code and fix what ruff can fix
 	@$(BIN)/python -m ruff check --fix .
