@@ -110,3 +110,19 @@ def test_tools_may_be_a_yaml_file(run: Run, desk: Path) -> None:
     (desk / "twice.yaml").write_text("- {name: look, name: book}\n")
     assert run("check", "--tools", "tools.yaml", stdin="hello there").code == 0
     assert "twice.yaml:1:16: N004" in run("check", "--tools", "twice.yaml", stdin="hello").err
+
+
+def test_a_warning_fails_where_that_is_asked_for_and_is_shown_so(run: Run, desk: Path) -> None:
+    (desk / "near.yaml").write_text("schema: {properties: {hp: {type: integer}}}\nrules: [hpp > 0]\n")
+    plain, strict = run("lint", "near.yaml"), run("lint", "--strict", "near.yaml")
+    assert (plain.code, strict.code) == (0, 1)
+    assert plain.out.splitlines()[-1] == "✓ 1 file: 0 errors, 1 warning"
+    assert strict.out.splitlines()[-1] == "✗ 1 file: 0 errors, 1 warning"
+
+
+def test_a_folder_of_contracts_is_looked_through(run: Run, desk: Path) -> None:
+    done = run("lint", "contracts")
+    count = len([path for path in (desk / "contracts").iterdir() if path.suffix == ".yaml"])
+    assert (done.code, done.out) == (0, f"✓ {count} files: nothing wrong\n")
+    (desk / "empty").mkdir()
+    assert run("lint", "empty").code == 2

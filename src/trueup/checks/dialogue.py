@@ -277,7 +277,8 @@ def _compiled(make: Any, text: str, path: Path) -> str:
     try:
         source: str = make(text)
     except BadPattern as error:
-        raise BadStates(path, f"{text!r} cannot be used: {error}") from None
+        shown = f"'{text}'" if text.isprintable() else repr(text)  # repr would double each backslash of a pattern
+        raise BadStates(path, f"{shown} cannot be used: {error}") from None
     return source
 
 

@@ -33,7 +33,7 @@ class Looked(NamedTuple):
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
 def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, editor_schema: bool, color: Color) -> int:
-    """Find what is wrong with contract FILES and pipeline folders before any reply comes in.
+    """Find what is wrong with contract FILES, folders of them, and pipeline folders, before any reply comes in.
 
     Each fault is one line: file, line, column, code and what to do. Exit code 0: nothing wrong (warnings aside,
     unless --strict), 1: something is wrong, 2: a file cannot be read, or the command is wrong.
@@ -53,16 +53,26 @@ def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, ed
         return 0
     if not files:
         raise click.UsageError("no file to look at: name one or more contracts")
+    files = tuple(name for file in files for name in _inside(file))
     looked = [_look(file, run_them) for file in files]
     failed = any(found.level == "error" or strict for each in looked for found in each.faults)
     if as_json:
         write(document(_report(looked, failed), indented=is_terminal()) + "\n")
     else:
-        _show(looked, run_them, color)
+        _show(looked, run_them, failed, color)
     names = {*files, *(f"{file.rstrip('/')}/config.yaml" for file in files)}
     if any(found.code == "N001" and found.file in names for each in looked for found in each.faults):
         return 2
     return 1 if failed else 0
+
+
+def _inside(file: str) -> list[str]:
+    """The contracts of a folder; a pipeline's folder, as a file, is what it is."""
+    folder = Path(file)
+    if not folder.is_dir() or (folder / "config.yaml").exists():
+        return [file]
+    found = sorted(inner for inner in folder.iterdir() if inner.suffix in (".yaml", ".yml", ".toml"))
+    return [str(inner) for inner in found] or [file]
 
 
 def _look(file: str, run_them: bool) -> Looked:
@@ -90,7 +100,7 @@ def _report(looked: list[Looked], failed: bool) -> dict[str, Any]:
     }
 
 
-def _show(looked: list[Looked], run_them: bool, color: Color) -> None:
+def _show(looked: list[Looked], run_them: bool, failed: bool, color: Color) -> None:
     from rich.text import Text
 
     from trueup.cli.layout import count
@@ -110,5 +120,5 @@ def _show(looked: list[Looked], run_them: bool, color: Color) -> None:
     errors = sum(found.level == "error" for found in faults)
     parts = [count(errors, "error"), count(len(faults) - errors, "warning")] if faults else ["nothing wrong"]
     ran = f", {count(sum(each.examples for each in looked), 'example')} run" if run_them else ""
-    sign = ("✗ ", "red") if errors else ("✓ ", "green")
+    sign = ("✗ ", "red") if failed else ("✓ ", "green")
     console.print(Text.assemble(sign, f"{count(len(looked), 'file')}: {', '.join(parts)}{ran}"), soft_wrap=True)

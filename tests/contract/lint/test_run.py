@@ -241,3 +241,60 @@ def test_a_type_that_is_no_word_is_a_fault(lint: Lint) -> None:
     assert [code for code, *_ in lint("schema: true\nrules: {types: {a: []}}\n")] == ["N006"]
     with pytest.raises(ValueError, match="is no type"):
         Contract(True, rules={"types": {"a": []}})
+
+
+@pytest.mark.spec("C14")
+def test_every_fault_of_the_states_is_told_at_once_and_none_that_only_follows(lint: Lint) -> None:
+    text = (
+        "states:\n"
+        "  groups:\n"
+        "    bad: {patterns: ['(?=x)', 'ok', '[b']}\n"
+        "    empty: {why: nothing}\n"
+        "  claims: {book: {pattern: '(?!y)'}}\n"
+        "  A:\n"
+        "    forbid: [stylist, {terms: ['']}, {pattern: '(?<=a)b'}, {group: bda}, empty]\n"
+        "    allow: [opning]\n"
+        "    fallback: ''\n"
+        "  B:\n"
+        "    forbid: [bad, {timed: 5, pattern: x}]\n"
+        "    fallback: hola a todos\n"
+    )
+    assert [(code, line, column) for code, line, column, _ in lint(text)] == [
+        ("N014", 3, 22),
+        ("N014", 3, 37),
+        ("N006", 4, 12),
+        ("N014", 5, 28),
+        ("N006", 7, 14),
+        ("N006", 7, 32),
+        ("N014", 7, 48),
+        ("N006", 7, 68),
+        ("N006", 8, 13),
+        ("N006", 9, 15),
+        ("N006", 11, 27),
+    ]
+
+
+def test_a_pattern_is_shown_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("states: {S: {forbid: [{pattern: '(\\w+) \\1'}], fallback: hola a todos}}\n")
+    (found,) = lint_contract(tmp_path / "c.yaml").faults
+    assert found.message.startswith(r"'(\w+) \1' cannot be used: a back-reference")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("name: 5\n", "Put it in quotes."),
+        ("states: {S: {forbid: [{terms: [0x1f]}], fallback: hola a todos}}\n", "Put it in quotes."),
+        ("reply: yes\n", "Write true or false: all else is text."),
+        ("schema: true\nexamples: [{reply: '5', gives: V001}]\n", "Put it in brackets: [ … ]."),
+    ],
+)
+def test_a_wrong_type_says_what_to_write(tmp_path: Path, text: str, hint: str) -> None:
+    (tmp_path / "c.yaml").write_text(text)
+    assert [found.hint for found in lint_contract(tmp_path / "c.yaml").faults] == [hint]
+
+
+def test_a_file_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_bytes("# señor\nname: x\n".encode("latin-1"))
+    (found,) = lint_contract(tmp_path / "c.yaml").faults
+    assert (found.code, found.line, found.column, found.hint) == ("N001", 1, 5, "Save it as UTF-8.")

@@ -84,4 +84,4 @@ def _text(path: Path, name: str) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
         message = f"the file is not UTF-8 (byte {error.start})"
-        raise ContractError([fault("N001", Place(name, line, column), (), message)]) from None
+        raise ContractError([fault("N001", Place(name, line, column), (), message, "Save it as UTF-8.")]) from None

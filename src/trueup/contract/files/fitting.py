@@ -44,10 +44,15 @@ def _as_fault(found: Finding, data: Any, marks: Marks) -> Fault:
     if found.code == "V001" and "got" in found.data:
         takes = " or ".join(_WORDS.get(kind, kind) for kind in found.data["expected"])
         message = f"{_called(path)} takes {takes}, not {_WORDS.get(found.data['got'], found.data['got'])}"
-        spelled = str(_at(data, path)).lower() in _NOT_BOOLEAN and "boolean" in found.data["expected"]
-        return fault(
-            "N006", marks.value(path), path, message, "Write true or false: all else is text." if spelled else ""
-        )
+        expected, got = found.data["expected"], found.data["got"]
+        hint = ""
+        if str(_at(data, path)).lower() in _NOT_BOOLEAN and "boolean" in expected:
+            hint = "Write true or false: all else is text."
+        elif "string" in expected and got in ("number", "integer", "boolean"):
+            hint = "Put it in quotes."
+        elif expected == ["array"] and got == "string":
+            hint = "Put it in brackets: [ … ]."
+        return fault("N006", marks.value(path), path, message, hint)
     if "gives" in path:
         message = f"{found.data.get('value', 'this')} is no finding"
         return fault(

@@ -4,9 +4,11 @@ The room that judges states reads and judges them here too; this module only giv
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
-from trueup.checks.dialogue import SETTINGS, SHARED, BadStates
+from trueup.checks.dialogue import BadStates, read_dialogue
 from trueup.checks.state import States, compile_states
 from trueup.contract.fallbacks import DEFAULT, with_fallbacks
 from trueup.contract.files.extends import Origins
@@ -22,6 +24,8 @@ _CODES = {
     "unknown-next": "N018",
     "unknown-start": "N018",
 }
+_TEXTS = frozenset({"pattern", "patterns", "term", "terms"})
+_MOST = 50  # faults of one contract
 
 
 def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
@@ -58,26 +62,52 @@ def _fallback_place(path: Parts, spec: dict[str, Any]) -> Parts:
 
 
 def _refused(spec: dict[str, Any], marks: Origins) -> Iterator[Fault]:
-    """What the states refuse: read one by one, so that each may say what is wrong with it."""
-    shared = {key: body for key, body in spec.items() if key in (*SHARED, *SETTINGS)}
-    try:
-        compile_states(shared, lenient=True)
-    except BadStates as error:
-        yield _of_reason(error, marks)
+    """What the states refuse, one after the other: what is wrong is taken out of a copy, and the rest is read again."""
+    spec = deepcopy(spec)
+    seen: set[Parts] = set()
+    while len(seen) < _MOST:
+        try:
+            read_dialogue(spec)
+            compile_states(spec, lenient=True)
+        except BadStates as error:
+            if error.path in seen:
+                return
+            seen.add(error.path)
+            yield _of_reason(error, marks)
+            _take_out(spec, error.path[1:])
+        else:
+            return
+
+
+def _take_out(spec: dict[str, Any], path: Parts) -> None:
+    """Put something harmless in the place of what a path leads to, or of the last thing on the way that is there."""
+    at: Any = spec
+    steps: tuple[Any, ...] = (*path, None)
+    for step, following in pairwise(steps):
+        inner = at[step] if isinstance(at, list) or step in at else None
+        if following is not None and (
+            isinstance(inner, dict) or (isinstance(inner, list) and isinstance(following, int))
+        ):
+            at = inner
+            continue
+        if isinstance(at, list):  # what follows in the list keeps its place
+            at[step] = "x" if len(path) > 1 and path[-2] in _TEXTS else {"terms": ["x"]}
+        elif step in _TEXTS:
+            at[step] = ["x"]
+        elif path[0] == "groups" and step == path[1]:  # rules that name it are not at fault
+            at[step] = {"terms": ["x"]}
+        else:
+            at.pop(step, None)
+            if step in ("group", "groups"):
+                at.setdefault("terms", ["x"])
         return
-    for name, body in spec.items():
-        if name not in shared:
-            try:
-                compile_states({**shared, name: body}, lenient=True)
-            except BadStates as error:
-                yield _of_reason(error, marks)
 
 
 def _of_reason(error: BadStates, marks: Origins) -> Fault:
     path: Parts = error.path
     if "is not known here" in error.reason:
         return fault("N005", marks.key(path), path, error.reason)
-    patterns = {"pattern", "patterns", "term", "terms"} & {part for part in path[-2:] if isinstance(part, str)}
+    patterns = _TEXTS & {part for part in path[-2:] if isinstance(part, str)}
     code = "N014" if patterns and "cannot be used" in error.reason else "N006"
     return fault(code, marks.value(path), path, error.reason)
 
