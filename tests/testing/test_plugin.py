@@ -109,3 +109,53 @@ def test_no_contract_or_a_broken_one_says_what_to_do(project: pytest.Pytester) -
             "*there is no such file*",
         ]
     )
+
+
+def test_mistakes_of_a_test_are_told_in_a_line_and_no_traceback_of_ours(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        from trueup import Contract
+
+        @pytest.mark.trueup("nowhere.yaml")
+        def test_no_file(trueup_contract):
+            pass
+
+        def test_no_contract(assert_ok):
+            assert_ok("x")
+
+        def test_no_path(assert_ok):
+            assert_ok("x", "nowhere.yaml")
+
+        def test_no_such_state(assert_ok):
+            assert_ok("Hello!", Contract(states={"ASKING": {"forbid": [{"terms": ["Ana"]}]}}), {"state": "ASKNG"})
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(errors=1, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*nowhere.yaml:1:1: N001 there is no such file",
+            "no contract is named: mark the test with @pytest.mark.trueup*",
+            "*AssertionError: the contract cannot be used:",
+            "*AssertionError: the context of the test is wrong: *'ASKNG'*did you mean 'ASKING'*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*plugin.py*")
+    result.stdout.no_fnmatch_line("*load_contract*")
+
+
+def test_a_path_is_looked_for_beside_the_test(project: pytest.Pytester) -> None:
+    folder = project.mkdir("deep")
+    (folder / "other.yaml").write_text(CONTRACT.replace("people", "other"))
+    (folder / "test_it.py").write_text(
+        "def test_it(assert_ok):\n    for name in ('other.yaml', 'people.yaml'):\n        assert_ok('{\"age\": 1}', name)\n"
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_what_is_no_contract_is_said_so() -> None:
+    from trueup.testing.asserting import assert_ok
+
+    with pytest.raises(TypeError, match="takes a contract or the path of one; got 5"):
+        assert_ok("x", 5)  # type: ignore[arg-type]

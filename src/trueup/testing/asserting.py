@@ -6,6 +6,7 @@ from typing import Any
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict
 
+_UNKNOWN_STATE = "D004"
 _MOST = 20  # lines of one kind that a failure shows
 
 
@@ -18,11 +19,27 @@ def assert_ok(
     {'age': 36}
     """
     __tracebackhide__ = True
-    judged = Contract.load(contract) if isinstance(contract, str | os.PathLike) else contract
+    judged = _contract(contract)
     verdict = judged.check(reply, context)
     if not verdict.ok:
         raise AssertionError(describe(verdict, judged))
+    unknown = [found for found in verdict.findings if found.code == _UNKNOWN_STATE]
+    if unknown:  # only a warning for a reply, but then a test has tested nothing
+        raise AssertionError(f"the context of the test is wrong: {unknown[0].message}")
     return verdict
+
+
+def _contract(given: Any) -> Contract:
+    __tracebackhide__ = True
+    if not isinstance(given, str | os.PathLike):
+        if not hasattr(given, "check"):
+            raise TypeError(f"assert_ok takes a contract or the path of one; got {given!r:.60}")
+        contract: Contract = given
+        return contract
+    try:
+        return Contract.load(given)
+    except ValueError as error:  # a ContractError: everything that is wrong with the file
+        raise AssertionError(f"the contract cannot be used:\n{error}") from None
 
 
 def describe(verdict: Verdict, contract: Contract) -> str:

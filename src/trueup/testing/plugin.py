@@ -4,6 +4,7 @@
 `trueup_contract`; `assert_ok` fails a test with what is wrong. Paths are relative to the test's file, then to the root.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,13 +37,11 @@ def trueup_contract(request: pytest.FixtureRequest) -> "Contract":
     mark = request.node.get_closest_marker("trueup")
     named = str(mark.args[0]) if mark is not None and mark.args else str(request.config.getini("trueup_contract"))
     if not named:
-        raise pytest.UsageError(f"no contract is named: {_HOW}")
-    beside = Path(request.path).parent / named
-    path = beside if beside.exists() else Path(request.config.rootpath) / named
+        pytest.fail(f"no contract is named: {_HOW}", pytrace=False)
     try:
-        return contract_at(path)
+        return contract_at(_path(request, named) or Path(request.config.rootpath) / named)
     except ContractError as error:
-        raise pytest.UsageError(f"the contract cannot be used:\n{error}") from None
+        pytest.fail(f"the contract cannot be used:\n{error}", pytrace=False)
 
 
 @pytest.fixture
@@ -53,6 +52,14 @@ def assert_ok(request: pytest.FixtureRequest) -> "Callable[..., Verdict]":
     def check(reply: Any, contract: Any = None, context: dict[str, Any] | None = None) -> "Verdict":
         __tracebackhide__ = True
         given = request.getfixturevalue("trueup_contract") if contract is None else contract
+        if isinstance(given, str | os.PathLike):
+            given = _path(request, given) or given
         return asserting.assert_ok(reply, given, context)
 
     return check
+
+
+def _path(request: pytest.FixtureRequest, named: "str | os.PathLike[str]") -> Path | None:
+    """Where a named file is: beside the test, or under the root."""
+    places = (Path(request.path).parent / named, Path(request.config.rootpath) / named)
+    return next((place for place in places if place.exists()), None)
