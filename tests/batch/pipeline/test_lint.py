@@ -1,5 +1,6 @@
 """Lint of pipelines: everything that would fail later is said before, with file, line and column."""
 
+import copy
 import json
 import textwrap
 import time
@@ -7,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.batch.pipeline.making import EXAMPLES, asking, write_pipeline
 from trueup.batch.pipeline.config import read_config
+from trueup.batch.pipeline.create import CannotCreate, create_run
+from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.lint import check_pipeline, lint_pipeline
+from trueup.batch.pipeline.providers.choose import NoProvider
+from trueup.batch.pipeline.running import execute
 from trueup.contract.files.faults import ContractError
 
 BASE = """
@@ -170,3 +177,60 @@ def test_a_rule_sees_what_earlier_steps_gave(tmp_path: Path) -> None:
     rules: Any = {"required": ["answer"], "rules": [{"name": "r", "expr": "dice > 0 and len(answer) > 0 and unit_id"}]}
     steps = [{"name": "roll", "scope": "expression", "expressions": {"dice": "1"}}, asking("ask", rules=rules)]
     assert said(write_pipeline(tmp_path, steps)) == []
+
+
+ODD = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 5), st.floats(allow_nan=False), st.text(max_size=8),
+    st.just([]), st.just({}), st.just([1]), st.just({"a": 1}), st.just("../x"), st.just("{{"), st.just("a" * 300),
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if path else []
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        found += places(part, (*path, key))
+    return found
+
+
+def put(value: Any, path: tuple[Any, ...], odd: Any) -> None:
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = copy.deepcopy(odd)
+
+
+@given(st.data())
+def test_a_configuration_of_any_shape_is_linted_and_never_breaks_anything(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("p")
+    steps = [
+        {
+            "name": "roll",
+            "scope": "expression",
+            "init": {"n": "0"},
+            "expressions": {"n": "n + 1"},
+            "loop_until": "n > 2",
+        },
+        {"name": "each", "scope": "fan_out", "field": "parts", "child_field": "part"},
+        asking("ask", rules={"required": ["answer"], "rules": [{"name": "r", "expr": "len(answer) > 0"}]}),
+        {"name": "end", "scope": "run", "script": "end.py"},
+    ]
+    items = [{"id": "a", "parts": [1, 2]}]
+    write_pipeline(
+        folder, steps, items, file="config.json", post_process=[{"name": "x", "type": "gzip", "files": ["*"]}]
+    )
+    (folder / "end.py").write_text("", "utf-8")
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    for _ in range(data.draw(st.integers(1, 2))):
+        put(config, data.draw(st.sampled_from(places(config))), data.draw(ODD))
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    faults = lint_pipeline(folder / "config.json")
+    assert all(fault.line >= 1 and fault.message for fault in faults)
+    if any(fault.level == "error" for fault in faults):
+        return
+    try:
+        path = create_run(read_config(folder / "config.json"), folder / "run")
+        execute(path, disk=Disk())
+    except (ContractError, NoProvider, CannotCreate):
+        pass  # told, with what is wrong

@@ -82,8 +82,10 @@ class Pipeline:
         return fault(code, self.marks.value(path), path, message, hint)
 
     def inside(self, *parts: str) -> Path:
-        """A file of the folder; one that leads out of it raises ValueError."""
+        """A file of the folder; one that leads out of it, or has no possible name, raises ValueError."""
         root = self.folder.resolve()
+        if any("\0" in part or len(piece.encode()) > 255 for part in parts for piece in part.split("/")):
+            raise ValueError(f"{'/'.join(parts)[:80]!r} is no name of a file")
         path = root.joinpath(*parts)
         if not path.resolve().is_relative_to(root):
             raise ValueError(f"{'/'.join(parts)} leads out of the folder of the pipeline")

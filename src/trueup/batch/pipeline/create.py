@@ -96,11 +96,15 @@ def pipeline_files(pipeline: Pipeline) -> Iterator[Path]:
     """The files of a pipeline, inside its folder: links that lead out of it are not followed."""
     root = pipeline.folder.resolve()
     seen: set[Path] = set()
-    folders = [pipeline.template_dir, pipeline.schema_dir]
-    places = [root / pipeline.file.name, *(root / folder for folder in folders)]
-    named = [pipeline.items_file(), pipeline.section("api", "replay").get("source") or "replies.jsonl"]
+    places = [root / pipeline.file.name]
+    named: list[Any] = [pipeline.template_dir, pipeline.schema_dir]
+    named += [pipeline.items_file(), pipeline.section("api", "replay").get("source") or "replies.jsonl"]
     named += [entry.get("script") for entry in _scripts(pipeline)]
-    places += [root / name for name in named if isinstance(name, str) and name]
+    for name in named:
+        try:
+            places += [pipeline.inside(name)] if isinstance(name, str) and name else []
+        except ValueError:
+            continue  # it leads out of the folder; whoever needs the file says so
     for place in places:
         for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
             resolved = file.resolve()

@@ -81,22 +81,25 @@ class Disk:
         beside = path.with_name(f".{path.name}.new")
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
-            pending: list[bytes] = []
-            held = 0
-            for chunk in chunks:
-                pending.append(chunk)
-                held += len(chunk)
-                if held >= _BLOCK:
-                    self.write_all(handle, b"".join(pending))
-                    pending, held = [], 0
-            self.write_all(handle, b"".join(pending))
-            self.sync(handle)
+            self._write_chunks(handle, chunks)
         except OSError:
-            os.close(handle)
             self.remove(beside)
             raise
-        os.close(handle)
+        finally:
+            os.close(handle)
         self.replace(beside, path)
+
+    def _write_chunks(self, handle: int, chunks: Iterable[bytes]) -> None:
+        pending: list[bytes] = []
+        held = 0
+        for chunk in chunks:
+            pending.append(chunk)
+            held += len(chunk)
+            if held >= _BLOCK:
+                self.write_all(handle, b"".join(pending))
+                pending, held = [], 0
+        self.write_all(handle, b"".join(pending))
+        self.sync(handle)
 
     def sync_folder(self, folder: Path) -> None:
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -140,9 +143,13 @@ class Appender:
         self.torn = disk.mend(path)
         fresh = not path.exists()
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        if fresh:
-            disk.sync_folder(path.parent)
         self._size = os.fstat(self._handle).st_size
+        try:
+            if fresh:
+                disk.sync_folder(path.parent)
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, data: bytes) -> None:
         """Hand one or more whole lines to the system: they survive the end of this process, not yet of the machine."""

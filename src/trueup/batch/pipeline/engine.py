@@ -5,6 +5,7 @@ Work is handed out unit by unit to a fixed number of workers; of the chunks only
 """
 
 import asyncio
+import contextlib
 import heapq
 import time
 from collections import deque
@@ -79,11 +80,12 @@ class Engine:
             worker.cancel()
 
     def _close(self) -> None:
-        for job in self.jobs.values():
-            try:
-                job.close()
-            except OSError:
-                pass  # the disk is gone or full; what was written is there
+        with (
+            contextlib.suppress(OSError),
+            contextlib.ExitStack() as closing,
+        ):  # on a full disk what was written is there
+            for job in self.jobs.values():
+                closing.callback(job.close)
 
     async def _tick(self) -> None:
         """Once a second: make recorded replies last, look for a request to pause, show how things stand."""

@@ -63,11 +63,16 @@ def count_units(processing: Mapping[str, Any], data: Any, most: int | None = Non
 def positions_of(processing: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The positions, each a mapping with a name; a bare string is its name."""
     found = []
-    for index, position in enumerate(processing.get("positions") or ()):
+    listed = processing.get("positions") or []
+    if not isinstance(listed, list):
+        raise ItemsError("positions is a list of names", ("processing", "positions"))
+    for index, position in enumerate(listed):
         if isinstance(position, str):
             position = {"name": position}
         if not isinstance(position, dict) or not isinstance(position.get("name"), str):
             raise ItemsError("a position is a name, or a mapping with one", ("processing", "positions", index))
+        if not isinstance(position.get("name_field", ""), str):
+            raise ItemsError("name_field is a word", ("processing", "positions", index))
         found.append(position)
     return found
 
@@ -151,7 +156,7 @@ def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
 
 
 def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
-    key = (processing.get("items") or {}).get("key")
+    key = _word(processing, "key", None)
     if key is not None:
         if not isinstance(data, dict) or key not in data:
             held = f"; it has {', '.join(map(str, data))}" if isinstance(data, dict) and data else ""
@@ -176,6 +181,8 @@ def _groups(processing: Mapping[str, Any], data: Any) -> list[tuple[dict[str, An
     groups = []
     for index, position in enumerate(positions):
         key = position.get("source_key") or f"{position['name']}s"
+        if not isinstance(key, str):
+            raise ItemsError(f"source_key is the name of a list; got {key!r}", ("processing", "positions", index))
         if not isinstance(data.get(key), list):
             wrong = "is no list" if key in data else "is not there"
             raise ItemsError(
@@ -187,7 +194,18 @@ def _groups(processing: Mapping[str, Any], data: Any) -> list[tuple[dict[str, An
 
 
 def _name_field(processing: Mapping[str, Any]) -> str:
-    return (processing.get("items") or {}).get("name_field") or "name"
+    return _word(processing, "name_field", "name") or "name"
+
+
+def _word(processing: Mapping[str, Any], name: str, default: str | None) -> str | None:
+    """A word of `processing.items`; anything else there is refused."""
+    items = processing.get("items") or {}
+    if not isinstance(items, dict):
+        raise ItemsError("processing.items is a mapping with the source of the items")
+    value = items.get(name, default)
+    if value is not None and not isinstance(value, str):
+        raise ItemsError(f"{name} is a word; got {value!r}", ("processing", "items", name))
+    return value
 
 
 def _name_of(item: Any, field: str) -> Any:

@@ -39,10 +39,14 @@ class Job:
         self._settled_ids: set[str] = set()
         self._spent = Money()
         self.resumed = chunk.submitted
-        self._read_results()
         self._prompts: list[str] = []
         self._ready: deque[int] = deque()
-        self._render()
+        try:
+            self._read_results()
+            self._render()
+        except BaseException:
+            self._results.close()
+            raise
 
     def _read_results(self) -> None:
         """Take up what is recorded; calls that were sent and never answered are lost, and counted as that."""
@@ -191,12 +195,13 @@ class Job:
 
     def finish(self) -> dict[str, Any]:
         """Everything is settled: put the files in place, and give the journal's record."""
-        self._results.sync()
-        self._results.close()
+        self.close()
         self.outcomes.money = self._spent
         return self.outcomes.write(self.run, self.chunk, self.step.name, time.monotonic() - self.began)
 
     def close(self) -> None:
         """Leave the job as it is, to be taken up again."""
-        self._results.sync()
-        self._results.close()
+        try:
+            self._results.sync()
+        finally:
+            self._results.close()

@@ -11,7 +11,7 @@ from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.expression import ExpressionStep, UnitError
 from trueup.batch.pipeline.steps.fan_out import FanOut
-from trueup.batch.pipeline.steps.script import run_script
+from trueup.batch.pipeline.steps.script import args_of, run_script
 
 
 class LocalSteps:
@@ -59,7 +59,7 @@ class LocalSteps:
         except ValueError as error:
             return str(error)
         run.commit("script", step=step, status="started")
-        args = [str(arg) for arg in config.get("args") or ()]
+        args = args_of(config)
         result = run_script(script, run.path, args, step, timeout)
         target = str(config.get("output") or f"{step}_output.txt")
         if result.output:

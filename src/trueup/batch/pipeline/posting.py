@@ -5,8 +5,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from trueup.batch.pipeline.disk import DiskFull
 from trueup.batch.pipeline.rundir import OwnedRun
-from trueup.batch.pipeline.steps.script import run_script
+from trueup.batch.pipeline.steps.script import args_of, run_script
 
 
 def post_process(run: OwnedRun) -> None:
@@ -16,7 +17,12 @@ def post_process(run: OwnedRun) -> None:
         if not isinstance(entry, dict):
             continue
         name = str(entry.get("name") or entry.get("script") or f"post_process {number + 1}")
-        error = _compress(run, entry) if entry.get("type") == "gzip" else _script(run, entry)
+        try:
+            error = _compress(run, entry) if entry.get("type") == "gzip" else _script(run, entry)
+        except DiskFull:
+            raise
+        except (OSError, ValueError, NotImplementedError) as refused:  # names and patterns that the system refuses
+            error = str(refused)
         run.note("posted", name=name, status=error or "done")
         run.log.say(f"post_process {name!r}: {error or 'done'}")
 
@@ -29,7 +35,7 @@ def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
     if not script.is_file():
         return f"there is no script {entry.get('script')!r} in the folder of the pipeline; left out"
     timeout = float(run.pipeline.number(("api", "subprocess_timeout_seconds"), 600, 0.001))
-    result = run_script(script, run.path, [str(arg) for arg in entry.get("args") or ()], "post_process", timeout)
+    result = run_script(script, run.path, args_of(entry), "post_process", timeout)
     if result.error:
         return f"the script {result.error}"
     target = entry.get("output")

@@ -90,6 +90,7 @@ class OwnedRun(RunDir):
         if not (path / JOURNAL).is_file():
             raise NoRun(f"{path}: that is no run directory (it has no {JOURNAL}); `trueup init` makes one")
         lock = Lock(path)
+        run: OwnedRun | None = None
         try:
             torn = disk.mend(path / JOURNAL)
             state = _state(path, salvage)
@@ -101,6 +102,8 @@ class OwnedRun(RunDir):
             run._reserve()
         except BaseException:
             lock.release()
+            if run is not None:
+                run.close()
             raise
         return run
 

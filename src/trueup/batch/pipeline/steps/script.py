@@ -8,9 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _TAIL = 2000
 
@@ -20,6 +20,12 @@ class ScriptResult(NamedTuple):
 
     error: str = ""
     output: bytes = b""
+
+
+def args_of(entry: Mapping[str, Any]) -> list[str]:
+    """The arguments that an entry gives a script."""
+    args = entry.get("args")
+    return [str(arg) for arg in args] if isinstance(args, list) else []
 
 
 def run_script(
