@@ -193,7 +193,7 @@ class Engine:
             self._order[name] = len(self._order)
         self._active -= 1
         done = chunk.done[step]
-        self.run.log.say(f"{chunk.name} {step}: {done.valid} valid, {done.failures} failed")
+        self.run.log.say(f"{chunk.name} {step}: {done.valid} valid, {done.failures} failed in {done.seconds:.1f}s")
         if chunk.failed:
             self._guard(chunk, step)
         if chunk.split and self.foresee is not None:

@@ -33,7 +33,11 @@ class Http:
             except ImportError:
                 raise ModuleNotFoundError("asking providers needs aiohttp: pip install 'trueup[pipelines]'") from None
             timeout = aiohttp.ClientTimeout(total=None, connect=30)
-            self._session = aiohttp.ClientSession(headers=self._headers, timeout=timeout, raise_for_status=False)
+            self._session = aiohttp.ClientSession(
+                headers=self._headers,
+                timeout=timeout,
+                connector=aiohttp.TCPConnector(limit=0),  # workers are the limit
+            )
         return self._session
 
     async def fetch(
