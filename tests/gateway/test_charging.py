@@ -1,6 +1,8 @@
 """Quota at the gateway: only valid replies are charged, every attempt costs, and a store that cannot write gives nothing away."""
 
+import sqlite3
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,24 @@ def test_a_store_that_cannot_write_gives_nothing_away(
         assert d.http.get("/readyz").status_code == 503
         assert d.chat().status_code == 503
         store._writer.trouble = None
+
+
+def test_a_store_that_falls_behind_lets_nothing_new_begin_and_loses_no_verdict(desk: Open, tmp_path: Path) -> None:
+    url = str(tmp_path / "slow.db")
+    with open_store(url, capacity=5) as store, desk([], PERSON, then=GOOD, store=store) as d:
+        other = sqlite3.connect(url, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")  # somebody else writes, and takes his time
+        began = time.monotonic()
+        statuses = [d.chat().status_code for _ in range(20)]
+        assert time.monotonic() - began < 5, "the gateway does not stand still meanwhile"
+        assert statuses[0] == 200
+        assert statuses[-1] == 503
+        assert d.http.get("/readyz").status_code == 503
+        other.execute("ROLLBACK")
+        other.close()
+        store.flush()
+        assert len(list(store.verdicts())) == statuses.count(200)
+        assert d.chat().status_code == 200
 
 
 @pytest.mark.spec("X38")

@@ -24,11 +24,14 @@ from trueup.gateway.protocols.protocol import Asked, Body, encode
 from trueup.gateway.tab import Tab
 from trueup.gateway.upstream import READING, Line, broken
 from trueup.gateway.upstream import Reply as Answered
+from trueup.gateway.within import Within
 from trueup.read.reader import read
 from trueup.verdict.events import Event
 from trueup.verdict.reply import Reply
 
 _OTHERS = frozenset({"user", "system", "developer"})
+_MOST_POLICIES = 1000
+_policies: dict[tuple[int, bool, float], tuple[Policy, Policy]] = {}
 _decode = msgspec.json.Decoder().decode
 
 
@@ -100,7 +103,7 @@ class Asking:
         request = self.loop.request()
         start = time.perf_counter()
         try:
-            async with asyncio.timeout(request.timeout):
+            with Within(request.timeout):
                 reply = await self.send(request, send)
                 try:
                     failed = await self.failure(reply, request)
@@ -203,6 +206,9 @@ def _is_plain(message: Any) -> bool:
 
 def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
     """The policy of one request: its models after the client's own, its deadline within the gateway's."""
+    place = (id(policy), asked.own_format, deadline)
+    if not policy.models and place in _policies:
+        return _policies[place][1]
     changes: dict[str, Any] = {}
     if policy.models:
         changes["models"] = (asked.model, *(model for model in policy.models if model != asked.model))
@@ -210,4 +216,9 @@ def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
         changes["deadline"] = deadline
     if asked.own_format and policy.instruct == "auto":
         changes["instruct"] = "never"
-    return msgspec.structs.replace(policy, **changes) if changes else policy
+    fitted = msgspec.structs.replace(policy, **changes) if changes else policy
+    if not policy.models:
+        if len(_policies) > _MOST_POLICIES:
+            _policies.clear()
+        _policies[place] = (policy, fitted)  # the policy is kept too, so that its id stays its own
+    return fitted

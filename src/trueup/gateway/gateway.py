@@ -28,6 +28,7 @@ from trueup.gateway.tab import Tab
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.upstream import Line
 from trueup.gateway.wire import EVENTS, JSON, Receive, Scope, Send, Stream, headers_of, read_body, send_whole
+from trueup.gateway.within import Within
 from trueup.store.store import Store
 
 log = logging.getLogger("trueup.gateway")
@@ -163,7 +164,7 @@ class Gateway:
         assert task is not None
         gone = asyncio.ensure_future(_gone(receive, task))
         try:
-            async with asyncio.timeout(limits.total_seconds + _GRACE):  # for who does not read what is sent
+            with Within(limits.total_seconds + _GRACE):  # for who does not read what is sent
                 await self._work(exchange, send)
         except asyncio.CancelledError:
             if gone.done() and not gone.cancelled():
@@ -194,7 +195,8 @@ class Gateway:
             status = await pass_through(exchange, self.line, send, self.config.limits.total_seconds)
             self._count(exchange, "passed", status, 1)
             return
-        if self.store is not None and self.store.trouble is not None and self.config.quota:
+        store = self.store
+        if store is not None and (store.crowded or (store.trouble is not None and self.config.quota)):
             raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
         tab = Tab(self.store.quota if self.store is not None and self.config.quota else None)
         listener = None if self._tracing is None else self._tracing.listener(exchange.span)

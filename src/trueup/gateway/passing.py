@@ -3,7 +3,6 @@
 Only our key and headers differ. A body that breaks off leaves the client with a broken one too, never with a whole one.
 """
 
-import asyncio
 import time
 
 from trueup.ask.clients.request import TransportFailure
@@ -12,6 +11,7 @@ from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import encode
 from trueup.gateway.upstream import READING, Line, Reply, broken
 from trueup.gateway.wire import Send, Stream, send_whole
+from trueup.gateway.within import Within
 
 
 async def pass_through(exchange: Exchange, line: Line, send: Send, seconds: float) -> int:
@@ -20,7 +20,7 @@ async def pass_through(exchange: Exchange, line: Line, send: Send, seconds: floa
     stream: Stream | None = None
     reply: Reply | None = None
     try:
-        async with asyncio.timeout(seconds):
+        with Within(seconds):
             start = time.perf_counter()
             reply = await line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
             if not reply.is_stream:

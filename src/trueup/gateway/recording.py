@@ -22,7 +22,7 @@ def record(store: Store, asking: Asking, answer: Answer, user: str) -> None:
     state = exchange.context.get("state")
     contract = "" if exchange.contract is None else exchange.contract.name
     known: dict[str, Any] = {"request": exchange.verdict_id, "tenant": exchange.tenant, "user": user, "contract": contract,
-             "state": state if isinstance(state, str) else "", "wait": False}  # fmt: skip
+             "state": state if isinstance(state, str) else "", "wait": False, "patience": 0.0}  # fmt: skip
     judged = [
         attempt for attempt in answer.attempts if attempt.verdict is not None and attempt.verdict is not answer.verdict
     ]

@@ -24,6 +24,7 @@ from trueup.gateway.sse import Event, Reader, TooLong
 from trueup.gateway.tab import Tab
 from trueup.gateway.upstream import READING, Reply
 from trueup.gateway.wire import Stream
+from trueup.gateway.within import Within
 from trueup.read.reader import read
 from trueup.verdict.facts import Findings
 from trueup.verdict.verdict import Verdict
@@ -129,7 +130,7 @@ class Streaming:
     async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
         asking = self._asking
         try:
-            async with asyncio.timeout(request.timeout):
+            with Within(request.timeout):
                 reply = await asking.send(request, send)
                 try:
                     failed = await asking.failure(reply, request)

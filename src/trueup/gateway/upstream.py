@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from trueup.ask.clients.request import Failure, TransportFailure
 from trueup.gateway.config import Upstream
@@ -25,6 +26,7 @@ LET_THROUGH_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-", "openai-")
 OURS = frozenset({"openai-organization", "openai-project"})  # whose key it is that was used is nobody else's matter
 
 
+_MOST_ADDRESSES = 1000
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -71,7 +73,7 @@ def _is_public(text: str) -> bool:
 class Reply:
     """An answer whose head has come in; its body is read whole or piece by piece, and must be closed."""
 
-    __slots__ = ("_inflater", "_limit", "_response", "_secrets", "headers", "status")
+    __slots__ = ("_inflater", "_left", "_limit", "_response", "_secrets", "headers", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, limit: int, secrets: tuple[bytes, ...]) -> None:
         self._response = response
@@ -79,7 +81,9 @@ class Reply:
         self._secrets = secrets
         self.status = response.status
         self.headers = response.headers
-        self._inflater = Inflater(response.headers.get("content-encoding", ""), limit)
+        encoding = response.headers.get("content-encoding")
+        self._inflater = Inflater(encoding, limit) if encoding else None
+        self._left = limit
 
     @property
     def is_stream(self) -> bool:
@@ -99,18 +103,33 @@ class Reply:
         said = self._response.content_length
         if said is not None and said > self._limit:
             raise TooLarge(f"the answer has more than {self._limit:,} bytes")
-        body = b"".join([piece async for piece in self.pieces()])
-        if not self._inflater.whole:
+        content = self._response.content
+        body = self._plain(await content.readany())
+        if not content.at_eof():
+            pieces = [body]
+            while piece := await content.readany():
+                pieces.append(self._plain(piece))
+            body = b"".join(pieces)
+        if self._inflater is not None and not self._inflater.whole:
             raise BadEncoding("the compressed answer ends too early")
         return scrubbed(self._secrets, body)
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
-        content, inflater = self._response.content, self._inflater
+        content = self._response.content
         while piece := await content.readany():
-            plain = inflater.feed(piece)
+            plain = self._plain(piece)
             if plain:
                 yield scrubbed(self._secrets, plain)
+
+    def _plain(self, piece: bytes) -> bytes:
+        """A piece of the body, opened; what is beyond the limit is refused."""
+        if self._inflater is not None:
+            return self._inflater.feed(piece)
+        self._left -= len(piece)
+        if self._left < 0:
+            raise TooLarge(f"the body has more than {self._limit:,} bytes")
+        return piece
 
     def close(self) -> None:
         """Give the connection back when the answer has been read to its end, else cut it."""
@@ -131,10 +150,11 @@ class Line:
         self._limit = limit
         self._session = aiohttp.ClientSession(
             connector=connector, auto_decompress=False, trust_env=False, cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, connect=10, sock_connect=10), raise_for_status=False,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10), raise_for_status=False,
             skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept", "Content-Type"),
             max_line_size=16_384, max_field_size=16_384,
         )  # fmt: skip
+        self._addresses: dict[tuple[str, str], URL] = {}
         self._secrets = {name: tuple(map(str.encode, upstream.secrets)) for name, upstream in upstreams.items()}
         self._heads = {name: _own_headers(upstream) for name, upstream in upstreams.items()}
 
@@ -145,12 +165,21 @@ class Line:
             headers[name] = given[name]
         try:
             response = await self._session.request(
-                "GET" if body is None else "POST", upstream.url + path, data=body, headers=headers,
+                "GET" if body is None else "POST", self._address(upstream, path), data=body, headers=headers,
                 allow_redirects=False,
             )  # fmt: skip
             return Reply(response, self._limit, self._secrets[upstream.name])
         except (aiohttp.ClientError, OSError, BadEncoding) as error:
             raise TransportFailure(_failure(upstream, error)) from None
+
+    def _address(self, upstream: Upstream, path: str) -> URL:
+        """Where a path of an upstream is; the few that are asked for again and again are read once."""
+        address = self._addresses.get((upstream.name, path))
+        if address is None:
+            address = URL(upstream.url + path, encoded=path.startswith("/v1/models/"))
+            if len(self._addresses) < _MOST_ADDRESSES:
+                self._addresses[upstream.name, path] = address
+        return address
 
     async def close(self) -> None:
         await self._session.close()

@@ -3,11 +3,11 @@
 Nothing waits for ever: a body that does not come in its time is refused, a client that is gone ends the work for it.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from trueup.gateway.errors import Gone, Refused
+from trueup.gateway.within import Within
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -25,10 +25,7 @@ EVENTS: Headers = [
 
 def headers_of(scope: Scope) -> dict[str, str]:
     """The headers of a request by their small names; of several with one name the first."""
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return found
+    return {str(name, "latin-1"): str(value, "latin-1") for name, value in reversed(scope["headers"])}
 
 
 async def read_body(receive: Receive, headers: dict[str, str], most: int, seconds: float) -> bytes:
@@ -46,7 +43,7 @@ async def read_body(receive: Receive, headers: dict[str, str], most: int, second
         return body
     pieces, size = [message.get("body", b"")], len(message.get("body", b""))
     try:
-        async with asyncio.timeout(seconds):
+        with Within(seconds):
             while message.get("more_body"):
                 message = await _next(receive, None)
                 pieces.append(message.get("body", b""))
@@ -65,7 +62,7 @@ async def read_body(receive: Receive, headers: dict[str, str], most: int, second
 async def _drain(receive: Receive) -> None:
     """Let the rest of a body that is refused run out for a moment: who is cut off amid sending never reads why."""
     try:
-        async with asyncio.timeout(_PATIENCE):
+        with Within(_PATIENCE):
             while (await _next(receive, None)).get("more_body"):
                 pass
     except TimeoutError:
@@ -77,7 +74,7 @@ async def _next(receive: Receive, seconds: float | None) -> MutableMapping[str, 
         message = await receive()
     else:
         try:
-            async with asyncio.timeout(seconds):
+            with Within(seconds):
                 message = await receive()
         except TimeoutError:
             raise _too_slow(seconds) from None

@@ -72,20 +72,27 @@ class Store:
         """How many writes are waiting."""
         return self._writer.queued
 
+    @property
+    def crowded(self) -> bool:
+        """Whether the queue is nearly full; who can wait should not begin anything new."""
+        return self._writer.crowded
+
     def record_verdict(
         self, verdict: Verdict, *, request: str = "", attempt: int = 1, tenant: str = "", user: str = "",
         model: str = "", contract: str = "", state: str = "", outcome: str = "", attempts: int = 1,
         latency: float = 0.0, cost: int = 0, final: bool = True, id: str = "", wait: bool = True,  # noqa: A002
+        patience: float = 5.0,
     ) -> str:  # fmt: skip
         """Store a verdict with its reply; its id, once it is on disk. With `wait=False` the id comes at once.
 
-        `final` marks the verdict that a request ended with; earlier attempts are stored with `final=False`.
+        `final` marks the verdict that a request ended with; earlier attempts are stored with `final=False`. Where the
+        queue is full, the caller waits for `patience` seconds and then gets StoreBusy, or StoreFull on a full disk.
         """
         note = Note(
             id or new_id(), verdict, request, attempt, tenant, user, model or verdict.reply.model, contract, state,
             outcome, attempts, latency, cost, final,
         )  # fmt: skip
-        done = self._writer.record(note, wait)
+        done = self._writer.record(note, wait, patience)
         if done is not None:
             done.result()
         return note.id

@@ -83,6 +83,11 @@ class Writer:
                 self._change.notify_all()
         return done
 
+    @property
+    def crowded(self) -> bool:
+        """Whether so much waits that new work should not be begun: four fifths of the room for records are taken."""
+        return len(self._records) * 5 >= self._capacity * 4
+
     def flush(self) -> None:
         """Wait until every record that was queued before is on disk."""
         done = self.record(_MARK, wait=True)
