@@ -1,5 +1,6 @@
 """Custom checks: made with a decorator, offered by an installed package, used by name, explained by their page."""
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ def plain(verdict, context):
     return []
 '''
 PAGE = "# SHP001 · no-discount\n\n*finding · error*\n\n## Finds\n\nA promise that only people make.\n"
-POINTS = "[trueup.checks]\nno-discount = shopchecks:no_discount\npolite = shopchecks:polite\nplain = shopchecks:plain\ngone = nowhere:gone\n"
+POINTS = "[trueup.checks]\nno-discount = shopchecks:no_discount\npolite = shopchecks:polite\nplain = shopchecks:plain\ngone = nowhere:gone\nleaves = leaver:check\n"
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     info = folder / "shopchecks-1.0.dist-info"
     info.mkdir(parents=True)
     (folder / "shopchecks.py").write_text(MODULE, "utf-8")
+    (folder / "leaver.py").write_text("raise SystemExit('no licence')\n")
     (folder / "SHP001.md").write_text(PAGE, "utf-8")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shopchecks\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(POINTS)
@@ -87,6 +89,7 @@ def test_strict_makes_its_warnings_errors(package: Path) -> None:
         ("no-discont", "did you mean 'no-discount'?"),
         ("gone", "cannot be imported: ModuleNotFoundError"),
         ("plain", "is no check; make it one with @check"),
+        ("leaves", "cannot be imported: SystemExit: no licence"),
     ],
 )
 def test_a_check_that_cannot_be_had_is_a_fault(package: Path, tmp_path: Path, name: str, says: str) -> None:
@@ -151,13 +154,34 @@ def custom(function: Any) -> CustomCheck:
 
 @pytest.mark.parametrize(
     "function",
-    [lambda verdict, context: 1 / 0, lambda verdict, context: [5], lambda verdict: [], lambda verdict, context: 7],
-    ids=["raises", "yields a number", "takes too little", "returns a number"],
-)
+    [
+        lambda verdict, context: 1 / 0,
+        lambda verdict, context: [5],
+        lambda verdict: [],
+        lambda verdict, context: 7,
+        lambda verdict, context: False,
+        lambda verdict, context: sys.exit(3),
+        lambda verdict, context: itertools.repeat("again"),
+        lambda verdict, context: [Finding("TST020", "$", 5)],  # type: ignore[arg-type]
+        lambda verdict, context: [Finding("TST020", None, "no path")],  # type: ignore[arg-type]
+    ],
+    ids=[
+        "raises", "yields a number", "takes too little", "returns a number", "says false", "leaves", "has no end",
+        "a number for a message", "nothing for a path",
+    ],
+)  # fmt: skip
 def test_a_check_that_breaks_down_is_a_finding(function: Any) -> None:
     verdict = Contract(True, checks=[custom(function)]).check("{}")
     (found,) = verdict.findings
     assert (found.code, found.data["check"], verdict.ok) == ("N022", "tried", False)
+    plain = Contract(True, checks=[function]).check("{}")
+    assert [found.code for found in plain.findings] == ["N022"]
+
+
+def test_a_check_may_return_one_text_or_one_finding() -> None:
+    for one in ("alone", Finding("TST020", "$", "alone")):
+        contract = Contract(True, checks=[custom(lambda verdict, context, one=one: one)])
+        assert [found.message for found in contract.check("{}").findings] == ["alone"]
 
 
 def test_a_check_may_find_nothing_in_many_ways() -> None:
@@ -181,6 +205,8 @@ def test_a_plain_function_is_taken_in_code() -> None:
 
     (found,) = Contract(True, checks=[strange]).check("{}").findings
     assert found.name == "zzz001"
+    (found,) = Contract(True, checks=[lambda verdict, context: ["a text"]]).check("{}").findings
+    assert "make the function a check with @check" in found.message
     with pytest.raises(TypeError, match="checks is a list"):
         Contract(True, checks="polite")
     with pytest.raises(TypeError, match="a check is a name"):

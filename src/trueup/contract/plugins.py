@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ Context = Mapping[str, Any]
 Found = Iterable[Finding | str] | None
 Judging = Callable[..., Found]
 
+_MOST = 1_000  # findings of one check
 _CODE = re.compile(r"[A-Z]{2,3}\d{3}\Z")
 _NAME = re.compile(r"[a-z][a-z0-9-]*\Z")
 
@@ -72,19 +74,42 @@ class CustomCheck:
         return f"# {kind.code} · {kind.name}\n\n*finding · {kind.level}*\n\n## Finds\n\n{about}\n"
 
     def __call__(self, verdict: Verdict, context: Context) -> list[Finding]:
-        try:
-            return [self._as_finding(found) for found in self.function(verdict, context, **self.options) or ()]
-        except Exception as error:  # noqa: BLE001 - what a user's function raises can be anything; it becomes a finding
-            message = f"The check {self.name!r} failed: {type(error).__name__}: {str(error)[:200]}"
-            data = {"check": self.name, "error": type(error).__name__}
-            return [finding("N022", "$", message, None, data)]
+        return _asked(self.name, lambda: self.function(verdict, context, **self.options), self.finding)
 
-    def _as_finding(self, found: Finding | str) -> Finding:
-        if isinstance(found, str):
-            return self.finding(found)
-        if not isinstance(found, Finding):
-            raise TypeError(f"a check yields findings or texts, not {type(found).__name__}")
-        return found
+
+def _asked(name: str, ask: Callable[[], Any], made: Callable[[str], Finding]) -> list[Finding]:
+    """What a check finds; whatever goes wrong with it is a finding as well."""
+    try:
+        given = ask()
+        if isinstance(given, bool):
+            raise TypeError(f"a check yields findings or texts, and gave {given}")  # noqa: TRY301 - one way out
+        one = isinstance(given, str | Finding)
+        found = [given] if one else list(islice(given or (), _MOST + 1))
+        if len(found) > _MOST:
+            raise ValueError(f"it finds more than {_MOST:,} things")  # noqa: TRY301
+        return [_as_finding(one, made) for one in found]
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's function may raise anything; it becomes a finding
+        message = f"The check {name!r} failed: {type(error).__name__}: {str(error)[:200]}"
+        return [finding("N022", "$", message, None, {"check": name, "error": type(error).__name__})]
+
+
+def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:
+    one = made(found) if isinstance(found, str) else found
+    if not isinstance(one, Finding):
+        raise TypeError(f"a check yields findings or texts, not {type(one).__name__}")
+    if not isinstance(one.message, str) or not isinstance(one.path, str):
+        raise TypeError("the message and the path of a finding are texts")
+    return one
+
+
+def _plain(function: Callable[..., Any]) -> Callable[[Verdict, Context], list[Finding]]:
+    """A function that is no check: it has no code, so it makes its findings itself."""
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def refuse(text: str) -> Finding:
+        raise TypeError(f"{text[:40]!r} is no finding; make the function a check with @check, and it may yield texts")
+
+    return lambda verdict, context: _asked(name, lambda: function(verdict, context), refuse)
 
 
 def check(
@@ -148,7 +173,7 @@ def find_check(name: str) -> CustomCheck:
         raise NoSuchCheck(f"no installed package offers a check {name!r}{also}")
     try:
         loaded = point.load()
-    except Exception as error:  # noqa: BLE001 - importing a package can fail in any way
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a package can fail in any way
         raise NoSuchCheck(f"the check {name!r} cannot be imported: {type(error).__name__}: {error}") from None
     if not isinstance(loaded, CustomCheck):
         raise NoSuchCheck(f"{point.value} is no check; make it one with @check")
@@ -170,6 +195,8 @@ def _read_check(item: Any) -> Any:
     if isinstance(item, dict) and len(item) == 1:
         ((name, options),) = item.items()
         return find_check(name).using(options or {})
-    if callable(item):
+    if isinstance(item, CustomCheck):
         return item
+    if callable(item):
+        return _plain(item)
     raise TypeError(f"a check is a name, a name with options, or a function made with @check; got {item!r:.80}")
