@@ -51,9 +51,11 @@ def _gemma(value: Any) -> str:
     return "[" + ",".join(map(_gemma, value)) + "]" if isinstance(value, list) else _json(value)
 
 
-def _pairs(call: Call, line: str) -> str:
-    rows = (f"<arg_key>{k}</arg_key>{line}<arg_value>{_text(v)}</arg_value>" for k, v in call[1].items())
-    return f"<tool_call>{line.join([call[0], *rows])}{line}</tool_call>"
+def _pairs(call: Call, line: str, own: str = "") -> str:
+    rows = (
+        f"<{own}arg_key>{k}</{own}arg_key>{line}<{own}arg_value>{_text(v)}</{own}arg_value>" for k, v in call[1].items()
+    )
+    return f"<{own}tool_call>{line.join([call[0], *rows])}{line}</{own}tool_call>"
 
 
 def _dsml(call: Call) -> str:
@@ -129,6 +131,8 @@ DIALECTS = (
     Dialect("step3", lambda cs: "<｜tool_calls_begin｜>" + "".join("<｜tool_call_begin｜>function<｜tool_sep｜>" + _tags(c, *STEP, "") + "<｜tool_call_end｜>" for c in cs) + "<｜tool_calls_end｜>"),
     Dialect("dsml", lambda cs: "<｜DSML｜function_calls>\n" + "\n".join(map(_dsml, cs)) + "\n</｜DSML｜function_calls>", literal="</｜DSML｜parameter>"),
     Dialect("glm", _each(lambda c: _pairs(c, "\n")), literal="</arg_value>"),
+    Dialect("longcat-pairs", _each(lambda c: _pairs(c, "\n", "longcat_")), literal="</longcat_arg_value>"),
+    Dialect("qwen-agent", _each(lambda c: f"✿FUNCTION✿: {c[0]}\n✿ARGS✿: {_json(c[1])}", after="\n✿RESULT✿"), literal="✿RESULT✿"),
     Dialect("glm-tight", _each(lambda c: _pairs(c, ""), between=""), literal="</tool_call>"),
     Dialect("deepseek-v3", lambda cs: "<｜tool▁calls▁begin｜>" + "\n".join(f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{c[0]}\n```json\n{_json(c[1])}\n```<｜tool▁call▁end｜>" for c in cs) + "<｜tool▁calls▁end｜>", literal="<｜tool▁call▁end｜>"),
     Dialect("deepseek-v3.1", lambda cs: "<｜tool▁calls▁begin｜>" + "".join(f"<｜tool▁call▁begin｜>{c[0]}<｜tool▁sep｜>{_json(c[1])}<｜tool▁call▁end｜>" for c in cs) + "<｜tool▁calls▁end｜>", literal="<｜tool▁call▁end｜>"),

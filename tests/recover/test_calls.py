@@ -302,6 +302,39 @@ VARIANTS: list[tuple[str, list[Call]]] = [
         '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</minimax:tool_call>',
         W,
     ),
+    ('<function=get_weather{"city": "Oslo"}</function>', W),
+    ('<function=get_weather{"city": "Oslo"}></function>', W),
+    ('<function=get_weather, {"city": "Oslo"}</function>', W),
+    ('<function=get_weather({"city": "Oslo"})</function>', W),
+    ('<function=get_weather{"city": "Oslo"}</function><function=now>{}</function>', W + N),
+    ('>>>all\nLet me look.>>>get_weather\n{"city": "Oslo"}', W),
+    ('>>>all\nLet me look.\n>>>get_weather\n{"city": "Oslo"}\n>>>now\n{}', W + N),
+    ('<tool_call>get_weather: {"city": "Oslo"}</tool_call>', W),
+    ('<tool_call>get_weather, {"city": "Oslo"}</tool_call>', W),
+    ('<tool_call id="1">{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>', W),
+    ('<tool_call type="function">{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>', W),
+    ('<tool_call >{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>', W),
+    ('[TOOL_CALL]{"name": "get_weather", "arguments": {"city": "Oslo"}}[/TOOL_CALL]', W),
+    ('[tool_call]{"name": "get_weather", "arguments": {"city": "Oslo"}}[/tool_call]', W),
+    ('[THINK]hm[/THINK][TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"}', W),
+    (
+        "<tool_calls:x>\n<tool_call:x>get_weather\n<arg_key:x>city</arg_key:x>\n<arg_value:x>Oslo</arg_value:x>\n</tool_call:x>\n</tool_calls:x>",
+        W,
+    ),
+    (
+        '<|DSML|function_calls>\n<|DSML|invoke name="get_weather">\n<|DSML|parameter name="city" string="true">Oslo</|DSML|parameter>\n</|DSML|invoke>\n</|DSML|function_calls>',
+        W,
+    ),
+    (
+        '<|START_THINKING|>I could use <|START_ACTION|>[{"tool_name": "now", "parameters": {}}]<|END_ACTION|><|END_THINKING|><|START_ACTION|>[{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {"city": "Oslo"}}]<|END_ACTION|>',
+        W,
+    ),
+    ("<|channel|>commentary to=functions.now <|constrain|>json<|message|><|call|>", N),
+    ('**Action:** get_weather\n**Action Input:** {"city": "Oslo"}', W),
+    ('action: get_weather\naction input: {"city": "Oslo"}', W),
+    ('Tool: get_weather\nTool Input: {"city": "Oslo"}', W),
+    ("Thought: I need it.\nAction: get_weather[Oslo]", W),
+    ('{"tool": {"name": "get_weather", "arguments": {"city": "Oslo"}}}', W),
 ]
 
 
@@ -375,8 +408,17 @@ TALK = [
     f"Un ejemplo de llamada sería:\n\n```\n{P}\n```",
     f"No llames a {P} dos veces.",
     f"This function is called as {P}",
+    f"<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>{J}<｜tool▁output▁end｜><｜tool▁outputs▁end｜>",
+    f"<|START_THINKING|>I could send <|START_ACTION|>[{J}]<|END_ACTION|><|END_THINKING|>No need to.",
+    f"A city is asked for. {J}",
+    f"I will explain. {J} is what the server reads.",
+    f"I will show you an example. {J}",
+    "Tool: get_weather\nPurpose: gives the weather",
+    "Action: get_weather\nOutcome: 3 degrees",
 ]
 ACT = [
+    f"I will look it up. {J}",
+    f"Sure, let me check that for you! {J}",
     f"{J}",
     f"{H}",
     f"{P}",
@@ -447,6 +489,23 @@ def test_an_example_is_none_in_any_dialect(dialect: Dialect) -> None:
         assert CONTRACT.check(f'He said "{text}" to me.').calls == ()
     quoted = "\n".join(f"> {line}" for line in text.split("\n"))
     assert CONTRACT.check(f"You wrote:\n\n{quoted}\n\nWhy?").calls == ()
+
+
+@pytest.mark.spec("T2")
+@pytest.mark.parametrize(
+    "name",
+    ["calendar.create-event", "ns/tool", "3d_render", "weather:now", "Ünïcode_tööl", "天気", "_own", "tool_result"],
+)
+def test_names_of_every_kind_are_read(name: str) -> None:
+    schema = WEATHER["parameters"]
+    contract = Contract(tools=[{"name": name, "parameters": schema}, {"name": "other_tool", "parameters": schema}])
+    calls: list[Call] = [(name, {"city": "Oslo"}), ("other_tool", {"city": "Rome", "days": 3})]
+    for dialect in DIALECTS:
+        if dialect.name == "elements" and not name.replace("_", "a").isidentifier():
+            continue  # no name of an element
+        verdict = contract.check(dialect.write(calls))
+        assert [(c.name, c.args) for c in verdict.calls] == calls, dialect.name
+        assert verdict.findings == (), dialect.name
 
 
 # -- typing, properties ----------------------------------------------------------------------------
@@ -532,7 +591,7 @@ ARGUMENTS = st.fixed_dictionaries(
         "ratio": st.floats(-1e6, 1e6),
     },
 )
-UNTYPED = ("qwen", "seed", "invoke", "minimax-m2", "step3", "dsml", "glm", "claude", "xai", "elements")
+UNTYPED = ("qwen3", "longcat-pairs", "seed", "invoke", "minimax-m2", "step3", "dsml", "glm", "claude", "xai", "elements")
 EXACT = [d for d in DIALECTS if not d.name.startswith(UNTYPED)]
 
 

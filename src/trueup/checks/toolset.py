@@ -58,8 +58,8 @@ class Toolset:
 
     def by_convention(self, name: str) -> list[str]:
         """The tools that a name means by convention: a prefix, a namespace, another way of writing words."""
-        if not _PLAIN.match(name):
-            return []
+        if not _PLAIN.match(name):  # other letters may only look alike: what is left has to be the very name
+            return next(([form] for form in _forms(name) if form in self.tools), [])
         table = self._by_fold()
         for form in _forms(name):
             if form in self.tools:

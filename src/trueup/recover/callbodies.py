@@ -5,60 +5,50 @@ that are offered make a call; everything else is passed over.
 """
 
 import re
-from typing import Any
 
-from trueup.recover import calltags, pythonic
+from trueup.recover import calltags
 from trueup.recover.callmarks import (
+    ARG_OPEN,
     BETWEEN,
     CALL_ID,
     CLOSE,
     ELEMENT_NAME,
+    NAME,
     NAMED,
     NOISE,
     PYTHON_CALL,
     REACT_INPUT,
+    REACT_PLACE,
     TAG_CLOSE,
     TAG_NAME,
+    TAG_SLIP,
+    TAG_SLIP_END,
     TO_REST,
     WRAP_CLOSE,
     WRAP_OPEN,
 )  # fmt: skip
-from trueup.recover.callread import CallReader, Value
+from trueup.recover.callpython import LIST_OF_CALLS, PythonCalls, Read, past
+from trueup.recover.callread import Value
 from trueup.recover.calltags import Tagged
 from trueup.recover.callvalues import ARGUMENT_KEYS, CALL_KEYS, Leak, calls_in
-from trueup.recover.reader import Node, Reader, Record, TooDeep, parts_of
+from trueup.recover.reader import Node, Record, parts_of
 
-Read = tuple[list[Leak], int]
 _FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
-_LIST_OF_CALLS = re.compile(r"\[\s*(?=[^\W\d][\w.\-/]{0,119}\s?\()")
-_NEXT_CALL = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
-_END_OF_LIST = re.compile(r"\s*,?\s*\]")
 _BLANK = re.compile(r"\s*")
-_CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
-_ALONE = re.compile(r"[^\W\d][\w.\-/]{0,119}(?=[ \t]*\n?[ \t]*\{)")
+_ALONE = re.compile(rf"{NAME}(?=[ \t]*\n?[ \t]*\{{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
 _LOOSE = frozenset({"S014", "S015", "S031"})
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
 _THOUGHT = re.compile(r"\bThought:[^\n]*\n\s*\Z")
-_NEAR = 200
 _PARALLEL = "multi_tool_use.parallel"
 _ASIDE = " \t\r\n`;"
 
 
-class Bodies(CallReader):
+class Bodies(PythonCalls):
     """Reads calls at given places of one text."""
 
     __slots__ = ()
-
-    def own(self, name: str) -> str:
-        """The name without what Llama's built-in tools hang on it: `f.call`."""
-        base = name.removesuffix(".call")
-        return base if base != name and not self.offered(name) and self.offered(base) else name
-
-    def closed(self, at: int) -> int:
-        closing = CLOSE.match(self.text, at)
-        return closing.end() if closing else at
 
     # -- behind a mark -------------------------------------------------------------------------
 
@@ -67,7 +57,7 @@ class Bodies(CallReader):
         leaks: list[Leak] = []
         while True:
             opened = at
-            at = _past(NOISE, self.text, at)
+            at = past(NOISE, self.text, at)
             read = self.one(start, at, dialect)
             if read is None:
                 return leaks, opened if leaks else at
@@ -75,14 +65,14 @@ class Bodies(CallReader):
                 return leaks, read[1]
             leaks += read[0]
             start = read[1]
-            at = _past(BETWEEN, self.text, start)
+            at = past(BETWEEN, self.text, start)
 
     def one(self, start: int, at: int, dialect: str) -> Read | None:
         """The call, or the list of calls, that starts here."""
         text = self.text
         if at >= len(text):
             return None
-        if text[at] in "{[" and not _LIST_OF_CALLS.match(text, at):
+        if text[at] in "{[" and not LIST_OF_CALLS.match(text, at):
             return self.json_calls(start, at, dialect)
         if text[at] == "<":
             return self.element(start, at)
@@ -126,13 +116,15 @@ class Bodies(CallReader):
         """A name, then its arguments: as JSON, as Gemma writes them, as keys and values, or none."""
         text = self.text
         name = self.own(named[3])
-        at = _past(NOISE, text, named.end())
+        at = past(NOISE, text, named.end())
+        if text.startswith((":", ","), at) and text.startswith("{", behind := past(NOISE, text, at + 1)):
+            at = behind
         if name == _PARALLEL:
             return self.json_calls(start, at, dialect)
         if not self.offered(name):
             return None
         found = CALL_ID.search(text, named.end(), at)
-        call_id = found[1] if found else named[2] if ":" in named[2] else ""
+        call_id = found[1] if found else named[2] if named[4] else ""
         if text.startswith("{", at):
             read = self.gemma(at) if named[1] else self.value(at)
             return self.with_arguments(name, read, start, at, dialect, call_id)
@@ -168,6 +160,9 @@ class Bodies(CallReader):
             return self.json_calls(start, found.end(), "harmony")
         if not self.offered(name):
             return [], found.end(1)
+        if self.text.startswith("<|call|>", found.end()):
+            stop = self.closed(found.end())
+            return [Leak(name, {}, "", start, stop, "harmony")], stop
         if found.end() >= len(self.text):
             leak = Leak(name, {}, "", start, found.end(), "harmony", cut=True)
             return ([leak] if "<|" in found[2] else []), found.end()
@@ -178,7 +173,7 @@ class Bodies(CallReader):
         text = self.text
         thought = _THOUGHT.search(text, max(0, start - 400), start)
         start = thought.start() if thought else start
-        begin = _past(NOISE, text, at)
+        begin = past(NOISE, text, at)
         if text[begin : begin + 1] in ("{", "["):
             return self.json_calls(start, begin, "react")
         if PYTHON_CALL.match(text, begin):
@@ -188,11 +183,13 @@ class Bodies(CallReader):
         if named is None or not self.offered(name):
             return [], at
         given = REACT_INPUT.match(text, named.end())
+        if given is None and (placed := REACT_PLACE.match(text, named.end())):
+            return [Leak(name, placed[1], placed[1], start, placed.end(), "react")], placed.end()
         if given is None:
             rest = " ".join(text[named.end() : named.end() + 40].split())
             cut = len(text) - named.end() < 40 and "Action Input:".startswith(rest)
             return ([Leak(name, {}, "", start, len(text), "react", cut=True)] if cut else []), named.end()
-        begin = _past(NOISE, text, given.end())
+        begin = past(NOISE, text, given.end())
         read = self.value(begin)
         if read is not None:
             return self.with_arguments(name, read, start, begin, "react")
@@ -205,6 +202,11 @@ class Bodies(CallReader):
     def tag(self, start: int, at: int) -> Read:
         """`<invoke name="f">` or `<function=f>`: parameter tags, JSON, or elements up to the closing tag."""
         text = self.text
+        slip = TAG_SLIP.match(text, at)
+        if slip is not None and self.offered(self.own(slip[1])):
+            leaks, stop = self.with_arguments(self.own(slip[1]), self.value(slip.end()), start, slip.end(), "tag")
+            stop = self.closed(past(TAG_SLIP_END, text, stop))
+            return [leak._replace(stop=stop) for leak in leaks], stop
         found = TAG_NAME.match(text, at)
         if found is None or not self.offered(self.own(found[1])):
             return [], at
@@ -220,7 +222,7 @@ class Bodies(CallReader):
         if closing:
             return [Leak(name, {}, "", start, self.closed(closing.end()), "tag")], closing.end()
         wrapped = WRAP_OPEN.match(text, at)
-        begin = wrapped.end() if wrapped else _past(BETWEEN, text, at)
+        begin = wrapped.end() if wrapped else past(BETWEEN, text, at)
         if wrapped and (ended := WRAP_CLOSE.match(text, begin)):
             return [Leak(name, {}, "", start, self.closed(ended.end()), "tag")], ended.end()
         read = self.value(begin)
@@ -238,7 +240,7 @@ class Bodies(CallReader):
     def tagged(self, name: str, tagged: Tagged, start: int, at: int, dialect: str) -> Read:
         stop = self.closed(tagged.stop)
         rest = self.text[tagged.stop :].lstrip()
-        cut = tagged.cut or (not tagged.closed and (rest.startswith("<arg_key>") or _cut_tag(self.text, tagged.stop)))
+        cut = tagged.cut or (not tagged.closed and bool(ARG_OPEN.match(rest) or _cut_tag(self.text, tagged.stop)))
         is_open = not tagged.closed and not rest
         raw = self.text[at : tagged.stop]
         leak = Leak(name, tagged.arguments, raw, start, stop, dialect, untyped=True, cut=cut, open=is_open)
@@ -251,67 +253,12 @@ class Bodies(CallReader):
             return None
         return self.tag_body(found[1], start, found.end())
 
-    # -- Python --------------------------------------------------------------------------------
-
-    def python(self, start: int, at: int, dialect: str = "pythonic") -> Read:
-        """`f(a=1)`, or a list of such calls; every name has to be offered."""
-        text = self.text
-        listed = text[at] == "["
-        leaks: list[Leak] = []
-        begin = at
-        at += listed
-        while found := PYTHON_CALL.match(text, at):
-            name = self.own(found[1])
-            if not self.offered(name):
-                return ([], found.end()) if listed or not leaks else (leaks, leaks[-1].stop)
-            leak = self.python_call(name, start if not leaks else found.start(1), found, dialect)
-            leaks.append(leak)
-            at = leak.stop
-            if leak.cut:
-                break
-            if text[found.start() : found.start(1)].strip() == "print(" and text.startswith(")", at):
-                at += 1
-            at = _past(_NEXT_CALL, text, at) if listed or "\n" in text[at : at + 8] or dialect != "pythonic" else at
-        if leaks and listed and not leaks[-1].cut:
-            closing = _END_OF_LIST.match(text, leaks[-1].stop)
-            stop = closing.end() if closing else _past(_CUT_NAME, text, leaks[-1].stop)
-            open_list = closing is None and not text[stop:].strip()
-            leaks[-1] = leaks[-1]._replace(stop=stop, open=open_list)
-        if leaks and dialect != "pythonic":
-            leaks[-1] = leaks[-1]._replace(stop=self.closed(leaks[-1].stop))
-        return leaks, leaks[-1].stop if leaks else begin + 1
-
-    def python_call(self, name: str, start: int, found: re.Match[str], dialect: str) -> Leak:
-        text = self.text
-        limit = self.stop_after(found.end())[0]
-        # a string may hold a mark; once too much was read in vain, only what is near is looked at
-        reach = len(text) if self.budget > 0 else min(limit, found.end() + _NEAR)
-        read = pythonic.read_arguments(text, found.end(), reach, self.max_depth)
-        if isinstance(read, int):
-            self.budget -= read - found.end()
-        else:
-            named, by_place = read.named, tuple(read.by_place)
-            if len(by_place) == 1 and not named and isinstance(by_place[0], dict):
-                named, by_place = by_place[0], ()
-            raw = text[found.end() : read.stop - 1]
-            return Leak(name, named, raw, start, read.stop, dialect, tuple(read.records), by_place=by_place)
-        try:
-            outcome = Reader(text, found.start(1), limit, frozenset(), self.max_depth).read()
-        except TooDeep:
-            return Leak(name, None, "", start, limit, dialect)
-        records: list[Record] = [r for r in outcome.records if r[0] not in {"F003", "S008", "S018"}]
-        value: Any = {} if outcome.value == [] else outcome.value
-        given = () if isinstance(value, dict) else tuple(value) if isinstance(value, list) else (value,)
-        named = value if isinstance(value, dict) else {}
-        raw = text[found.end() : outcome.end]
-        return Leak(name, named, raw, start, outcome.end, dialect, tuple(records), by_place=given, cut=outcome.cut)
-
     # -- without a mark ------------------------------------------------------------------------
 
     def unmarked(self, at: int, inline: bool = False) -> Read:
         """A call on a line that starts here: JSON, Python, a name before its JSON, an element named as the tool."""
         text = self.text
-        if text[at] in "{[" and not _LIST_OF_CALLS.match(text, at):
+        if text[at] in "{[" and not LIST_OF_CALLS.match(text, at):
             return self.unmarked_json(at, inline)
         if text[at] == "<":
             return self.unmarked_element(at)
@@ -319,7 +266,7 @@ class Bodies(CallReader):
         if found is not None and not inline:
             if not self.offered(found[0]):
                 return [], found.end()
-            begin = _past(BETWEEN, text, found.end())
+            begin = past(BETWEEN, text, found.end())
             read = self.value(begin)
             if read is None or not _LOOSE.isdisjoint(record[0] for record in read.records):
                 return [], found.end()  # a style sheet, a block of code
@@ -332,7 +279,7 @@ class Bodies(CallReader):
             return [], at
         leaks, stop = self.json_calls(at, at, "json", marked=False)
         while leaks:  # further objects behind the first, joined by white space or a semicolon
-            following = _past(BETWEEN, self.text, stop)
+            following = past(BETWEEN, self.text, stop)
             if self.text[following : following + 1] != "{":
                 break
             more, end = self.json_calls(following, following, "json", marked=False)
@@ -353,7 +300,7 @@ class Bodies(CallReader):
         tagged = None if read else calltags.elements(self.text, found.end())
         inner = read.stop if read else tagged.stop if tagged else -1
         closing = f"</{found[1]}>"
-        end = _past(_BLANK, self.text, max(inner, 0))
+        end = past(_BLANK, self.text, max(inner, 0))
         cut = end >= len(self.text) or _cut_tag(self.text, end)
         if inner < 0 or not (self.text.startswith(closing, end) or cut):
             return [], found.end()
@@ -363,10 +310,6 @@ class Bodies(CallReader):
             return [Leak(found[1], read.value, raw, at, stop, "element", read.records, cut=cut or read.cut)], stop
         arguments = tagged.arguments if tagged else {}
         return [Leak(found[1], arguments, raw, at, stop, "element", untyped=True, cut=cut)], stop
-
-
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    return pattern.match(text, at).end()  # type: ignore[union-attr]
 
 
 def _records_of(read: Value, index: int, count: int, name: str, dropped: bool) -> tuple[Record, ...]:

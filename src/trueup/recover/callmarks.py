@@ -6,18 +6,23 @@ follow and not how: JSON that names the tool, a name and its arguments, tags, or
 
 import re
 
-NAME = r"[^\W\d][\w.\-/]{0,119}"
+NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
 # A namespace before a tag's name.
-NS = r"(?:｜DSML｜|[A-Za-z]{1,20}:)?"
+NS = r"(?:[|｜]DSML[|｜]|[A-Za-z]{1,20}:)?"
 _CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call)"
 _PARAM_TAG = r"(?:parameter|param|argument|arg)"
 _THINK = r"(?:[A-Za-z]{1,10}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratch_?pad|analysis|antThinking|inner_monologue)"
 
-THINK = rf"<{_THINK}>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>"
-UNTHINK = re.compile(rf"</{_THINK}>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|end\|>", re.IGNORECASE)
+THINK = rf"<{_THINK}>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>|<\|START_THINKING\|>"
+UNTHINK = re.compile(
+    rf"</{_THINK}>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|end\|>|<\|END_THINKING\|>", re.IGNORECASE
+)
 
 # `<invoke name="f">`, `<function=f>`, `<tool_call name="f">`: the tag itself names the tool.
-TAG = rf"<{NS}{_CALL_TAG}(?:=|\s+(?:tool_?|function_?)?name\s*=\s*)[\"']?(?={NAME}[\"']?[^<>\n]{{0,200}}>)"
+TAG = rf"<{NS}{_CALL_TAG}(?:=|\s+(?:tool_?|function_?)?name\s*=\s*)[\"']?(?={NAME}[\"']?(?:[^<>\n]{{0,200}}>|[,\s(\[]{{0,4}}\{{))"
+# `<function=f{…}</function>`: the arguments stand inside the tag
+TAG_SLIP = re.compile(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
+TAG_SLIP_END = re.compile(r"[)\]\s]{0,4}>?")
 TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(/?)>")
 TAG_CLOSE = re.compile(rf"\s*</{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>", re.IGNORECASE)
 WRAP_OPEN = re.compile(rf"\s*<{NS}(parameters|arguments|args|input|tool_input|params)>\s*", re.IGNORECASE)
@@ -32,51 +37,59 @@ PARAMETER_NEXT = re.compile(
     rf"\s*(?:\Z|</?{NS}(?:{_PARAM_TAG}|{_CALL_TAG}|tool_calls|function_calls|parameters)\b|<[|｜]|```)"
 )
 CALL_NEXT = re.compile(rf"\s*(?:\Z|</?{NS}(?:{_CALL_TAG}|tool_calls|function_calls)\b|<[|｜]|```)")
-ARG_PAIR = re.compile(r"\s*<arg_key>\s*([^<>\n]{1,120}?)\s*</arg_key>\s*<arg_value>")
-ARG_EDGE = re.compile(r"(?P<end></arg_value>)|(?P<next>\n[ \t]*<arg_key>)|(?P<close></tool_call>)")
-ARG_NEXT = re.compile(r"\s*(?:\Z|<arg_key>|</?tool_calls?>|<[|｜])")
+# Keys and values in turn, as GLM writes them; LongCat puts its name before them, Hunyuan a word behind.
+_ARG = r"(?:longcat_)?arg_{}(?::\w{{1,20}})?>"
+_KEY, _VALUE, _PAIRED = _ARG.format("key"), _ARG.format("value"), r"(?:longcat_)?tool_calls?(?::\w{1,20})?>"
+ARG_PAIR = re.compile(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*</{_KEY}\s*<{_VALUE}")
+ARG_OPEN = re.compile(rf"<{_KEY}")
+ARG_EDGE = re.compile(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close></{_PAIRED})")
+ARG_NEXT = re.compile(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
 
 # A mark that a call follows: a tag or token with one of these words, unless it ends something or tells a result.
 _WORD = r"(?i:tool|function|action|plugin|python|recipient|invoke)"
 _NOT = r"(?![\w▁:.-]{0,60}?(?:end\b|END\b|_sep|▁sep|response|result|output|suffix|_name|_input|_args|:name|:args))"
-_TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}[|｜]?>"
+_TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}(?:[|｜]|\s{{1,4}}(?:(?:id|type|index)\s?=[^<>\n]{{0,60}})?)?>"
 MARK = (
-    rf"{_TOKEN}|\[TOOL_CALLS\]|\[TOOL_REQUEST\]|\bfunctools(?=\s?\[)|<<function>>"
+    rf"{_TOKEN}|\[(?:TOOL_CALLS?|tool_calls?|TOOL_REQUEST)\]|\bfunctools(?=\s?\[)|<<function>>|✿FUNCTION✿:"
+    rf"|>>>(?={NAME}\s?\n\s{{0,4}}\{{)"
     r"|\bfunction call(?:<\|role_sep\|>)?(?=\s{0,4}\{)|`{3,9}(?:tool_code|tool_calls?|tool_use|function_calls?)\b"
 )
 # What stands between a mark and the call, or between a name and its arguments, and says nothing.
 NOISE = re.compile(
-    rf"(?:\s+|{_TOKEN}|<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS\]|\[ARGS\]|\[CALL_ID\][^\[{{\n]{{0,80}}"
+    rf"(?:\s+|{_TOKEN}|<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
     r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
 )
 BETWEEN = re.compile(r"[\s;,]*")
 CALL_ID = re.compile(r"\[CALL_ID\]\s*([\w-]{1,80})")
 # A name behind a mark, as the dialects prefix and number it.
-NAMED = re.compile(rf"(call:)?`?((?:functions[.:])?({NAME})(?::\d+)?)`?")
+NAMED = re.compile(rf"(call:)?`?((?:functions[.:])?({NAME})(:\d+)?)`?")
 TO = rf"\bto=(?:functions\.)?(?={NAME})"
-TO_REST = re.compile(rf"({NAME})([^{{}}\n]{{0,80}}?)(?=\{{|\Z)")
+TO_REST = re.compile(rf"({NAME})([^{{}}\n]{{0,80}}?)(?=\{{|<\|call\|>|\Z)")
 ELEMENT_NAME = re.compile(
-    rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:tool_|function_)?name>\s*({NAME})\s*</(?:tool_|function_)?name>"
+    rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:(?:tool_|function_)?name|function)>\s*({NAME})\s*</(?:(?:tool_|function_)?name|function)>"
 )
 ELEMENT = re.compile(r"\s*<([^\W\d][\w.\-]{0,79})>")
 # Nothing that was not closed reaches past one of these.
 STOP = re.compile(
-    rf"</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁-]{{0,40}}>|<[|｜][^<>\n\"]{{1,60}}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]"
+    rf"</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}>|<[|｜][^<>\n\"]{{1,60}}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|✿[A-Z]{{4,9}}✿"
     rf"|<tool_call\|>|{_TOKEN}|\n```"
 )
 CLOSE = re.compile(
-    rf"(?:\s*(?:</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁-]{{0,40}}>|<[|｜][\w▁:]{{0,40}}(?:end|END|suffix|call)\b[\w▁]{{0,40}}[|｜]?>"
-    r"|\[END_TOOL_REQUEST\]|<tool_call\|>|<end_function_call>|<\|call\|>|<\|eo[mt]_id\|>|<bot_end>))+"
+    rf"(?:\s*(?:</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}>|<[|｜][\w▁:]{{0,40}}(?:end|END|suffix|call)\b[\w▁]{{0,40}}[|｜]?>"
+    r"|\[END_TOOL_REQUEST\]|\[/(?:TOOL_CALLS?|tool_calls?)\]|✿RE(?:SULT|TURN)✿|<tool_call\|>|<end_function_call>|<\|call\|>|<\|eo[mt]_id\|>|<bot_end>))+"
 )
 
 # Where a line starts in a way that may be a call without a mark, or with a word for one.
 _ASSIGNED = r"(?:print\(|await |[a-z_]\w{0,30} = )?"
 LINE = (
-    r"(?:^|(?<=[\w|｜]>))[ \t]*(?:`{3,9}[\w-]*[ \t]*)?(?:(?P<react>Action:)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
+    r"(?:^|(?<=[\w|｜]>))[ \t]*(?:`{3,9}[\w-]*[ \t]*)?(?:(?P<react>(?:\*\*)?(?:[Aa]ction|Tool):(?:\*\*)?)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
     rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\n?[ \t]*\{{)|(?=<[^\W\d][\w.\-]{{0,119}}>))"
 )
-INLINE = r"[:：][ \t]+(?=[{\[])"
-REACT_INPUT = re.compile(r"[ \t]*\n+[ \t]*Action(?: |_)Input:[ \t]*", re.IGNORECASE)
+INLINE = r"[:：.!…][ \t]+(?=[{\[])"
+REACT_INPUT = re.compile(
+    r"[ \t]*\n+[ \t]*(?:\*\*)?(?:(?:Action|Tool)[ _])?(?:Input|Args|Arguments):(?:\*\*)?[ \t]*", re.IGNORECASE
+)
+REACT_PLACE = re.compile(r"\[([^\[\]\n]{1,400})\][ \t]*(?:\n|\Z)")
 PYTHON_CALL = re.compile(rf"\s*{_ASSIGNED}({NAME})\s?\(")
 _MARKED = rf"(?P<think>{THINK})|(?P<tag>{TAG})|(?P<mark>{MARK})|(?P<to>{TO})"
 MARKED = re.compile(_MARKED)

@@ -77,7 +77,8 @@ _WRAP = re.compile(
 _TAGS_BEHIND = re.compile(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
 # Inside of these it is told what came back, or what somebody else said.
 _TOLD = re.compile(
-    r"<(?:(?:tool|function|call|action)_?(?:response|result|output)s?|observation|examples?|user|quote|blockquote|doc|document)>",
+    r"<(?:(?:tool|function|call|action)_?(?:response|result|output)s?|observation|examples?|user|quote|blockquote|doc|document)>"
+    r"|<[|｜](?:tool|function)[_▁](?:response|result|output)s?(?:[_▁]begin)?[|｜]>",
     re.IGNORECASE,
 )
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
@@ -99,7 +100,7 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
     if told or _quoted(before):
         return False
     before = before.strip()
-    if before and not marked and not before.endswith((":", "：")):
+    if before and not marked and not before.endswith((":", "：")) and not _says_and_does(before, text, stop):
         return False
     if not before and not marked and _among_code(above, text, start):
         return False
@@ -108,13 +109,20 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
     return not _talks(before or above.rstrip(), marked, bool(before))
 
 
+def _says_and_does(before: str, text: str, stop: int) -> bool:
+    """Whether a reply says what it will do, and the call ends it: "I will look that up. {…}"."""
+    if before[-1] not in ".!…" or text[stop : stop + _WINDOW].strip():
+        return False
+    return _ME.search(_SENTENCE.split(before)[-1][-_SAID:]) is not None
+
+
 def _unwrapped(said: str) -> tuple[str, bool]:
     """The words before a call without the tags, tokens and fences that wrap it; whether a tag says it is only told."""
     for _ in range(8):
         wrap = _WRAP.search(said)
         if wrap is None:
             break
-        if wrap["tag"] and _TOLD.fullmatch(wrap["tag"]):
+        if (wrap["tag"] or wrap["token"]) and _TOLD.fullmatch(wrap[0].rstrip()):
             return said, True
         said = said[: wrap.start()]
     return said, False

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueup.recover.callmarks import STOP
+from trueup.recover.callmarks import CLOSE, STOP
 from trueup.recover.clean import decode, keeps_all_keys
 from trueup.recover.reader import Reader, Record, TooDeep, parts_of
 
@@ -51,6 +51,15 @@ class CallReader:
         self.max_depth = max_depth
         self._stop = (0, -1, 0)
         self.budget = 2 * len(text) + 4096  # for readings that may be in vain
+
+    def own(self, name: str) -> str:
+        """The name without what Llama's built-in tools hang on it: `f.call`."""
+        base = name.removesuffix(".call")
+        return base if base != name and not self.offered(name) and self.offered(base) else name
+
+    def closed(self, at: int) -> int:
+        closing = CLOSE.match(self.text, at)
+        return closing.end() if closing else at
 
     def stop_after(self, at: int) -> tuple[int, int]:
         """Where the next mark starts and ends, from an offset on; found once, however often it is asked for."""

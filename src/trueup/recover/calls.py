@@ -8,18 +8,21 @@ wherever the reply acts; unmarked ones (JSON, `name(a=1)`) only on lines of thei
 import re
 from collections.abc import Callable
 
+import msgspec
+
 from trueup.recover.callbodies import Bodies
 from trueup.recover.callmarks import ANY, MARKED, UNMARKED, UNTHINK
 from trueup.recover.callplaces import acts
-from trueup.recover.callvalues import Leak
+from trueup.recover.callvalues import Leak, calls_in
 
 __all__ = ["Leak", "leaked_calls"]
 
 # Between two calls that stand side by side: blanks, and the marks that close one and open the next.
 _NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
 _NEAR = 200
-_OPENERS = ("{", "[", "(", "Action:", ">>>")
-_SIGNS = ("<", "[T", "to=", "functools", "function call", "◁", "```")
+_decode = msgspec.json.Decoder().decode
+_OPENERS = ("{", "[", "(", "ction:", "Tool:")
+_SIGNS = ("<", "[T", "[t", "to=", "functools", "function call", "◁", "✿", "```", ">>>")
 
 
 class _Search:
@@ -58,7 +61,10 @@ class _Search:
         if kind == "tag":
             return self.take(bodies.tag(start, stop), True)
         if kind == "mark":
-            return self.take(bodies.after_mark(start, stop), True)
+            read = bodies.after_mark(start, stop)
+            if not read[0] and self.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
+                read = bodies.unmarked_element(start)
+            return self.take(read, True)
         if kind == "to":
             return self.take(bodies.harmony(start, stop), True)
         if kind == "line" and (marked := MARKED.match(self.text, stop)):
@@ -113,4 +119,17 @@ def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500
     >>> [leak.name for leak in found]
     ['ping']
     """
+    if _calls_nothing(text, offered):
+        return []
     return _Search(text, offered, max_depth).run()
+
+
+def _calls_nothing(text: str, offered: Callable[[str], bool]) -> bool:
+    """Whether a text is one clean JSON object that stands for no call: the usual reply, told without a search."""
+    if text[:1] != "{" or text[-1:] != "}" or any(sign in text for sign in _SIGNS):
+        return False
+    try:
+        value = _decode(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return False
+    return next(calls_in(value, offered, marked=False), None) is None

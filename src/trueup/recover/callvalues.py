@@ -16,10 +16,11 @@ ARGUMENT_KEYS = (
 _SURE_NAMES = ("tool_name", "toolName", "tool", "function_name", "recipient_name")
 _NAMES = ("name", *_SURE_NAMES, "function", "action", "tool_call", "type")
 _LISTS = ("tool_calls", "toolCalls", "tool_uses", "calls", "function_calls", "functionCalls", "actions", "tools")
-_SINGLE = ("function_call", "functionCall", "tool_call", "toolCall", "tool_use", "toolUse", "function")
+_SINGLE = ("function_call", "functionCall", "tool_call", "toolCall", "tool_use", "toolUse", "function", "tool")
 _IDS = ("id", "call_id", "tool_call_id", "toolCallId", "toolUseId")
 _BESIDE = frozenset({*_IDS, "type", "index", "thought", "thoughts", "reasoning", "state"})
 _CALL_TYPES = ("function", "function_call", "tool_call", "tool_use", "tool", "custom")
+_LIST_KEYS, _SINGLE_KEYS, _NAME_KEYS = frozenset(_LISTS), frozenset(_SINGLE), frozenset(_NAMES)
 _MAX_DEPTH = 4
 CALL_KEYS = frozenset({*ARGUMENT_KEYS, *_NAMES, *_LISTS, *_SINGLE, *_BESIDE, "role", "content"})
 
@@ -72,16 +73,16 @@ def calls_in(value: Any, offered: Callable[[str], bool], marked: bool = True, de
 
 
 def _in_object(value: dict[str, Any], offered: Callable[[str], bool], marked: bool, depth: int) -> Iterator[Said]:
-    for key in _LISTS:
+    for key in () if _LIST_KEYS.isdisjoint(value) else _LISTS:
         if isinstance(value.get(key), list):
             yield from calls_in(value[key], offered, marked or key != "tools", depth + 1)
             return
-    for key in _SINGLE:
+    for key in () if _SINGLE_KEYS.isdisjoint(value) else _SINGLE:
         if isinstance(value.get(key), dict) and any(name in value[key] for name in _NAMES):
             for said in calls_in(value[key], offered, marked, depth + 1):
                 yield said if said.id else said._replace(id=_id(value))
             return
-    named = _named(value, offered, marked)
+    named = None if _NAME_KEYS.isdisjoint(value) else _named(value, offered, marked)
     if named is not None:
         yield named
     elif len(value) == 1 or (marked and value):
