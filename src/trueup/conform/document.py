@@ -46,7 +46,7 @@ def _forgiving(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
 class Place:
     """One subschema: where it stands in its document and what it says."""
 
-    __slots__ = ("_judge", "base", "document", "plain", "pointer", "rules", "schema")
+    __slots__ = ("_below", "_judge", "base", "document", "flat", "plain", "pointer", "rules", "schema")
 
     def __init__(self, document: "Document", pointer: str, schema: JsonSchema, base: str) -> None:
         self.document = document
@@ -56,11 +56,17 @@ class Place:
         self.base = base
         # Kinds of value that are surely valid here; filled by `keywords`.
         self.plain: frozenset[type] | None = None
+        # The same of the members of an object, with the keys it requires, or of the items of an array; False for neither.
+        self.flat: tuple[dict[str, frozenset[type]], frozenset[str]] | frozenset[type] | bool | None = None
         self._judge: Callable[[Any], bool] | None = None
+        self._below: dict[tuple[str | int, ...], Place] = {}
 
     def child(self, *parts: str | int) -> "Place":
         """The subschema under these keywords, keys or indexes."""
-        return self.document.below(self, parts)
+        place = self._below.get(parts)
+        if place is None:
+            place = self._below[parts] = self.document.below(self, parts)
+        return place
 
     def follow(self, reference: str) -> "Place | None":
         """The place a `$ref` names, or None when it is outside this document."""

@@ -17,6 +17,7 @@ from trueup.verdict.facts import Finding
 
 _ENOUGH = 200
 _RANK = {"V001": 0, "V002": 0, "V003": 1, "V005": 1, "V008": 1, "V009": 3, "V011": 3}
+_COMBINING = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
 
 Step = tuple[Place, Any, "Cell"]
 
@@ -39,10 +40,9 @@ class Cell:
 
 def explain(place: Place, value: Any, limit: int) -> list[Finding]:
     """The findings of a value that does not fit, at most `limit` of them; none when it fits."""
-    fuel = Fuel(value)
-    if fuel.fits(place, value, value):
+    if place.valid(value):
         return []
-    found = Search(fuel, max(limit, _ENOUGH)).faults(place, value, Cell(()))
+    found = Search(Fuel(value), max(limit, _ENOUGH)).faults(place, value, Cell(()))
     if not found:
         found = [words.not_allowed((), "schema", "The value breaks a rule of the schema")]
     order = sorted(range(len(found)), key=lambda at: (_RANK.get(found[at].code, 2), at))
@@ -92,14 +92,12 @@ class Search:
         check = keywords.BY_TYPE.get(type_of(value))
         if check is not None:
             yield from check(place, value, cell.path)
-        yield from self._members(place, value, cell)
-        yield from self._combined(place, value, cell)
-
-    def _members(self, place: Place, value: Any, cell: Cell) -> Iterator[Step | Finding]:
         if isinstance(value, dict):
             yield from self._properties(place, value, cell)
         elif isinstance(value, list):
             yield from self._items(place, value, cell)
+        if not _COMBINING.isdisjoint(place.rules):
+            yield from self._combined(place, value, cell)
 
     def _properties(self, place: Place, value: dict[str, Any], cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules
@@ -107,9 +105,11 @@ class Search:
         patterns = [(place.document.word("pattern", p), p) for p in schema.get("patternProperties") or ()]
         other = place.child("additionalProperties") if isinstance(schema.get("additionalProperties"), dict) else None
         for key, item in value.items():
-            matched = [expression for check, expression in patterns if check(key)]
+            matched = [expression for check, expression in patterns if check(key)] if patterns else ()
             if key in known:
-                yield place.child("properties", key), item, cell.below(key)
+                below = place.child("properties", key)
+                if below.plain is None or type(item) not in below.plain:  # most members are plain, and right
+                    yield below, item, cell.below(key)
             elif other is not None and not matched:
                 yield other, item, cell.below(key)
             for expression in matched:
@@ -135,7 +135,8 @@ class Search:
         if rest in schema and schema[rest] is not True:
             below = place.child(rest)
             for index in range(count, len(value)):
-                yield below, value[index], cell.below(index)
+                if below.plain is None or type(value[index]) not in below.plain:
+                    yield below, value[index], cell.below(index)
 
     def _combined(self, place: Place, value: Any, cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules

@@ -19,6 +19,9 @@ Check = Callable[[Place, Any, Parts], Iterator[Finding]]
 
 
 _ANNOTATIONS = frozenset({"type", "title", "description", "default", "examples"})
+_OF_OBJECT = _ANNOTATIONS | {"properties", "required", "additionalProperties"}
+_OF_ARRAY = _ANNOTATIONS | {"items"}
+_NOTHING: frozenset[type] = frozenset()
 _KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -29,12 +32,40 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def plainly_fits(place: Place, value: Any) -> bool:
-    """True when a place asks for nothing but a scalar type, and the value is of it."""
+    """True when a place asks for nothing but scalar types, of the value or of its members, and they are of them.
+
+    False says nothing: it looks one level deep, so that looking at every level stays linear.
+    """
+    kind = type(value)
+    if kind in (place.plain or _plain_kinds(place)):
+        return True
+    flat = place.flat
+    if flat is None:
+        flat = place.flat = _flat(place)
+    if kind is dict and type(flat) is tuple:
+        members, required = flat
+        return required <= value.keys() and all(type(item) in members.get(key, _NOTHING) for key, item in value.items())
+    return kind is list and type(flat) is frozenset and flat.issuperset(map(type, value))
+
+
+def _plain_kinds(place: Place) -> frozenset[type]:
+    """The Python types of values that are surely valid at a place."""
     if place.plain is None:
         names = place.rules.get("type", ()) if place.rules.keys() <= _ANNOTATIONS else ()
         listed = [names] if isinstance(names, str) else names
         place.plain = frozenset(kind for name in listed for kind in _KINDS.get(name, ()))
-    return type(value) in place.plain
+    return place.plain
+
+
+def _flat(place: Place) -> tuple[dict[str, frozenset[type]], frozenset[str]] | frozenset[type] | bool:
+    """What a place asks of members or items, where it asks for nothing but their types."""
+    rules = place.rules
+    if rules.get("type") == "object" and rules.keys() <= _OF_OBJECT and isinstance(rules.get("properties"), dict):
+        members = {key: _plain_kinds(place.child("properties", key)) for key in rules["properties"]}
+        return members, frozenset(rules.get("required") or ())
+    if rules.get("type") == "array" and rules.keys() <= _OF_ARRAY and isinstance(rules.get("items"), dict):
+        return _plain_kinds(place.child("items"))
+    return False
 
 
 def wrong_type(place: Place, value: Any) -> list[str] | None:

@@ -5,6 +5,7 @@ one choice leaves, with records for everything that was passed over. The order o
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -165,12 +166,12 @@ def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
 
     A key that the schema knows is no envelope, and an object that shares no key with the root is not inside one.
     """
-    folded = {fold(key) for key in own}
+    folded = _folded(own)
     level: list[tuple[Parts, Any]] = [((), value)]
     for _ in range(_MAX_OPENED):
         inside: list[tuple[Parts, Any]] = []
         for base, outer in level:
-            inside += _step_in(base, outer, folded)
+            inside += _step_in(base, outer, own, folded)
         for base, inner in inside:
             if folded and not isinstance(inner, dict | list):
                 continue
@@ -179,6 +180,11 @@ def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
             if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):
                 yield base, inner
         level = inside
+
+
+@lru_cache(64)
+def _folded(own: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold, own))
 
 
 def _through_text(value: Any, base: Parts) -> bool:
@@ -190,10 +196,11 @@ def _through_text(value: Any, base: Parts) -> bool:
     return isinstance(value, str)
 
 
-def _step_in(base: Parts, outer: Any, folded: set[str]) -> list[tuple[Parts, Any]]:
+def _step_in(base: Parts, outer: Any, own: frozenset[str], folded: frozenset[str]) -> list[tuple[Parts, Any]]:
     """What stands one step inside a value: under an envelope key, alone in a list, or as JSON in a string."""
     if isinstance(outer, dict):
-        keys = [key for key in outer if (len(outer) == 1 or fold(key) in _ENVELOPES) and fold(key) not in folded]
+        odd = [key for key in outer if key not in own]
+        keys = [key for key in odd if (len(outer) == 1 or fold(key) in _ENVELOPES) and fold(key) not in folded]
         return [((*base, key), outer[key]) for key in keys[:8]]
     if isinstance(outer, list) and len(outer) == 1:
         return [((*base, 0), outer[0])]
@@ -216,7 +223,7 @@ def _rank(reading: Reading) -> tuple[bool, bool, bool, bool, int]:
     value = reading.fit.value
     empty = value in ({}, [], "")
     weak = isinstance(value, list) and not _substantial(value)
-    part = reading.candidate.form == "part"
+    part = reading.candidate.form in ("part", "mark")
     return reading.candidate.lossy, part, empty, weak, reading.fit.cost + sum(4 for _ in reading.extra)
 
 

@@ -7,6 +7,7 @@ up to the schema's names, which `Keys` looks up by case, spacing, accents and pu
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from trueup.recover.grammar import fold
 
@@ -40,10 +41,8 @@ class Keys:
     __slots__ = ("_exact", "_loose", "_seen")
 
     def __init__(self, keys: Iterable[str]) -> None:
-        ordered = sorted(keys)
-        self._exact = {fold(key): key for key in ordered if fold(key)}
-        self._loose = {_loose(key): key for key in ordered if _loose(key)}
-        self._seen: dict[str, str | None] = {key: key for key in ordered}
+        self._exact, self._loose, own = _tables(frozenset(keys))
+        self._seen: dict[str, str | None] = dict(own)
 
     def __len__(self) -> int:
         return len(self._exact)
@@ -67,6 +66,15 @@ class Keys:
         if not label or len(label) > _MAX_LABEL:
             return None
         return self._exact.get(fold(label)) or self._loose.get(_loose(label))
+
+
+@lru_cache(64)
+def _tables(keys: frozenset[str]) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Names by their folded spelling, by their spelling without accents, and by themselves; a schema's come with every reply."""
+    ordered = sorted(keys)
+    exact = {fold(key): key for key in ordered if fold(key)}
+    loose = {_loose(key): key for key in ordered if _loose(key)}
+    return exact, loose, {key: key for key in ordered}
 
 
 def _loose(label: str) -> str:
