@@ -97,7 +97,7 @@ def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:
     one = made(found) if isinstance(found, str) else found
     if not isinstance(one, Finding):
         raise TypeError(f"a check yields findings or texts, not {type(one).__name__}")
-    if not isinstance(one.message, str) or not isinstance(one.path, str):
+    if not all(isinstance(part, str) for part in (one.message, one.path)):
         raise TypeError("the message and the path of a finding are texts")
     return one
 

@@ -3,6 +3,11 @@
 `column` counts characters from 1; it is 0 until the place is known. `suggestion` is the name that was likely meant.
 """
 
+# Constants as JSON and other languages write them; a field of that name was looked for before.
+CONSTANTS = {
+    "true": "True", "TRUE": "True", "false": "False", "FALSE": "False", "null": "None", "NULL": "None", "none": "None",
+    "nil": "None", "undefined": "None",
+}  # fmt: skip
 _LONGEST = 100  # of a name that somebody may have misspelt
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any
 
-from trueup.expressions.errors import ExpressionError, nearest
+from trueup.expressions.errors import CONSTANTS, ExpressionError, nearest
 from trueup.expressions.syntax import Source
 from trueup.expressions.work import FILENAME
 
@@ -60,7 +60,8 @@ def _missing(key: Any, text: str, record: Mapping[str, Any], column: int) -> Exp
         return ExpressionError(f"there is no key {shown}", column)
     named = f"{key[:_SHOWN]!r}"
     if text == key or text.startswith("record["):
-        return ExpressionError(f"there is no field {named}", column, _likely(key, record))
+        meant = CONSTANTS.get(text) or _likely(key, record)
+        return ExpressionError(f"there is no field {named}", column, meant)
     parent, _, last = text.rpartition(".")
     if parent and last == key:
         return ExpressionError(f"{parent[:_SHOWN]} has no {named}", column, _likely(key, _walk(record, parent)))

@@ -5,6 +5,7 @@ anything else looks at it.
 """
 
 import ast
+import re
 import tokenize
 import warnings
 
@@ -72,8 +73,9 @@ def parse(source: Source) -> ast.expr:
             warnings.simplefilter("ignore")  # an odd escape in a text is no reason to write to stderr
             tree = ast.parse(source.line, mode="eval")
     except SyntaxError as error:
-        said = (error.msg or "this is no expression").split(". ")[0].split(" (<")[0]
-        raise ExpressionError(_plain(said), _place(source, error)) from None
+        said = (error.msg or "this is no expression").split(". ")[0].split(" (<")[0].split(" (detected")[0]
+        place = _place(source, error)
+        raise ExpressionError(_plain(said), place, _meant(source.text, place)) from None
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         reason = "it holds half of a surrogate pair" if isinstance(error, UnicodeEncodeError) else "it is too complex"
         raise ExpressionError(f"the expression cannot be read: {reason}") from None
@@ -84,6 +86,23 @@ def parse(source: Source) -> ast.expr:
 def _place(source: Source, error: SyntaxError) -> int:
     end = len(source.line.rstrip()) + 1
     return min(error.offset or end, end) + source.column(0) - 1
+
+
+# What other languages write for what this one has.
+_ELSEWHERE = {
+    "=": "==", "===": "==", "!==": "!=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "=<": "<=", "=>": ">=", "&&": "and",
+    "||": "or", "!": "not", "AND": "and", "OR": "or", "NOT": "not", "IN": "in", "IS": "is", "×": "*", "÷": "/",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "«": '"',
+}  # fmt: skip
+_PIECE = re.compile(r"[=!<>&|]+|[≠≤≥×÷“”‘’«]|\w+")
+
+
+def _meant(text: str, column: int) -> str:
+    """What was likely meant where reading stopped: an operator of another language is known by its signs."""
+    for piece in _PIECE.finditer(text):
+        if piece.start() < column <= piece.end() + 1 and piece[0] in _ELSEWHERE:
+            return _ELSEWHERE[piece[0]]
+    return ""
 
 
 def _plain(said: str) -> str:

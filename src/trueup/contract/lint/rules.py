@@ -9,7 +9,7 @@ from trueup.conform.schema import Schema
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
-from trueup.expressions.errors import ExpressionError
+from trueup.expressions.errors import CONSTANTS, ExpressionError
 from trueup.expressions.language import Expression, compile_expression
 from trueup.expressions.messages import compile_message
 from trueup.verdict.paths import Parts
@@ -135,5 +135,7 @@ def _no_field(field: Sequence[str | int], path: Parts, place: Place, known: _Kno
     found = known.unknown(field)
     if found is not None:
         name, names = found
-        hint = did_you_mean(name.rsplit(".", 1)[-1], names, "If it comes with a unit's input, list it under `input`.")
+        otherwise = "If it comes with a unit's input, list it under `input`."
+        meant = CONSTANTS.get(name)
+        hint = f"Did you mean {meant}?" if meant else did_you_mean(name.rsplit(".", 1)[-1], names, otherwise)
         yield fault("N013", place, path, f"the schema has no field {name!r}", hint)
