@@ -268,3 +268,10 @@ def test_the_shipped_contract(change: dict[str, Any], codes: list[str]) -> None:
     verdict = contract.check_value({**GOOD_HERO, **change})
     assert [one.code for one in verdict.findings] == codes
     assert verdict.ok == (not codes or change == {"mood_responsiveness": 0.1})
+
+
+@pytest.mark.spec("B6")
+def test_an_enum_is_met_by_a_decomposed_form() -> None:
+    rules = compile_rules({"enums": {"place": ["CAFÉ", "bar"]}})
+    assert rules.check({"place": "cafe\u0301"}) == []
+    assert [found.code for found in rules.check({"place": "cafe"})] == ["B004"]

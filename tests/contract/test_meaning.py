@@ -131,3 +131,9 @@ def test_custom_checks_see_the_verdict_and_the_context() -> None:
 def test_nothing_found_leaves_the_verdict_as_it_is() -> None:
     plain = Contract(True).check("[1]")
     assert Meaning().judge(plain, {}) is plain
+
+
+def test_a_rule_over_a_list_is_placed_in_the_list() -> None:
+    contract = Contract(True, rules=["len(value) > 2", "value[0].hp > 0"])
+    verdict = contract.check('[{"hp": 0}]')
+    assert [(found.code, found.path) for found in verdict.findings] == [("B005", "$"), ("B005", "$")]

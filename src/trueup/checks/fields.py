@@ -4,6 +4,7 @@ The parts of a `validation:` section enter and become tests; a record enters tho
 absent: only `required` asks for more. A field is named by its key or by a path such as `address.lines[0]`.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -152,7 +153,10 @@ def _is_scalar(value: Any) -> bool:
 
 def _folded(value: Any) -> tuple[bool, Any]:
     """A value as it is compared: text without case, true never as 1."""
-    return isinstance(value, bool), value.casefold() if isinstance(value, str) else value
+    if isinstance(value, str):
+        folded = value.casefold()
+        return False, folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+    return isinstance(value, bool), value
 
 
 def _kind(value: Any) -> str:

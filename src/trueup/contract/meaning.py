@@ -69,7 +69,7 @@ class Meaning:
         findings: list[Finding] = []
         metrics: dict[str, Any] = {}
         if self.rules is not None and verdict.data is not None and verdict.ok:
-            findings += self.rules.check(record(verdict.data, context))
+            findings += self._broken_rules(verdict.data, context)
         if self.reply is not None:
             said, metrics = self.reply.check(prose(verdict), context)
             findings += () if not verdict.reply.text and _has_no_reply(verdict) else said
@@ -80,12 +80,29 @@ class Meaning:
             findings += check(verdict, context)
         return verdict.with_more(findings, metrics, strict=self._strict) if findings or metrics else verdict
 
+    def _broken_rules(self, data: Any, context: Context) -> list[Finding]:
+        assert self.rules is not None
+        found = self.rules.check(record(data, context))
+        if isinstance(data, dict):
+            return found
+        return [msgspec.structs.replace(one, path=_of_whole(one.path)) for one in found]
+
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
         """The same for a value that no reply brought: only the rules speak of it."""
         if self.rules is None or verdict.data is None or not verdict.ok:
             return verdict
-        findings = self.rules.check(record(verdict.data, context))
+        findings = self._broken_rules(verdict.data, context)
         return verdict.with_more(findings, {}, strict=self._strict) if findings else verdict
+
+
+def _of_whole(path: str) -> str:
+    """The path in a value that is no object: rules know it by the name `value`.
+
+    >>> _of_whole("$.value[0].name"), _of_whole("$.value"), _of_whole("$.max_hp")
+    ('$[0].name', '$', '$.max_hp')
+    """
+    rest = path.removeprefix("$.value")
+    return f"${rest}" if rest != path and (not rest or rest[0] in ".[") else path
 
 
 def prose(verdict: Verdict, *, keep_places: bool = False) -> Reply:
