@@ -9,11 +9,12 @@ import re
 
 from trueup.recover.frames import Node
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
-# whole members whose value is no container, passed over at once
-_MEMBERS = re.compile(
-    r'(?:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}\[\]:,"]+)\s*,)+', re.DOTALL
-)
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_TOKEN = re.compile(rf'{_STRING}|[{{}}\[\]:,]|[^\s{{}}\[\]:,"]+', re.DOTALL)
+# whole members, passed over at once; their values hold containers two deep at most, so that the text is read a few times at most
+_INSIDE = rf'[^"{{}}\[\]]*(?:{_STRING}[^"{{}}\[\]]*)*'
+_CONTAINER = rf"[\[{{]{_INSIDE}(?:[\[{{]{_INSIDE}[\]}}]{_INSIDE})*[\]}}]"
+_MEMBERS = re.compile(rf'(?:\s*{_STRING}\s*:\s*(?:{_STRING}|[^\s{{}}\[\]:,"]+|{_CONTAINER})\s*,)+', re.DOTALL)
 
 Edit = tuple[int, int, str, str]
 
