@@ -5,7 +5,6 @@ about a configuration is said by `lint`. Files are named inside the folder; what
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -209,8 +208,3 @@ def read_items(pipeline: Pipeline) -> Any:
             [pipeline.fault("N003", path, f"the items {source!r} have more than {_MOST_ITEMS:,} bytes")]
         )
     return parse_document(text, (pipeline.file.parent / source).as_posix()).data
-
-
-def settings(mapping: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Those of the named keys that are there and not null."""
-    return {name: mapping[name] for name in names if mapping.get(name) is not None}

@@ -42,24 +42,6 @@ def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None
     return itertools.islice(_repeated(bases, repeat), most)
 
 
-def count_units(processing: Mapping[str, Any], data: Any, most: int | None = None) -> int:
-    """How many units there will be, without making them."""
-    strategy = processing.get("strategy") or "permutation"
-    if strategy == "direct":
-        number = len(_listed(processing, data))
-    elif strategy == "cross_product":
-        number = 1
-        for _, items in _groups(processing, data):
-            number *= len(items)
-    else:
-        number = 1
-        size = len(_listed(processing, data))
-        for place in range(len(positions_of(processing))):
-            number *= max(size - place, 0)
-    number *= _repeat(processing)
-    return number if most is None else min(number, most)
-
-
 def positions_of(processing: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The positions, each a mapping with a name; a bare string is its name."""
     found = []
@@ -141,7 +123,7 @@ def _repeated(bases: Sequence[Unit], repeat: int) -> Iterator[Unit]:
 
 
 def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Refuse an id that was there before; ids are remembered by their hash, eight bytes each."""
+    """Refuse an id that was there before."""
     seen: set[str] = set()
     for unit in units:
         unit_id = unit["unit_id"]

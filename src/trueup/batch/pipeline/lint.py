@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.config import SCOPES, SECTIONS, Pipeline, Step, read_config, read_items
+from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config, read_items
 from trueup.batch.pipeline.items import ItemsError, make_units
 from trueup.batch.pipeline.lintrules import lint_validation
 from trueup.batch.pipeline.lintsteps import lint_step
@@ -227,6 +227,3 @@ def _scripts(pipeline: Pipeline) -> Iterator[Fault]:
             if not there:
                 message = f"there is no script {entry.get('script')!r} in the folder of the pipeline"
                 yield pipeline.fault("N038", (*path, "script"), message, "It is left out at the end of a run.")
-
-
-__all__ = ["SCOPES", "check_pipeline", "lint_pipeline"]

@@ -5,14 +5,13 @@ anybody. Unit ids never become file names; chunks are numbered, steps have plain
 the journal for people and tools: it may be lost and is written anew.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from trueup.batch.pipeline.config import Pipeline, read_config
-from trueup.batch.pipeline.disk import Damaged, Disk, DiskFull, encode, line, read_lines
+from trueup.batch.pipeline.disk import Damaged, Disk, encode, line, read_lines
 from trueup.batch.pipeline.journal import JOURNAL, Journal, Record, read_journal
 from trueup.batch.pipeline.lock import Lock, is_held
 from trueup.batch.pipeline.runlog import RunLog
@@ -187,15 +186,3 @@ def _state(path: Path, salvage: bool) -> State:
     if not state.run:
         raise Damaged(f"{path / JOURNAL}: the record of the run's creation is gone")
     return state
-
-
-def unit_name(unit_id: str) -> str:
-    """A file name for a unit, whatever its id says: the hash of it.
-
-    >>> unit_name("../../etc/passwd")
-    '3754d6cb3a38e1185e5b382d5f3ef3f1'
-    """
-    return hashlib.sha256(unit_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-__all__ = ["DiskFull", "NoRun", "OwnedRun", "RunDir", "unit_name"]
