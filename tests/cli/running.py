@@ -34,8 +34,10 @@ def read_all(terminal: int) -> bytes:
     """Everything that is written to a terminal until its other end is closed."""
     out = b""
     until = time.monotonic() + 30
+    ready = select.poll()
+    ready.register(terminal, select.POLLIN)
     while time.monotonic() < until:
-        if select.select([terminal], [], [], 0.5)[0]:
+        if ready.poll(500):
             try:
                 piece = os.read(terminal, 65536)
             except OSError:  # Linux says so when the other end is closed

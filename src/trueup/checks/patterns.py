@@ -57,7 +57,13 @@ def term_source(term: str) -> str:
             out += _literal(char)
         elif not out.endswith(r"\s+") and fold(char):
             out += r"\s+"
-    return (_EDGE if is_spaced(plain[0]) else "") + out + (_EDGE if is_spaced(plain[-1]) else "")
+    return _edge(plain[0], 0) + out + _edge(plain[-1], -1)
+
+
+def _edge(char: str, side: int) -> str:
+    """What must stand beside a term that begins or ends so; a sign such as `¼`, which folds to no letter, may touch words."""
+    folded = fold(char)
+    return _EDGE if is_spaced(char) and (folded[side].isalnum() or folded[side] == "_") else ""
 
 
 def pattern_source(pattern: str) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, done_with, judge_range, write_part
@@ -227,11 +228,23 @@ def _end_with_parent() -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Let a unit that asks for too much memory fail by itself, before the system ends something else."""
+    """Let a unit that asks for too much memory fail by itself, before the system ends something else.
+
+    What a forked worker shares with the process it came from does not count: the limit is over that.
+    """
     if sys.platform != "linux" or megabytes <= 0:
         return
     import resource
 
-    limit = megabytes << 20
+    limit = (megabytes << 20) + _data_size()
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _data_size() -> int:
+    """The bytes of data that this process has."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/self/status").read_text("ascii", errors="replace").splitlines():
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) << 10
+    return 0
