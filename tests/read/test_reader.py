@@ -280,3 +280,11 @@ def test_a_reply_with_three_calls_is_read_in_microseconds() -> None:
         return (time.process_time() - start) / 2_000
 
     assert min(cost() for _ in range(9)) < 30e-6
+
+
+def test_a_stream_in_a_document_is_read_with_its_status_too() -> None:
+    body = 'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    for status in (None, 200):
+        reply = read_document(body, status).reply
+        assert (reply.text, reply.finish) == ("hi", "stop")
+    assert [f.code for f in read_document(body, 500).findings] == ["R002"]

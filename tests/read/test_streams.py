@@ -614,3 +614,47 @@ def test_reading_events_never_fails(text: str) -> None:
     read(text)
     read_stream(text)
     read_document(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ('{"message": "boom", "code": 500}', "boom"),
+        ('{"error": {"message": "boom"}}', "boom"),
+        ("upstream died", "upstream died"),
+    ],
+)
+def test_an_event_named_error_is_a_failure_whatever_it_holds(data: str, message: str) -> None:
+    start = 'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hel"}}]}\n\n'
+    reading = read(f"{start}event: error\ndata: {data}\n\n")
+    assert [f.code for f in reading.findings] == ["R002"]
+    assert message in reading.findings[0].message
+    assert reading.reply.text == "Hel"
+
+
+def test_a_name_that_comes_in_pieces_is_one_name() -> None:
+    pieces = [
+        {"index": 0, "id": "a", "type": "function", "function": {"name": "get_", "arguments": ""}},
+        {"index": 0, "function": {"name": "weather", "arguments": ""}},
+        {"index": 0, "function": {"arguments": "{}"}},
+    ]
+    chunks = [
+        {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"tool_calls": [p]}}]} for p in pieces
+    ]
+    chunks.append(
+        {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    )
+    assert [(c.name, c.args) for c in read(chunks).reply.calls] == [("get_weather", {})]
+
+
+def test_a_thought_sent_in_blocks_is_one_thought_and_the_chunks_stay_as_they_were() -> None:
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return {"object": "chat.completion.chunk", "choices": [choice]}
+
+    thoughts = [chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": t}]}]}) for t in "hm"]
+    chunks = [*thoughts, chunk({"content": "x"}), chunk({"content": "y"}, "stop")]
+    before = json.dumps(chunks)
+    reply = read(chunks).reply
+    assert (reply.text, reply.reasoning) == ("xy", "hm")
+    assert json.dumps(chunks) == before

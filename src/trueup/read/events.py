@@ -78,20 +78,33 @@ def from_sse(text: str) -> Events:
     items: list[Row] = []
     data: list[str] = []
     broken = 0
-    done = False
+    done = failing = False
     for line in [*_split(text.lstrip("\ufeff")), ""]:
         if line.startswith("data:"):
             data.append(line[6:] if line[5:6] == " " else line[5:])
             continue
+        if line.startswith("event:"):
+            failing = line[6:].strip() == "error"
         if line or not data:
             continue
-        if len(data) == 1 and data[0].strip() == "[DONE]":
+        if failing and len(data) == 1:
+            items.append(_failure(data[0]))
+        elif len(data) == 1 and data[0].strip() == "[DONE]":
             done = True
         else:
             broken += _dispatch(data, items)
             done = done or data[-1].strip() == "[DONE]"
         data = []
+        failing = False
     return Events(items, broken, done)
+
+
+def _failure(data: str) -> Row:
+    """What an event named `error` says, in the shape that all errors have."""
+    body = value(data)
+    if isinstance(body, dict):
+        return body if body.get("error") or body.get("type") == "error" else {"type": "error", "error": body}
+    return {"type": "error", "error": {"message": data.strip()}}
 
 
 def _split(text: str) -> list[str]:

@@ -94,8 +94,8 @@ def _is_another(call: Row, call_id: str, part: Row) -> bool:
     if call_id and call["id"]:
         return True
     pieces = call["part"].get("pieces")
-    if not pieces and "object" not in call["part"]:
-        return False
+    if "object" not in call["part"] and (not pieces or (call["id"] and not call_id and not any(pieces))):
+        return False  # the name itself comes in pieces
     if name != call["part"].get("name"):
         return True
     more = part.get("arguments")
@@ -134,7 +134,16 @@ def _joined(pieces: list[Any]) -> Any:
     blocks: list[Any] = []
     for piece in pieces:
         blocks += ({"type": "text", "text": piece},) if isinstance(piece, str) else rows(piece)
-    return blocks
+    out: list[Any] = []
+    for block in blocks:
+        thought = record(block).get("thinking")
+        if not isinstance(thought, list):
+            out.append(block)
+        elif out and isinstance(record(out[-1]).get("thinking"), list):
+            out[-1]["thinking"] += thought  # one thought, sent in pieces
+        else:
+            out.append({**record(block), "thinking": [*thought]})
+    return out
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:

@@ -80,12 +80,12 @@ def _read_document(plain: str, raw: Any, status: int | None) -> Reading:
         own = isinstance(found, dict) and detect.may_be_error(found) and not detect.is_error(found)
         if status is not None or not (own or any(f.code == "R001" for f in reading.findings)):
             return reading
-    elif status is None:
+    elif status is not None and status >= 400:
+        return _refused(plain, status)
+    else:
         reading = _read_text(plain, raw)
         if reading.reply.provider or reading.findings:
             return reading
-    elif status >= 400:
-        return _refused(plain, status)
     return text.read(plain, raw)
 
 
