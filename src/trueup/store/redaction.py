@@ -50,7 +50,7 @@ class Redaction(msgspec.Struct, frozen=True):
 
     def suspects(self, written: bytes) -> bool:
         """Whether data, written as JSON, may hold something to take out; no is certain."""
-        return bool(self.patterns or self.fields or self.words or _hint(written))
+        return bool(self.patterns or self.fields or _hint(written) or any(_may_hold(written, w) for w in self.words))
 
     def clean(self, data: Any) -> Any:
         """The data with every secret, pattern and named field taken out. Deep data costs no stack."""
@@ -89,6 +89,12 @@ def _hinted() -> Any:
 
 def _hint(written: bytes) -> bool:
     return _hinted().search(written) is not None
+
+
+def _may_hold(written: bytes, word: str) -> bool:
+    """Whether a word may be in what was written as JSON; one that JSON writes in another way always may."""
+    plain = word.isascii() and word.isprintable() and '"' not in word and "\\" not in word
+    return not plain or word.encode() in written
 
 
 _cache: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
