@@ -419,3 +419,13 @@ def test_one_contract_serves_many_tasks_at_once() -> None:
         return await asyncio.gather(*(one("Ana" if n % 2 else "Hola") for n in range(50)))
 
     assert asyncio.run(many()) == [n % 2 == 0 for n in range(50)]
+
+
+@pytest.mark.parametrize("key", ["stat", "State", "current_state", "stage", "estado"])
+def test_a_state_under_another_name_is_a_warning(key: str) -> None:
+    contract = Contract(states={"ASKING": {"forbid": [{"terms": ["Ana"]}]}})
+    (found,) = contract.check("Ana", {key: "ASKING"}).findings
+    assert (found.code, found.hint) == ("D004", "Name it 'state'.")
+    quiet: list[dict[str, Any]] = [{}, {"data": {"state": "x"}}, {"status": "open"}, {"state": None, "stat": 1}]
+    for context in quiet:
+        assert contract.check("Ana", context).findings == ()

@@ -126,3 +126,10 @@ def test_a_folder_of_contracts_is_looked_through(run: Run, desk: Path) -> None:
     assert (done.code, done.out) == (0, f"✓ {count} files: nothing wrong\n")
     (desk / "empty").mkdir()
     assert run("lint", "empty").code == 2
+
+
+def test_check_says_that_no_state_was_named(run: Run, desk: Path) -> None:
+    said = "no --state: judged by what always holds"
+    assert said in run("check", "--contract", "contracts/salon.yaml", stdin="Ana").out
+    assert said not in run("check", "--contract", "contracts/salon.yaml", "--state", "IDLE", stdin="Ana").out
+    assert said not in run("check", "--contract", "contracts/chat_quota.yaml", stdin="Hello, you all!").out

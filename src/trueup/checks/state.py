@@ -5,6 +5,7 @@ that is not for this one, an action that is claimed and was not made. A stretch 
 a stream may be held back sentence by sentence. Reads nothing but its input; time is linear in the text.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -26,6 +27,11 @@ from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
 
 _NOTHING: frozenset[str] = frozenset()
+CONTEXT = frozenset({"state", "data", "history", "question", "tenant", "input"})
+_LIKE_STATE = re.compile(
+    r"stat|states|satte|staet|sate|stte|(?:current|dialog(?:ue)?|conversation)?[_-]?(?:state|stage|phase|estado)",
+    re.IGNORECASE,
+)
 Made = Callable[[], AbstractSet[str]]
 
 
@@ -137,7 +143,7 @@ class States:
         if source is None:
             source = self.dialogue.machine
         if source is None:
-            return "", []
+            return "", _misspelt(context)
         name = self.named(source)
         if name is not None:
             return name, []
@@ -204,6 +210,17 @@ class States:
 
     def _hint(self, state: str) -> str:
         return (self.states[state].hint if state else "") or self.dialogue.always.hint
+
+
+def _misspelt(context: Mapping[str, Any]) -> list[Finding]:
+    """A context that gives the state under another name, such as `stat` or `State`: no rule of it would be looked at."""
+    if "state" in context:
+        return []
+    for key in context:
+        if key not in CONTEXT and _LIKE_STATE.fullmatch(str(key)):
+            message = f"The context names no state; its {key!r} is not looked at"
+            return [finding("D004", "$", message, None, {"state": None}, "Name it 'state'.")]
+    return []
 
 
 def _with_machine(dialogue: Dialogue) -> tuple[str | None, dict[str, State]]:

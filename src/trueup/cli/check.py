@@ -142,8 +142,16 @@ def check(
         console = open_console(color)
         text = "text" if response is not None or verdict.reply.provider else ""
         names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
-        show(verdict, console, names._replace(value=contract.schema is not None, contract=contract_file or ""))
+        told = f"{contract_file or ''}{_without_state(contract, given.context)}"
+        show(verdict, console, names._replace(value=contract.schema is not None, contract=told))
     return 0 if verdict.ok else 1
+
+
+def _without_state(contract: "Contract", context: dict[str, Any] | None) -> str:
+    """What to say where a contract has states and none was named."""
+    meaning = contract.meaning
+    named = (context or {}).get("state") is not None
+    return " · no --state: judged by what always holds" if meaning and meaning.states and not named else ""
 
 
 def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, Given]":
