@@ -115,7 +115,7 @@ class Bare:
             await lifespan(receive, send, self.open, lambda: self.session.close())
             return
         body = await body_of(receive)
-        headers = {"content-type": "application/json", "authorization": "Bearer x"}
+        headers = {"content-type": "application/json", "authorization": "Bearer sk-upstream-0123456789abcdef"}
         async with self.session.post(self.url + scope["path"], data=body, headers=headers) as reply:
             kind = reply.headers["content-type"].encode()
             if not kind.startswith(b"text/event-stream"):
@@ -133,16 +133,17 @@ def gateway(name: str, url: str, port: int, store: str) -> None:
     """Run trueup's own gateway as `trueup serve` does."""
     from trueup import Contract
     from trueup.gateway.config import of
-    from trueup.gateway.gateway import Gateway
-    from trueup.gateway.serve import uvicorn_server
+    from trueup.gateway.serve import serve
 
     contract = None
     if name == "trueup-schema":
         contract = Contract(SCHEMA, name="person")
     elif name in ("trueup-all", "trueup-judged"):
         contract = Contract(SCHEMA, tools=TOOLS, states=STATES, name="person")
-    config = of(url, contract, key="x", port=port, store=store if name == "trueup-all" else "")
-    uvicorn_server(Gateway(config), config).run()
+    config = of(
+        url, contract, key="sk-upstream-0123456789abcdef", port=port, store=store if name == "trueup-all" else ""
+    )
+    serve(config, "")
 
 
 def main() -> None:
