@@ -12,7 +12,13 @@ from trueup.checks.folding import fold
 from trueup.checks.patterns import term_source
 
 _REACH = 600
-_END = re.compile(r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])")
+# A point behind one of these ends no sentence: "with Dr. Patel".
+_SHORT = "dr dra sr sra mr mrs ms prof st ud uds".split()
+_END = re.compile(
+    "".join(rf"(?<!\b{word})" for word in _SHORT) + r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"\?[?!]*\Z")
 _CLAUSE = re.compile(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
 _ASKING = re.compile(
     r"\W*(?:(?:and|so|then|or|y|o|entonces)\W+)?(?:would|do|does|did|shall|should|can|could|will|may|is|are|was|has|have|had|what|when|which"
@@ -20,6 +26,11 @@ _ASKING = re.compile(
     re.ASCII,
 )
 
+# Words of denial that deny nothing.
+_EMPHATIC = re.compile(
+    r"\b(?:no doubt|without (?:a |any )?doubt|not only|not just|no problem|no (?:hay|cabe) (?:ninguna )?duda"
+    r"|sin (?:ninguna |lugar a )?dudas?(?: alguna)?|sin problemas?|sin falta|no solo|no solamente)\b"
+)
 NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "nada", "almost", "nearly", "casi")  # fmt: skip
 # Words that make a condition where they stand before what is said; "your visit after lunch is booked" has none.
 CONDITIONAL = (
@@ -86,8 +97,8 @@ def asks(place: Around) -> bool:
     (False, True)
     """
     sentence = place.sentence.rstrip(" \"')]*")
-    if not sentence.endswith("?"):
-        return False
+    if not _ASKED.search(sentence):
+        return sentence.startswith("\x0e") and sentence[-1:] not in ".!"  # a question that nobody closed
     if sentence.startswith("\x0e") or _ASKING.match(sentence):
         return True
     return not _CLAUSE.search(sentence, place.end)
@@ -96,17 +107,20 @@ def asks(place: Around) -> bool:
 class Form:
     """Words that turn what they stand with into something that is not claimed."""
 
-    __slots__ = ("_anywhere", "_near", "_words")
+    __slots__ = ("_anywhere", "_denies", "_near", "_words")
 
     def __init__(self, kind: str, terms: Sequence[str]) -> None:
         self._words = _any_of(terms)
         # a denial may stand inside what is said; of conditions only the verb's own forms do
         self._anywhere = self._words if kind == "negated" else _any_of(_MODAL)
         self._near = _NEAR[kind]
+        self._denies = kind == "negated"
 
     def holds(self, place: Around) -> bool:
         """Whether one of the words stands in the place's clause: a few words before it, or in it."""
         clause, start = place.clause
+        if self._denies:
+            clause = _EMPHATIC.sub(lambda said: re.sub(r"\w", "x", said[0]), clause)
         before = (found.end() for found in self._words.finditer(clause, 0, start))
         near = any(len(clause[end:start].split()) <= self._near for end in before)
         return near or self._anywhere.search(clause, max(0, start - _NEXT_TO)) is not None
