@@ -25,13 +25,22 @@ def duplicates_in(parts: str | Path, ranges: Ranges, at_once: int = AT_ONCE) -> 
         low, high = _edge(turn, passes), _edge(turn + 1, passes)
         seen: set[bytes] = set()
         for number, start, size in ranges():
-            for row in _rows(part_path(parts, number), start, size // ID_ROW, low, high) if size else ():
-                key = row[:ID_SIZE]
-                if key in seen:
-                    found.setdefault(number, []).append(ordinal_of(row))
-                else:
-                    seen.add(key)
+            block = _block(part_path(parts, number), start, size // ID_ROW, low, high) if size else b""
+            keys = [block[at : at + ID_SIZE] for at in range(0, len(block), ID_ROW)]
+            new = set(keys)
+            if len(new) < len(keys) or not seen.isdisjoint(new):
+                found.setdefault(number, []).extend(_taken(block, keys, seen))
+            seen |= new
     return found
+
+
+def _taken(block: bytes, keys: list[bytes], seen: set[bytes]) -> Iterator[int]:
+    """The lines of a part whose id was seen before, in other parts or in this one."""
+    own: set[bytes] = set()
+    for at, key in enumerate(keys):
+        if key in seen or key in own:
+            yield ordinal_of(block[at * ID_ROW : (at + 1) * ID_ROW])
+        own.add(key)
 
 
 def _edge(turn: int, passes: int) -> bytes:
@@ -41,14 +50,13 @@ def _edge(turn: int, passes: int) -> bytes:
     return (turn * (1 << 8 * ID_SIZE) // passes).to_bytes(ID_SIZE, "big")
 
 
-def _rows(path: Path, start: int, count: int, low: bytes, high: bytes) -> Iterator[bytes]:
+def _block(path: Path, start: int, count: int, low: bytes, high: bytes) -> bytes:
+    """The ids of a part inside an interval, as they stand."""
     with path.open("rb") as opened:
         table = _Table(opened, start, count)
         first, last = bisect_left(table, low), bisect_left(table, high)
         opened.seek(start + first * ID_ROW)
-        block = opened.read((last - first) * ID_ROW)
-    for at in range(0, len(block), ID_ROW):
-        yield block[at : at + ID_ROW]
+        return opened.read((last - first) * ID_ROW)
 
 
 class _Table:

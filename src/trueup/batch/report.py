@@ -55,8 +55,9 @@ def collect(folder: Path) -> Row:
     seen: dict[str, int] = {}
     units: list[Row] = []
     room = _TOTAL
+    wanted = _wanted(summary)
     for kind, name in (("failed", "failures.jsonl"), ("valid", "validated.jsonl")):
-        for row in _rows(folder / name):
+        for row in _rows(folder / name) if wanted else ():
             codes = {fact.get("code", "") for part in ("errors", "warnings", "fixes") for fact in row.get(part) or ()}
             if not codes or all(seen.get(code, 0) >= _A_CODE for code in codes):
                 continue
@@ -67,10 +68,23 @@ def collect(folder: Path) -> Row:
             units.append(shown)
             for code in codes:
                 seen[code] = seen.get(code, 0) + 1
+                if seen[code] == wanted.get(code):
+                    del wanted[code]
+            if not wanted:
+                break  # no unit after this one has a code that is still to be shown
     counts = summary["counts"]
     fixed_and_failed = sum(1 for unit in units if unit["kind"] == "failed" and unit["fixes"])
     of = max(len(units), counts["failed"] + counts["fixed"] - fixed_and_failed)
     return {"summary": summary, "units": units, "of": of}
+
+
+def _wanted(summary: Row) -> dict[str, int]:
+    """Each code of a sift, and how many units with it the page shows; what the summary does not tell is looked for to the end."""
+    tables: list[Any] = [summary.get("codes"), summary.get("fixes")]
+    try:
+        return {code: min(_A_CODE, row["units"]) for table in tables for code, row in table.items()}
+    except (AttributeError, KeyError, TypeError):
+        return {"": -1}
 
 
 def _rows(path: Path) -> Iterator[Row]:

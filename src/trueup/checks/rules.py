@@ -61,7 +61,7 @@ class Rules:
         >>> [str(found) for found in rules.check({"hp": 12, "max_hp": 10})]
         ['B005 $.hp: 12 is over 10']
         """
-        findings = list(self._required.check(record))
+        findings = list(self._required.check(record)) if self._required.fields else []
         if findings:
             return findings
         for check in self._checks:

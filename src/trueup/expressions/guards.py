@@ -31,7 +31,7 @@ def add(meter: Meter, a: Any, b: Any) -> Any:
 
 
 def subtract(meter: Meter, a: Any, b: Any) -> Any:
-    return _between(meter, operator.sub, a, b)
+    return a - b if type(a) is float or type(b) is float else _between(meter, operator.sub, a, b)
 
 
 def multiply(meter: Meter, a: Any, b: Any) -> Any:
