@@ -552,3 +552,26 @@ def test_three_calls_against_fifty_tools_and_ten_thousand() -> None:
     short = _spent(lambda: few.check(reply), 200)
     assert short < 60e-6
     assert _spent(lambda: many.check(reply), 200) < 1.5 * short
+
+
+@pytest.mark.spec("T2", "T3")
+def test_a_bundle_of_parallel_calls_is_taken_apart() -> None:
+    contract = Contract(tools=[{"name": "ping", "parameters": [{"name": "host", "type": "string"}]}, {"name": "now"}])
+    uses = [
+        {"recipient_name": "functions.ping", "parameters": {"host": "a"}},
+        {"recipient_name": "now", "parameters": {}},
+        {"recipient_name": "functions.fly", "parameters": {}},
+    ]
+
+    def reply(arguments: str) -> dict[str, Any]:
+        call = {"id": "c1", "function": {"name": "multi_tool_use.parallel", "arguments": arguments}}
+        return {"role": "assistant", "tool_calls": [call]}
+
+    verdict = contract.check(reply(json.dumps({"tool_uses": uses})))
+    assert [(c.name, c.args, c.id) for c in verdict.calls] == [("ping", {"host": "a"}, "c1_0"), ("now", {}, "c1_1")]
+    assert [(f.code, f.path) for f in verdict.errors] == [("T001", "$.calls[2]")]
+    assert [f.path for f in verdict.fixes if f.code == "K003"] == ["$.calls[0]", "$.calls[1]", "$.calls[2]"]
+    for arguments in ("{}", '{"tool_uses": []}', '{"tool_uses": [1]}', '{"tool_uses": [{"recipient_name": 5}]}', "["):
+        assert [f.code for f in contract.check(reply(arguments)).errors] == ["T001"]
+    own = Contract(tools=[{"name": "multi_tool_use.parallel", "parameters": [{"name": "tool_uses", "type": "array"}]}])
+    assert [c.args for c in own.check(reply(json.dumps({"tool_uses": uses}))).calls] == [{"tool_uses": uses}]

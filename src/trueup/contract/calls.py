@@ -22,7 +22,7 @@ from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
 from trueup.contract.arguments import ArgumentJudge, Check
 from trueup.contract.incoming import without_surrogates
-from trueup.contract.leaks import as_call
+from trueup.contract.leaks import as_call, unbundled
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
@@ -123,6 +123,8 @@ class CallJudge:
         remarked: list[list[Finding]] | None = None
         if not given and prose and self.options.from_text and not is_data:
             given, remarked, prose = self._from_text(reply, fixes)
+        if any(call.name.endswith("parallel") for call in given):
+            given = self._unbundled(given, fixes)
         accounts: list[Account] = []
         for index, call in enumerate(given):
             account = self._account(call, index, reply.finish if index == len(given) - 1 else "stop", fixes)
@@ -160,11 +162,22 @@ class CallJudge:
             else:
                 accounts[int(problem.path[8:-1])].findings.append(problem)
 
+    def _unbundled(self, given: Sequence[ToolCall], fixes: list[Fix]) -> list[ToolCall]:
+        """The calls, with those that one call holds in place of it."""
+        calls: list[ToolCall] = []
+        for call in given:
+            inner = [call] if call.name in self.tools.tools else unbundled(call)
+            for one in inner:
+                if one is not call:
+                    fixes.append(fix("K003", f"$.calls[{len(calls)}]", None, call.name, one.name))
+                calls.append(msgspec.structs.replace(one, index=len(calls)))
+        return calls
+
     def _called(self, before: Sequence[Reply]) -> list[str]:
         """The tools that were called in the replies before, under the names they have here."""
         names: list[str] = []
         for reply in before:
-            said = [call.name for call in reply.calls]
+            said = [inner.name for call in reply.calls for inner in unbundled(call)]
             if not said and reply.text and self.options.from_text:
                 said = [leak.name for leak in leaked_calls(reply.text, self.tools.offers)]
             names += [self.tools.meant(name) for name in said]

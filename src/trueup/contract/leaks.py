@@ -34,6 +34,33 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
     return ToolCall(leak.name, args, leak.id or f"call_{index}", raw, f"text:{leak.dialect}", fault, index)
 
 
+def unbundled(call: ToolCall) -> list[ToolCall]:
+    """The calls inside a call of `multi_tool_use.parallel`, a tool that models only imagine; itself where it is none.
+
+    >>> use = {"recipient_name": "functions.ping", "parameters": {"host": "a"}}
+    >>> [inner.name for inner in unbundled(ToolCall("multi_tool_use.parallel", {"tool_uses": [use]}))]
+    ['functions.ping']
+    """
+    uses = call.args.get("tool_uses") if call.args is not None and call.name.endswith("parallel") else None
+    if not isinstance(uses, list) or not uses or not all(map(_is_use, uses)):
+        return [call]
+    return [
+        ToolCall(
+            use["recipient_name"],
+            use.get("parameters") or {},
+            f"{call.id}_{i}" if call.id else "",
+            written(use.get("parameters") or {}).decode(),
+        )
+        for i, use in enumerate(uses)
+    ]
+
+
+def _is_use(use: Any) -> bool:
+    if not isinstance(use, dict) or not isinstance(use.get("recipient_name"), str):
+        return False
+    return isinstance(use.get("parameters"), dict | type(None))
+
+
 def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
     """The arguments with the names and types that the tool gives them, or why that cannot be."""
     properties = _properties(tool)
