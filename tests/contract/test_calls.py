@@ -573,5 +573,8 @@ def test_a_bundle_of_parallel_calls_is_taken_apart() -> None:
     assert [f.path for f in verdict.fixes if f.code == "K003"] == ["$.calls[0]", "$.calls[1]", "$.calls[2]"]
     for arguments in ("{}", '{"tool_uses": []}', '{"tool_uses": [1]}', '{"tool_uses": [{"recipient_name": 5}]}', "["):
         assert [f.code for f in contract.check(reply(arguments)).errors] == ["T001"]
+    careful = Contract(tools=[{"name": "now"}], accept="lossless")
+    bundle = reply(json.dumps({"tool_uses": [{"recipient_name": "now", "parameters": {}}]}))
+    assert (careful.check(bundle).calls, [f.code for f in careful.check(bundle).errors]) == ((), ["G001"])
     own = Contract(tools=[{"name": "multi_tool_use.parallel", "parameters": [{"name": "tool_uses", "type": "array"}]}])
     assert [c.args for c in own.check(reply(json.dumps({"tool_uses": uses}))).calls] == [{"tool_uses": uses}]

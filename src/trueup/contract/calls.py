@@ -124,7 +124,7 @@ class CallJudge:
         if not given and prose and self.options.from_text and not is_data:
             given, remarked, prose = self._from_text(reply, fixes)
         if any(call.name.endswith("parallel") for call in given):
-            given = self._unbundled(given, fixes)
+            given, remarked = self._unbundled(given, remarked or [[] for _ in given], fixes)
         accounts: list[Account] = []
         for index, call in enumerate(given):
             account = self._account(call, index, reply.finish if index == len(given) - 1 else "stop", fixes)
@@ -162,16 +162,22 @@ class CallJudge:
             else:
                 accounts[int(problem.path[8:-1])].findings.append(problem)
 
-    def _unbundled(self, given: Sequence[ToolCall], fixes: list[Fix]) -> list[ToolCall]:
-        """The calls, with those that one call holds in place of it."""
+    def _unbundled(
+        self, given: Sequence[ToolCall], remarked: list[list[Finding]], fixes: list[Fix]
+    ) -> tuple[list[ToolCall], list[list[Finding]]]:
+        """The calls, with those that one call holds in place of it; what each gives cause to say."""
         calls: list[ToolCall] = []
-        for call in given:
+        said: list[list[Finding]] = []
+        for call, known in zip(given, remarked, strict=True):
             inner = [call] if call.name in self.tools.tools else unbundled(call)
             for one in inner:
+                said.append(known)
                 if one is not call:
-                    fixes.append(fix("K003", f"$.calls[{len(calls)}]", None, call.name, one.name))
+                    change = fix("K003", f"$.calls[{len(calls)}]", None, call.name, one.name)
+                    fixes.append(change)
+                    said[-1] = [*known, *remarks((change,), self._accept)]
                 calls.append(msgspec.structs.replace(one, index=len(calls)))
-        return calls
+        return calls, said
 
     def _called(self, before: Sequence[Reply]) -> list[str]:
         """The tools that were called in the replies before, under the names they have here."""
