@@ -115,7 +115,8 @@ class Judge:
         """Plain JSON that is not valid under the schema as it stands."""
         if isinstance(data, str) and not self._schema.is_valid(data):
             return self.recover(reply, text, [])
-        if depth_over(data, self._aims.max_depth):
+        limit = self._aims.max_depth
+        if text.count("{") + text.count("[") > limit and depth_over(data, limit):
             return self._too_deep(reply, text)
         start = len(text) - len(text.lstrip(" \t\r\n"))
         whole = Candidate(data, [(start, len(text))], [])
