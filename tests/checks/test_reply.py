@@ -453,3 +453,27 @@ def test_many_blocks_of_reasoning_take_linear_time() -> None:
 def test_a_misspelt_word_of_the_rules_gets_a_suggestion(spec: Any, meant: str) -> None:
     with pytest.raises(BadReplyRules, match=f"did you mean {meant}"):
         Contract(reply=spec)
+
+
+@pytest.mark.spec("Q8")
+def test_an_empty_variable_is_an_unset_one() -> None:
+    empty = {"MIN_VALIDATION_TEXT_LENGTH": "", "VALIDATE_MIN_TEXT": " ", "VALIDATE_GREETING": ""}
+    assert reason("Yes", True, empty) == "Insufficient text (3 chars)"
+    assert reason("The answer is 42.", {"rules": [GREETING]}, empty) == "Missing greeting"
+
+
+async def later(reply: Reply, context: Any) -> bool:
+    return False
+
+
+def leave(reply: Reply, context: Any) -> bool:
+    raise SystemExit(3)
+
+
+@pytest.mark.spec("Q9")
+@pytest.mark.parametrize(
+    "function", [lambda r, c: 0, lambda r, c: [], later, leave], ids=["0", "list", "async", "exit"]
+)
+def test_a_rule_that_gives_no_answer_refuses(function: Any) -> None:
+    why = reason("Hello there, my friend", {"rules": [{"name": "own", "check": function}]})
+    assert why.startswith("The rule 'own' gave no answer: ")

@@ -31,11 +31,22 @@ class Custom(NamedTuple):
         """Why the reply is refused; empty when it is not."""
         try:
             answer = self.ask(reply, context, metrics)
-        except Exception as error:  # noqa: BLE001 - whatever a rule of somebody else raises, the reply has a verdict
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a rule raises, the reply has a verdict
             return f"The rule {self.name!r} gave no answer: {type(error).__name__}: {error}"[:300]
-        if isinstance(answer, str) and answer:
+        if answer is None or answer is True:
+            return ""
+        if isinstance(answer, str):
             return answer
-        return self.reason if answer is False else ""
+        if answer is False or type(answer).__name__ in ("bool", "bool_"):  # numpy has its own true and false
+            return "" if answer else self.reason
+        _close(answer)
+        return f"The rule {self.name!r} gave no answer: {type(answer).__name__}, and not true, false or a text"
+
+
+def _close(answer: Any) -> None:
+    """A coroutine is not run here; closed, it does not complain of that."""
+    if hasattr(answer, "close") and hasattr(answer, "cr_frame"):
+        answer.close()
 
 
 def read_custom(
@@ -52,7 +63,7 @@ def read_custom(
             raise refuse(f"{place}.name: two rules are named {rule.name!r}")
         variable = "VALIDATE_" + re.sub(r"\W+", "_", rule.name).upper()
         rules[rule.name] = rule
-        if not (switch(variable, environ[variable]) if variable in environ else on):
+        if not (switch(variable, environ[variable]) if environ.get(variable, "").strip() else on):
             rules[rule.name] = rule._replace(name="")
     return tuple(rule for rule in rules.values() if rule.name)
 

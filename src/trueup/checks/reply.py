@@ -179,10 +179,10 @@ def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
         raise BadReplyRules(f"reply: takes true, false or a table of rules; got {spec!r:.60}")
     off = set(settings.off)
     for variable, rule in _ENVIRONMENT.items():
-        if variable in environ:
+        if environ.get(variable, "").strip():
             (off.discard if _switch(variable, environ[variable]) else off.add)(rule)
     settings = settings._replace(off=frozenset(off))
-    if LENGTH_VARIABLE in environ:
+    if environ.get(LENGTH_VARIABLE, "").strip():
         least = _length(LENGTH_VARIABLE, environ[LENGTH_VARIABLE])
         settings = settings._replace(min_text=least, min_explanation=least)
     return ReplyRules(settings)
