@@ -11,7 +11,7 @@ export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit docs bench bench-sift study soak fmt snapshots lock clean
+.PHONY: help setup demo test lint types layers unit docs bench bench-sift bench-gateway study soak fmt snapshots lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -74,6 +74,14 @@ $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.to
 
 bench-sift: $(STAMP) ## measure sifting: a million lines, beside a loop by hand and the source's way
 	@$(BIN)/python bench/sift.py --markdown docs/benchmarks-sift.md
+
+bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load
+	@$(BIN)/python bench/gateway.py --litellm .venv-litellm/bin/litellm --soak 10 --markdown docs/benchmarks-gateway.md
+
+.venv-litellm/.installed: bench/requirements-litellm.txt
+	@$(PYTHON) -m venv .venv-litellm
+	@.venv-litellm/bin/python $(PIP) install -r $<
+	@touch $@
 
 soak: $(STAMP) ## the property tests with thousands of examples each
 	@TRUEUP_PROFILE=soak $(BIN)/python -m pytest --hypothesis-profile=soak --timeout=7200 tests
