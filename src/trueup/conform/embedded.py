@@ -1,14 +1,17 @@
 """JSON written inside a string: text in, the object or array it spells out, or None.
 
-Strict: what would be a finding in a reply (a duplicate key, NaN, a number too large) is not read here.
+Lists and dicts as Python prints them are read as well. Strict: what would be a finding in a reply (a duplicate key, NaN, a number too large) is not read here.
 """
 
 import json
+import re
 from typing import Any
 
 import msgspec
 
 MAX_DEPTH = 200
+_TOKEN = re.compile(r"""\s*(?:'([^'\\\n]*)'|(True|False|None)|("[^"\\\n]*"|[\[\]{},:]|-?[0-9][0-9.eE+-]*))""")
+_WORDS = {"True": "true", "False": "false", "None": "null"}
 
 
 class _Doubtful(ValueError):
@@ -31,8 +34,23 @@ def read_json(text: str) -> dict[str, Any] | list[Any] | None:
         if '"' in bare and "{" in bare:
             json.loads(bare, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        return None
+        again = _as_json(bare) if "'" in bare else ""
+        return read_json(again) if again else None
     return found
+
+
+def _as_json(text: str) -> str:
+    """A list or dict as Python prints it, in the words and quotes of JSON; empty when something else is in it."""
+    out: list[str] = []
+    at = 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            return ""
+        quoted, word, plain = token.groups()
+        out.append(json.dumps(quoted) if quoted is not None else _WORDS[word] if word else plain)
+        at = token.end()
+    return " ".join(out)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ MAX_SENTENCE = 2_000
 
 _NEGATION = frozenset(
     "not no non never neither nor without cannot except excluding unlike than instead "
+    "below above under over beneath beyond almost nearly barely hardly formerly previously rather "
     "nicht kein keine nie ohne pas ne sans aucun ni sin nunca tampoco não nao sem".split()
 )
 _NEAR = 4

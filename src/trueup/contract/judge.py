@@ -17,17 +17,18 @@ from trueup.conform.schema import Schema
 from trueup.conform.survey import types_at
 from trueup.contract.incoming import without_surrogates
 from trueup.contract.integers import integral_test
+from trueup.contract.written import numbers_as_written
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.clean import repeats_a_key, written
 from trueup.recover.find import Aims
-from trueup.recover.grammar import WRITTEN_NUMBER, fold
+from trueup.recover.grammar import fold
 from trueup.recover.locate import Places
 from trueup.recover.mend import CUT, mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
-from trueup.verdict.paths import Parts, render
+from trueup.verdict.paths import render
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
@@ -183,7 +184,7 @@ class Judge:
     def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record]) -> Verdict:
         """Turn the chosen reading into a verdict."""
         if any(note.code == "C008" for note in choice.reading.fit.notes):
-            self._as_written(text, choice)
+            numbers_as_written(text, choice, self._aims, self._is_valid)
         reading, fit = choice.reading, choice.reading.fit
         codes = choice.codes
         codes.update(record[0] for record in before)
@@ -201,25 +202,6 @@ class Judge:
             value, refused = self._schema.build(fit.value)
             findings += refused
         return self._verdict(reply, text, fit.value, value, fixes, findings)
-
-    def _as_written(self, text: str, choice: Choice) -> None:
-        """Where a number became a string, take it as the text wrote it: `1.50` is "1.50"."""
-        reading = choice.reading
-        if reading.candidate.form != "json":
-            return
-        places = Places(
-            text, reading.candidate.spans[0][0], reading.candidate.end, self._aims.known, self._aims.max_depth
-        )
-        notes = list(reading.fit.notes)
-        value = reading.fit.value
-        for index, note in enumerate(notes):
-            span = places.span((*reading.base, *note.path), "C008") if note.code == "C008" else None
-            written_as = text[slice(*span)] if span else ""
-            if written_as and written_as != note.after and WRITTEN_NUMBER.fullmatch(written_as):
-                notes[index] = note._replace(before=written_as, after=written_as)
-                value = _with(value, note.path, written_as)
-        if self._schema.is_valid(value):
-            choice.reading = reading._replace(fit=reading.fit._replace(value=value, notes=notes))
 
     def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:
         if self._strict:
@@ -315,15 +297,6 @@ def _renamed(data: Any, own: frozenset[str]) -> dict[str, str]:
     found = {key: missing[fold(key)] for key in data if key not in own and fold(key) in missing}
     once = Counter(fold(key) for key in found)
     return {key: fits[0] for key, fits in found.items() if len(fits) == 1 and once[fold(key)] == 1}
-
-
-def _with(value: Any, path: Parts, part: Any) -> Any:
-    """A copy of a value with another part at a path."""
-    if not path:
-        return part
-    copy: Any = list(value) if isinstance(value, list) else dict(value)
-    copy[path[0]] = _with(copy[path[0]], path[1:], part)
-    return copy
 
 
 def _unsaid() -> Finding:

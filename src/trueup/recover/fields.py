@@ -180,6 +180,8 @@ class Sheet:
         spans: list[Span] = []
         records: list[Record] = []
         self.block.records = records
+        if self.goes_on(group):
+            raise Unreadable
         if group[0].at == self.first:
             self.lead(self.first, spans, records)
         for place, field in enumerate(group):
@@ -192,6 +194,16 @@ class Sheet:
             if self.joined:
                 value[field.key] = "\n".join([value[field.key], *self.joined])
         return value, spans, list(records)
+
+    def goes_on(self, group: list[Field]) -> bool:
+        """Whether the text of the last field ends in the middle of a sentence, and more stands below a blank line."""
+        *others, last = (self.lines[field.at] for field in group)
+        said = last.value.rstrip()
+        if not said.endswith((",", ":")) or "string" not in self.wants(group[-1].key):
+            return False
+        behind = group[-1].at + 1
+        more = behind < len(self.lines) and self.lines[behind].gap and self.lines[behind].kind not in (FENCE, RULE)
+        return more and behind < group[-1].stop and not any(line.value.rstrip().endswith(",") for line in others)
 
     def member(self, key: str, at: int, stop: int, node: Node, value: dict[str, Any], spans: list[Span]) -> int:
         """Read one field into the object; the line after it."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
-from trueup.recover.unfold import ESCAPED_START, refold, unentity, unfold, unmark, unquote
+from trueup.recover.unfold import ESCAPED_START, refold, unbreak, unentity, unfold, unmark, unquote
 from trueup.recover.wrappers import reasoning_spans
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
@@ -41,7 +41,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     reasoning = reasoning_spans(text)
     visible = stretches_outside(len(text), reasoning)
     yield _encoded(text, aims, level)
-    for unescaped, code in ((unentity, "W009"), (unmark, "S025")):
+    for unescaped, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009")):
         plain = unescaped(text) if level < _MAX_UNFOLD else None
         if plain is not None:
             yield [refold(c, plain, code) for c in _scanner(plain.text, aims).candidates([(0, len(plain.text))])]
@@ -54,6 +54,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     shown = _blanked(text, visible) if reasoning else text
     yield markup.parameters(shown)
     yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
+    yield forms.printed(shown, aims.known, aims.max_depth)
     yield forms.members(shown, aims.known, aims.max_depth)
     yield from markup.elements(shown, aims.known, aims.wants)
     if not is_json:

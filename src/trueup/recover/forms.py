@@ -16,7 +16,11 @@ from trueup.recover.outline import ROW, TEXT, Keys, Line, fenced, lines_of, spli
 from trueup.recover.reader import Frame, Node, Reader, Record
 from trueup.recover.yamlish import Block, Wants
 
-_CALL_START = re.compile(r"(?<![\w.])[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)")
+_CALL_START = re.compile(
+    r"""(?<![\w.])(?:[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)|array\(\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*=>)"""
+)
+# Fields as Python prints a model: `name='Ada' age=36`.
+_PRINTED = re.compile(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
 _MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
 _REPORT = re.compile(
     r"^[ \t]*(?:Traceback \(most recent call last\):|File \"[^\"\n]{1,300}\", line \d|at [\w.$<>/]{1,200}\([^()\n]{0,200}\)[ \t]*$)"
@@ -61,6 +65,23 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
         out.append(Candidate(outcome.value, [span], records, "call"))
         at = max(outcome.end, found.end())
     return out
+
+
+def printed(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
+    """Fields with equals signs and blanks between them, from the start of the text."""
+    found = _PRINTED.match(text)
+    if found is None or found[1] not in known or "\n" in text.strip():
+        return []
+    reader = Reader(text, found.start(1), len(text), known, max_depth)
+    value: dict[str, Any] = {}
+    reader.root.append(value)
+    frame = Frame("=", value, None, found.start(1), reader.root, 0)
+    frame.equals = True
+    reader.frames.append(frame)
+    outcome = reader.resume()
+    records = [r for r in outcome.records if not (r[0] == "S005" and r[4] is None) and r[0] != "S002"]
+    records.insert(0, ("F003", found.start(1), outcome.end, "", None))
+    return [Candidate(value, [(found.start(1), outcome.end)], records, "call")] if len(value) > 1 else []
 
 
 def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:

@@ -85,7 +85,8 @@ ITEM = re.compile(
 )
 
 # What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
-_KEY_WORD = r"[\w$@.\-]{1,80}"
+EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f"
+_KEY_WORD = rf"[\w$@.\-{EMOJI}]{{1,80}}"
 KEY_AHEAD = re.compile(
     rf"""[{BLANK},]*(?:(?:""[^"\n]{{1,120}}""|"(?:[^"\\\n]|\\.){{0,120}}?["”]|'[^'\n]{{0,120}}?'|[“”„‟][^“”\n]{{0,120}}?[“”"]"""
     rf"""|[‘’‚][^‘’\n]{{0,120}}[’‘']|`[^`\n]{{0,120}}`|«[^»\n]{{0,120}}»|「[^」\n]{{0,120}}」)"""
@@ -99,7 +100,11 @@ KEY_NO_COLON = re.compile(
 )
 # The same for a key that stands directly at a quote inside a string that was perhaps never closed.
 KEY_AT_QUOTE = re.compile(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
-BARE_KEY = re.compile(r"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|\d[\w\-]*(?=\s*[:：])|:(?=[^\W\d]\w*\s*=>)")
+BARE_KEY = re.compile(
+    rf"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|-?\d[\w.\-]*(?=\s*[:：])|:(?=[^\W\d]\w*\s*=>)|[{EMOJI}][\w$@.\-{EMOJI}]*"
+)
+# Another sign where a comma should be, with a quoted key behind it.
+ODD_COMMA = re.compile(r"""[.|]\s*["“][^"“”\n]{1,80}["”]\s*[:：]""")
 # A value that is itself a key with its colon: the brace of an inner object is missing.
 KEY_AS_VALUE = re.compile(r"""["']([^"'\n\\]{1,60})["']\s*:\s*(?=["'\[{\d\-]|true|false|null)""")
 _SCALAR = r"""(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|-?[0-9][0-9.eE+-]*|true|false|null|True|False|None)"""

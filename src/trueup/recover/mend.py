@@ -39,6 +39,7 @@ _WORD = re.compile(r"(?:True|False|None)(?![\w(])")
 _BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*(?=[ \t\n\r]*:)")
 _STRING_END = re.compile(r'[^"\\]*(?:\\[\s\S][^"\\]*)*"')
 _AFTER_STRING = re.compile(r"[ \t\n\r]*(?:[}\]]|(,))")
+_DRIVE = re.compile(r"[\"'][A-Za-z]:\\(?!\\)")
 _FENCE_TAIL = re.compile(r"\s*```\s*\Z")
 _ESCAPES = {chr(i): json.dumps(chr(i))[1:-1] for i in range(32)}
 _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
@@ -65,6 +66,8 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
     for _ in range(_MAX_SPLICES):
         if fault:
             if work is None:
+                if "\\" in region and _DRIVE.search(region):
+                    return None  # a path, and its backslashes are text
                 work = Mending(region, known)
                 if "'" in region and '"' not in region and "\\'" not in region:
                     work.sweep(region.replace("'", '"'), all_single_quoted, "S008")
@@ -128,7 +131,7 @@ def _mended(work: Mending, message: str) -> bool:
         return _key(work, at)
     if what.startswith(_ESCAPE):
         slash = text.rfind("\\", 0, at)
-        return text[slash + 1] in "_*'-[]()#.!~`$&%+>" and work.splice(slash, slash + 1, "", "S025")
+        return text[slash + 1] in "_'#!~`&%>" and work.splice(slash, slash + 1, "", "S025")
     return False
 
 

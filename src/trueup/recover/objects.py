@@ -4,6 +4,7 @@ import re
 
 from trueup.recover import strings
 from trueup.recover.between import Between
+from trueup.recover.escapes import unescape
 from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import (
     BARE_KEY,
@@ -12,6 +13,7 @@ from trueup.recover.grammar import (
     FOREIGN,
     KEY_AHEAD,
     MEMBER,
+    ODD_COMMA,
     OPENERS,
     QUOTES,
     REST_OF_LIST,
@@ -24,6 +26,7 @@ from trueup.recover.grammar import (
 
 _SEPARATORS = ":：="
 _QUOTED_TWICE = re.compile(r'""(?=[^"\n:]{1,80}"\s*:)')
+_SET_ITEM = re.compile(r"[+-]?[0-9][0-9.]*\s*[,}]")
 _STRAY_QUOTE = re.compile(r'"\s*:')
 
 
@@ -90,7 +93,7 @@ class Objects(Between):
         plain = WIDE.get(sign, sign)
         if plain in CLOSERS:
             self.closer(frame, plain)
-        elif plain in ",;":
+        elif plain in ",;" or (sign in ".|" and not frame.comma and ODD_COMMA.match(self.text, pos, self.end)):
             self.separator(frame, sign)
         elif ellipsis := ELLIPSIS.match(self.text, pos, self.end):
             self.elide(frame, ellipsis.end())
@@ -224,7 +227,11 @@ class Objects(Between):
         if frame.kind == "{" and not frame.value and doubled and KEY_AHEAD.match(self.text, self.pos + 1, self.end):
             self.note("S007", self.pos, self.pos + 1, "", frame.node)
             self.pos += 1
-        elif frame.kind == "{" and not frame.value and sign in OPENERS:
+        elif (
+            frame.kind == "{"
+            and not frame.value
+            and (sign in OPENERS or _SET_ITEM.match(self.text, self.pos, self.end))
+        ):
             self.become_list(frame)
         elif sign == "{" and len(self.frames) > 1 and self.frames[-2].kind == "[":
             self.next_item(frame)
@@ -275,7 +282,7 @@ class Objects(Between):
         if "S028" in found.codes:
             return False
         start = last[1]
-        value, codes = strings.unescape(self.text[start + 1 : found.stop])
+        value, codes = unescape(self.text[start + 1 : found.stop])
         frame.value[last[0]] = value
         self.note("S012", start, found.after, "", (frame.node, last[0]))
         for code in codes:

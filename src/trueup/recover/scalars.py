@@ -11,7 +11,7 @@ from trueup.recover.grammar import FOREIGN, LITERALS, NON_FINITE, NUMBER, ODD_NU
 
 MAX_DIGITS = 4300
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
-_CUT_NUMBER = re.compile(r"-|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
+_CUT_NUMBER = re.compile(r"-|\\|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
 NOTHING = object()
 _SEPARATED = re.compile(r"[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+(?:_[0-9]+)+")
 
@@ -91,12 +91,23 @@ def _plain_number(factor: int, plain: str) -> tuple[Any, str | None] | None:
     return (None, "S034") if math.isinf(value) else (value, "S020")
 
 
+def iso_date(numbers: list[int]) -> str:
+    """A date, or a date and time, given as numbers.
+
+    >>> iso_date([2024, 1, 5]), iso_date([2024, 1, 5, 9, 30])
+    ('2024-01-05', '2024-01-05T09:30:00')
+    """
+    date = "{:04}-{:02}-{:02}".format(*numbers)
+    time = [*numbers[3:], 0]
+    return date if len(numbers) == 3 else f"{date}T{time[0]:02}:{time[1]:02}:{time[2]:02}"
+
+
 def cut_word(token: str) -> tuple[object, str] | None:
     """What a bare token at the very end of the text was going to be; None when it may be whole."""
     for word, value in _CUT_WORDS:
         if len(token) < len(word) and word.startswith(token):
             return value, "S030"
     if _CUT_NUMBER.fullmatch(token):
-        stem = token.rstrip("+-eE._")
+        stem = token.rstrip("\\+-eE._")
         return (NOTHING if not stem else float(stem) if "." in stem else int(stem)), "S030"
     return None

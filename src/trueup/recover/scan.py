@@ -7,7 +7,7 @@ text's length, however many openers it has.
 import re
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.grammar import BLANK
+from trueup.recover.grammar import BLANK, EMOJI
 from trueup.recover.reader import Outcome, Reader, Record, under
 from trueup.verdict.catalogue import GRADE, PRICE
 
@@ -15,16 +15,24 @@ _OPENER = re.compile(r"[{\[｛［]")
 _OBJECT_START = re.compile(
     rf"[{{｛][{BLANK}]*"
     r"""(?:["'“”„‟‘’‚«「＂`}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)"""
-    r"""|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z)"""
+    r"""|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z|"""
+    rf"""[{EMOJI}][\w{EMOJI}]{{0,40}}\s*[:：])"""
 )
 _LIST_START = re.compile(
     rf"[\[［][{BLANK}]*"
     r"""(?:["'“„«「‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
+# `[1]` behind a word: the number of a source.
+_CITATION = re.compile(r"\[\d{1,3}\]")
+_WORDS_BEFORE = re.compile(r"""[\w.,;)"'”’%][ ]?\Z""")
+# `- [ ] a`: a box to tick.
+_BOX = re.compile(r"\[[ xX]?\][ \t]+[^\s,}\]]")
+_BULLET_BEFORE = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\Z")
 _LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
 # A key and its colon right before a value: it is a member of something whose brace is missing.
 _AFTER_KEY = re.compile(r"""["'”]\s*:\s*\Z""")
+_QUOTED_IN_PROSE = re.compile(r"""[^\W\d_][,.!?]?[ ]["'“][^"'“”\n]{1,80}["'”]\s*:\s*\Z""")
 _BETWEEN_ITEMS = re.compile(r"\s*,\s*\Z")
 _CLOSES_LIST = re.compile(r"\s*\]")
 _MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
@@ -93,10 +101,16 @@ class Scan:
                 at = begin + 1
                 continue
             at = max(outcome.end, begin + 1)
-            if _AFTER_KEY.search(self.text, max(start, begin - 100), begin):
+            if _is_member(self.text, max(start, begin - 100), begin):
                 self.doubtful.append((begin, at))
                 continue
-            found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records))
+            form = (
+                "mark"
+                if _CITATION.match(self.text, begin, at)
+                and _WORDS_BEFORE.search(self.text, max(start, begin - 2), begin)
+                else "json"
+            )
+            found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records, form))
             if outcome.cut or any(r[0] == "S031" for r in outcome.records):
                 self.doubtful.append((begin + 1, at))
 
@@ -142,7 +156,14 @@ def starts_value(text: str, at: int, stop: int) -> bool:
     """
     if text[at] in "{｛":
         return _TEMPLATE.match(text, at, stop) is None and _OBJECT_START.match(text, at, stop) is not None
-    return _LIST_START.match(text, at, stop) is not None and _LINK.match(text, at, stop) is None
+    if _LIST_START.match(text, at, stop) is None or _LINK.match(text, at, stop) is not None:
+        return False
+    return _BOX.match(text, at, stop) is None or _BULLET_BEFORE.search(text, max(0, at - 24), at) is None
+
+
+def _is_member(text: str, start: int, at: int) -> bool:
+    """Whether a quoted key and its colon stand right before an offset, and not as a word quoted in a sentence."""
+    return _AFTER_KEY.search(text, start, at) is not None and _QUOTED_IN_PROSE.search(text, start, at) is None
 
 
 def _doubt(outcome: Outcome) -> None:

@@ -7,23 +7,23 @@ The decision at each quote looks a bounded way ahead, so a string costs time in 
 import re
 from typing import NamedTuple
 
+from trueup.recover.escapes import unescape
 from trueup.recover.grammar import (
     ARGUMENT_AHEAD,
     BLANK,
     COMMAS,
     CONTROL,
-    ESCAPE,
     KEY_AHEAD,
     KEY_AT_QUOTE,
     KEY_NO_COLON,
+    ODD_COMMA,
     QUOTE_CODE,
     QUOTES,
     REST_OF_LIST,
-    SIMPLE_ESCAPES,
     SKIP_BLANK,
-    SURROGATE,
     WIDE,
 )
+from trueup.recover.inner import Inner, doubt_of, opens_object
 
 KEY, MEMBER_VALUE, LIST_ITEM, ARGUMENT = "key", "member", "item", "argument"
 
@@ -47,10 +47,9 @@ _COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
 _WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
 _BARE_STOP = re.compile(r"""```|[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_BARE_ARGUMENT_STOP = re.compile(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 _DOUBLED = re.compile(r'""([^",:}\]\s\\](?:[^"\\]|\\[\s\S])*)""(?=\s*(?:[,:}\]]|\Z))')
-# A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
-_BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
 _RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']""")
 _MAX_COMMENT = 1000
 _NONE: frozenset[str] = frozenset()
@@ -95,7 +94,7 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
         return True
     if sign == ":" or text.startswith("=>", here):
         return place is LIST_ITEM and first
-    if _PLUS_AHEAD.match(text, here, end):
+    if _PLUS_AHEAD.match(text, here, end) or (first and place is MEMBER_VALUE and ODD_COMMA.match(text, here, end)):
         return True
     if here == at:
         return False
@@ -177,22 +176,32 @@ def read_string(
     quote = quote or text[start]
     style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     body = start + 1
-    up_to = _RAW_UP_TO[quote] if _DRIVE.match(text, body, end) else _UP_TO[quote]
+    up_to = _UP_TO[quote]
+    if _DRIVE.match(text, body, end):
+        up_to, style = _RAW_UP_TO[quote], (*style, "S041")
     at = body
     first = True
+    odd = False
+    inner: Inner | None = None
     while True:
         at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
         if at >= end or text[at] == "\\":
-            return _unclosed(text, body, end, style, open_closers)
-        if closes(text, at + 1, end, place, known, open_closers, first):
-            inner = () if first else ("S012",)
-            return _finish(text, body, at, at + 1, (*style, *inner))
+            return _unclosed(text, body, end, (*style, *doubt_of(inner)), open_closers)
+        if closes(text, at + 1, end, place, known, open_closers, first) and not (inner and inner.holds(at, end, known)):
+            codes = () if first else ("S012", *doubt_of(inner))
+            if odd and not codes[1:] and _past(text, at + 1) >= end:
+                codes = ("S012", "S042")  # the text ends here, and the last quote inside may have a partner to come
+            return _finish(text, body, at, at + 1, (*style, *codes))
         cut = _next_member(text, body, at, first, known if place is not LIST_ITEM else _NONE, open_closers)
         if cut is None and place is LIST_ITEM and first:
             cut = _next_item(text, body, at, end)
         if cut is not None:
-            return _finish(text, body, cut, cut, (*style, "S013"))
-        first = False
+            return _finish(text, body, cut, cut, (*style, "S013", *doubt_of(inner)))
+        if inner is not None:
+            inner.passed(at)
+        elif text[at - 1] in "{ \n" and opens_object(text, body, at):
+            inner = Inner(text, at)
+        first, odd = False, not odd
         at += 1
 
 
@@ -256,55 +265,12 @@ def _swallows(raw: str) -> bool:
 
 def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
     raw = text[body:stop]
-    if ("S012" in codes or "S013" in codes) and _swallows(raw):
+    if ("S012" in codes or "S013" in codes) and "S042" not in codes and _swallows(raw):
         codes = (*codes, "S042")
     if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
         raw, codes = raw[:-1], (*codes[:-1], "S009")
-    value, more = unescape(raw)
+    value, more = unescape(raw) if "S041" not in codes else (raw, ("S016",) if CONTROL.search(raw) else ())
     return Read(value, after, stop, (*codes, *more))
-
-
-def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
-    r"""What the characters between the quotes mean, and the codes of what JSON would not have taken.
-
-    >>> unescape(r"a\_b\u0041")
-    ('a_bA', ('S025',))
-    """
-    codes: list[str] = []
-    value = raw
-    if CONTROL.search(raw):
-        codes.append("S016")
-    if "\\" in raw:
-        odd = False
-        words = _BACKSLASH_WORD.search(raw) is not None
-
-        def meaning(m: re.Match[str]) -> str:
-            nonlocal odd
-            escape = m[1]
-            plain = SIMPLE_ESCAPES.get(escape)
-            if plain is not None:
-                if words and plain < " " and raw[m.end() : m.end() + 1].isalpha():
-                    return m[0]
-                return plain
-            if escape[0] == "u" and len(escape) == 5:
-                return chr(int(escape[1:], 16))
-            odd = True
-            if escape[0] in "xU" and len(escape) > 1:
-                code = int(escape[1:], 16)
-                return chr(code) if code < 0x110000 else m[0]
-            if escape[0] in "\r\n":
-                return ""
-            return m[0] if words or escape.isalnum() else escape
-
-        value = ESCAPE.sub(meaning, raw)
-        if odd:
-            codes.append("S041" if words else "S025")
-        if SURROGATE.search(value):
-            value = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-            if SURROGATE.search(value):
-                value = SURROGATE.sub("\ufffd", value)
-                codes.append("S035")
-    return value, tuple(codes)
 
 
 def read_key(text: str, start: int, end: int) -> Read:
@@ -330,6 +296,8 @@ def read_key(text: str, start: int, end: int) -> Read:
             at, inner = first, ()
             break
         inner = ("S012",)
+    if inner and "\n" in text[start + 1 : at]:
+        inner = ("S012", "S042")
     return _finish(text, start + 1, at, at + 1, (*style, *inner))
 
 
@@ -359,10 +327,11 @@ def doubled(text: str, start: int, end: int) -> Read | None:
 def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str]) -> int:
     """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
     in_list = place is LIST_ITEM
+    stops = _BARE_ARGUMENT_STOP if place is ARGUMENT else _BARE_STOP
     at = start
     first = True
     while True:
-        at = _BARE_STOP.search(text, at, end).start()  # type: ignore[union-attr]
+        at = stops.search(text, at, end).start()  # type: ignore[union-attr]
         if at >= end:
             return end
         sign = text[at]

@@ -60,8 +60,10 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
 
 _ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);")
 _ENTITY_START = re.compile(r"[{\[]\s*&(?:quot|apos|#34|#39|#x22|#x27);")
+_BREAK = re.compile(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
+_BREAK_START = re.compile(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
 _MARKED = re.compile(r"\\(\\|[_\[\]{}])")
-_MARKED_START = re.compile(r"(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_")
+_MARKED_START = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_')
 
 
 def unentity(text: str) -> Unfolded | None:
@@ -73,9 +75,16 @@ def unentity(text: str) -> Unfolded | None:
 
 def unmark(text: str) -> Unfolded | None:
     """Take Markdown's backslashes off brackets and underscores that stand outside strings; None when there are none."""
-    if "\\" not in text or not _MARKED_START.search(text):
+    if "\\" not in text or all(found[0][0] == '"' for found in _MARKED_START.finditer(text)):
         return None
     return _replaced(text, _MARKED, lambda found: found[0] if found[1] == "\\" else found[1])
+
+
+def unbreak(text: str) -> Unfolded | None:
+    """Take line breaks for what they are where they stand escaped between tokens; None when no bracket opens onto one."""
+    if "\\" not in text or not _BREAK_START.search(text):
+        return None
+    return _replaced(text, _BREAK, lambda found: found[0] if found[0][0] == '"' else " ")
 
 
 def _replaced(text: str, pattern: re.Pattern[str], meaning: Callable[[re.Match[str]], str]) -> Unfolded:

@@ -7,10 +7,12 @@ import re
 from typing import Any
 
 from trueup.recover import strings
+from trueup.recover.escapes import unescape
 from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
 from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE, WORDS
-from trueup.recover.scalars import NOTHING, cut_word, read_token
+from trueup.recover.scalars import NOTHING, cut_word, iso_date, read_token
 
+_DATE = re.compile(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?:,\s*\d{1,2}){2,3})?)\)")
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
 
 
@@ -70,6 +72,12 @@ class Values(Cursor):
         """`Name(a=1)` opens an object; `Name(x)` stands for its argument."""
         if len(self.frames) >= self.max_depth:
             raise TooDeep(self.pos)
+        if date := _DATE.match(self.text, self.pos, self.end):
+            said = iso_date([int(number) for number in date[1].split(",")])
+            self.put(into, slot, said)
+            self.note("F003", self.pos, date.end(), shown(said), node)
+            self.pos = date.end()
+            return
         keyword = KEYWORD_ARG.match(self.text, inside, self.end) is not None
         value: Any = {} if keyword else []
         self.put(into, slot, value)
@@ -113,7 +121,7 @@ class Values(Cursor):
                 self.pos = self.end
             return
         if token[-1] in "\"'”" and len(token) > 1:
-            text, codes = strings.unescape(token[:-1])
+            text, codes = unescape(token[:-1])
             self.put(into, slot, text)
             for each in ("S013", *codes):
                 self.note(each, start, stop, shown(text), node)

@@ -135,11 +135,12 @@ class Block:
         self, table: "tables.Table", cells: list[tuple[int, int]], node: Node, depth: int, wants: Wants = any_type
     ) -> dict[str, Any]:
         """One row of a table as an object; an empty cell is null."""
-        return {
-            key: self.scalar(start, stop, (node, key), wants(key), depth) if start < stop else None
-            for key, (start, stop) in zip(table.keys, cells, strict=True)
-            if key is not None
-        }
+        out: dict[str, Any] = {}
+        for key, (start, stop) in zip(table.keys, cells, strict=True):
+            if key is not None:
+                value = self.scalar(start, stop, (node, key), wants(key), depth) if start < stop else None
+                out[key] = value.replace("\\|", "|") if isinstance(value, str) else value
+        return out
 
     # -- maps and lists ------------------------------------------------------------------------
 

@@ -1,0 +1,111 @@
+"""Numbers that became strings, as the text wrote them: `1.50` is "1.50".
+
+A choice enters; where the text is found again, its value and its notes say what stood there.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from trueup.recover.choose import Choice
+from trueup.recover.find import Aims
+from trueup.recover.grammar import WRITTEN_NUMBER
+from trueup.recover.locate import Places
+from trueup.verdict.paths import Parts
+
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,5})?(?![\w.])")
+_MOVING = frozenset(("C005", "C006", "C007"))
+# the string, list or element that stood at a path before a coercion moved what is inside
+_Moves = dict[tuple[Parts, str], Any]
+
+
+def numbers_as_written(text: str, choice: Choice, aims: Aims, is_valid: Callable[[Any], bool]) -> None:
+    """Where a number became a string, take it as the text wrote it."""
+    reading = choice.reading
+    notes = list(reading.fit.notes)
+    moves: _Moves = {(note.path, note.code): note.before for note in notes if note.code in _MOVING}
+    find = _Finder(text, choice, aims)
+    value = reading.fit.value
+    for index, note in enumerate(notes):
+        if note.code != "C008" or type(note.before) is bool:
+            continue
+        written_as = find.at(*way_back(note.path, moves)) or find.like(note.before)
+        if written_as and written_as != note.after:
+            notes[index] = note._replace(before=written_as, after=written_as)
+            value = _with(value, note.path, written_as)
+    if is_valid(value):
+        choice.reading = reading._replace(fit=reading.fit._replace(value=value, notes=notes))
+
+
+class _Finder:
+    """Finds how a number was written: at its place, or, where places are not known, by what it says."""
+
+    __slots__ = ("_aims", "_base", "_candidate", "_like", "_places", "_spans", "_text")
+
+    def __init__(self, text: str, choice: Choice, aims: Aims) -> None:
+        self._candidate = choice.reading.candidate
+        self._aims = aims
+        source, self._base = _inside(self._candidate.value, choice.reading.base)
+        self._text = text if source is None else source
+        self._spans = self._candidate.spans if source is None else [(0, len(source))]
+        start, stop = self._spans[0][0], self._candidate.end if source is None else len(source)
+        self._places = Places(self._text, start, stop, aims.known, aims.max_depth)
+        self._like: dict[float, set[str]] | None = None
+
+    def at(self, inner: str | None, path: Parts) -> str:
+        """The number at a path, in the text or in a string inside of it; empty when none is found there."""
+        if self._candidate.form != "json":
+            return ""
+        text, places, base = self._text, self._places, self._base
+        if inner is not None:
+            text, places, base = inner, Places(inner, 0, len(inner), self._aims.known, self._aims.max_depth), ()
+        span = places.span((*base, *path), "C008")
+        found = text[slice(*span)] if span else ""
+        return found if WRITTEN_NUMBER.fullmatch(found) else ""
+
+    def like(self, number: Any) -> str:
+        """The one way in which the text writes a number of this value; empty when there are several, or none."""
+        if self._like is None:
+            self._like = {}
+            for start, stop in self._spans:
+                for found in _NUMBER.finditer(self._text, start, stop):
+                    self._like.setdefault(float(found[0]), set()).add(found[0])
+        ways = self._like.get(number, ())
+        return next(iter(ways)) if len(ways) == 1 else ""
+
+
+def _inside(value: Any, base: Parts) -> tuple[str | None, Parts]:
+    """The string that holds the part at a path as JSON, if one does, and the path from there."""
+    for index, part in enumerate(base):
+        if isinstance(value, str):
+            return value, base[index:]
+        value = value[part]
+    return (value, ()) if isinstance(value, str) else (None, base)
+
+
+def way_back(path: Parts, moves: _Moves) -> tuple[str | None, Parts]:
+    """Where a part of a coerced value stood before: the string that it was written in, if it was, and its path.
+
+    A list of one that became its element, or the other way round, has moved what is inside.
+    """
+    if not moves:
+        return None, path
+    text: str | None = None
+    out: list[str | int] = []
+    for size in range(len(path) + 1):
+        if size and (path[: size - 1], "C006") not in moves:
+            out.append(path[size - 1])
+        if (path[:size], "C005") in moves:
+            text, out = moves[path[:size], "C005"], []
+        if (path[:size], "C007") in moves:
+            out.append(0)
+    return text, tuple(out)
+
+
+def _with(value: Any, path: Parts, part: Any) -> Any:
+    """A copy of a value with another part at a path."""
+    if not path:
+        return part
+    copy: Any = list(value) if isinstance(value, list) else dict(value)
+    copy[path[0]] = _with(copy[path[0]], path[1:], part)
+    return copy
