@@ -12,12 +12,13 @@ threads, the kernel's count, the best of several rounds); *a core* is one second
 first byte of a stream beyond direct.
 """
 WHY = """
-Where the CPU of a request goes, each part measured by itself: some 100 µs are aiohttp's client and 35 µs the server, which the bare
-pass-through pays as well; about 40 µs are trueup's own reading, deadlines, watching for a client that leaves, headers and counters;
-80 µs carry out the plan of asking (what to send, what to do with the verdict, the books); 24 µs are the check itself with schema,
-tools and patterns, 9 µs with the schema alone; and some 60 µs go to the stored verdict, most of them in the writer's thread. No part
-stands out any more: what is beyond 2 × bare is spread over some 450 small calls of Python. The share of LiteLLM's CPU moves with the
-machine's other work, between 1/18 and 1/20 in the runs made so far.
+Where the CPU of a request goes, from profiles of the parts by themselves, made when this was last tuned and not in this run: some
+100 µs are aiohttp's client and 35 µs the server, which the bare pass-through pays as well; about 40 µs are trueup's own reading,
+deadlines, watching for a client that leaves, headers and counters; some 70 µs carry out the plan of asking (what to send, what to
+do with the verdict, the books); 24 µs are the check itself with schema, tools and patterns, 9 µs with the schema alone; and some
+60 µs go to the stored verdict, most of them in the writer's thread. No part stands out: what is beyond 2 × bare is spread over
+some 450 small calls of Python. Each figure of the table is the best of a few rounds on a machine that does other work too: one
+run is not enough to tell 1/18 from 1/20.
 """
 
 
