@@ -39,7 +39,6 @@ _WORD = re.compile(r"(?:True|False|None)(?![\w(])")
 _BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*(?=[ \t\n\r]*:)")
 _STRING_END = re.compile(r'[^"\\]*(?:\\[\s\S][^"\\]*)*"')
 _AFTER_STRING = re.compile(r"[ \t\n\r]*(?:[}\]]|(,))")
-_DRIVE = re.compile(r"[\"'][A-Za-z]:\\(?!\\)")
 _FENCE_TAIL = re.compile(r"\s*```\s*\Z")
 _ESCAPES = {chr(i): json.dumps(chr(i))[1:-1] for i in range(32)}
 _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
@@ -66,7 +65,7 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
     for _ in range(_MAX_SPLICES):
         if fault:
             if work is None:
-                if "\\" in region and _DRIVE.search(region):
+                if _has_drive(region):
                     return None  # a path, and its backslashes are text
                 work = Mending(region, known)
                 if "'" in region and '"' not in region and "\\'" not in region:
@@ -94,6 +93,16 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
     if work is None:
         return Candidate(value, [(start, stop)], [])
     return Candidate(value, [(start, stop)], partial(_records, work, text, start, stop, max_depth), "json", work.codes)
+
+
+def _has_drive(text: str) -> bool:
+    """Whether a string starts like `C:\\dir` with a single backslash."""
+    at = text.find("\\")
+    while at >= 0:
+        if at > 2 and text[at - 1] == ":" and text[at - 3] in "\"'" and text[at + 1 : at + 2] != "\\":
+            return True
+        at = text.find("\\", at + 2)
+    return False
 
 
 def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:

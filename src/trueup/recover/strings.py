@@ -199,7 +199,7 @@ def read_string(
             return _finish(text, body, cut, cut, (*style, "S013", *doubt_of(inner)))
         if inner is not None:
             inner.passed(at)
-        elif text[at - 1] in "{ \n" and opens_object(text, body, at):
+        elif (text[at - 1] in "{\n" or text[at - 2 : at] in ("{ ", "  ")) and opens_object(text, body, at):
             inner = Inner(text, at)
         first, odd = False, not odd
         at += 1
