@@ -203,7 +203,7 @@ class Sheet:
             return False
         behind = group[-1].at + 1
         more = behind < len(self.lines) and self.lines[behind].gap and self.lines[behind].kind not in (FENCE, RULE)
-        return more and behind < group[-1].stop and not any(line.value.rstrip().endswith(",") for line in others)
+        return bool(more) and behind < group[-1].stop and not any(line.value.rstrip().endswith(",") for line in others)
 
     def member(self, key: str, at: int, stop: int, node: Node, value: dict[str, Any], spans: list[Span]) -> int:
         """Read one field into the object; the line after it."""
