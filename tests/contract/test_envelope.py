@@ -113,3 +113,8 @@ def test_a_value_the_schema_describes_is_data_even_in_the_shape_of_a_call() -> N
     called = Contract({"type": "object", "properties": {"total": {"type": "number"}}}, tools=TOOLS).check(text)
     assert called.calls[0].name == "get_weather"
     assert called.data is None
+
+
+def test_a_context_that_is_no_dict_is_a_misuse() -> None:
+    with pytest.raises(TypeError, match="context is a dict such as"):
+        TOOLED.check("{}", ["state"])  # type: ignore[arg-type]

@@ -29,7 +29,9 @@ def test_the_container_is_pinned_runs_without_root_and_holds_no_key() -> None:
     assert users
     assert users[-1] not in ("root", "0")
     assert not [
-        rest for word, rest in found if word in ("ENV", "ARG") and re.search("key|token|secret|password", rest, re.IGNORECASE)
+        rest
+        for word, rest in found
+        if word in ("ENV", "ARG") and re.search("key|token|secret|password", rest, re.IGNORECASE)
     ]
     assert not [rest for word, rest in found if word == "ADD"]
     for word in ("ENTRYPOINT", "CMD"):

@@ -591,7 +591,19 @@ ARGUMENTS = st.fixed_dictionaries(
         "ratio": st.floats(-1e6, 1e6),
     },
 )
-UNTYPED = ("qwen3", "longcat-pairs", "seed", "invoke", "minimax-m2", "step3", "dsml", "glm", "claude", "xai", "elements")
+UNTYPED = (
+    "qwen3",
+    "longcat-pairs",
+    "seed",
+    "invoke",
+    "minimax-m2",
+    "step3",
+    "dsml",
+    "glm",
+    "claude",
+    "xai",
+    "elements",
+)
 EXACT = [d for d in DIALECTS if not d.name.startswith(UNTYPED)]
 
 

@@ -127,6 +127,8 @@ class Contract:
         """
         if type(reply) is str and self._text_only and reply[:3] not in STREAM_STARTS:
             return self._check_text(reply, reply)
+        if context is not None and not isinstance(context, dict):
+            raise TypeError(f"context is a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
         if self._meaning is None:
             return self._check_reply(reply, context or {})
         return self._meaning.judge(self._check_structure(reply, context or {}), context or {})

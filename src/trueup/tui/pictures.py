@@ -89,7 +89,9 @@ def picture(path: Path) -> Run:
     except (OSError, ValueError, Damaged) as error:
         return Run(path, fault=str(error))
     if not run.state.run:
-        return Run(path, fault=f"{path / JOURNAL}: the record of the run's creation is gone; try `trueup repair {path}`")
+        return Run(
+            path, fault=f"{path / JOURNAL}: the record of the run's creation is gone; try `trueup repair {path}`"
+        )
     running = run.is_running
     live: dict[str, Any] = {}
     if running:
