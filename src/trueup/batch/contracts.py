@@ -5,6 +5,7 @@ A path, `module:name`, or the options of a Contract enter; the contract leaves. 
 
 import hashlib
 import importlib
+import pickle
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,7 +41,13 @@ class Spec(NamedTuple):
     def portable(self) -> "Spec":
         """The same for another process."""
         if not (self.path or self.named or self.options is not None):
-            raise BadContract("a contract object cannot travel to other machines; give a file or module:name")
+            try:
+                pickle.dumps(self.held)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise BadContract(
+                    f"this contract cannot travel to another process ({error}); give a file or module:name"
+                ) from None
+            return self
         return self._replace(held=None, path=str(Path(self.path).absolute()) if self.path else "")
 
 

@@ -47,7 +47,7 @@ class Contract:
     """
 
     __slots__ = (
-        "_calls", "_fallbacks", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
+        "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
@@ -72,6 +72,7 @@ class Contract:
         language: str = "",
         version: str = "",
     ) -> None:
+        self._given = {option: value for option, value in locals().items() if option != "self"}
         _refuse_bad_options(accept, coerce, strict, max_size, max_depth)
         self.name, self.language, self.version = name, language, version
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
@@ -93,6 +94,10 @@ class Contract:
             self._plain = not self.schema.is_type
             self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
             self._integral = self._judge.integral
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A contract travels to another process as what it was made of; functions and classes of it by their names."""
+        return _made_of, (type(self), self._given)
 
     @classmethod
     def load(cls, path: "str | os.PathLike[str]", **options: Any) -> "Contract":
@@ -304,6 +309,10 @@ class Contract:
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""
         return [] if self._judge is None else self._judge.member_errors(slot, value)
+
+
+def _made_of(kind: type[Contract], given: dict[str, Any]) -> Contract:
+    return kind(**given)
 
 
 def _refuse_bad_options(accept: Any, coerce: Any, strict: Any, max_size: Any, max_depth: Any) -> None:
