@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from trueup.ask.clients.weights import find as find_weights
 
@@ -21,7 +22,12 @@ _quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("dev", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_quiet)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, suppress_health_check=_quiet)
 settings.register_profile("soak", max_examples=10_000, deadline=None, suppress_health_check=_quiet, print_blob=True)
-settings.load_profile(os.environ.get("TRUEUP_PROFILE", "dev"))
+PROFILE = os.environ.get("TRUEUP_PROFILE", "dev")
+settings.load_profile(PROFILE)
+if PROFILE != "soak":
+    # Hypothesis also draws constants of the modules that are loaded, so that the examples of a test would depend on which tests
+    # ran before it, and on every string of the sources.
+    providers._get_local_constants = lambda: providers._local_constants  # there is no setting for it
 
 # What a test may need beyond the Python packages, and how to tell that it is here: @pytest.mark.needs("browser").
 NEEDS: dict[str, Callable[[], bool]] = {

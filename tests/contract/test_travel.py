@@ -49,8 +49,10 @@ def test_a_sift_beside_other_threads_takes_a_contract_object(tmp_path: Path) -> 
     assert [row["unit_id"] for row in ran.failed] == ["b"]
 
 
-def test_what_cannot_travel_says_so(tmp_path: Path) -> None:
+def test_what_cannot_travel_says_so() -> None:
     from trueup.batch.contracts import BadContract, spec_of
 
+    spec = spec_of(Contract(tools=[lambda day: day]))
+    assert not spec.travels
     with pytest.raises(BadContract, match="cannot travel to another process"):
-        spec_of(Contract(tools=[lambda day: day])).portable()
+        spec.portable()

@@ -38,6 +38,15 @@ class Spec(NamedTuple):
             return _imported(self.named, self.home)
         return _loaded(Path(self.path)) if self.path else _made(self.options or {}, self.name)
 
+    @property
+    def travels(self) -> bool:
+        """Whether it can get to another process."""
+        try:
+            self.portable()
+        except BadContract:
+            return False
+        return True
+
     def portable(self) -> "Spec":
         """The same for another process."""
         if not (self.path or self.named or self.options is not None):

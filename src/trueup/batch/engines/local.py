@@ -77,8 +77,9 @@ class _Worker:
 
 class _Pool:
     def __init__(self, job: Job, guard: Guard, at_start: Callable[[], None] | None) -> None:
-        # a fork starts at once and shares the compiled contract; beside other threads it would not be safe
-        can_fork = sys.platform == "linux" and threading.active_count() == 1
+        # a fork starts at once and shares the compiled contract; beside other threads it is not quite safe, and taken only for
+        # a contract that can get to a worker in no other way (one that hangs is ended by its guard)
+        can_fork = sys.platform == "linux" and (threading.active_count() == 1 or not job.spec.travels)
         self._context = multiprocessing.get_context("fork" if can_fork else "spawn")
         self._job = job
         self._guard = guard
