@@ -5,7 +5,7 @@ Profiles: `dev` (quick, the default), `ci` (TRUEUP_PROFILE=ci) and `soak` (`make
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from trueup.ask.clients.weights import find as find_weights
+from trueup.verdict.catalogue import OWN
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -60,6 +61,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     note = ROOT / ".cache" / "skipped.txt"
     note.parent.mkdir(exist_ok=True)
     note.write_text("\n".join(lines or ["nothing was skipped for want of a browser or a database"]) + "\n", "utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _own_codes() -> Iterator[None]:
+    """The codes that a test gives to checks of its own are free again after it."""
+    before = dict(OWN)
+    yield
+    OWN.clear()
+    OWN.update(before)
 
 
 @pytest.fixture(scope="session")
