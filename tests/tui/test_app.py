@@ -15,7 +15,7 @@ from textual.widgets import DataTable, Input, Static
 
 from tests.cli.running import COMMAND
 from trueup.tui.app import RunsApp
-from trueup.tui.pictures import picture, runs_in, unit_at, units_at
+from trueup.tui.pictures import picture, runs_at, unit_at, units_at
 from trueup.tui.screens import Confirm, OneRun, Runs, Units
 
 PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
@@ -203,9 +203,9 @@ def test_terminal_codes_and_markup_in_replies_are_letters(folder: Path) -> None:
 
 def test_runs_are_listed_newest_first(folder: Path, tmp_path: Path) -> None:
     os.utime(folder / "first" / "journal.jsonl", (2_000_000_000, 2_000_000_000))
-    assert [path.name for path in runs_in(folder)] == ["first", "second"]
-    assert runs_in(folder / "first") == [folder / "first"]
-    assert runs_in(tmp_path / "nowhere") == []
+    assert [path.name for path in runs_at(folder)] == ["first", "second"]
+    assert runs_at(folder / "first") == [folder / "first"]
+    assert runs_at(tmp_path / "nowhere") == []
 
 
 def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
@@ -218,3 +218,28 @@ def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
         assert app.screen.query_one("#find", Input).display
 
     drive(app, steps)
+
+
+def test_revalidate_takes_a_pipeline_and_says_what_flips(folder: Path, tmp_path: Path) -> None:
+    changed = Path(shutil.copytree(PIPELINES / "npc_dialogue", tmp_path / "changed"))
+    schema = changed / "schemas" / "speak.json"
+    schema.write_text(schema.read_text("utf-8").replace('"nervous"', '"nervous", "worried"'), "utf-8")
+    config = changed / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace("nervous, hostile]", "nervous, hostile, worried]"), "utf-8")
+    app = RunsApp(folder / "first")
+
+    async def steps(pilot: Any) -> None:
+        await pilot.press("enter", "v")
+        app.screen.query_one("#answer", Input).value = str(changed)
+        await pilot.press("enter")
+        await settled(pilot, lambda: len(app._notifications) > 0)
+        assert any("1 flip" in note.message for note in app._notifications)
+
+    drive(app, steps)
+
+
+def test_a_run_is_not_revalidated_by_a_contract(folder: Path) -> None:
+    given = [*COMMAND, "revalidate", str(folder / "first"), "--contract", "any.yaml"]
+    done = subprocess.run(given, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "a run is judged by its pipeline; give --pipeline FOLDER, not --contract" in done.stderr

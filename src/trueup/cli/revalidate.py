@@ -33,6 +33,9 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
     if (Path(folder) / "journal.jsonl").is_file():
         from trueup.cli.flips import revalidate_run
 
+        given = next((name for name in ("contract", "schema", "tools") if options[name] is not None), None)
+        if given is not None:
+            raise click.UsageError(f"{folder}: a run is judged by its pipeline; give --pipeline FOLDER, not --{given}")
         return revalidate_run(Path(folder), pipeline, adopt, options["as_json"])
     if pipeline is not None or adopt:
         raise click.UsageError(f"{folder}: --pipeline and --apply are for a run of a pipeline")

@@ -68,10 +68,9 @@ def is_run(given: str) -> bool:
 
 def all_runs(folder: Path) -> list[Path]:
     """The runs in a folder, the newest first."""
-    from trueup.batch.pipeline.journal import JOURNAL
+    from trueup.batch.pipeline.rundir import runs_in
 
-    found = [place for place in folder.iterdir() if (place / JOURNAL).is_file()] if folder.is_dir() else []
-    return sorted(found, key=lambda place: (place / JOURNAL).stat().st_mtime, reverse=True)
+    return runs_in(folder)
 
 
 def _near(given: str) -> str:

@@ -6,7 +6,7 @@ and its cost is counted whatever becomes of its reply.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -33,6 +33,18 @@ _OTHERS = frozenset({"user", "system", "developer"})
 _MOST_POLICIES = 1000
 _policies: dict[tuple[int, bool, float], tuple[Policy, Policy]] = {}
 _decode = msgspec.json.Decoder().decode
+
+
+async def carry_out(loop: Loop, attempt: Callable[[Send], Awaitable[Step]]) -> Answer:
+    """Carry out the steps of the plan until it is finished."""
+    step = loop.start()
+    while not isinstance(step, Finish):
+        if isinstance(step, Send):
+            step = await attempt(step)
+        else:
+            await asyncio.sleep(step.seconds)
+            step = loop.waited()
+    return loop.answer()
 
 
 class Asking:
@@ -77,15 +89,7 @@ class Asking:
 
     async def run(self) -> Answer:
         """Ask until the plan is finished."""
-        loop = self.loop
-        step = loop.start()
-        while not isinstance(step, Finish):
-            if isinstance(step, Send):
-                step = await self._attempt(step)
-            else:
-                await asyncio.sleep(step.seconds)
-                step = loop.waited()
-        return loop.answer()
+        return await carry_out(self.loop, self._attempt)
 
     def end(self, answer: Answer | None = None) -> None:
         """It is over, for good or ill: tell what became of it, once."""

@@ -5,7 +5,6 @@ stays: if the reply then breaks its contract, the stream ends with an error of i
 first word leaves, once.
 """
 
-import asyncio
 import time
 from typing import Any
 
@@ -13,8 +12,8 @@ import msgspec
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, TransportFailure
-from trueup.ask.plan import Finish, Send, Step
-from trueup.gateway.asking import Asking
+from trueup.ask.plan import Send, Step
+from trueup.gateway.asking import Asking, carry_out
 from trueup.gateway.errors import Refused
 from trueup.gateway.holding import Holder, Whole, hold
 from trueup.gateway.protocols.protocol import Body
@@ -76,15 +75,7 @@ class Streaming:
 
     async def run(self) -> Answer:
         """Ask until the plan is finished, showing what may be shown; then show the rest."""
-        loop = self._asking.loop
-        step = loop.start()
-        while not isinstance(step, Finish):
-            if isinstance(step, Send):
-                step = await self._attempt(step)
-            else:
-                await asyncio.sleep(step.seconds)
-                step = loop.waited()
-        answer = loop.answer()
+        answer = await carry_out(self._asking.loop, self._attempt)
         self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.disk import Damaged, read_lines
 from trueup.batch.pipeline.journal import JOURNAL
-from trueup.batch.pipeline.rundir import MANIFEST, RunDir
+from trueup.batch.pipeline.rundir import MANIFEST, RunDir, runs_in
 from trueup.batch.pipeline.status import status
 from trueup.verdict.verdict import Verdict
 
@@ -73,12 +73,9 @@ class Unit(NamedTuple):
     result: dict[str, Any] | None
 
 
-def runs_in(folder: Path) -> list[Path]:
+def runs_at(folder: Path) -> list[Path]:
     """The runs in a folder, the newest first; the folder itself when it is one."""
-    if (folder / JOURNAL).is_file():
-        return [folder]
-    found = [place for place in folder.iterdir() if (place / JOURNAL).is_file()] if folder.is_dir() else []
-    return sorted(found, key=lambda place: (place / JOURNAL).stat().st_mtime, reverse=True)
+    return [folder] if (folder / JOURNAL).is_file() else runs_in(folder)
 
 
 def picture(path: Path) -> Run:

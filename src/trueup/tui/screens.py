@@ -13,7 +13,7 @@ from textual.widgets import Button, DataTable, Footer, Header, Input, Label, Sta
 
 from trueup.tui.commands import Done, carry_out, resume
 from trueup.tui.marked import unit_text
-from trueup.tui.pictures import MOST_UNITS, Run, UnitRow, picture, runs_in, unit_at, units_at
+from trueup.tui.pictures import MOST_UNITS, Run, UnitRow, picture, runs_at, unit_at, units_at
 from trueup.verdict.display import safe_line
 
 _STATES = {"running": "green", "done": "bold", "failed": "red", "damaged": "red", "paused": "yellow"}
@@ -106,7 +106,7 @@ class Runs(Screen[None]):
     def look(self) -> None:
         """Look at the folder again."""
         table = self.query_one(DataTable)
-        paths = runs_in(self._folder)
+        paths = runs_at(self._folder)
         row = table.cursor_row
         chosen = self._paths[row] if 0 <= row < len(self._paths) else None
         table.clear()
@@ -213,11 +213,11 @@ class OneRun(Screen[None]):
         self._go_on()
 
     def action_revalidate(self) -> None:
-        def given(config: str | None) -> None:
-            if config:
-                self._carry_out("revalidate", "--contract", config)
+        def given(pipeline: str | None) -> None:
+            if pipeline:
+                self._carry_out("revalidate", "--pipeline", pipeline)
 
-        self.app.push_screen(Ask("Judge the stored replies again under which contract or pipeline folder?"), given)
+        self.app.push_screen(Ask("Judge the stored replies again by the pipeline in which folder?"), given)
 
     def _after(self, question: str, command: str) -> None:
         def answered(yes: bool | None) -> None:

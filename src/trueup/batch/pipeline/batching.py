@@ -17,7 +17,7 @@ from trueup.batch.pipeline.jobs import Job
 from trueup.batch.pipeline.providers.batches import Requests
 from trueup.batch.pipeline.providers.wire import batch_line
 from trueup.batch.pipeline.rundir import OwnedRun
-from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
+from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded, recorded
 from trueup.batch.pipeline.templates import PromptError
 from trueup.read.batch import salvage_key
 from trueup.read.reader import read
@@ -72,15 +72,7 @@ def read_line(raw: bytes, mode: Mode = "text") -> Answered:
         return Answered(reading.key, _failure(failure_in(failed, mode)))
     if reading.findings:
         return Answered(reading.key, None)
-    reply = reading.reply
-    record: Recorded = {"raw_response": reply.text, "usage": reply.usage}
-    if reply.finish not in {"stop", "unknown"}:
-        record["finish"] = reply.finish
-    if reply.refusal:
-        record["refusal"] = reply.refusal
-    if reply.model:
-        record["model"] = reply.model
-    return Answered(reading.key, record)
+    return Answered(reading.key, recorded(reading.reply))
 
 
 def _failure(failure: Failure) -> Recorded:

@@ -16,7 +16,7 @@ from trueup.batch.pipeline.cost import FREE, CapReached, Prices, Purse
 from trueup.batch.pipeline.gate import Gate
 from trueup.batch.pipeline.jobs import Job
 from trueup.batch.pipeline.providers.provider import Provider
-from trueup.batch.pipeline.steps.llm import Recorded
+from trueup.batch.pipeline.steps.llm import Recorded, recorded
 from trueup.batch.pipeline.stop import Stop
 from trueup.read.reader import read
 from trueup.verdict.reply import Reply
@@ -107,14 +107,7 @@ class Caller:
             if failed is not None:
                 return failure_in(failed)
             reply = reading.reply
-        record: Recorded = {"raw_response": reply.text, "usage": reply.usage}
-        if reply.finish not in {"stop", "unknown"}:
-            record["finish"] = reply.finish
-        if reply.refusal:
-            record["refusal"] = reply.refusal
-        if reply.model:
-            record["model"] = reply.model
-        return record
+        return recorded(reply)
 
     async def _after(self, job: Job, unit_id: str, failure: Failure) -> Recorded | None:
         """What a failure leads to: a wait, a record that ends the asking, or a stop."""

@@ -27,6 +27,12 @@ class NoRun(ValueError):
     """A path is no run directory."""
 
 
+def runs_in(folder: Path) -> list[Path]:
+    """The runs in a folder, the newest first."""
+    found = [place for place in folder.iterdir() if (place / JOURNAL).is_file()] if folder.is_dir() else []
+    return sorted(found, key=lambda place: (place / JOURNAL).stat().st_mtime, reverse=True)
+
+
 class RunDir:
     """A run directory, for anybody to look at."""
 

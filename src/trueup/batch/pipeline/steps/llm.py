@@ -208,3 +208,15 @@ def _modes(given: Any) -> Any:
 
 def _shape(provider: str) -> str:
     return provider if provider in {"anthropic", "gemini"} else "openai"
+
+
+def recorded(reply: Reply) -> Recorded:
+    """What is kept of a reply."""
+    record: Recorded = {"raw_response": reply.text, "usage": reply.usage}
+    if reply.finish not in {"stop", "unknown"}:
+        record["finish"] = reply.finish
+    if reply.refusal:
+        record["refusal"] = reply.refusal
+    if reply.model:
+        record["model"] = reply.model
+    return record
