@@ -8,7 +8,9 @@ import pytest
 
 from tests.store.conftest import empty_database
 from trueup import Contract
+from trueup.store.errors import StoreUnavailable
 from trueup.store.open import open_store
+from trueup.store.session import Session
 from trueup.store.store import Store
 
 pytestmark = pytest.mark.needs("database")
@@ -82,6 +84,42 @@ def test_connections_cut_at_any_instant_while_many_write(url: str) -> None:
         assert store.quota.audit() == []
 
 
+@pytest.mark.spec("Q13", "X39")
+def test_a_connection_that_is_lost_several_times_in_a_row_costs_nobody_a_reservation(url: str) -> None:
+    with open_store(url) as store:
+        cuts: list[int] = []
+
+        def work(session: Session) -> int:
+            if len(cuts) < 4:
+                cuts.append(cut(url))
+            return session.now()
+
+        work_done = store.quota._writer.submit(work)
+        others = [store.quota._writer.submit(lambda session: session.now()) for _ in range(3)]
+        assert work_done.result(30) > 0
+        assert all(other.result(30) > 0 for other in others)
+        assert len(cuts) == 4
+        assert min(cuts) >= 1
+
+
+@pytest.mark.spec("X39")
+def test_who_waits_for_a_server_that_went_away_is_told_soon(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(url) as store:
+        held = store.quota.reserve("acme", "k")
+        real = psycopg.connect
+        gone = url.replace(str(psycopg.conninfo.conninfo_to_dict(url)["port"]), "1")
+        cut(url)
+        monkeypatch.setattr(psycopg, "connect", lambda _, **options: real(gone, **options))
+        began = time.monotonic()
+        waiting = [store.quota._writer.submit(lambda session: session.now()) for _ in range(50)]
+        for one in waiting:
+            with pytest.raises(StoreUnavailable, match="cannot be reached"):
+                one.result(30)
+        assert time.monotonic() - began < 5, "not every one of them tried anew"
+        monkeypatch.undo()
+        assert store.quota.capture(held).state == "captured"
+
+
 @pytest.mark.spec("X42")
 def test_a_machine_with_a_wrong_clock_changes_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(url) as store:
@@ -111,8 +149,6 @@ def test_one_tenant_does_not_wait_for_another(url: str) -> None:
 
 
 def test_a_password_is_in_no_message(server: str) -> None:
-    from trueup.store.errors import StoreUnavailable
-
     head, _, _ = server.replace("trueup@", "trueup:hunter2@").rpartition("/")
     with pytest.raises(StoreUnavailable, match="no_such_database") as caught:
         open_store(f"{head}/no_such_database")

@@ -1,18 +1,20 @@
 """The one thread that writes: jobs and records enter a bounded queue, whole groups of them are committed at once.
 
 A job is a function of a session and has a waiting caller; a record may have one. Their callers hear of success only
-after the commit. A full queue makes callers wait, then raises StoreBusy. On a full disk jobs are still tried one by
+after the commit. A full queue makes callers wait, then raises StoreBusy. After a lost connection the group is tried
+again whole, a few times: all that is written here may be written twice. On a full disk jobs are still tried one by
 one, and records that nobody waits for stay in the queue until there is room; none is dropped without a word.
 """
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreFull
+from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Backend, Session
 
 log = logging.getLogger("trueup.store")
@@ -22,6 +24,7 @@ Work = Callable[[Session], Any]
 Bulk = Callable[[Session, Sequence[Any]], None]
 _GROUP = 1000
 _PAUSE = 0.5  # seconds between two tries while the disk is full
+_TRIES = (0.0, 0.0, 0.02, 0.1, 0.3)  # seconds before each try; there is another one after a lost connection only
 _MARK = object()  # a place in the queue, nothing to write
 
 
@@ -166,7 +169,7 @@ class Writer:
             self._settle(jobs, outcome, records)
             return
         for job in jobs:  # one of them spoiled the group: each alone, quota before anything large
-            alone = self._together([job], [])
+            alone = outcome if isinstance(outcome, StoreUnavailable) else self._together([job], [])
             self._tell(job.done, alone[0] if isinstance(alone, list) else alone)
         self._write_records(records)
 
@@ -187,18 +190,27 @@ class Writer:
 
     def _together(self, jobs: list[Job], records: list[Record]) -> list[Any] | Exception:
         """All in one transaction: what each job gave, or why nothing was written."""
-        try:
-            session = self._session = self._session or self._backend.connect(writing=True)
-            session.begin({job.tenant for job in jobs})
-            given = [_attempt(job.work, session) for job in jobs]
-            values = [record.value for record in records if record.value is not _MARK]
-            if values:
-                self._bulk(session, values)
-            session.commit()
-            return given
-        except Exception as error:  # noqa: BLE001 - whatever it is, its callers must hear of it and the thread go on
-            self._recover(error)
-            return self._backend.explain(error) or error
+        error: Exception
+        for pause in _TRIES:
+            time.sleep(pause)
+            try:
+                return self._once(jobs, records)
+            except Exception as caught:  # noqa: BLE001 - whatever it is, its callers must hear of it and the thread go on
+                error = caught
+                self._recover(error)
+            if not self._backend.broken(error):
+                break
+        return self._backend.explain(error) or error
+
+    def _once(self, jobs: list[Job], records: list[Record]) -> list[Any]:
+        session = self._session = self._session or self._backend.connect(writing=True)
+        session.begin({job.tenant for job in jobs})
+        given = [_attempt(job.work, session) for job in jobs]
+        values = [record.value for record in records if record.value is not _MARK]
+        if values:
+            self._bulk(session, values)
+        session.commit()
+        return given
 
     def _recover(self, error: Exception) -> None:
         try:
