@@ -6,10 +6,9 @@ from trueup.recover import strings
 from trueup.recover.closing import Closing
 from trueup.recover.frames import Frame
 from trueup.recover.grammar import ARGUMENT_AHEAD, BARE_KEY, QUOTES, SKIP_PLAIN, SPACED_KEY, WIDE
-from trueup.recover.values import Values
 
 
-class Between(Values, Closing):
+class Between(Closing):
     """The part of the reader that stands between two values."""
 
     __slots__ = ()

@@ -3,12 +3,13 @@
 A bracket of the right kind, of the wrong kind, or one too many; each way out is a record.
 """
 
-from trueup.recover.frames import Cursor, Frame
+from trueup.recover.frames import Frame
 from trueup.recover.grammar import KEY_AHEAD, SKIP_PLAIN
 from trueup.recover.mismatch import Mismatch, settle
+from trueup.recover.values import Values
 
 
-class Closing(Cursor):
+class Closing(Values):
     """The part of the reader that ends containers."""
 
     __slots__ = ()

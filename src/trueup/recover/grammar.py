@@ -125,7 +125,7 @@ KEYWORD_ARG = re.compile(r"\s*[^\W\d]\w*\s*=(?!=)")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r\n|[\s\S])")
 SIMPLE_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 CONTROL = re.compile(r"[\x00-\x1f]")
-SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 # In a list: a number with only a blank between it and the next one.
 NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,，\]]))")
 
