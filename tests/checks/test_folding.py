@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup.checks import folding
 from trueup.checks.folding import Folded, fold, is_spaced, words
 
 TEXTS = st.text(st.characters() | st.sampled_from("aánñN\u0303\u0301ßæ¿\u200b\xadАж時👍\x08\n"), max_size=60)
@@ -94,3 +95,12 @@ def test_places_stay_inside_the_text_and_in_order(text: str) -> None:
 def test_scripts_without_spaces_have_no_edges() -> None:
     assert [is_spaced(c) for c in "aé7_жא"] == [True] * 6
     assert [is_spaced(c) for c in "時のไ!-"] == [False] * 5
+
+
+def test_no_text_can_make_the_texts_after_it_slow() -> None:
+    """Of what lies beyond the last code nothing is remembered; of the rest there is room for all."""
+    fold("".join(map(chr, range(0x40000, 0x80000))) + "\U0010fffd" * 30_000)
+    assert max(point for point in folding._table if not 0xE0000 <= point <= 0xE0FFF) < 0x40000
+    fold("👍" * 30_000)
+    assert ord("👍") in folding._table
+    assert fold("\U00050000") == fold("\U0010fffd") != ""

@@ -383,3 +383,18 @@ def test_contracts_can_be_used_from_many_threads_at_once() -> None:
         verdicts = list(pool.map(contract.check, [MESSY, CLEAN, "sorry", '{"name": "Ada"}'] * 100))
     assert [verdict.ok for verdict in verdicts] == [True, True, False, False] * 100
     assert all(verdict.value == Model(name="Ada", age=36) for verdict in verdicts if verdict.ok)
+
+
+def test_damage_in_many_places_is_covered_and_told_in_few_words() -> None:
+    raw = b"a\xff" * 5_000
+    verdict = Contract(True).check(raw)
+    assert [code for code in codes(verdict.errors) if code == "P007"] == ["P007"] * 20
+    covered = {at for fix in verdict.fixes if fix.span for at in range(*fix.span)}
+    assert covered >= set(range(1, 10_000, 2))
+    assert len(verdict.fixes) == 1_001
+    run = Contract(True).check(b"\xff\xfe\xfd{}")
+    assert [(f.code, f.span, f.after) for f in run.fixes if f.code == "S039"] == [("S039", (0, 3), "\ufffd" * 3)]
+
+
+def test_damaged_bytes_keep_to_the_size_limit() -> None:
+    assert codes(Contract(max_size=10).check(b"\xff" * 11).errors) == ["L001"]

@@ -38,6 +38,7 @@ _MAYBE_LATIN = re.compile(
 # Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
 _MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
+_SPECIAL = re.compile(f"{_MAYBE_LATIN.pattern}|{_MARKS.pattern}")
 # Where words are not parted by spaces: no edge is asked for at these letters.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
@@ -53,14 +54,11 @@ _C1 = bytes(range(0x80, 0xA0))
 _IRREGULAR = re.compile("[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
 _SHIFTING = re.compile("[nN]\u0303|" + _IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
 _LAST_CODED = 0x3FFFF
+_PLAINEST = frozenset({"Lo", "Co", "Cn"})  # most of Unicode: what has no case, no accents and, as a rule, no twin
 
 
-def _code(point: int, lead: str, tails: str, length: int) -> str:
-    digits = []
-    for _ in range(length):
-        point, digit = divmod(point, len(tails))
-        digits.append(tails[digit])
-    return lead[point] + "".join(reversed(digits))
+_PAIRS = [a + b for a in TAILS for b in TAILS]
+_TRIPLES = [a + b + c for a in SIGN_TAILS for b in SIGN_TAILS for c in SIGN_TAILS]
 
 
 def _coded(char: str) -> str:
@@ -68,8 +66,12 @@ def _coded(char: str) -> str:
     category = unicodedata.category(char)
     point = ord(char) if ord(char) <= _LAST_CODED and category != "Cs" else 0xFFFD
     if category[0] in "LNM":
-        return _code(point, LEADS, TAILS, 4)
-    return _code(point, SIGN_LEAD, SIGN_TAILS, 7)
+        rest, last = divmod(point, len(_PAIRS))
+        lead, first = divmod(rest, len(_PAIRS))
+        return LEADS[lead] + _PAIRS[first] + _PAIRS[last]
+    rest, last = divmod(point, len(_TRIPLES))
+    head, first = divmod(rest, len(_TRIPLES))
+    return SIGN_LEAD + SIGN_TAILS[head] + _TRIPLES[first] + _TRIPLES[last]
 
 
 def _folded(char: str) -> str:
@@ -78,8 +80,11 @@ def _folded(char: str) -> str:
         return "N"
     if char in "\t\n\r":
         return char
-    if _UNSEEN.match(char) or unicodedata.category(char) in ("Cc", "Cf"):
+    category = unicodedata.category(char)
+    if _UNSEEN.match(char) or category in ("Cc", "Cf"):
         return ""
+    if category in _PLAINEST and unicodedata.is_normalized("NFKD", char) and not _SPECIAL.match(char):
+        return _coded(char)
     if char.isspace():
         return "\n" if char in "\u2028\u2029" else " "
     out = []
@@ -102,20 +107,25 @@ def _sign(piece: str) -> str:
     return latin[1].lower() if latin else _coded(piece)
 
 
-_REMEMBERED = 300_000  # all of Unicode that has a code: 45 MB for whoever sends it, next to nothing for others
-
-
 class _Table(dict[int, str]):
-    """A table for `str.translate` that fills itself as characters are met, up to a bound."""
+    """A table for `str.translate` that fills itself as characters are met.
+
+    What is regular stays. Beyond the last code there is next to nothing, and all of it is one sign: it is not
+    remembered, so that no text can fill the table with what other texts have no use for. Whoever sends all of the
+    rest of Unicode makes it 40 MB large.
+    """
 
     def __missing__(self, point: int) -> str:
-        folded = _folded(chr(point)).translate(_TO_STAND_INS)
-        if len(self) < _REMEMBERED:
-            self[point] = folded
+        if point > _LAST_CODED and not 0xE0000 <= point <= 0xE0FFF:
+            return _UNKNOWN
+        char = chr(point)
+        folded = _folded(char).translate(_TO_STAND_INS) if _IRREGULAR.match(char) else char
+        self[point] = folded
         return folded
 
 
 _TO_STAND_INS = str.maketrans(_STAND_INS)
+_UNKNOWN = _coded("\U00040000").translate(_TO_STAND_INS)
 _table = _Table()
 
 
@@ -145,18 +155,6 @@ def _translated(run: str) -> str:
     return run.translate(_table)
 
 
-class _Whole(dict[int, str]):
-    """The same table for a whole text at once: what is regular stays, which is quicker where runs are many and short."""
-
-    def __missing__(self, point: int) -> str:
-        char = chr(point)
-        folded = _table[point] if _IRREGULAR.match(char) else char
-        if len(self) < _REMEMBERED:
-            self[point] = folded
-        return folded
-
-
-_whole = _Whole()
 _LONG = 20_000
 
 
@@ -181,7 +179,7 @@ class Folded:
         if not regular:
             if "\u0303" in text:
                 text = text.replace("n\u0303", "ñ").replace("N\u0303", "ñ")
-            made = _IRREGULAR.sub(_run, text) if len(text) <= _LONG else text.translate(_whole)
+            made = _IRREGULAR.sub(_run, text) if len(text) <= _LONG else text.translate(_table)
             self.data = made.encode("latin-1").translate(_CODED, _DROPPED)
         self._regular = regular and len(self.data) == len(text)
 

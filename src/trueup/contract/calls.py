@@ -6,9 +6,11 @@ Arguments go the same line as any value: recovered, conformed and checked under 
 
 import inspect
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -203,7 +205,7 @@ class CallJudge:
             place = f"$.calls[{index}]"
             raw = text[leak.start : leak.stop]
             change = fix("K001", place, (leak.start, leak.stop), raw[:200], leak.name)
-            inside = [r for r in damage if leak.start <= r[1] < leak.stop]
+            inside = _inside(damage, leak.start, leak.stop)
             mended = [_moved(f, f"{place}.args") for f in to_fixes(text, [*leak.records, *inside])]
             fixes += (change, *mended)
             calls.append(as_call(leak, self.tools.tools.get(self.tools.meant(leak.name)), index, reply.finish))
@@ -243,6 +245,12 @@ class CallJudge:
             call, name=tool.name, args=call.args if outcome.args is None else outcome.args, parse_error=""
         )
         return Account(call, passed, problems)
+
+
+def _inside(damage: list[Record], start: int, stop: int) -> list[Record]:
+    """The damaged places in a stretch of the text."""
+    first = bisect_right(damage, start, key=itemgetter(2))
+    return damage[first : bisect_left(damage, stop, first, key=itemgetter(1))]
 
 
 def _moved(change: Fix, place: str) -> Fix:

@@ -160,10 +160,10 @@ class Contract:
     def _check_reply(self, source: Any, context: dict[str, Any]) -> Verdict:
         """The way of everything that is more than a text: read it, judge its calls, then its text."""
         reply, read_findings, damage = incoming(source)
-        if damage:
-            return damaged(reply, reply.text, damage, self._judge)
         if len(reply.text) > self.max_size:
             return too_large(reply, reply.text, self.max_size)
+        if damage:
+            return damaged(reply, reply.text, damage, self._judge)
         judged, text_verdict = (NO_CALLS, None) if read_findings else self._parts(reply, context)
         return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
 

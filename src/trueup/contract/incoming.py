@@ -4,6 +4,7 @@ Bytes that are not UTF-8 and halves of surrogate pairs are replaced by U+FFFD, e
 everything behind this point reads text that can be encoded.
 """
 
+import re
 from typing import Any
 
 from trueup.recover.grammar import SURROGATE
@@ -11,6 +12,8 @@ from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
+_DAMAGED = re.compile(f"(?:{SURROGATE.pattern})+")
+_MOST = 1_000
 # The first letters of a provider's event stream: what starts so is looked at before it is taken for text.
 STREAM_STARTS = frozenset(("dat", "eve", "id:"))
 
@@ -51,11 +54,20 @@ def _decoded(raw: bytes) -> tuple[str, list[Record]]:
         return raw.decode(), []
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "surrogateescape")
-    records: list[Record] = [("S039", m.start(), m.end(), "\ufffd", None) for m in SURROGATE.finditer(text)]
-    return SURROGATE.sub("\ufffd", text), records
+    return SURROGATE.sub("\ufffd", text), _damage(text, "S039")
 
 
 def without_surrogates(text: str) -> tuple[str, list[Record]]:
     """The text with each half of a surrogate pair replaced."""
-    records: list[Record] = [("S035", m.start(), m.end(), "\ufffd", None) for m in SURROGATE.finditer(text)]
-    return SURROGATE.sub("\ufffd", text), records
+    return SURROGATE.sub("\ufffd", text), _damage(text, "S035")
+
+
+def _damage(text: str, code: str) -> list[Record]:
+    """A record for each damaged place; where there are more than anybody will read, the last one covers all the rest."""
+    records: list[Record] = []
+    for run in _DAMAGED.finditer(text):
+        if len(records) == _MOST:
+            records.append((code, run.start(), len(text), "\ufffd", None))
+            break
+        records.append((code, run.start(), run.end(), "\ufffd" * (run.end() - run.start()), None))
+    return records

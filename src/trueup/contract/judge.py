@@ -177,8 +177,8 @@ class Judge:
             return self._too_deep(reply, text)
         if choice is None:
             found = finding("P001", "$", "The reply holds no JSON value", (0, len(text)), {}, _ASK)
-            fixes = to_fixes(text, records)
-            return self._verdict(reply, text, None, None, fixes, [found, *remarks(fixes, self._accept)])
+            said = islice(remarks(to_fixes(text, records[:_MAX_FINDINGS]), self._accept), _MAX_FINDINGS)
+            return self._verdict(reply, text, None, None, partial(to_fixes, text, records), [found, *said])
         return self._conclude(reply, text, choice, records)
 
     def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record]) -> Verdict:
@@ -279,8 +279,8 @@ def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -
     """The verdict of bytes that are not text: refused under any contract."""
     if judge is not None:
         return judge.recover(reply, text, records)
-    fixes = to_fixes(text, records)
-    return Verdict(_shown(reply, text), None, Findings(remarks(fixes, "lossy")), fixes)
+    said = Findings(remarks(to_fixes(text, records[:_MAX_FINDINGS]), "lossy"))
+    return Verdict(_shown(reply, text), None, said, partial(to_fixes, text, records))
 
 
 def _shown(reply: Any, text: str) -> Reply | str:
