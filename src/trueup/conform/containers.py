@@ -34,7 +34,7 @@ def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Chan
         if type(item) in child.fine:
             continue
         if item is None:
-            _edit(node, child, key, key, item, run, depth, edits)
+            _edit(node, child, key, key, None, run, depth, edits)
             continue
         change = walk(child, item, run, below)
         if change is not None:

@@ -85,8 +85,9 @@ class Place:
 
     def valid(self, value: Json) -> bool:
         """True when the value fits; text that is no Unicode fits nothing."""
+        judge = self.judge
         try:
-            return self.judge(value)
+            return judge(value)
         except ValueError:  # a lone surrogate, or what is no JSON at all
             return False
 

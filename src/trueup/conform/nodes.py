@@ -224,7 +224,7 @@ class Node:
         self.fine = frozenset(fine)
 
     def _read_unions(self, groups: list[list[Place]], everything: list[Place]) -> None:
-        base = [p for p in everything if p.schema is False or _SHAPE & p.rules.keys()]
+        base = [p for p in everything if p.schema is False or not _SHAPE.isdisjoint(p.rules)]
         also = self.places + self.also if base else ()
         if len(groups) > 1:
             self.chain = [self._union_of(group, base, also) for group in groups]
@@ -265,7 +265,7 @@ class Node:
 def _array_row(place: Place) -> tuple[list[Place], Place | None] | None:
     """The places of an array's first items and of all others, in the words of any draft."""
     schema = place.rules
-    if not ({"items", "prefixItems"} & schema.keys()):
+    if "items" not in schema and "prefixItems" not in schema:
         return None
     items = schema.get("items")
     first = "prefixItems" if isinstance(schema.get("prefixItems"), list) else "items"
