@@ -5,7 +5,7 @@ An answer is never an exception: `outcome` says what became of it, `stopped` why
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 
@@ -14,7 +14,7 @@ from trueup.ask.plan import Outcome, Purpose
 from trueup.ask.policy import Mode
 from trueup.verdict.facts import Finding, Findings
 from trueup.verdict.reply import Reply
-from trueup.verdict.verdict import Rejected, Verdict
+from trueup.verdict.verdict import Rejected, T, Verdict
 
 _GOOD = frozenset({"accepted", "repaired", "regenerated", "fallback"})
 _USABLE = _GOOD | {"degraded"}
@@ -46,12 +46,12 @@ class Attempt(msgspec.Struct, frozen=True):
         return plain
 
 
-class Answer:
+class Answer(Generic[T]):
     """What came of asking a model under a contract."""
 
     def __init__(
         self,
-        verdict: Verdict,
+        verdict: Verdict[T],
         outcome: Outcome,
         attempts: tuple[Attempt, ...],
         *,
@@ -74,7 +74,7 @@ class Answer:
         return self.outcome in _GOOD
 
     @property
-    def value(self) -> Any:
+    def value(self) -> T | None:
         """The value; of a degraded answer the best reading, of a failed one None."""
         return self.verdict.value if self.outcome in _USABLE else None
 
@@ -141,11 +141,11 @@ class Answer:
         """What to send next: the conversation with the reply in it when ok, else the messages that ask again."""
         return self._next()
 
-    def unwrap(self) -> Any:
+    def unwrap(self) -> T:
         """The value, or `Rejected` when no reply kept the contract."""
         if not self.ok:
             raise Rejected(self.verdict)
-        return self.value
+        return self.verdict.value
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-able data."""

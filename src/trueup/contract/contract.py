@@ -5,7 +5,7 @@ A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, get_args, overload
 
 import msgspec
 from orjson import dumps
@@ -23,13 +23,14 @@ from trueup.verdict.catalogue import GRADES, Accept
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
     from trueup.ask.answer import Answer
     from trueup.ask.policy import Policy
     from trueup.ask.stream import AskStream, AsyncAskStream
     from trueup.contract.calls import CallJudge
+    from trueup.contract.given import Given
     from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
 
@@ -37,7 +38,7 @@ Profile = Literal["off", "standard", "eager"]
 PROFILES = get_args(Profile)
 
 
-class Contract:
+class Contract(Generic[T]):
     """What a valid reply is.
 
     >>> contract = Contract({"type": "object", "properties": {"age": {"type": "integer"}}})
@@ -51,6 +52,10 @@ class Contract:
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
+    @overload
+    def __init__(self, schema: type[T], **options: "Unpack[Given]") -> None: ...
+    @overload
+    def __init__(self: "Contract[Any]", schema: Any = None, **options: "Unpack[Given]") -> None: ...
     def __init__(
         self,
         schema: Any = None,
@@ -122,7 +127,7 @@ class Contract:
             calls = {**(calls or {}), "envelope": True}
         return cls(ENVELOPE, tools=tools, calls=calls, **options)
 
-    def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
+    def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
         """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, or a `Reply`.
 
         `context` is what the conversation knows beside it: `history` holds the messages before this reply.
@@ -138,7 +143,7 @@ class Contract:
             return self._check_reply(reply, context or {})
         return self._meaning.judge(self._check_structure(reply, context or {}), context or {})
 
-    def check_value(self, value: Any, context: dict[str, Any] | None = None) -> Verdict:
+    def check_value(self, value: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
         """Judge a value that is already JSON data, such as the arguments of a native tool call."""
         verdict = self._check_value(value)
         return verdict if self._meaning is None else self._meaning.judge_value(verdict, context or {})
@@ -241,7 +246,7 @@ class Contract:
         )  # fmt: skip
         return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
-    def stream(self) -> "Stream":
+    def stream(self) -> "Stream[T]":
         """A stream that judges a reply while it comes in."""
         from trueup.contract.stream import Stream  # loaded where streams are read
 
@@ -269,7 +274,7 @@ class Contract:
         """The tools of this contract, in the order they were given."""
         return () if self._calls is None else tuple(self._calls.tools.tools.values())
 
-    def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
+    def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer[T]":
         """Ask a model until its reply keeps this contract, or a budget of the policy runs out.
 
         `call` is a callable, an SDK's client or an address; `messages` a text or a list, which is not changed. Options:
@@ -282,7 +287,7 @@ class Contract:
 
         return ask(self, call, messages, policy, **options)
 
-    async def aask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
+    async def aask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer[T]":
         """The same, asynchronously: one plan, another driver."""
         from trueup.ask.aio import aask  # as above
 

@@ -5,19 +5,19 @@ verdict of the whole text: the same, however the text was cut into chunks.
 """
 
 import codecs
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from trueup.recover.grammar import SURROGATE
 from trueup.recover.growing import Growing
 from trueup.verdict.facts import Finding, Findings, finding
 from trueup.verdict.paths import render
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 
-class Stream:
+class Stream(Generic[T]):
     """One reply in the making; `Contract.stream()` makes one.
 
     >>> from trueup import Contract
@@ -32,7 +32,7 @@ class Stream:
 
     __slots__ = ("_chunks", "_contract", "_decoder", "_findings", "_growing", "_size")
 
-    def __init__(self, contract: "Contract") -> None:
+    def __init__(self, contract: "Contract[T]") -> None:
         self._contract = contract
         self._chunks: list[Any] = []
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -84,7 +84,7 @@ class Stream:
         """What is certainly wrong already, whatever is still to come."""
         return Findings(self._findings)
 
-    def finish(self) -> Verdict:
+    def finish(self) -> Verdict[T]:
         """The reply has ended: the verdict of the whole text."""
         texts = [chunk for chunk in self._chunks if isinstance(chunk, str)]
         if len(texts) == len(self._chunks):

@@ -5,12 +5,21 @@ pay for their paths and excerpts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import msgspec
 
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, promoted
 from trueup.verdict.reply import Reply, ToolCall
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # every type checker has it: `Verdict` alone is `Verdict[Any]`
+
+    T = TypeVar("T", default=Any, covariant=True)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T", covariant=True)
 
 Fixes = tuple[Fix, ...]
 _NO_METRICS: dict[str, Any] = {}
@@ -50,8 +59,11 @@ class Rejected(ValueError):
         self.verdict = verdict
 
 
-class Verdict:
-    """What became of one reply: the value, every change made to it, and everything wrong with it."""
+class Verdict(Generic[T]):
+    """What became of one reply: the value, every change made to it, and everything wrong with it.
+
+    A type checker knows the type of `value`: `Contract(Invoice).check(reply)` is a `Verdict[Invoice]`.
+    """
 
     __slots__ = ("_fixes", "_reply", "_value", "calls", "data", "findings", "metrics", "refused")
 
@@ -82,9 +94,10 @@ class Verdict:
         return not findings or all(f.level != "error" for f in findings)
 
     @property
-    def value(self) -> Any:
-        """The value as the contract's Python type, or plain JSON data when the schema is not one."""
-        return self.data if self._value is None else self._value
+    def value(self) -> T:
+        """The value as the contract's Python type when ok; plain JSON data when not, or when the schema is no such type."""
+        value: T = self.data if self._value is None else self._value
+        return value
 
     @property
     def fixes(self) -> Fixes:
@@ -122,7 +135,7 @@ class Verdict:
         lines = dict.fromkeys(f.hint or f.message for f in self.findings.errors)
         return "\n".join(lines)
 
-    def with_more(self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False) -> "Verdict":
+    def with_more(self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False) -> "Verdict[T]":
         """This verdict with further findings and metrics; an error at `$.calls[n]` refuses the call of that index."""
         more = [promoted(f) for f in findings] if strict else findings
         ordered = Findings(sorted((*self.findings, *more), key=lambda f: f.level != "error"))
@@ -146,7 +159,7 @@ class Verdict:
         """
         return _answers[0](self.refused, provider or self.reply.provider or "openai") if self.refused else []
 
-    def unwrap(self) -> Any:
+    def unwrap(self) -> T:
         """The value, or `Rejected` when the verdict is not ok."""
         if not self.ok:
             raise Rejected(self)

@@ -1,0 +1,63 @@
+"""What a type checker knows of a contract: the type that is given as the schema is the type of the value."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, TypedDict, assert_type
+
+import msgspec
+from mypy import api
+from pydantic import BaseModel
+
+from trueup import Answer, Contract, Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Invoice(BaseModel):
+    number: str
+
+
+@dataclasses.dataclass
+class Person:
+    name: str
+
+
+class Row(TypedDict):
+    name: str
+
+
+class Guest(msgspec.Struct):
+    name: str
+
+
+def test_the_value_has_the_type_of_the_schema() -> None:
+    verdict = assert_type(Contract(schema=Invoice, strict=True).check('{"number": "7"}'), Verdict[Invoice])
+    assert assert_type(verdict.value, Invoice).number == "7"
+    assert assert_type(verdict.unwrap(), Invoice).number == "7"
+    assert assert_type(Contract(Person).check('{"name": "Ada"}').value, Person).name == "Ada"
+    assert assert_type(Contract(Row).check('{"name": "Ada"}').value, Row)["name"] == "Ada"
+    assert assert_type(Contract(Guest).check('{"name": "Ada"}').value, Guest).name == "Ada"
+    assert assert_type(Contract(list[Invoice]).check('[{"number": "7"}]').value, list[Invoice])[0].number == "7"
+
+
+def test_streams_and_answers_have_it_too() -> None:
+    contract = Contract(schema=Invoice)
+    stream = contract.stream()
+    stream.feed('{"number": "7"}')
+    assert assert_type(stream.finish(), Verdict[Invoice]).ok
+    answer = assert_type(contract.ask(lambda messages: '{"number": "7"}', "Which?"), Answer[Invoice])
+    assert assert_type(answer.unwrap(), Invoice).number == "7"
+    assert assert_type(answer.value, Invoice | None) is not None
+
+
+def test_other_schemas_have_any_value() -> None:
+    made: list[Contract] = [Contract({"type": "object"}), Contract(True), Contract(Invoice)]
+    assert assert_type(made[0].check("{}").value, Any) == {}
+    assert assert_type(Contract(schema={"type": "object"}).check("{}").value, Any) == {}
+
+
+def test_a_type_checker_agrees() -> None:
+    out, errors, code = api.run(
+        ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), __file__]
+    )
+    assert (code, errors) == (0, ""), out
