@@ -16,7 +16,7 @@ from trueup import Contract
 from trueup.batch.ranges import Range, lines_of, ranges_of
 from trueup.batch.sources import Source
 from trueup.batch.units import read_unit, too_long
-from trueup.batch.work import Job, Task, done_with, judge_range
+from trueup.batch.work import Job, Task, judge_range, part_path, write_part
 
 CONTRACT = Contract(SCHEMA)
 
@@ -72,9 +72,10 @@ def judged(data: bytes, size: int, folder: Path) -> tuple[bytes, bytes, int]:
     valid = failed = b""
     count = 0
     for piece in ranges_of([len(data)], size):
-        part = judge_range(job, CONTRACT, Task(piece), [0])
-        valid, failed = valid + part[0], failed + part[1]
-        count += done_with(Task(piece), part).tally["counts"]["units"]
+        done = write_part(folder, piece.number, judge_range(job, CONTRACT, Task(piece), [0]))
+        part = part_path(folder, piece.number).read_bytes()
+        valid, failed = valid + part[: done.sizes[0]], failed + part[done.sizes[0] :][: done.sizes[1]]
+        count += done.tally["counts"]["units"]
     return valid, failed, count
 
 

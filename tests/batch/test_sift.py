@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import zstandard
 from tests.batch.sifting import SCHEMA, bytes_of, read_run, run, run_files, unit, write
 from trueup import Contract
 from trueup.batch.contracts import spec_of
+from trueup.batch.ranges import Range
 from trueup.batch.sift import Options, OutOfTime, Refused, sift
-from trueup.batch.sources import Unreadable
+from trueup.batch.sources import Source, Unreadable
+from trueup.batch.work import IDLE, EngineFailed, Job, Task, judge_range, read_part, write_part
 
 
 @pytest.mark.spec("B1", "B2", "B10", "B11")
@@ -249,3 +252,37 @@ def test_integers_of_any_size_are_exact(tmp_path: Path) -> None:
     ran = run(tmp_path, [unit("a", f'{{"name": "x", "age": {big}}}')])
     assert ran.valid[0]["data"]["age"] == big
     assert str(big).encode() in (ran.out / "validated.jsonl").read_bytes()
+
+
+def test_lines_are_handed_on_while_a_range_is_judged(tmp_path: Path) -> None:
+    lines = [unit(f"u{n}", f'{{"name": "Ada",\n "age": {n}}}' if n % 10 else "nothing") for n in range(1_000)]
+    file = write(tmp_path / "lines.jsonl", lines)
+    size = file.stat().st_size
+    source = Source(str(file), file.name, size, "")
+    job = Job("key", None, (source,), str(tmp_path), 1 << 20)  # type: ignore[arg-type]
+    beat = [IDLE]
+    pieces, beats = [], []
+    for piece in judge_range(job, Contract(SCHEMA), Task(Range(0, 0, 0, size)), beat):
+        pieces.append(piece)
+        beats.append(beat[0])
+    assert len(pieces) > 10
+    assert max(map(len, pieces[:-5])) < size / 4
+    assert set(beats) == {IDLE}, "no line is at fault while its range is written"
+    done = write_part(tmp_path, 0, pieces)
+    assert sum(map(len, pieces[:-5])) == done.sizes[0]
+    assert (done.tally["counts"]["valid"], done.tally["counts"]["failed"]) == (900, 100)
+    rows = [json.loads(line) for line in b"".join(pieces[:-5]).splitlines()]
+    assert [row["data"]["age"] for row in rows] == [n for n in range(1_000) if n % 10]
+
+
+def test_a_part_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"one line\n"
+        raise OSError(5, "the disk is gone")
+
+    with pytest.raises(OSError, match="gone"):
+        write_part(tmp_path, 7, pieces())
+    with pytest.raises(EngineFailed, match="not whole"):
+        write_part(tmp_path, 8, [b"no foot"])
+    assert [path.name for path in tmp_path.iterdir()] == ["00000008.part"]
+    assert read_part(tmp_path / "00000008.part") is None

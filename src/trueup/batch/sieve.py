@@ -36,10 +36,11 @@ class Sieve:
 
     __slots__ = (
         "_check",
+        "_clean",
         "_flips",
         "_max_line",
         "_notes",
-        "_spliced",
+        "_taken",
         "failed",
         "flips",
         "ids",
@@ -53,12 +54,11 @@ class Sieve:
         self._check = contract.check
         self._max_line = max_line
         self._flips = flips
-        # how a reply begins whose text may stand as its value; what another kind of contract gives as data is unknown
-        self._spliced = (
-            frozenset("{[") if type(contract) is Contract and contract.schema is not None and not flips else frozenset()
-        )
+        # what another kind of contract gives as data is unknown
+        self._clean = contract.clean if type(contract) is Contract and not flips else _never
         self._notes = notes
         self.name = name
+        self._taken = 0
         self.valid: list[bytes] = []
         self.failed: list[bytes] = []
         self.flips: list[bytes] = []
@@ -80,23 +80,31 @@ class Sieve:
             return
         raw, uid, given = row.raw_response, row.unit_id, row.input
         try:
-            verdict = self._check(raw, {"input": unit_fields(uid, given)})
-            changed = verdict.findings or verdict.calls or verdict.fixes
-            if changed or raw[:1] not in self._spliced or "\n" in raw or "\r" in raw:
+            fields = unit_fields(uid, given)
+            data = self._clean(raw, fields)
+            if data is None:
+                verdict = self._check(raw, {"input": fields})
                 self._settle(Unit(uid, raw, raw, given), verdict, ordinal, offset)
                 return
         except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
             self._refuse(Unit(uid, raw, raw, given), ordinal, offset, broke(error))
             return
-        # the reply is JSON and nothing was changed in it: its own text is its value, the line its record
+        # nothing was found and nothing changed: the line is its own record
         head = line[:-1] if line[-1] == _BRACE else line.rstrip()[:-1]
-        self.valid.append(b"".join((head, b',"data":', raw.encode(), b',"fixes":[]}\n')))
+        self.valid.append(b"".join((head, b',"data":', data, b',"fixes":[]}\n')))
         self.ids.append(blake2b(uid.encode(), digest_size=ID_SIZE).digest() + ordinal.to_bytes(4, "big"))
+
+    def take(self) -> bytes:
+        """The valid lines that were not taken yet, as one piece."""
+        lines = b"".join(self.valid)
+        self._taken += len(self.valid)
+        self.valid.clear()
+        return lines
 
     def counted(self) -> Tally:
         """The tally, with how many units there were."""
         counts = self.tally.counts
-        counts["valid"], counts["failed"] = len(self.valid), len(self.failed)
+        counts["valid"], counts["failed"] = self._taken + len(self.valid), len(self.failed)
         counts["units"] = counts["valid"] + counts["failed"]
         return self.tally
 
@@ -212,6 +220,10 @@ def broke(error: Exception) -> Finding:
     return finding(
         "U009", "$", message, None, {"type": type(error).__name__}, "Look at the custom checks of the contract."
     )
+
+
+def _never(_text: str, _fields: Row) -> None:
+    return None
 
 
 CONDEMNED = {"U003": duplicate, "U006": timed_out, "U008": crashed}

@@ -6,7 +6,7 @@ condemned lines alone, never on who made it.
 
 import os
 import struct
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from trueup.batch.sources import Source
 
 _TAIL = struct.Struct("<Q")
 MARK = b"\xef\xbb\xbf"
+IDLE = -1  # what stands in a beat while no line is judged
+_AT_ONCE = 128  # valid lines that are kept before they are handed on: as many as stay in the cache
 
 Beat = MutableSequence[int]
 
@@ -70,13 +72,13 @@ class Part(NamedTuple):
     tally: dict[str, Any]
 
 
-def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> tuple[bytes, ...]:
-    """Judge a range; gives the pieces of its part. The number of each line stands in `beat` while it is judged."""
+def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> Iterator[bytes]:
+    """Judge a range; gives its part, piece by piece. The number of each line stands in `beat` while it is judged."""
     piece, condemned = task
     source = job.sources[piece.source]
     sieve = Sieve(contract, source.name, max_line=job.max_line, flips=job.flips)
-    sift = sieve.sift
-    blank = 0
+    sift, valid = sieve.sift, sieve.valid
+    blank = size = 0
     with source.open() as opened:
         for ordinal, (offset, line) in enumerate(lines_of(opened, piece, job.max_line, source.size)):
             beat[0] = ordinal
@@ -91,26 +93,35 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> tuple[bytes,
                 sieve.condemn(line, ordinal, offset, condemned[ordinal])
             else:
                 sift(line, ordinal, offset)
+                if len(valid) >= _AT_ONCE:
+                    beat[0] = IDLE  # to write may take long, and is no fault of a line
+                    lines = sieve.take()
+                    size += len(lines)
+                    yield lines
+    beat[0] = IDLE
+    lines = sieve.take()
+    yield lines
     tally = sieve.counted()
     tally.counts["blank"] = blank
     tally.counts["bytes"] = piece.end - piece.start
-    return _part(job, task, sieve)
+    yield from _rest(job, task, sieve, size + len(lines))
 
 
-def _part(job: Job, task: Task, sieve: Sieve) -> tuple[bytes, ...]:
+def _rest(job: Job, task: Task, sieve: Sieve, size: int) -> Iterator[bytes]:
+    """What follows the valid lines of a part, which have `size` bytes."""
     sieve.ids.sort()
-    sections = tuple(map(b"".join, (sieve.valid, sieve.failed, sieve.flips, sieve.ids)))
+    sections = tuple(map(b"".join, (sieve.failed, sieve.flips, sieve.ids)))
     foot = orjson.dumps(
         {
             "key": job.key,
             "number": task.piece.number,
-            "sizes": [len(section) for section in sections],
+            "sizes": [size, *map(len, sections)],
             "condemned": [[ordinal, code] for ordinal, code in sorted(task.condemned.items())],
             "tally": sieve.tally.to_dict(),
         },
         default=str,
     )
-    return (*sections, foot, _TAIL.pack(len(foot)))
+    yield from (*sections, foot, _TAIL.pack(len(foot)))
 
 
 def part_path(parts: str | Path, number: int) -> Path:
@@ -118,8 +129,8 @@ def part_path(parts: str | Path, number: int) -> Path:
     return Path(parts) / f"{number:08d}.part"
 
 
-def write_part(parts: str | Path, number: int, pieces: tuple[bytes, ...]) -> None:
-    """Put a part in place: all of it or none of it is there after a crash."""
+def write_part(parts: str | Path, number: int, pieces: Iterable[bytes]) -> Done:
+    """Put a part in place as it is made: all of it or none of it is there after a crash."""
     path = part_path(parts, number)
     beside = path.with_suffix(f".{os.getpid()}.tmp")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
@@ -133,9 +144,13 @@ def write_part(parts: str | Path, number: int, pieces: tuple[bytes, ...]) -> Non
         finally:
             os.close(handle)
         beside.replace(path)
-    except OSError:
+    except BaseException:
         beside.unlink(missing_ok=True)
         raise
+    part = read_part(path)
+    if part is None:
+        raise EngineFailed(f"{path}: the part that was written is not whole; look at the disk")
+    return Done(number, part.sizes, part.tally)
 
 
 def read_part(path: Path) -> Part | None:
@@ -158,12 +173,6 @@ def read_part(path: Path) -> Part | None:
     first, second, third, fourth = foot["sizes"]
     condemned = dict(foot["condemned"])
     return Part(foot["key"], foot["number"], (first, second, third, fourth), condemned, foot["tally"])
-
-
-def done_with(task: Task, part: tuple[bytes, ...]) -> Done:
-    """What the driver is told of a part."""
-    tally: dict[str, Any] = orjson.loads(part[4])["tally"]
-    return Done(task.piece.number, tuple(map(len, part[:4])), tally)
 
 
 def ordinal_of(row: bytes) -> int:

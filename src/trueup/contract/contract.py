@@ -48,7 +48,8 @@ class Contract(Generic[T]):
     """
 
     __slots__ = (
-        "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow", "_text_only",
+        "_brief", "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow",
+        "_text_only",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
@@ -93,12 +94,14 @@ class Contract(Generic[T]):
         self._fallbacks = read_fallbacks(fallbacks)
         self._meaning = self._make_meaning(rules, reply, with_fallbacks(states, self._fallbacks), checks)
         self._text_only = self._calls is None and self._meaning is None
+        self._brief = False
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
             self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
             self._integral = self._judge.integral
+            self._brief = self._plain and self._calls is None and not self.judges_meaning
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A contract travels to another process as what it was made of; functions and classes of it by their names."""
@@ -142,6 +145,31 @@ class Contract(Generic[T]):
         if self._meaning is None:
             return self._check_reply(reply, context or {})
         return self._meaning.judge(self._check_structure(reply, context or {}), context or {})
+
+    def clean(self, text: str, fields: dict[str, Any]) -> bytes | None:
+        """The value of a text, written, where the text is valid as it stands and keeps every rule; else None: `check` has to look.
+
+        This is the way of most replies when there are many: no verdict is made where there would be nothing in it.
+        `fields` are those of the unit, as `input` in the context of `check`.
+
+        >>> contract = Contract({"required": ["n"]}, rules=["n < limit"])
+        >>> contract.clean('{"n": 1}', {"limit": 5}), contract.clean('{"n": 9}', {"limit": 5})
+        (b'{"n":1}', None)
+        """
+        if not self._brief or len(text) > self.max_size:
+            return None
+        try:
+            data = decode(text)
+            again = dumps(data)
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError, TypeError):
+            return None
+        if text.count('"') != again.count(b'"') or ("\\" in text and "\\u0022" in text):
+            return None
+        if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
+            return None
+        if self._integral is not None and self._integral(data):
+            return None
+        return again if self._meaning is None or self._meaning.keeps_rules(data, fields) else None
 
     def check_value(self, value: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
         """Judge a value that is already JSON data, such as the arguments of a native tool call."""

@@ -87,6 +87,10 @@ class Meaning:
             return found
         return [msgspec.structs.replace(one, path=_of_whole(one.path)) for one in found]
 
+    def keeps_rules(self, data: Any, fields: Mapping[str, Any]) -> bool:
+        """Whether the rules have nothing to say of a value, seen with the fields of its unit."""
+        return self.rules is None or data is None or not self.rules.check(_over(fields, data))
+
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
         """The same for a value that no reply brought: only the rules speak of it."""
         if self.rules is None or verdict.data is None or not verdict.ok:
@@ -135,14 +139,20 @@ def record(data: Any, context: Context) -> dict[str, Any]:
     >>> record({"hp": 3, "unit_id": "mine"}, {"input": {"unit_id": "u1", "max_hp": 9}})
     {'unit_id': 'u1', 'max_hp': 9, 'hp': 3}
     """
-    fields = data if isinstance(data, dict) else {"value": data}
     before = context.get("input")
     if not before or not (type(before) is dict or isinstance(before, Mapping)):  # the second way is slow
-        return fields
+        return data if isinstance(data, dict) else {"value": data}
+    return _over(before, data)
+
+
+def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
+    """The fields of a unit with a value over them."""
+    fields = data if isinstance(data, dict) else {"value": data}
     merged = {**before, **fields}
-    for name in before:
-        if name in RESERVED or str(name)[:1] == "_":
-            merged[name] = before[name]
+    if len(merged) < len(before) + len(fields):  # both have a name
+        for name in before:
+            if name in RESERVED or str(name)[:1] == "_":
+                merged[name] = before[name]
     return merged
 
 

@@ -17,11 +17,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, done_with, judge_range, write_part
+from trueup.batch.work import IDLE, Done, EngineFailed, Guard, Job, Task, judge_range, write_part
 
 _TICK = 0.1
 _MOST_DEATHS = 40  # of one range, before the run gives up
-_IDLE = -1
 
 
 def run(
@@ -42,7 +41,7 @@ class _Worker:
 
     def __init__(self, context: Any, job: Job, guard: Guard, others: list[Connection], at_start: Any) -> None:
         ours, theirs = context.Pipe()
-        self.beat = context.RawArray("q", [_IDLE])
+        self.beat = context.RawArray("q", [IDLE])
         forked = context.get_start_method() == "fork"
         sent = job if forked else job._replace(spec=job.spec.portable())
         closing = [*others, ours] if forked else []
@@ -52,12 +51,12 @@ class _Worker:
         theirs.close()
         self.connection: Connection = ours
         self.task: Task | None = None
-        self.line = _IDLE
+        self.line = IDLE
         self.since = 0.0
 
     def give(self, task: Task) -> None:
-        self.task, self.line, self.since = task, _IDLE, time.monotonic()
-        self.beat[0] = _IDLE
+        self.task, self.line, self.since = task, IDLE, time.monotonic()
+        self.beat[0] = IDLE
         with suppress(BrokenPipeError):  # its end is seen where ends are looked for
             self.connection.send(task)
 
@@ -66,7 +65,7 @@ class _Worker:
         line = self.beat[0]
         if line != self.line:
             self.line, self.since = line, now
-        return self.task is not None and line != _IDLE and now - self.since > limit
+        return self.task is not None and line != IDLE and now - self.since > limit
 
     def end(self) -> None:
         if self.process.is_alive():
@@ -143,11 +142,11 @@ class _Pool:
         place = (task.piece.number, line)
         self._deaths[place] = self._deaths.get(place, 0) + 1
         total = sum(n for (number, _), n in self._deaths.items() if number == place[0])
-        if total > _MOST_DEATHS or (line == _IDLE and self._deaths[place] > 3):
+        if total > _MOST_DEATHS or (line == IDLE and self._deaths[place] > 3):
             raise EngineFailed(
                 f"workers keep ending (exit code {code}); look at memory, disk and the contract's own checks"
             )
-        if line != _IDLE and self._deaths[place] > 1:
+        if line != IDLE and self._deaths[place] > 1:
             task = task._replace(condemned={**task.condemned, line: "U008"})
         again.append(task)
 
@@ -189,10 +188,9 @@ def _work(
         except (EOFError, OSError):
             return
         try:
-            part = judge_range(job, contract, task, beat)
-            beat[0] = _IDLE
-            write_part(job.parts, task.piece.number, part)
-            said: Any = done_with(task, part)
+            said: Any = write_part(job.parts, task.piece.number, judge_range(job, contract, task, beat))
+        except EngineFailed as error:
+            said = str(error)
         except OSError as error:
             said = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
         except Exception as error:  # noqa: BLE001 - a file system's own kind of error; told by the driver, not by a traceback

@@ -14,7 +14,7 @@ from typing import Any
 from trueup.batch.contracts import Spec, spec_of
 from trueup.batch.engines import local
 from trueup.batch.sieve import Sieve
-from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, done_with, judge_range, write_part
+from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, judge_range, write_part
 
 _RETRIES = 2
 _PATIENCE = 120.0  # seconds for the units of a range together, beside the longest that one may take
@@ -56,13 +56,12 @@ def _taken(ray: Any, job: Job, reference: Any, task: Task, guard: Guard) -> Iter
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
         yield from local.run(job, [task], 1, guard)
         return
-    write_part(job.parts, task.piece.number, part)
-    yield done_with(task, part)
+    yield write_part(job.parts, task.piece.number, part)
 
 
 def _judge(job: Job, task: Task) -> tuple[bytes, ...]:
     """One task: a worker compiles the contract once."""
-    return judge_range(job, _contract(job.spec), task, [0])
+    return tuple(judge_range(job, _contract(job.spec), task, [0]))
 
 
 def _contract(spec: Spec) -> Any:

@@ -1,13 +1,18 @@
 """Whether a file has the shape of a contract: a document enters, what is wrong with its keys and values leaves.
 
-Our own engine judges it, by the schema that editors get; its findings are put into the words of a file.
+The schema that ships for editors says whether there is anything; our own engine, by the same schema, says what, and its
+findings are put into the words of a file.
 """
 
+from functools import cache
+from importlib.resources import files
 from typing import Any
+
+import jsonschema_rs
+import orjson
 
 from trueup.contract.files.documents import Document
 from trueup.contract.files.faults import Fault, Marks, fault
-from trueup.contract.files.shape import compiled
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse
 
@@ -22,7 +27,25 @@ def shape_faults(document: Document) -> list[Fault]:
     data = document.data
     if isinstance(data, dict) and "extends" in data:
         data = _without_nulls(data)  # there null takes away, and is no value
+    if _fits(data):
+        return []
+    from trueup.contract.files.shape import compiled  # it loads every room that a contract may have a part for
+
     return [_as_fault(found, data, document.marks) for found in compiled().errors(data, limit=_MOST)]
+
+
+def _fits(data: Any) -> bool:
+    """Whether nothing is wrong, as nearly every file has it; what cannot be told so soon is looked at again."""
+    try:
+        return _shipped().is_valid(data)
+    except (ValueError, TypeError):  # keys that are no text, numbers that JSON does not have
+        return False
+
+
+@cache
+def _shipped() -> jsonschema_rs.Validator:
+    schema = files("trueup.contract.files") / "contract.schema.json"
+    return jsonschema_rs.validator_for(orjson.loads(schema.read_bytes()))
 
 
 def _without_nulls(value: Any) -> Any:

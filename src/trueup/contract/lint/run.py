@@ -16,10 +16,7 @@ from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.contract import Contract
 from trueup.contract.files.extends import Origins, Whole, read_whole
 from trueup.contract.files.faults import ContractError, Fault, fault
-from trueup.contract.lint.checks import lint_checks
-from trueup.contract.lint.reply import lint_reply, placed
 from trueup.contract.lint.rules import lint_rules
-from trueup.contract.lint.states import lint_states
 from trueup.contract.lint.tools import lint_tools, offered
 from trueup.verdict.paths import Parts, parse
 
@@ -76,9 +73,19 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
     for found in lint_rules(data.get("rules"), schema, marks, given):
         if "rules" not in wrong or found.code not in _OF_SHAPE:
             yield found
-    yield from lint_reply(sound.get("reply"), marks)
-    yield from lint_states(sound, marks, names)
-    yield from lint_checks(sound.get("checks"), marks)
+    # each of these loads the room that it speaks of: only where a contract has such a part
+    if "reply" in sound:
+        from trueup.contract.lint.reply import lint_reply
+
+        yield from lint_reply(sound["reply"], marks)
+    if "states" in sound:
+        from trueup.contract.lint.states import lint_states
+
+        yield from lint_states(sound, marks, names)
+    if "checks" in sound:
+        from trueup.contract.lint.checks import lint_checks
+
+        yield from lint_checks(sound["checks"], marks)
 
 
 def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
@@ -105,6 +112,8 @@ def _options(data: dict[str, Any]) -> dict[str, Any]:
 
 def _refused(error: Exception, whole: Whole) -> Fault:
     """What a part of the contract says against its own options, placed at the part where it names itself."""
+    from trueup.contract.lint.reply import placed  # as above
+
     path, message = placed(str(error))
     if path[:1] and path[0] in whole.data:
         return fault("N021", whole.marks.value(path), path, message)

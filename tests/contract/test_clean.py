@@ -1,0 +1,83 @@
+"""The short way of clean replies: it never says more than a check would, and what it writes is the value of the check."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup import Contract
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "of": {"type": "array", "items": {"properties": {"n": {"type": "integer"}}}},
+    },
+    "required": ["n"],
+}
+CONTRACT = Contract(SCHEMA, rules=["n <= limit", {"expr": "n != 3", "level": "warning"}])
+numbers = st.one_of(st.integers(-9, 9), st.sampled_from([5.0, 1e300, 0.5, 2**70, "3", None, True]))
+values = st.one_of(
+    st.fixed_dictionaries(
+        {"n": numbers},
+        optional={"of": st.lists(st.fixed_dictionaries({"n": numbers}), max_size=3), "limit": numbers, 'é\n"': numbers},
+    ),
+    st.lists(numbers, max_size=2),
+    numbers,
+)
+texts = st.one_of(
+    st.builds(json.dumps, values, indent=st.sampled_from([None, 1]), ensure_ascii=st.booleans()),
+    st.builds(lambda value: f"```json\n{json.dumps(value)}\n```", values),
+    st.builds(lambda value, cut: json.dumps(value)[:cut], values, st.integers(0, 12)),
+    st.sampled_from(
+        ['{"n": 1, "n": 2}', '{"n": 1, "\\u0022": 2}', '{"n": NaN}', '{"n": 1e999}', '{"n": "\ud800"}', "data: {}", ""]
+    ),
+)
+fields = st.fixed_dictionaries({"limit": st.integers(-5, 9)}, optional={"unit_id": st.just("u"), "n": numbers})
+
+
+@given(texts, fields, st.booleans())
+def test_what_is_clean_is_what_a_check_finds_nothing_in(text: str, given: dict[str, Any], bare: bool) -> None:
+    contract = Contract(SCHEMA) if bare else CONTRACT
+    written = contract.clean(text, given)
+    verdict = contract.check(text, {"input": given})
+    if written is not None:
+        assert not verdict.findings
+        assert not verdict.fixes
+        assert json.loads(written) == verdict.data == json.loads(text)
+        assert b"\n" not in written
+    elif not verdict.findings and not verdict.fixes:
+        assert "\\u0022" in text or str(2**70) in text, "only what cannot be told so soon is looked at again"
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        Contract(),
+        Contract(SCHEMA, tools=[{"name": "look"}]),
+        Contract(SCHEMA, reply=True),
+        Contract(SCHEMA, states={"A": {}}),
+        Contract(SCHEMA, max_size=5),
+    ],
+    ids=["text", "tools", "reply", "states", "size"],
+)
+def test_contracts_that_ask_for_more_have_no_short_way(contract: Contract) -> None:
+    assert contract.clean('{"n": 1}', {}) is None
+
+
+def test_a_contract_file_loads_only_the_rooms_it_speaks_of(tmp_path: Path) -> None:
+    file = tmp_path / "contract.json"
+    file.write_text(json.dumps({"schema": SCHEMA, "rules": ["n <= 5"]}))
+    code = f"import sys, trueup; trueup.Contract.load({str(file)!r}); print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert "trueup.checks.rules" in loaded
+    assert loaded.isdisjoint(
+        {"trueup.contract.calls", "trueup.checks.state", "trueup.checks.reply", "trueup.checks.tools"}
+    )
