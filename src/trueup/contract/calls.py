@@ -24,7 +24,7 @@ from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
 from trueup.contract.arguments import ArgumentJudge, Check
 from trueup.contract.incoming import without_surrogates
-from trueup.contract.leaks import as_call, unbundled
+from trueup.contract.leaks import as_call, invented, unbundled
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
@@ -54,8 +54,8 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 answer_with(answer_refusals)
 _TOOL_LIKE = re.compile(r"[^\W\d][\w.\-:/]{1,79}")
-_SIGNS = ("<", "[TOOL", '"name"', "Action:", "to=functions.")
-_MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient"})
+_SIGNS = ("<", "[TOOL", '"name"', '"tool', '"function', '"recipient_name"', "Action:", "to=", "✿", ">>>", "```", "\n{")
+_MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient", "chatglm3"})
 
 
 def make_call_judge(
@@ -210,6 +210,7 @@ class CallJudge:
             fixes += (change, *mended)
             calls.append(as_call(leak, self.tools.tools.get(self.tools.meant(leak.name)), index, reply.finish))
             remarked.append([] if calls[-1].parse_error else list(remarks((change, *mended), self._accept)))
+            remarked[-1] += invented(leak, index)
             prose += (text[at : leak.start], " " * (max(leak.stop, at) - max(leak.start, at)))
             at = max(at, leak.stop)
         return calls, remarked, "".join((*prose, text[at:])) if calls else text
@@ -219,6 +220,7 @@ class CallJudge:
         seen = set(known)
         for leak in leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name))):
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
+            sure = sure or self.tools.closest(leak.name) is not None
             if sure and leak.name not in seen and not self.tools.offers(leak.name.removesuffix(".call")):
                 seen.add(leak.name)
                 yield undefined(leak.name, (leak.start, leak.stop), self.tools)

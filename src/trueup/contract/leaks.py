@@ -5,12 +5,16 @@ is part of reading them; everything after that is judged like the arguments of a
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
+from trueup.recover.calllines import fields_in
 from trueup.recover.calltags import NOT_JSON, json_value
 from trueup.recover.callvalues import Leak
 from trueup.recover.clean import written
+from trueup.recover.pythonic import read_arguments
 from trueup.recover.reader import Reader, TooDeep
+from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Finish, ToolCall
 from trueup.verdict.tool import Tool
 
@@ -19,6 +23,8 @@ _JSON_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", f
 _NULLS = frozenset({"null", "none", "nil"})
 _WORDS: dict[str, Any] = {"true": True, "false": False}
 _MEMBER = re.compile(r"""\s*["']?\w+["']?\s*:""")
+_PAIR = re.compile(r"([^\W\d]\w{0,79})\s?([:=])(?!=)")
+_NOTHING = frozenset({"none", "null", "nil", "n/a", "{}", "()", "no input", "empty", "ninguno", "ninguna"})
 _MAX_STEPS = 8
 
 
@@ -32,6 +38,18 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
     args = arguments if isinstance(arguments, dict) else None
     raw = arguments if isinstance(arguments, str) else leak.raw if args is not None else written(arguments).decode()
     return ToolCall(leak.name, args, leak.id or f"call_{index}", raw, f"text:{leak.dialect}", fault, index)
+
+
+def invented(leak: Leak, index: int) -> Iterator[Finding]:
+    """What a call gives cause to say whose result the text itself made up, or that comes behind such a result."""
+    if leak.rests:
+        message = f"Call {index} ({leak.name}) comes behind a result that the reply made up itself"
+        hint = "Call again once the real result is known."
+        yield finding("T018", f"$.calls[{index}]", message, (leak.start, leak.stop), {"name": leak.name}, hint)
+    if leak.result:
+        message = f"The reply makes up the result of its call {index} ({leak.name})"
+        hint = "Stop behind the call and wait for its result."
+        yield finding("T017", f"$.calls[{index}]", message, leak.result, {"name": leak.name}, hint)
 
 
 def unbundled(call: ToolCall) -> list[ToolCall]:
@@ -75,13 +93,32 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
                 f"{len(leak.by_place)} arguments are given by position, {len(free)} are there to take them",
             )
         return {**dict(zip(free, leak.by_place, strict=False)), **arguments}, ""
-    if leak.dialect == "react" and isinstance(arguments, str) and not _MEMBER.match(arguments):
+    if leak.dialect == "react" and isinstance(arguments, str):
+        found = _spoken(arguments, tool, properties)
+        if found is not None or _MEMBER.match(arguments):
+            return (arguments if found is None else found), ""
         only = _only(tool, properties)
         if not only:
             return arguments, ""
         bare = arguments[1:-1] if arguments[:1] == arguments[-1:] and arguments[:1] in ('"', "'") else arguments
         return {only: _typed(bare, properties.get(only), tool)}, ""
     return arguments, ""
+
+
+def _spoken(line: str, tool: Tool, properties: dict[str, Any]) -> dict[str, Any] | None:
+    """A line of text that says more than one value: nothing at all, or arguments with their names."""
+    if line.strip("\"'`").lower() in _NOTHING:
+        return {}
+    named = _PAIR.match(line)
+    if named is None or named[1] not in properties:
+        return None
+    if named[2] == "=":
+        read = read_arguments(f"{line})", 0, len(line) + 1, _MAX_STEPS)
+        return None if isinstance(read, int) or read.by_place or read.records else read.named
+    found = fields_in(line, 0, len(line), _MAX_STEPS)
+    if found is None or found[1]:
+        return None
+    return {key: _typed(value, properties.get(key), tool) for key, value in found[0].items()}
 
 
 def _properties(tool: Tool) -> dict[str, Any]:

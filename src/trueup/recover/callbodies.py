@@ -7,6 +7,7 @@ that are offered make a call; everything else is passed over.
 import re
 
 from trueup.recover import calltags
+from trueup.recover.calllines import CODED, LineCalls
 from trueup.recover.callmarks import (
     ARG_OPEN,
     BETWEEN,
@@ -15,37 +16,33 @@ from trueup.recover.callmarks import (
     ELEMENT_NAME,
     NAME,
     NAMED,
+    NO_ARGUMENTS,
     NOISE,
     PYTHON_CALL,
-    REACT_INPUT,
-    REACT_PLACE,
+    RESULT,
     TAG_CLOSE,
     TAG_NAME,
     TAG_SLIP,
     TAG_SLIP_END,
+    TO_NAME,
     TO_REST,
     WRAP_CLOSE,
     WRAP_OPEN,
 )  # fmt: skip
-from trueup.recover.callpython import LIST_OF_CALLS, PythonCalls, Read, past
-from trueup.recover.callread import Value
+from trueup.recover.callobjects import Read, past
+from trueup.recover.callpython import LIST_OF_CALLS
 from trueup.recover.calltags import Tagged
-from trueup.recover.callvalues import ARGUMENT_KEYS, CALL_KEYS, Leak, calls_in
-from trueup.recover.reader import Node, Record, parts_of
+from trueup.recover.callvalues import Leak
 
-_FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
 _BLANK = re.compile(r"\s*")
-_ALONE = re.compile(rf"{NAME}(?=[ \t]*\n?[ \t]*\{{)")
-_ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})>\s*")
+_ALONE = re.compile(rf"{NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
+_ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,79}\s?=))\s*")
 _LOOSE = frozenset({"S014", "S015", "S031"})
-_CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
-_THOUGHT = re.compile(r"\bThought:[^\n]*\n\s*\Z")
 _PARALLEL = "multi_tool_use.parallel"
-_ASIDE = " \t\r\n`;"
 
 
-class Bodies(PythonCalls):
+class Bodies(LineCalls):
     """Reads calls at given places of one text."""
 
     __slots__ = ()
@@ -70,7 +67,7 @@ class Bodies(PythonCalls):
     def one(self, start: int, at: int, dialect: str) -> Read | None:
         """The call, or the list of calls, that starts here."""
         text = self.text
-        if at >= len(text):
+        if at >= len(text) or RESULT.match(text, at):
             return None
         if text[at] in "{[" and not LIST_OF_CALLS.match(text, at):
             return self.json_calls(start, at, dialect)
@@ -79,38 +76,8 @@ class Bodies(PythonCalls):
         if text[at] == "[" or PYTHON_CALL.match(text, at):
             return self.python(start, at, dialect)
         named = NAMED.match(text, at)
-        return self.named(start, named, dialect) if named else None
-
-    def json_calls(self, start: int, at: int, dialect: str, marked: bool = True) -> Read:
-        """The calls that the value here says."""
-        read = self.value(at)
-        if read is None:
-            return [], at + 1
-        said = list(calls_in(read.value, self.offered, marked))
-        if said and read.cut:
-            read = self.further(at, read)
-            said = list(calls_in(read.value, self.offered, marked))
-        whole = not read.cut
-        if not whole and isinstance(read.value, list) and not list(calls_in(read.value[-1:], self.offered, marked)):
-            # the text ends inside the next call of the list, before its name: those before it are whole
-            said, whole = list(calls_in(read.value[:-1], self.offered, marked)), True
-        if not marked and said and not said[0].given and not self.only(at, read.stop):
-            said = []
-        stop = self.closed(read.stop) if marked and said else read.stop
-        leaks = []
-        for index, call in enumerate(said):
-            last = index == len(said) - 1
-            inside = any(part in ARGUMENT_KEYS or part == call.name for part in read.inside)
-            cut = last and not whole and (read.lost or inside or not call.given)
-            records = _records_of(read, index, len(said), call.name, dropped=whole and read.cut)
-            raw = self.text[at : read.stop]
-            leaks.append(Leak(call.name, call.arguments, raw, start, stop, dialect, records, call.id, cut=cut))
-        return leaks, max(stop, at + 1)
-
-    def only(self, start: int, stop: int) -> bool:
-        """Whether nothing else is in the text: without arguments, an object with a name is a call only then."""
-        before = self.text[:start].rsplit("</think>", 1)[-1]
-        return not before.strip(_ASIDE + "json") and not self.text[stop:].strip(_ASIDE)
+        read = self.named(start, named, dialect) if named else None
+        return read or self.fields(start, at, dialect)
 
     def named(self, start: int, named: re.Match[str], dialect: str) -> Read | None:
         """A name, then its arguments: as JSON, as Gemma writes them, as keys and values, or none."""
@@ -131,71 +98,47 @@ class Bodies(PythonCalls):
         tagged = calltags.pairs(text, at) or calltags.parameters(text, at)
         if tagged is not None:
             return self.tagged(name, tagged, start, at, "glm")
-        closing = CLOSE.match(text, named.end())
+        closing = CLOSE.match(text, past(NO_ARGUMENTS, text, named.end()))
         if closing is None and at < len(text):
-            return None
+            given, stop = calltags.attributes(text, named.end())
+            ended = CLOSE.match(text, stop) if given else None
+            if ended:
+                raw = text[named.end() : stop]
+                return [Leak(name, given, raw, start, ended.end(), dialect, id=call_id, untyped=True)], ended.end()
+            return self.named_fields(name, start, named.end(), dialect, call_id)
+        wrapped = WRAP_OPEN.match(text, closing.end()) if closing else None
+        if wrapped:  # `<tool>f</tool><tool_input>…</tool_input>`
+            read = self.value(wrapped.end())
+            if read is None:
+                return self.spoken(name, start, wrapped.end(), WRAP_CLOSE, call_id)
+            ended = WRAP_CLOSE.match(text, read.stop)
+            read = read._replace(stop=ended.end()) if ended else read
+            return self.with_arguments(name, read, start, wrapped.end(), dialect, call_id)
         stop = closing.end() if closing else len(text)
         return [Leak(name, {}, "", start, stop, dialect, id=call_id, cut=closing is None)], stop
 
-    def with_arguments(
-        self, name: str, read: Value | None, start: int, at: int, dialect: str, call_id: str = ""
-    ) -> Read:
-        if read is None:
-            return [], at
-        if read.cut:
-            read = self.further(at, read)
-        stop = self.closed(read.stop)
-        raw = self.text[at : read.stop]
-        return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=read.cut)], stop
-
     def harmony(self, start: int, at: int) -> Read:
         """`to=functions.f … {…}`, as gpt-oss addresses a call; start at the channel if one is named."""
-        found = TO_REST.match(self.text, at)
-        if found is None:
+        addressed = TO_NAME.match(self.text, at)
+        if addressed is None:
             return [], at
+        name = addressed[0] if self.offered(addressed[0]) else addressed[0].removesuffix("json")
+        if name != _PARALLEL and not self.offered(name):
+            return [], addressed.end()
+        found = TO_REST.match(self.text, addressed.end())
+        if found is None:
+            return [], addressed.end()
         channel = _CHANNEL.search(self.text, max(0, start - 80), start)
         start = channel.start() if channel else start
-        name = found[1].removesuffix("json") if not self.offered(found[1]) else found[1]
         if name == _PARALLEL:
             return self.json_calls(start, found.end(), "harmony")
-        if not self.offered(name):
-            return [], found.end(1)
         if self.text.startswith("<|call|>", found.end()):
             stop = self.closed(found.end())
             return [Leak(name, {}, "", start, stop, "harmony")], stop
         if found.end() >= len(self.text):
             leak = Leak(name, {}, "", start, found.end(), "harmony", cut=True)
-            return ([leak] if "<|" in found[2] else []), found.end()
+            return ([leak] if "<|" in found[1] else []), found.end()
         return self.with_arguments(name, self.value(found.end()), start, found.end(), "harmony")
-
-    def react(self, start: int, at: int) -> Read:
-        """`Action: f`, then `Action Input:` with JSON or a line of text; or an action as JSON."""
-        text = self.text
-        thought = _THOUGHT.search(text, max(0, start - 400), start)
-        start = thought.start() if thought else start
-        begin = past(NOISE, text, at)
-        if text[begin : begin + 1] in ("{", "["):
-            return self.json_calls(start, begin, "react")
-        if PYTHON_CALL.match(text, begin):
-            return self.python(start, begin, "react")
-        named = NAMED.match(text, begin)
-        name = self.own(named[3]) if named else ""
-        if named is None or not self.offered(name):
-            return [], at
-        given = REACT_INPUT.match(text, named.end())
-        if given is None and (placed := REACT_PLACE.match(text, named.end())):
-            return [Leak(name, placed[1], placed[1], start, placed.end(), "react")], placed.end()
-        if given is None:
-            rest = " ".join(text[named.end() : named.end() + 40].split())
-            cut = len(text) - named.end() < 40 and "Action Input:".startswith(rest)
-            return ([Leak(name, {}, "", start, len(text), "react", cut=True)] if cut else []), named.end()
-        begin = past(NOISE, text, given.end())
-        read = self.value(begin)
-        if read is not None:
-            return self.with_arguments(name, read, start, begin, "react")
-        line = text[given.end() :].split("\n", 1)[0].strip()
-        stop = given.end() + len(line)
-        return [Leak(name, line or {}, line, start, stop, "react", cut=not line and stop >= len(text.rstrip()))], stop
 
     # -- tags ----------------------------------------------------------------------------------
 
@@ -212,8 +155,11 @@ class Bodies(PythonCalls):
             return [], at
         name = self.own(found[1])
         at = found.end()
+        given = calltags.attributes(found[2], 0)[0] if found[2] else {}
         if found[3]:
-            return [Leak(name, {}, "", start, at, "tag")], at
+            return [Leak(name, given, found[2], start, at, "tag", untyped=True)], at
+        if given and (closing := TAG_CLOSE.match(text, at)):
+            return [Leak(name, given, found[2], start, closing.end(), "tag", untyped=True)], closing.end()
         return self.tag_body(name, start, at)
 
     def tag_body(self, name: str, start: int, at: int) -> Read:
@@ -262,6 +208,9 @@ class Bodies(PythonCalls):
             return self.unmarked_json(at, inline)
         if text[at] == "<":
             return self.unmarked_element(at)
+        coded = None if inline else CODED.match(text, at)
+        if coded is not None:
+            return self.coded(coded)
         found = _ALONE.match(text, at)
         if found is not None and not inline:
             if not self.offered(found[0]):
@@ -273,29 +222,14 @@ class Bodies(PythonCalls):
             return self.with_arguments(found[0], read, at, begin, "name")
         return self.python(at, at) if not inline else ([], at)
 
-    def unmarked_json(self, at: int, inline: bool) -> Read:
-        key = _FIRST_KEY.match(self.text, at)
-        if inline and (key is None or key[1] not in CALL_KEYS):
-            return [], at
-        leaks, stop = self.json_calls(at, at, "json", marked=False)
-        while leaks:  # further objects behind the first, joined by white space or a semicolon
-            following = past(BETWEEN, self.text, stop)
-            if self.text[following : following + 1] != "{":
-                break
-            more, end = self.json_calls(following, following, "json", marked=False)
-            if not more and end >= len(self.text):  # cut off before its name
-                leaks[-1] = leaks[-1]._replace(stop=end)
-            if not more:
-                break
-            leaks += more
-            stop = end
-        return leaks, stop
-
     def unmarked_element(self, at: int) -> Read:
         """`<f><a>1</a></f>`: an element named exactly as an offered tool, with elements or JSON inside."""
         found = _ELEMENT.match(self.text, at)
         if found is None or not self.offered(found[1]):
             return [], at + 1
+        bare = self.bare_element(found, at)
+        if bare is not None or not found[0].rstrip().endswith(">"):
+            return bare or ([], found.end())
         read = self.value(found.end())
         tagged = None if read else calltags.elements(self.text, found.end())
         inner = read.stop if read else tagged.stop if tagged else -1
@@ -311,24 +245,15 @@ class Bodies(PythonCalls):
         arguments = tagged.arguments if tagged else {}
         return [Leak(found[1], arguments, raw, at, stop, "element", untyped=True, cut=cut)], stop
 
-
-def _records_of(read: Value, index: int, count: int, name: str, dropped: bool) -> tuple[Record, ...]:
-    """The records of one call among those of a list, each with its place inside the arguments."""
-    out: list[Record] = []
-    item = read.value[index] if isinstance(read.value, list) and len(read.value) == count else read.value
-    apart = isinstance(item, dict) and any(key in item for key in ARGUMENT_KEYS)
-    for code, start, stop, after, node in read.records:
-        parts = parts_of(node)
-        own = parts[0] if parts and isinstance(parts[0], int) and isinstance(read.value, list) else count - 1
-        key = next((p for p in parts if isinstance(p, str)), name)
-        beside = apart and key != name and key not in CALL_KEYS
-        if own != index or beside or (dropped and code in _CUT_OFF):
-            continue
-        inner: Node = None
-        for part in parts[next((i + 1 for i, p in enumerate(parts) if p in ARGUMENT_KEYS), len(parts)) :]:
-            inner = (inner, part)
-        out.append((code, start, stop, after, inner))
-    return tuple(out)
+    def bare_element(self, found: re.Match[str], at: int) -> Read | None:
+        """`<f a="1"/>`, `<f></f>`: an element whose arguments stand inside its tag, or that has none."""
+        begin = found.end(1)
+        given, stop = calltags.attributes(self.text, begin)
+        closing = re.compile(rf"\s?(?:/>|>\s{{0,9}}</{re.escape(found[1])}>)").match(self.text, stop)
+        if closing is None or not (given or not found[1].isalpha() or self.only(at, closing.end())):
+            return None
+        raw = self.text[begin:stop]
+        return [Leak(found[1], given, raw, at, closing.end(), "element", untyped=True)], closing.end()
 
 
 def _cut_tag(text: str, at: int) -> bool:

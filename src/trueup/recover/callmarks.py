@@ -6,10 +6,12 @@ follow and not how: JSON that names the tool, a name and its arguments, tags, or
 
 import re
 
+from trueup.recover.calltold import SEEN, TOLD
+
 NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
 # A namespace before a tag's name.
-NS = r"(?:[|｜]DSML[|｜]|[A-Za-z]{1,20}:)?"
-_CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call)"
+NS = r"(?:[|｜]?DSML[|｜]|[A-Za-z]{1,20}:)?"
+_CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call|action)"
 _PARAM_TAG = r"(?:parameter|param|argument|arg)"
 _THINK = r"(?:[A-Za-z]{1,10}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratch_?pad|analysis|antThinking|inner_monologue)"
 
@@ -25,9 +27,12 @@ TAG_SLIP = re.compile(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
 TAG_SLIP_END = re.compile(r"[)\]\s]{0,4}>?")
 TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(/?)>")
 TAG_CLOSE = re.compile(rf"\s*</{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>", re.IGNORECASE)
-WRAP_OPEN = re.compile(rf"\s*<{NS}(parameters|arguments|args|input|tool_input|params)>\s*", re.IGNORECASE)
-WRAP_CLOSE = re.compile(rf"\s*</{NS}(?:parameters|arguments|args|input|tool_input|params)>", re.IGNORECASE)
-PARAMETER = re.compile(rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*)[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})>")
+_WRAP = r"(?:parameters|arguments|args|(?:tool_|action_)?input|params)"
+WRAP_OPEN = re.compile(rf"\s*<{NS}({_WRAP})>\s*", re.IGNORECASE)
+WRAP_CLOSE = re.compile(rf"\s*</{NS}{_WRAP}>", re.IGNORECASE)
+PARAMETER = re.compile(
+    rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*|\s+(?=[\w.-]{{1,120}}>))[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})>"
+)
 # Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
 PARAMETER_EDGE = re.compile(
     rf"(?P<end></{NS}{_PARAM_TAG}>)|(?P<next>\n[ \t]*<{NS}{_PARAM_TAG}(?:=|\s+name))"
@@ -47,24 +52,33 @@ ARG_NEXT = re.compile(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
 
 # A mark that a call follows: a tag or token with one of these words, unless it ends something or tells a result.
 _WORD = r"(?i:tool|function|action|plugin|python|recipient|invoke)"
-_NOT = r"(?![\w▁:.-]{0,60}?(?:end\b|END\b|_sep|▁sep|response|result|output|suffix|_name|_input|_args|:name|:args))"
+_NOT = r"(?![\w▁:.-]{0,60}?(?:end\b|END\b|_sep|▁sep|(?i:response|result|output)|suffix|_name|_input|_args|:name|:args))"
 _TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}(?:[|｜]|\s{{1,4}}(?:(?:id|type|index)\s?=[^<>\n]{{0,60}})?)?>"
 MARK = (
     rf"{_TOKEN}|\[(?:TOOL_CALLS?|tool_calls?|TOOL_REQUEST)\]|\bfunctools(?=\s?\[)|<<function>>|✿FUNCTION✿:"
-    rf"|>>>(?={NAME}\s?\n\s{{0,4}}\{{)"
+    rf"|>>>(?={NAME}\s?\n\s{{0,4}}\{{)|\bfunction(?=<[|｜]tool[▁_]sep[|｜]>)|\bTOOL_CALLS?\b(?=\s{{0,2}}\[\s{{0,4}}\{{)"
+    rf"|\b(?=functions\.{NAME}:\d{{1,4}}\s{{0,4}}\{{)|\[ARGS\](?=\s{{0,4}}\{{)"
     r"|\bfunction call(?:<\|role_sep\|>)?(?=\s{0,4}\{)|`{3,9}(?:tool_code|tool_calls?|tool_use|function_calls?)\b"
 )
+_RESULT = TOLD.replace("?P<result>", "?:")
+RESULT = re.compile(rf"{_RESULT}|{SEEN}")
 # What stands between a mark and the call, or between a name and its arguments, and says nothing.
 NOISE = re.compile(
-    rf"(?:\s+|{_TOKEN}|<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
+    rf"(?:\s+|{_TOKEN}|(?!{_RESULT})<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
     r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
+)
+# A name that stands right before its arguments; where arguments would stand, behind a name that has none.
+BEFORE_ARGS = re.compile(rf"(?<![\w.\-/]){NAME}\Z")
+NO_ARGUMENTS = re.compile(
+    r"\s*(?:(?:<[|｜]tool[_▁]call[_▁]argument[_▁]begin[|｜]>|<[|｜]tool[_▁]sep[|｜]>|<tool_sep>|\[ARGS\])\s*)?"
 )
 BETWEEN = re.compile(r"[\s;,]*")
 CALL_ID = re.compile(r"\[CALL_ID\]\s*([\w-]{1,80})")
 # A name behind a mark, as the dialects prefix and number it.
 NAMED = re.compile(rf"(call:)?`?((?:functions[.:])?({NAME})(:\d+)?)`?")
 TO = rf"\bto=(?:functions\.)?(?={NAME})"
-TO_REST = re.compile(rf"({NAME})([^{{}}\n]{{0,80}}?)(?=\{{|<\|call\|>|\Z)")
+TO_NAME = re.compile(NAME)
+TO_REST = re.compile(r"([^{}\n]{0,80}?)(?=\n?\{|<\|call\|>|\Z)\n?")
 ELEMENT_NAME = re.compile(
     rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:(?:tool_|function_)?name|function)>\s*({NAME})\s*</(?:(?:tool_|function_)?name|function)>"
 )
@@ -76,22 +90,25 @@ STOP = re.compile(
 )
 CLOSE = re.compile(
     rf"(?:\s*(?:</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}>|<[|｜][\w▁:]{{0,40}}(?:end|END|suffix|call)\b[\w▁]{{0,40}}[|｜]?>"
-    r"|\[END_TOOL_REQUEST\]|\[/(?:TOOL_CALLS?|tool_calls?)\]|✿RE(?:SULT|TURN)✿|<tool_call\|>|<end_function_call>|<\|call\|>|<\|eo[mt]_id\|>|<bot_end>))+"
+    r"|\[END_TOOL_REQUEST\]|\[/(?:TOOL_CALLS?|tool_calls?)\]|<tool_call\|>|<end_function_call>|<\|call\|>|<\|eo[mt]_id\|>|<bot_end>))+"
 )
 
 # Where a line starts in a way that may be a call without a mark, or with a word for one.
-_ASSIGNED = r"(?:print\(|await |[a-z_]\w{0,30} = )?"
+_ASSIGNED = r"(?:print\(|await |(?:(?:const|let|var) )?[a-z_]\w{0,30} = (?:await )?)?"
 LINE = (
-    r"(?:^|(?<=[\w|｜]>))[ \t]*(?:`{3,9}[\w-]*[ \t]*)?(?:(?P<react>(?:\*\*)?(?:[Aa]ction|Tool):(?:\*\*)?)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
-    rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\n?[ \t]*\{{)|(?=<[^\W\d][\w.\-]{{0,119}}>))"
+    r"(?:^|(?<=[\w|｜]>))[ \t]*(?:`{3,9}[\w-]*[ \t]*|json[ \t]+)?(?:(?P<react>(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
+    rf"|(?P<seen>{SEEN})"
+    rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\r?\n?[ \t]*(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\())|(?=<[^\W\d][\w.\-]{{0,119}}[>\s/]))"
 )
 INLINE = r"[:：.!…][ \t]+(?=[{\[])"
 REACT_INPUT = re.compile(
-    r"[ \t]*\n+[ \t]*(?:\*\*)?(?:(?:Action|Tool)[ _])?(?:Input|Args|Arguments):(?:\*\*)?[ \t]*", re.IGNORECASE
+    r"[ \t\r]*\n[\r\n]*[ \t]*(?:\*\*)?(?:(?:Action|Tool)[ _])?(?:Input|Args|Arguments)(?: \d{1,3})?:(?:\*\*)?[ \t]*",
+    re.IGNORECASE,
 )
-REACT_PLACE = re.compile(r"\[([^\[\]\n]{1,400})\][ \t]*(?:\n|\Z)")
+REACT_PLACE = re.compile(r"\[([^\[\]\n]{1,400})\][ \t\r]*(?:\n|\Z)")
+REACT_BRACKET = re.compile(rf"\[({NAME})\](?=\s{{0,4}}\n)")
 PYTHON_CALL = re.compile(rf"\s*{_ASSIGNED}({NAME})\s?\(")
-_MARKED = rf"(?P<think>{THINK})|(?P<tag>{TAG})|(?P<mark>{MARK})|(?P<to>{TO})"
+_MARKED = rf"(?P<think>{THINK})|(?P<tag>{TAG})|(?P<told>{TOLD})|(?P<mark>{MARK})|(?P<to>{TO})"
 MARKED = re.compile(_MARKED)
 ANY = re.compile(rf"{_MARKED}|(?P<line>{LINE})|(?P<inline>{INLINE})", re.MULTILINE)
 UNMARKED = re.compile(rf"(?P<line>{LINE})|(?P<inline>{INLINE})", re.MULTILINE)

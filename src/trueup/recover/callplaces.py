@@ -50,7 +50,7 @@ _TALK_OF_CALLS = re.compile(
 # An order to the reader: the reply tells how to call instead of calling.
 _ORDER = re.compile(
     r"(?:^|[.!?:;,]\s+|\bthen |\band |\bto [^,\n]{1,80}, (?:please )?)(?:call|use|send|write|type|invoke|run|try|execute|paste|submit|post|"
-    r"usa|utiliza|llama|escribe|env[íi]a|ejecuta|invoca|prueba|pega)\b[^.!?\n]{0,80}[:：]?$",
+    r"usa|utiliza|llama|escribe|env[íi]a|ejecuta|invoca|prueba|pega)\b(?!\s*$)[^.!?\n]{0,80}[:：]?$",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -76,12 +76,14 @@ _WRAP = re.compile(
 )
 _TAGS_BEHIND = re.compile(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
 # Inside of these it is told what came back, or what somebody else said.
-_TOLD = re.compile(
-    r"<(?:(?:tool|function|call|action)_?(?:response|result|output)s?|observation|examples?|user|quote|blockquote|doc|document)>"
-    r"|<[|｜](?:tool|function)[_▁](?:response|result|output)s?(?:[_▁]begin)?[|｜]>",
+_TOLD = re.compile(r"<(?:examples?|user|quote|blockquote|doc|document)>|\[AVAILABLE_TOOLS\]", re.IGNORECASE)
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
+# A heading, or a word before a call, that says it is one.
+_LABEL = re.compile(
+    r"[#*_\s]{0,8}(?:(?:tool|function)[ _-]?(?:calls?|use|request)|calling\b[^.!?\n]{0,60}|action|response|answer|output|"
+    r"(?:llamada|uso)[^.!?\n]{0,40}|acci[óo]n|respuesta)[:：]?[*_\s]{0,4}",
     re.IGNORECASE,
 )
-_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
 
@@ -100,6 +102,7 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
     if told or _quoted(before):
         return False
     before = before.strip()
+    before = "" if before == "json" else before  # the word of a fence that got lost
     if before and not marked and not before.endswith((":", "：")) and not _says_and_does(before, text, stop):
         return False
     if not before and not marked and _among_code(above, text, start):
@@ -133,7 +136,8 @@ def _goes_on(behind: str, marked: bool, inline: bool) -> bool:
     same_line, _, further = behind[_TAGS_BEHIND.match(behind).end() :].partition("\n")  # type: ignore[union-attr]
     if _GOES_ON.match(same_line) or same_line.strip(" \t`*_").startswith("?"):
         return True
-    rest = same_line.strip(" \t`;.,])")
+    rest = same_line.strip(" \t\r`;.,])}")
+    rest = "" if rest.startswith(">>>") else rest  # the next call, as Functionary writes it
     if not marked and (_GOES_ON_LOOSE.match(same_line) or (rest and not inline)):
         return True
     return _REMARK.match(same_line if rest else further.lstrip("\n` ")) is not None
@@ -161,7 +165,7 @@ def _talks(lead: str, marked: bool, same_line: bool) -> bool:
     paragraph = lead.rsplit("\n\n", 1)[-1]
     line = paragraph.rsplit("\n", 1)[-1]
     if _HEADING.match(line):
-        return not marked or _TALK.search(line) is not None
+        return (not marked and _LABEL.fullmatch(line) is None) or _TALK.search(line) is not None
     sentence = _SENTENCE.split(line.strip())[-1][-_SAID:]
     open_ended = same_line or sentence.endswith((":", "：", ",", "-", "—")) or sentence[-1:].isalnum()
     if _TALK_OF_CALLS.search(sentence):

@@ -11,8 +11,9 @@ from collections.abc import Callable
 import msgspec
 
 from trueup.recover.callbodies import Bodies
-from trueup.recover.callmarks import ANY, MARKED, UNMARKED, UNTHINK
+from trueup.recover.callmarks import ANY, BEFORE_ARGS, MARKED, UNMARKED, UNTHINK
 from trueup.recover.callplaces import acts
+from trueup.recover.calltold import result_span
 from trueup.recover.callvalues import Leak, calls_in
 
 __all__ = ["Leak", "leaked_calls"]
@@ -21,14 +22,32 @@ __all__ = ["Leak", "leaked_calls"]
 _NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
 _NEAR = 200
 _decode = msgspec.json.Decoder().decode
-_OPENERS = ("{", "[", "(", "ction:", "Tool:")
-_SIGNS = ("<", "[T", "[t", "to=", "functools", "function call", "◁", "✿", "```", ">>>")
+_OPENERS = ("{", "[", "(", "ction:", "ction 1:", "Tool:")
+_SIGNS = (
+    "<",
+    "[T",
+    "[t",
+    "to=",
+    "functools",
+    "function call",
+    "◁",
+    "✿",
+    "```",
+    ">>>",
+    "functions.",
+    "[ARGS]",
+    "TOOL_CALL",
+)
+# Tags in full-width signs, and DeepSeek's tokens with blanks: each is brought to the usual signs, one for one.
+_WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
+_SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
+_ESCAPED = re.compile(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
 
 
 class _Search:
     """One search of one text."""
 
-    __slots__ = ("acting", "bodies", "last", "leaks", "quiet", "text", "thinking")
+    __slots__ = ("acting", "apart", "bodies", "invented", "last", "leaks", "missing", "quiet", "text", "thinking")
 
     def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
         self.text = text
@@ -38,6 +57,9 @@ class _Search:
         self.acting = False  # what the last call was found to be
         self.last = -9 * _NEAR  # where it ended
         self.quiet = False  # no closing of reasoning follows any more
+        self.apart = False  # a told result stood behind the last call
+        self.invented = False  # and nobody had given it
+        self.missing: set[str] = set()
 
     def run(self) -> list[Leak]:
         text = self.text
@@ -58,9 +80,14 @@ class _Search:
         bodies, start, stop = self.bodies, found.start(), found.end()
         if kind == "think":
             return self.skip_reasoning(stop)
+        if kind == "told" and not (found["result"] and bodies.offered(found["result"])):
+            return self.skip_result(start, stop, found[0])
         if kind == "tag":
             return self.take(bodies.tag(start, stop), True)
-        if kind == "mark":
+        if kind == "mark" and found[0] == "[ARGS]":  # as Mistral writes it, without the mark before the name
+            named = BEFORE_ARGS.search(self.text, max(self.last, start - _NEAR, 0), start)
+            return self.take(bodies.after_mark(named.start(), named.start()), True) if named else stop
+        if kind in ("mark", "told"):
             read = bodies.after_mark(start, stop)
             if not read[0] and self.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
                 read = bodies.unmarked_element(start)
@@ -71,6 +98,8 @@ class _Search:
             return max(marked.end(), self.step(marked.lastgroup or "", marked))
         if kind == "line" and found["react"]:
             return self.take(bodies.react(found.start("react"), stop), True)
+        if kind == "line" and found["seen"]:
+            return self.skip_result(found.start("seen"), stop, found["seen"])
         word = next((w for w in ("recipient", "raven") if kind == "line" and found[w]), "")
         if word:
             return self.take(bodies.after_mark(found.start(word), stop, word), True)
@@ -83,11 +112,26 @@ class _Search:
         leaks, stop = read
         if leaks:
             start = leaks[0].start
-            if start - self.last > _NEAR or _NEXT.fullmatch(self.text, self.last, start) is None:
+            if self.apart or not self.follows(start):
                 self.acting = acts(self.text, start, leaks[-1].stop, marked, self.last)
             self.last = leaks[-1].stop
+            self.apart = False
             if self.acting:
-                self.leaks += leaks
+                self.leaks += [leak._replace(rests=True) for leak in leaks] if self.invented else leaks
+        return stop
+
+    def follows(self, start: int) -> bool:
+        """Whether what stands here is right behind the last call."""
+        return start - self.last <= _NEAR and _NEXT.fullmatch(self.text, self.last, start) is not None
+
+    def skip_result(self, start: int, at: int, sign: str) -> int:
+        """Pass over the result of a tool that the text tells; behind a call of its own, nobody had given it."""
+        end, stop = result_span(self.text, sign, at, self.missing)
+        if self.leaks and self.acting and self.follows(start) and not self.apart and self.text[at:end].strip():
+            self.leaks[-1] = self.leaks[-1]._replace(result=(start, stop))
+            self.invented = True
+        self.last = max(self.last, stop)
+        self.apart = True
         return stop
 
     def skip_reasoning(self, at: int) -> int:
@@ -109,7 +153,11 @@ class _Search:
                 span = next(spans, None)
             if (span is None or closed.start() < span.start) and closed[0] != "<|end|>":
                 last = closed.end()
-        return [leak for leak in self.leaks if leak.start >= last]
+        kept = [leak for leak in self.leaks if leak.start >= last]
+        if kept and kept[0].rests:  # on a result that belongs to the reasoning
+            first = next((i for i, leak in enumerate(kept) if leak.result), len(kept) - 1)
+            kept[: first + 1] = [leak._replace(rests=False) for leak in kept[: first + 1]]
+        return kept
 
 
 def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500) -> list[Leak]:
@@ -121,7 +169,28 @@ def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500
     """
     if _calls_nothing(text, offered):
         return []
-    return _Search(text, offered, max_depth).run()
+    if "＜" in text:
+        text = _WIDE.sub(r"<\1>", text)
+    if "tool " in text:
+        text = _SPACED.sub(lambda token: token[0].replace(" ", "▁"), text)
+    found = _Search(text, offered, max_depth).run()
+    return found or (_encoded_calls(text, offered, max_depth) if "\\" in text else [])
+
+
+def _encoded_calls(text: str, offered: Callable[[str], bool], max_depth: int) -> list[Leak]:
+    """The calls of a reply that was written as a JSON string, with its quotes or without them."""
+    opened = _ESCAPED.match(text)
+    if opened is None:
+        return []
+    try:
+        inner = _decode('"' * (not opened[1]) + text.strip() + '"' * (not opened[1]))
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return []
+    found = _Search(inner, offered, max_depth).run() if isinstance(inner, str) else []
+    record = ("W008" if opened[1] else "W009", 0, len(text), "", None)
+    if any(leak.records for leak in found):
+        return []
+    return [leak._replace(start=0, stop=len(text), records=(record,), result=None) for leak in found]
 
 
 def _calls_nothing(text: str, offered: Callable[[str], bool]) -> bool:

@@ -36,6 +36,10 @@ class Tagged(NamedTuple):
     closed: bool
 
 
+_ATTRIBUTE = re.compile(r"\s*([^\W\d][\w.-]{0,79})\s?=\s?(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>/=]{1,200}))")
+_OWN = frozenset({"id", "type", "index", "call_id", "tool_call_id", "server", "xmlns"})
+
+
 class Typed(str):
     """A value that the dialect itself says is text."""
 
@@ -80,6 +84,21 @@ def elements(text: str, at: int) -> Tagged | None:
         arguments[found[1]] = html.unescape(raw) if "&" in raw else raw
         at = stop + len(closing)
     return _ended(text, at, arguments) if arguments else None
+
+
+def attributes(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """`a="1" b='x'`: the arguments that stand inside a tag, and where they end.
+
+    >>> attributes(' city="Oslo" days=3/>', 0)
+    ({'city': 'Oslo', 'days': '3'}, 19)
+    """
+    arguments: dict[str, Any] = {}
+    while found := _ATTRIBUTE.match(text, at):
+        raw = next(piece for piece in (found[2], found[3], found[4]) if piece is not None)
+        if found[1] not in _OWN:
+            arguments[found[1]] = html.unescape(raw) if "&" in raw else raw
+        at = found.end()
+    return arguments, at
 
 
 def _ended(text: str, at: int, arguments: dict[str, Any]) -> Tagged:

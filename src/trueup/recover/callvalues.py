@@ -14,12 +14,36 @@ ARGUMENT_KEYS = (
     "tool_arguments", "tool_parameters", "function_arguments", "kwargs",
 )  # fmt: skip
 _SURE_NAMES = ("tool_name", "toolName", "tool", "function_name", "recipient_name")
-_NAMES = ("name", *_SURE_NAMES, "function", "action", "tool_call", "type")
-_LISTS = ("tool_calls", "toolCalls", "tool_uses", "calls", "function_calls", "functionCalls", "actions", "tools")
-_SINGLE = ("function_call", "functionCall", "tool_call", "toolCall", "tool_use", "toolUse", "function", "tool")
+_NAMES = ("name", *_SURE_NAMES, "function", "action", "tool_call", "command", "api", "api_name", "method", "type")
+_LISTS = (
+    "tool_calls",
+    "toolCalls",
+    "tool_uses",
+    "calls",
+    "function_calls",
+    "functionCalls",
+    "actions",
+    "tools",
+    "parts",
+)
+_SINGLE = (
+    "function_call",
+    "functionCall",
+    "tool_call",
+    "toolCall",
+    "tool_use",
+    "toolUse",
+    "function",
+    "tool",
+    "command",
+)
 _IDS = ("id", "call_id", "tool_call_id", "toolCallId", "toolUseId")
 _BESIDE = frozenset({*_IDS, "type", "index", "thought", "thoughts", "reasoning", "state"})
-_CALL_TYPES = ("function", "function_call", "tool_call", "tool_use", "tool", "custom")
+_RESULTS = ("result", "output", "response", "observation")  # an object that holds one of these tells of a call
+_CALL_TYPES = ("function", "function_call", "tool_call", "tool_use", "tool", "custom", "tool-call", "toolCall")
+_TALK_TYPES = frozenset({"text", "thinking", "reasoning", "output_text", "redacted_thinking"})
+_LISTS_OF_MORE = frozenset({"tools", "parts"})  # these hold other things as well
+_WORDS = frozenset({"command", "api", "api_name", "method"})  # these name other things as well
 _LIST_KEYS, _SINGLE_KEYS, _NAME_KEYS = frozenset(_LISTS), frozenset(_SINGLE), frozenset(_NAMES)
 _MAX_DEPTH = 4
 CALL_KEYS = frozenset({*ARGUMENT_KEYS, *_NAMES, *_LISTS, *_SINGLE, *_BESIDE, "role", "content"})
@@ -30,6 +54,7 @@ class Leak(NamedTuple):
 
     `by_place` are arguments given by position; `untyped` ones were written without types. `cut` means that the text
     ends inside the arguments, `open` that it ends before the call was closed, with nothing missing that one can see.
+    `result` is where the text itself tells what came back; a call behind such a result `rests` on it.
     """
 
     name: str
@@ -44,6 +69,8 @@ class Leak(NamedTuple):
     untyped: bool = False
     cut: bool = False
     open: bool = False
+    result: tuple[int, int] | None = None
+    rests: bool = False
 
 
 class Said(NamedTuple):
@@ -64,7 +91,7 @@ def calls_in(value: Any, offered: Callable[[str], bool], marked: bool = True, de
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
-        found = [list(calls_in(item, offered, marked, depth + 1)) for item in value]
+        found = [list(calls_in(item, offered, marked, depth + 1)) for item in value if not _is_talk(item)]
         if all(found) or marked:
             for said in found:
                 yield from said
@@ -73,9 +100,16 @@ def calls_in(value: Any, offered: Callable[[str], bool], marked: bool = True, de
 
 
 def _in_object(value: dict[str, Any], offered: Callable[[str], bool], marked: bool, depth: int) -> Iterator[Said]:
+    if value.get("role") == "assistant" and isinstance(value.get("content"), list):
+        yield from calls_in(value["content"], offered, marked, depth + 1)
+        return
+    if value.get("method") == "tools/call" and isinstance(value.get("params"), dict):  # JSON-RPC, as MCP sends it
+        for said in calls_in(value["params"], offered, marked, depth + 1):
+            yield said if said.id else said._replace(id=_id(value))
+        return
     for key in () if _LIST_KEYS.isdisjoint(value) else _LISTS:
         if isinstance(value.get(key), list):
-            yield from calls_in(value[key], offered, marked or key != "tools", depth + 1)
+            yield from calls_in(value[key], offered, marked or key not in _LISTS_OF_MORE, depth + 1)
             return
     for key in () if _SINGLE_KEYS.isdisjoint(value) else _SINGLE:
         if isinstance(value.get(key), dict) and any(name in value[key] for name in _NAMES):
@@ -100,7 +134,10 @@ def _named(value: dict[str, Any], offered: Callable[[str], bool], marked: bool) 
         given = next((k for k in ARGUMENT_KEYS if k in value and k != key), None)
         if given is not None:
             inner = value[given]
-            if _is_schema(inner) or (key == "type" and not marked):
+            told = not marked and any(value.get(word) not in (None, "") for word in _RESULTS)
+            other = not marked and (key == "type" or (key in _WORDS and not isinstance(inner, dict)))
+            defined = given == "parameters" and not inner and "description" in value
+            if told or other or defined or _is_schema(inner):
                 return None
             return Said(name, {} if inner is None else inner, _id(value))
         rest = {k: v for k, v in value.items() if k != key and k not in _BESIDE}
@@ -115,6 +152,11 @@ def _named(value: dict[str, Any], offered: Callable[[str], bool], marked: bool) 
 
 def _id(value: dict[str, Any]) -> str:
     return next((value[key] for key in _IDS if isinstance(value.get(key), str)), "")
+
+
+def _is_talk(item: Any) -> bool:
+    """Whether an item of a list is a block of text beside the calls."""
+    return isinstance(item, dict) and item.get("type") in _TALK_TYPES and "name" not in item
 
 
 def _is_schema(value: Any) -> bool:

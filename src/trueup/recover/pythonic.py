@@ -19,7 +19,7 @@ _STRING = (
 _PIECE = re.compile(
     rf"(?P<string>{_STRING})|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<comma>,)|(?P<broken>['\"])", re.DOTALL
 )
-_KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)\s*")
+_KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*(?:=(?!=)|:(?!//))\s*")
 _STRINGS = re.compile(rf"(?:\s*{_STRING})+\s*", re.DOTALL)
 _ONE_STRING = re.compile(_STRING, re.DOTALL)
 _LOST = frozenset({"S027", "S033", "S034"})
