@@ -4,8 +4,10 @@ The ids of a part are sorted hashes of 128 bits. They are compared one interval 
 input, so that memory does not grow with the number of units.
 """
 
+import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +16,7 @@ from trueup.batch.work import ordinal_of, part_path
 
 Ranges = Callable[[], Iterable[tuple[int, int, int]]]
 AT_ONCE = 250_000  # ids held in memory
+_HASHES = struct.Struct(f"{ID_SIZE}s{ID_ROW - ID_SIZE}x")
 
 
 def duplicates_in(parts: str | Path, ranges: Ranges, at_once: int = AT_ONCE) -> dict[int, list[int]]:
@@ -22,25 +25,37 @@ def duplicates_in(parts: str | Path, ranges: Ranges, at_once: int = AT_ONCE) -> 
     passes = max(1, -(-total // at_once))
     found: dict[int, list[int]] = {}
     for turn in range(passes):
-        low, high = _edge(turn, passes), _edge(turn + 1, passes)
+        edges = _edge(turn, passes), _edge(turn + 1, passes)
         seen: set[bytes] = set()
-        for number, start, size in ranges():
-            block = _block(part_path(parts, number), start, size // ID_ROW, low, high) if size else b""
-            keys = [block[at : at + ID_SIZE] for at in range(0, len(block), ID_ROW)]
-            new = set(keys)
-            if len(new) < len(keys) or not seen.isdisjoint(new):
-                found.setdefault(number, []).extend(_taken(block, keys, seen))
-            seen |= new
+        count = 0
+        for _, block in _blocks(parts, ranges, *edges):
+            seen.update(_hashes(block))
+            count += len(block) // ID_ROW
+        if len(seen) < count:  # which ones, is asked only where there are any
+            seen.clear()
+            for number, block in _blocks(parts, ranges, *edges):
+                if taken := list(_taken(block, seen)):
+                    found.setdefault(number, []).extend(taken)
     return found
 
 
-def _taken(block: bytes, keys: list[bytes], seen: set[bytes]) -> Iterator[int]:
-    """The lines of a part whose id was seen before, in other parts or in this one."""
-    own: set[bytes] = set()
-    for at, key in enumerate(keys):
-        if key in seen or key in own:
+def _taken(block: bytes, seen: set[bytes]) -> Iterator[int]:
+    """The lines of a part whose id was seen before, in other parts or in this one; all its ids are seen from now on."""
+    for at, key in enumerate(_hashes(block)):
+        if key in seen:
             yield ordinal_of(block[at * ID_ROW : (at + 1) * ID_ROW])
-        own.add(key)
+        seen.add(key)
+
+
+def _hashes(block: bytes) -> Iterable[bytes]:
+    return chain.from_iterable(_HASHES.iter_unpack(block))
+
+
+def _blocks(parts: str | Path, ranges: Ranges, low: bytes, high: bytes) -> Iterator[tuple[int, bytes]]:
+    """The ids inside an interval, by the number of their range."""
+    for number, start, size in ranges():
+        if size:
+            yield number, _block(part_path(parts, number), start, size // ID_ROW, low, high)
 
 
 def _edge(turn: int, passes: int) -> bytes:

@@ -54,6 +54,21 @@ class Rules:
         """The fields that are named outside of expressions."""
         return (*self._required.fields, *(check.field for check in self._checks))
 
+    @property
+    def names(self) -> frozenset[str] | None:
+        """Every name that these rules look for in a record; None where that cannot be told beforehand.
+
+        >>> sorted(compile_rules({"rules": ["a > b.c"], "required": ["d.e"]}).names)
+        ['a', 'b', 'd', 'd.e']
+        """
+        found = {name for field in self.fields for name in (field.name, str(field.steps[0]))}
+        for expression in (one for rule in self.rules for one in (rule.expr, rule.when) if one is not None):
+            if expression.source.count("dir") != len(expression.tested):
+                return None  # it may ask for a name that another field holds
+            found |= expression.names
+            found.update(str(field.path[0]) for field in expression.tested)
+        return frozenset(found)
+
     def check(self, record: Mapping[str, Any]) -> list[Finding]:
         """What is wrong with a record.
 

@@ -47,7 +47,7 @@ class StateCheck(Protocol):
 class Meaning:
     """The further checks of one contract, run in the order rules, reply, states, custom checks."""
 
-    __slots__ = ("_strict", "checks", "reply", "rules", "states")
+    __slots__ = ("_names", "_strict", "checks", "reply", "rules", "states")
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class Meaning:
         strict: bool = False,
     ) -> None:
         self.rules = rules
+        self._names = getattr(rules, "names", None)
         self.reply = reply
         self.states = states
         self.checks = tuple(checks)
@@ -89,7 +90,10 @@ class Meaning:
 
     def keeps_rules(self, data: Any, fields: Mapping[str, Any]) -> bool:
         """Whether the rules have nothing to say of a value, seen with the fields of its unit."""
-        return self.rules is None or data is None or not self.rules.check(_over(fields, data))
+        if self.rules is None or data is None:
+            return True
+        alone = type(data) is dict and self._names is not None and self._names.isdisjoint(fields)
+        return not self.rules.check(data if alone else _over(fields, data))
 
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
         """The same for a value that no reply brought: only the rules speak of it."""
