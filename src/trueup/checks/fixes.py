@@ -17,6 +17,11 @@ _SAID_OF = {
         "Text holds half of a surrogate pair",
         "Write the character itself, or a full \\uXXXX\\uXXXX pair.",
     ),
+    "S043": (
+        "P011",
+        "The reply ends right behind {before}, which may have gone on",
+        "The reply was cut off: give a shorter reply or raise the output limit.",
+    ),
     "S039": ("P007", "Bytes {before} are not UTF-8", "Send the reply as UTF-8."),
 }
 SPEAKING = frozenset(_SAID_OF)

@@ -18,7 +18,7 @@ from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
 from trueup.contract.judge import Judge, damaged, depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
-from trueup.recover.clean import WRITABLE_DEPTH, decode, written
+from trueup.recover.clean import WRITABLE_DEPTH, decode, looks_odd, written
 from trueup.verdict.catalogue import GRADES, Accept
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
@@ -163,7 +163,7 @@ class Contract(Generic[T]):
             again = dumps(data)
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError, TypeError):
             return None
-        if text.count('"') != again.count(b'"') or ("\\" in text and "\\u0022" in text):
+        if text.count('"') != again.count(b'"') or ("\\" in text and looks_odd(text)):
             return None
         if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
             return None
@@ -242,7 +242,7 @@ class Contract(Generic[T]):
             again = dumps(data)
         except TypeError:
             return judge.odd(reply, text, data)
-        if text.count('"') != again.count(b'"') or ("\\" in text and "\\u0022" in text):
+        if text.count('"') != again.count(b'"') or ("\\" in text and looks_odd(text)):
             return judge.odd(reply, text, data)
         if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
             return judge.misfit(reply, text, data)

@@ -20,7 +20,7 @@ from trueup.contract.integers import integral_test
 from trueup.contract.written import numbers_as_written
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
-from trueup.recover.clean import repeats_a_key, written
+from trueup.recover.clean import repeats_a_key, unmeant, written
 from trueup.recover.find import Aims
 from trueup.recover.grammar import fold
 from trueup.recover.locate import Places
@@ -196,6 +196,8 @@ class Judge:
         if self._strict and choice.rivals:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
         value = fit.value
+        if not codes and "\\" in text and (where := unmeant(text, *reading.candidate.spans[0])) is not None:
+            findings.append(_unmeant(text, where))
         if not fit.ok:
             findings += self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
         elif self._schema.is_type:
@@ -306,6 +308,13 @@ def _unsaid() -> Finding:
 def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
     shown = [_short(value) for value in values[-2:]]
     message = f"{len(values)} different values fit: {shown[0]} and {shown[1]}"
+def _unmeant(text: str, span: tuple[int, int]) -> Finding:
+    where = render(parts_of(nodes_at(text, [(span[0], False)])[0]))
+    written_as = text[slice(*span)].strip('"')
+    message = f"{written_as} is read as an escape; LaTeX or a path was hardly meant to hold one"
+    return finding("P012", where, message, span, {"text": written_as}, "Double every backslash inside a string.")
+
+
     return finding("P008", "$", message, span, {"readings": shown, "count": len(values)}, "Give exactly one value.")
 
 

@@ -81,6 +81,8 @@ class Between(Closing):
         """Join the string at the reader's place to the string before it."""
         slot = last[0]
         piece = strings.read_string(self.text, self.pos, self.end, self.place(frame), self.known, self.open_closers())
+        if any(record[0] == "S012" and record[1] == last[1] for record in self.records[-3:]):
+            self.note("S042", last[1], piece.after, "", (frame.node, slot))
         frame.value[slot] += piece.value
         self.note("S022", start, piece.after, "", (frame.node, slot))
         self.note_codes(piece, self.pos, (frame.node, slot))

@@ -5,10 +5,18 @@ key. The value is written again and the quotes counted: a key that vanished took
 """
 
 import json
+import re
 from typing import Any
 
 import msgspec
 import orjson
+
+# Escapes that JSON knows, in what can only be LaTeX or a path of Windows.
+_UNMEANT = re.compile(
+    r"\\(?:f(?:rac|orall|box|lat)|b(?:eta|egin|inom|ar|oldsymbol|f|ullet|mod|ig[gl]?)(?![a-z])"
+    r"|t(?:imes|heta|ilde|ext(?:bf|it|rm)?\{|frac)|r(?:ho|ight|angle|ceil|floor)(?![a-z])|n(?:abla|eq|otin)(?![a-z])"
+    r"""|[bfnrt](?<="[A-Za-z]:\\.)[\w.\\-]*(?=")|u0022)"""
+)
 
 decode = msgspec.json.Decoder().decode
 encode = msgspec.json.Encoder().encode
@@ -63,3 +71,28 @@ def has_integral(again: bytes) -> bool:
     (True, False)
     """
     return b".0," in again or b".0}" in again or b".0]" in again or again.endswith(b".0")
+
+
+def looks_odd(text: str) -> bool:
+    r"""Whether valid JSON with a backslash in it wants a second look: for escaped quotes, and for escapes hardly meant.
+
+    >>> looks_odd(r'"a\nb"'), looks_odd(r'"\frac{1}{2}"'), looks_odd(r'"C:\new"'), looks_odd(r'"\u0022"')
+    (False, True, True, True)
+    """
+    found = _UNMEANT.search(text, text.find("\\"))
+    return found is not None and ("\\u0022" in text or unmeant(text, 0, len(text)) is not None)
+
+
+def unmeant(text: str, start: int, stop: int) -> tuple[int, int] | None:
+    r"""The first escape in valid JSON that was hardly meant; None when there is none.
+
+    >>> unmeant(r'"\\frac \beta"', 0, 15)
+    (8, 13)
+    """
+    for found in _UNMEANT.finditer(text, start, stop):
+        slash = found.start()
+        while slash > start and text[slash - 1] == "\\":
+            slash -= 1
+        if (found.start() - slash) % 2 == 0 and found[0] != "\\u0022":
+            return found.span()
+    return None

@@ -3,10 +3,14 @@
 A bracket of the right kind, of the wrong kind, or one too many; each way out is a record.
 """
 
+import re
+
 from trueup.recover.frames import Frame
 from trueup.recover.grammar import KEY_AHEAD, SKIP_PLAIN
 from trueup.recover.mismatch import Mismatch, settle
 from trueup.recover.values import Values
+
+_COMMENTS = re.compile(r"(?:[ \t\r\n]*+(?://[^\n]{0,1000}\n|#[^\n]{0,1000}\n|/\*[^*]{0,1000}\*/)){0,20}")
 
 
 class Closing(Values):
@@ -47,7 +51,8 @@ class Closing(Values):
         at = SKIP_PLAIN.match(text, pos, self.end).end()  # type: ignore[union-attr]
         if at >= self.end or text[at] != ",":
             return False
-        return KEY_AHEAD.match(text, at + 1, self.end) is not None and text.find("}", at, self.end) >= 0
+        at = _COMMENTS.match(text, at + 1, self.end).end()  # type: ignore[union-attr]
+        return KEY_AHEAD.match(text, at, self.end) is not None and text.find("}", at, self.end) >= 0
 
     def pop(self, frame: Frame, at: int) -> None:
         self.frames.pop()

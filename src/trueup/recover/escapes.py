@@ -5,10 +5,18 @@ The raw content of a string enters; its value and the codes of what JSON would n
 
 import re
 
+from trueup.recover.clean import unmeant
 from trueup.recover.grammar import CONTROL, ESCAPE, SIMPLE_ESCAPES, SURROGATE
 
 # A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
 _BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
+# Commands of LaTeX that start like an escape of JSON.
+_COMMAND = re.compile(
+    r"\\(?:[bf][A-Za-z]|n(?:abla|eq?|u|ot|otin|i|mid|ewline|ewcommand|eg|earrow|onumber|oindent|atural|leq|geq|olimits)(?![a-z])"
+    r"|t(?:imes|heta|ext[a-z]*|au|anh?|o|op|riangle[a-z]*|ilde|frac|herefore|iny|able|abular)(?![a-z])"
+    r"|r(?:ho|ight[a-z]*|angle|ceil|floor|vert|oot|brace|brack|m|ef|ule)(?![a-z]))"
+)
+_SPACED = re.compile(r"[\s{}$^=]")
 # A doubled backslash before a letter: somebody escaped this string with care.
 _DOUBLED_WORD = re.compile(r"(?<!\\)(?:\\\\)+[A-Za-z]")
 _SHARE = re.compile(r"\\\\[\w.$-]{1,80}\\[^\\{}^=\s][^{}^=]*\Z")
@@ -45,7 +53,8 @@ def _has_formula(raw: str) -> bool:
 
 def _decoded(raw: str) -> tuple[str, list[str]]:
     odd: list[str] = []
-    words = _BACKSLASH_WORD.search(raw) is not None
+    words = _BACKSLASH_WORD.search(raw) is not None or unmeant(f'"{raw}"', 0, len(raw) + 2) is not None
+    is_path = words and _SPACED.search(raw) is None
     careful = _DOUBLED_WORD.search(raw) is not None
     # `\\` ends a line of a formula and starts the name of a share, where single backslashes are text
     pairs = words and (not careful or _SHARE.match(raw) is not None)
@@ -55,7 +64,9 @@ def _decoded(raw: str) -> tuple[str, list[str]]:
         escape = m[1]
         plain = SIMPLE_ESCAPES.get(escape)
         if plain is not None:
-            if (pairs and plain == "\\") or (words and plain < " " and raw[m.end() : m.end() + 1].isalpha()):
+            if (pairs and plain == "\\") or (plain < " " and words and (is_path or _COMMAND.match(raw, m.start()))):
+                if not odd:
+                    odd.append("S041")
                 return m[0]
             return plain
         if escape[0] == "u" and len(escape) == 5:

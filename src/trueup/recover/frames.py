@@ -49,6 +49,7 @@ class Frame:
 
     def __init__(self, kind: str, value: Any, node: Node, start: int, holder: Any, slot: Any) -> None:
         self.kind = kind  # one of { [ ( and = for the arguments of a call
+        "loose",
         self.closer = CLOSER_OF.get(kind, ")")
         self.value = value
         self.node = node
@@ -68,6 +69,7 @@ class Outcome(NamedTuple):
     """What a reading gave: the value, where it ended, its records, and whether the text ended first."""
 
     value: Any
+        self.loose = False  # a key without a colon was read
     end: int
     records: list[Record]
     cut: bool
@@ -156,6 +158,8 @@ class Cursor:
                 self.note(code, start, found.after, shown(found.value), node)
 
     def stray(self, frame: Frame) -> None:
+        if frame.loose:
+            return strings.LOOSE_VALUE
         """Drop what means nothing here, up to the next sign that does."""
         text, pos, end = self.text, self.pos, self.end
         stop = pos + 1

@@ -94,6 +94,11 @@ KEY_AHEAD = re.compile(
 )
 # The same among the arguments of a call.
 ARGUMENT_AHEAD = re.compile(rf"[{BLANK},]*:?[^\W\d]\w*[{BLANK}]*=>?(?!=)")
+# A key of several words whose first quote is missing, or a key whose last one is, with a value behind the colon.
+ODD_KEY_AHEAD = re.compile(
+    rf"""[{BLANK},]*(?:[^\W\d][\w$.\-]{{0,40}}(?:[ ][\w$.\-]{{1,40}}){{1,4}}["”]\s*[:：]"""
+    r"""|"[^\W\d][\w$.\-]{0,40}(?:[ ][\w$.\-]{1,40}){0,3}[:：]\s*(?:"[^"\n]{0,400}"|[\[{]|-?[0-9][0-9.]*|true|false|null|True|False|None)\s*[,}\]\n"])"""
+)
 # A quoted key whose colon is missing: believed when a bracket follows, or when the schema knows the key.
 KEY_NO_COLON = re.compile(
     r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=(["'“\d\-]|true|false|null|True|False|None)|[\[{])"""
@@ -110,7 +115,7 @@ KEY_AS_VALUE = re.compile(r"""["']([^"'\n\\]{1,60})["']\s*:\s*(?=["'\[{\d\-]|tru
 _SCALAR = r"""(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|-?[0-9][0-9.eE+-]*|true|false|null|True|False|None)"""
 # Scalars up to a closing bracket, where members should be: a list whose opening bracket is missing.
 REST_OF_LIST = re.compile(rf"{_SCALAR}(?:\s*,\s*{_SCALAR}){{0,500}}\s*,?\s*\]")
-SPACED_KEY = re.compile(r"[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}(?=[ ]?:)")
+SPACED_KEY = re.compile(r"[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}(?=[\"'”]?[ ]?:)")
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 ODD_NUMBER = re.compile(

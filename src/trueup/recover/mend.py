@@ -14,7 +14,7 @@ from orjson import dumps
 
 from trueup.recover import strings
 from trueup.recover.candidate import Candidate
-from trueup.recover.clean import WRITABLE_DEPTH, decode, keeps_all_keys
+from trueup.recover.clean import WRITABLE_DEPTH, decode, looks_odd
 from trueup.recover.grammar import CONTROL, KEY_AHEAD, json_word
 from trueup.recover.locate import OF_CONTAINER, Places
 from trueup.recover.reader import Record
@@ -60,6 +60,8 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
     `fault` is what the parser said of just this stretch, where that is known already.
     """
     region = text[start:stop]
+    if "\\" in region and looks_odd(region):
+        return None
     work = None
     value: Any = None
     for _ in range(_MAX_SPLICES):
@@ -88,7 +90,7 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
         again = dumps(value)
     except TypeError:
         return None
-    if max_depth < WRITABLE_DEPTH or not keeps_all_keys(region, again):
+    if max_depth < WRITABLE_DEPTH or region.count('"') != again.count(b'"'):
         return None
     if work is None:
         return Candidate(value, [(start, stop)], [])
@@ -248,7 +250,13 @@ def _close(work: Mending) -> bool:
     braces = text.count("{") - text.count("}")
     brackets = text.count("[") - text.count("]")
     end = len(text.rstrip())
-    if text[end - 1] in ",:[{" or not 1 <= braces + brackets <= 2 or braces < 0 or brackets < 0:
+    if (
+        text[end - 1] in ",:[{"
+        or (end == len(text) and text[end - 1].isalnum())
+        or not 1 <= braces + brackets <= 2
+        or braces < 0
+        or brackets < 0
+    ):
         return False
     if braces + brackets == 1:
         return work.splice(end, len(text), "}" if braces else "]", "S005")

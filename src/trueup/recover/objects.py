@@ -2,7 +2,7 @@
 
 import re
 
-from trueup.recover import strings
+from trueup.recover import quoted, strings
 from trueup.recover.between import Between
 from trueup.recover.escapes import unescape
 from trueup.recover.frames import Frame, shown
@@ -27,6 +27,7 @@ from trueup.recover.grammar import (
 _SEPARATORS = ":：="
 _QUOTED_TWICE = re.compile(r'""(?=[^"\n:]{1,80}"\s*:)')
 _SET_ITEM = re.compile(r"[+-]?[0-9][0-9.]*\s*[,}]")
+_PLAIN_VALUE = re.compile(r"""["'“”„‘’`«「\[{(\-+.0-9]|(?:true|false|null|True|False|None)\b""")
 _STRAY_QUOTE = re.compile(r'"\s*:')
 
 
@@ -132,6 +133,9 @@ class Objects(Between):
                 self.note("S004", start, pos, shown(key) + ":", node)
             else:
                 self.note("S004", pos, pos, ":", node)
+                if self.records[-2:-1] and self.records[-2][0] == "S014" and not _PLAIN_VALUE.match(self.text, pos):
+                    self.note("S042", start, pos, "", node)  # `{not json}`: two words in braces are no member
+            frame.loose = frame.kind == "{"
         else:
             self.lone_key(frame, key, start, bool(sign))
             return
@@ -259,7 +263,7 @@ class Objects(Between):
         if _QUOTED_TWICE.match(self.text, pos, self.end):
             self.note("S040", pos, pos + 1, "", frame.node)
             pos += 1
-        found = strings.doubled(self.text, pos, self.end) or strings.read_key(self.text, pos, self.end)
+        found = quoted.doubled(self.text, pos, self.end) or strings.read_key(self.text, pos, self.end)
         node = (frame.node, found.value)
         self.note_codes(found, pos, node)
         self.pos = found.after

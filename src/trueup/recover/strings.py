@@ -7,6 +7,7 @@ The decision at each quote looks a bounded way ahead, so a string costs time in 
 import re
 from typing import NamedTuple
 
+from trueup.recover.doubts import Quotation, is_half_quoted, is_odd_key, swallows, without_stray
 from trueup.recover.escapes import unescape
 from trueup.recover.grammar import (
     ARGUMENT_AHEAD,
@@ -17,6 +18,7 @@ from trueup.recover.grammar import (
     KEY_AT_QUOTE,
     KEY_NO_COLON,
     ODD_COMMA,
+    ODD_KEY_AHEAD,
     QUOTE_CODE,
     QUOTES,
     REST_OF_LIST,
@@ -26,6 +28,8 @@ from trueup.recover.grammar import (
 from trueup.recover.inner import Inner, doubt_of, opens_object
 
 KEY, MEMBER_VALUE, LIST_ITEM, ARGUMENT = "key", "member", "item", "argument"
+# The value of a key that has no colon: the next key may have none either.
+LOOSE_VALUE = "loose"
 
 # From here to the next unescaped sign that could close a string opened by this quote.
 _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
@@ -33,25 +37,29 @@ _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*
 _RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
 _DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
 _VALUE_AHEAD = re.compile(
-    rf"""[{BLANK},]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z)"""
+    rf"""[{BLANK},]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z"""
+    r"""|[rbuf]["']|[^\W\d][\w.]{0,40}\([\w"'\[{(])"""
 )
 _CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
 _PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1(?:\s+\1[^"'\n]{0,400}\1){0,12}\s*[,}\])]""")
-_ITEM_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
+_ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
 _BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
 _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _TAIL = re.compile(r"[\s}\])]*\Z")
 _COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
-_COLON_INSIDE = re.compile(r"([\w$.\-]{1,80})\s*:")
+_COLON_INSIDE = re.compile(r"([\w$.\-]{1,80}(?: [\w$.\-]{1,40}){0,4})\s*:")
 _WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
 _BARE_STOP = re.compile(r"""```|[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _BARE_ARGUMENT_STOP = re.compile(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
+_FENCE_CLOSES = re.compile(r"```+[ \t]*(?:\n|\Z)")
+# From a curved quote to the next one, on one line.
+_CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
+_APOSTROPHE = re.compile(r"\w'\w")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
-_DOUBLED = re.compile(r'""([^",:}\]\s\\](?:[^"\\]|\\[\s\S])*)""(?=\s*(?:[,:}\]]|\Z))')
-_RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']""")
 _MAX_COMMENT = 1000
+_MAX_QUOTED = 400
 _NONE: frozenset[str] = frozenset()
 
 
@@ -67,6 +75,8 @@ class Read(NamedTuple):
 def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
     """Whether a new member of an object starts here: a key and its colon, or a key one can believe without."""
     if KEY_AHEAD.match(text, at, end):
+        return True
+    if ODD_KEY_AHEAD.match(text, at, end):
         return True
     lone = KEY_NO_COLON.match(text, at, end)
     return lone is not None and (lone[2] is None or lone[1] in known)
@@ -90,7 +100,7 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
     if sign in "/#" and (stop := _comment_end(text, here, end)) > 0:
         return _comment_closes(text, stop, end, known)
-    if text.startswith("```", here):
+    if sign == "`" and _FENCE_CLOSES.match(text, here, end):
         return True
     if sign == ":" or text.startswith("=>", here):
         return place is LIST_ITEM and first
@@ -125,7 +135,7 @@ def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[
         return bool(_VALUE_AHEAD.match(text, behind, end))
     if place is ARGUMENT and ARGUMENT_AHEAD.match(text, behind, end):
         return True
-    if starts_member(text, behind, end, known):
+    if starts_member(text, behind, end, known) or (place is LOOSE_VALUE and KEY_NO_COLON.match(text, behind, end)):
         return True
     if not first and text[comma] in ";；؛":
         return False
@@ -179,24 +189,37 @@ def read_string(
     up_to = _UP_TO[quote]
     if _DRIVE.match(text, body, end):
         up_to, style = _RAW_UP_TO[quote], (*style, "S041")
+    elif quote in "“„‟" and (curved := _CURVED.match(text, body, end)) is not None:
+        stop = curved.end() - 1
+        if closes(text, stop + 1, end, place, known, open_closers, first=True):
+            return _finish(text, body, stop, stop + 1, style)
     at = body
     first = True
     odd = False
     inner: Inner | None = None
+    quoted: Quotation | None = None
+    ended = -1  # the first quote that could end an item, had it not closed a quotation inside
     while True:
         at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
+        if ended >= 0 and (at >= min(end, ended + _MAX_QUOTED) or text[at] == "\\" or (quoted and quoted.astray)):
+            return _finish(text, body, ended, ended + 1, (*style, "S012", "S042"))
         if at >= end or text[at] == "\\":
             return _unclosed(text, body, end, (*style, *doubt_of(inner)), open_closers)
         if closes(text, at + 1, end, place, known, open_closers, first) and not (inner and inner.holds(at, end, known)):
-            codes = () if first else ("S012", *doubt_of(inner))
-            if odd and not codes[1:] and _past(text, at + 1) >= end:
-                codes = ("S012", "S042")  # the text ends here, and the last quote inside may have a partner to come
-            return _finish(text, body, at, at + 1, (*style, *codes))
+            if quoted is None or not quoted.opened:
+                codes = () if first else ("S012", *doubt_of(inner))
+                if odd and not codes[1:] and _past(text, at + 1) >= end:
+                    codes = ("S012", "S042")  # the text ends here, and the last quote inside may have a partner to come
+                return _finish(text, body, at, at + 1, (*style, *codes))
+            ended = at if ended < 0 else ended
         cut = _next_member(text, body, at, first, known if place is not LIST_ITEM else _NONE, open_closers)
         if cut is None and place is LIST_ITEM and first:
             cut = _next_item(text, body, at, end)
+            quoted = Quotation(text)
         if cut is not None:
             return _finish(text, body, cut, cut, (*style, "S013", *doubt_of(inner)))
+        if quoted is not None:
+            quoted.passed(at)
         if inner is not None:
             inner.passed(at)
         elif (text[at - 1] in "{\n" or text[at - 2 : at] in ("{ ", "  ")) and opens_object(text, body, at):
@@ -223,8 +246,11 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
     closed = stop
     while closed > body and text[closed - 1] in " \t\r\n}])":
         closed -= 1
-    if comma and closed < stop and stack.startswith("".join(text[closed:stop].split())):
-        return closed
+    if comma and closed < stop:
+        own = _past(text, closed) + 1 if _opens_more(text[body:closed]) else closed
+        behind = "".join(text[own:stop].split())
+        if (own > closed or behind) and stack.startswith(behind):
+            return own
     if opened:
         return None
     return stop if stop > body or sure else None
@@ -243,8 +269,12 @@ def _next_item(text: str, body: int, at: int, end: int) -> int | None:
 def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> Read:
     """The text ended inside the string: the quote is missing if just the open brackets follow, else it was cut."""
     tail = _TAIL.search(text, max(body, end - 2 * len(open_closers) - 64), end)
-    if tail and open_closers and "".join(text[tail.start() : end].split()) == open_closers:
-        return _finish(text, body, tail.start(), tail.start(), (*style, "S013"))
+    if tail and open_closers:
+        at = tail.start()
+        if text[at : at + 1] in "}])" and _opens_more(text[body:at]):
+            at += 1
+        if "".join(text[at:end].split()) == open_closers:
+            return _finish(text, body, at, at, (*style, "S013"))
     stop = end
     while stop > body and text[stop - 1] in "\r\n":
         stop -= 1
@@ -252,20 +282,19 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
     return _finish(text, body, cut.start(1) if cut else stop, end, (*style, "S028"))
 
 
-def _swallows(raw: str) -> bool:
-    """Whether a mended string closes brackets it did not open and goes on with keys: it ran into its neighbours."""
-    found = _RUN_ON.search(raw)
-    if found is None:
-        return False
-    before = raw[: found.start() + 1]
-    if before.count("}") > before.count("{") or before.count("]") > before.count("["):
-        return True
-    return raw.count("}") > raw.count("{") and raw.count('":') > 0
+def _opens_more(raw: str) -> bool:
+    """Whether a text opens one bracket more than it closes, so that the next closing one is its own."""
+    return raw.count("{") + raw.count("[") - raw.count("}") - raw.count("]") == 1
 
 
 def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
     raw = text[body:stop]
-    if ("S012" in codes or "S013" in codes) and "S042" not in codes and _swallows(raw):
+    if codes == ("S012",) and (plain := without_stray(raw)) is not None:
+        raw, codes = plain, ("S040",)
+    elif codes == ("S013",) and raw.endswith('\\"') and raw.count('\\"') % 2 and raw[-3:-2] != "\\":
+        raw = raw[:-2]  # the quote that closes was escaped
+    mended = ("S012" in codes or "S013" in codes) and "S042" not in codes
+    if mended and (swallows(raw) or ("S013" in codes and is_half_quoted(raw))):
         codes = (*codes, "S042")
     if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
         raw, codes = raw[:-1], (*codes[:-1], "S009")
@@ -296,32 +325,9 @@ def read_key(text: str, start: int, end: int) -> Read:
             at, inner = first, ()
             break
         inner = ("S012",)
-    if inner and "\n" in text[start + 1 : at]:
+    if inner and is_odd_key(text[start + 1 : at]):
         inner = ("S012", "S042")
     return _finish(text, start + 1, at, at + 1, (*style, *inner))
-
-
-def triple(text: str, start: int, end: int) -> Read | None:
-    """Read a string in triple quotes; None when there is none here."""
-    mark = text[start] * 3
-    if text[start] not in "\"'`" or not text.startswith(mark, start):
-        return None
-    stop = text.find(mark, start + 3, end)
-    if stop < 0:
-        return None
-    while text.startswith(text[start], stop + 3) and stop + 3 < end:
-        stop += 1
-    value, codes = unescape(text[start + 3 : stop])
-    return Read(value, stop + 3, stop, ("S011", *(c for c in codes if c != "S016")))
-
-
-def doubled(text: str, start: int, end: int) -> Read | None:
-    """Read a string in doubled quotes, `""x""`; None when there is none here."""
-    found = _DOUBLED.match(text, start, end)
-    if found is None:
-        return None
-    value, codes = unescape(found[1])
-    return Read(value, found.end(), found.end(1), ("S040", *codes))
 
 
 def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str]) -> int:
@@ -350,6 +356,9 @@ def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str])
                 return at
             at += 1
         elif sign in "\"'”":
+            if at > start and (text[at - 1] == "\\" or (sign == "'" and _APOSTROPHE.match(text, at - 1, end))):
+                at += 1
+                continue
             if _QUOTE_THEN_END.match(text, at, end):
                 return at + 1
             if in_list or (at > start and starts_member(text, at, end, known)):

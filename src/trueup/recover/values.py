@@ -6,13 +6,16 @@ The cursor stands at the first sign of a value; afterwards it stands behind it, 
 import re
 from typing import Any
 
-from trueup.recover import strings
+from trueup.recover import quoted, strings
 from trueup.recover.escapes import unescape
 from trueup.recover.frames import Cursor, Frame, Node, TooDeep, shown
 from trueup.recover.grammar import CALL, KEY_AS_VALUE, KEYWORD_ARG, NUMBERS_IN_A_ROW, QUOTES, WIDE, WORDS
 from trueup.recover.scalars import NOTHING, cut_word, iso_date, read_token
 
 _DATE = re.compile(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?:,\s*\d{1,2}){2,3})?)\)")
+_PREFIXED = re.compile(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
+# What can go on where the text ends right behind it.
+_OPEN_ENDED = frozenset((None, "S015", "S020", "S021", "S024"))
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
 
 
@@ -28,6 +31,11 @@ class Values(Cursor):
         if sign in "{[(｛［（【":
             self.open(WIDE.get(sign, sign), into, slot, node)
         elif sign == "`" and text.startswith("```", pos):
+            if (block := quoted.fenced(text, pos, self.end)) is not None:
+                self.put(into, slot, block.value)
+                self.note_codes(block, pos, node)
+                self.pos = block.after
+                return
             if isinstance(into, dict):
                 self.note("S029", self.frames[-1].key_start, pos, "", node)
             self.end = pos
@@ -40,7 +48,7 @@ class Values(Cursor):
             self.note("S025", pos, pos + 1, "", node)
             self.pos = pos + 1
             self.string(into, slot, node)
-        elif sign in "rbuf" and text[pos + 1 : pos + 2] in ("'", '"') and pos + 1 < self.end:
+        elif sign in "rbuf" and _PREFIXED.match(text, pos, self.end):
             self.note("S008", pos, pos + 1, "", node)
             self.pos = pos + 1
             self.string(into, slot, node)
@@ -89,8 +97,8 @@ class Values(Cursor):
         start = self.pos
         place = self.place(self.top())
         found = (
-            strings.triple(self.text, start, self.end)
-            or strings.doubled(self.text, start, self.end)
+            quoted.triple(self.text, start, self.end)
+            or quoted.doubled(self.text, start, self.end)
             or strings.read_string(self.text, start, self.end, place, self.known, self.open_closers())
         )
         self.put(into, slot, found.value)
@@ -101,7 +109,7 @@ class Values(Cursor):
 
     def bare(self, into: Any, slot: Any, node: Node) -> None:
         """Words or a number without quotes, up to where they must end."""
-        start = self.pos
+        start, text = self.pos, self.text
         in_list = isinstance(into, list)
         blank = NUMBERS_IN_A_ROW.match(self.text, start, self.end) if in_list else None
         stop = (
@@ -120,11 +128,11 @@ class Values(Cursor):
             else:
                 self.pos = self.end
             return
-        if token[-1] in "\"'”" and len(token) > 1:
-            text, codes = unescape(token[:-1])
-            self.put(into, slot, text)
+        if token[-1] in "\"'”" and len(token) > 1 and token[-2] != "\\":
+            said, codes = unescape(token[:-1])
+            self.put(into, slot, said)
             for each in ("S013", *codes):
-                self.note(each, start, stop, shown(text), node)
+                self.note(each, start, stop, shown(said), node)
             return
         value, code = read_token(token)
         if stop >= self.end and (cut := cut_word(token)) is not None:
@@ -137,3 +145,7 @@ class Values(Cursor):
         self.put(into, slot, value)
         if code is not None:
             self.note(code, start, stop, shown(value), node)
+        if code == "S015" and '\\"' in token:
+            self.note("S042", start, stop, "", node)  # quotes of a string that nobody opened
+        elif stop == len(text) and code in _OPEN_ENDED and token not in WORDS:
+            self.note("S043", start, stop, "", node)

@@ -37,7 +37,7 @@ _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
 _KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
 _STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
-_DEBRIS = re.compile(r"""[\s,}\])]*["'][^"'\n]{0,80}["']\s*[:,\]}]""")
+_DEBRIS = re.compile(r"""(?:[\s,}\])]++|//[^\n]*\n|(?<=, )\#[^\n]*\n|/\*[^*]*\*/)*+["'][^"'\n]{0,80}["']\s*[:,\]}]""")
 
 
 def is_debris(text: str, start: int, stop: int) -> bool:

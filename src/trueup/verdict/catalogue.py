@@ -109,6 +109,9 @@ _FIXES = (
         30,
         "A repeated key or a mended string shows that the text was likely misread.",
     ),
+    FixKind(
+        "S043", "open-end", "guess", 2, "The text ends right behind a number or a bare word, which may have gone on."
+    ),
     # forms: shapes that are not JSON but carry the fields
     FixKind("F001", "yaml-lines", "guess", 6, "Lines of `key: value` were read as an object."),
     FixKind("F002", "markdown-fields", "guess", 6, "A Markdown list or table of fields was read as an object."),
@@ -168,6 +171,8 @@ _FINDINGS = (
     FindingKind("P008", "ambiguous", "error", "The reply can be read in two ways that differ."),
     FindingKind("P009", "cut-reply", "error", "The provider cut the reply before its value was complete."),
     FindingKind("P010", "model-refused", "error", "The model refused to answer."),
+    FindingKind("P011", "open-end", "warning", "The reply ends right behind a number or a bare word: it may be cut."),
+    FindingKind("P012", "unmeant-escape", "warning", "An escape such as \\f stands where LaTeX or a path was meant."),
     FindingKind("L001", "too-large", "error", "The reply is longer than the contract allows."),
     FindingKind("L002", "too-deep", "error", "The reply is nested deeper than the contract allows."),
     FindingKind("G001", "grade-refused", "error", "A fix is of a grade that the contract does not accept."),

@@ -1,0 +1,84 @@
+"""Doubts: what shows that a string or a key that was mended ran into its neighbours, or has a quote too many.
+
+The raw content of a mended string enters; whether its reading can be believed leaves.
+"""
+
+import re
+
+# Brackets that close in the middle, with a key or a string behind them.
+_RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']|[}\]]\s*"[^"\n]{1,60}"\s*:""")
+# A quote and a comma, then a key with its colon or without it, or a quote on the next line.
+_NEXT_MEMBER = re.compile(
+    r"""["”](?<!\\.)\s*,\s*"[^"\n:,]{1,60}(?::|"\s*(?:["\[{]|-?[0-9]|true\b|false\b|null\b))|(?<!["”]),[ \t]*\r?\n\s*"(?![,.;])"""
+)
+_WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
+_KEY_SIGNS = frozenset(",:{}[]=\n")
+
+
+def swallows(raw: str) -> bool:
+    r"""Whether a mended string closes brackets it did not open, or goes on with keys: it ran into its neighbours.
+
+    >>> swallows('x"}, {"a": "y'), swallows('x", "a" 1, "b'), swallows('say "a", "b" or c')
+    (True, True, False)
+    """
+    found = _RUN_ON.search(raw) if "}" in raw or "]" in raw else None
+    if found is not None:
+        before = raw[: found.start() + 1]
+        if before.count("}") > before.count("{") or before.count("]") > before.count("["):
+            return True
+        if raw.count("}") > raw.count("{") and raw.count('":') > 0:
+            return True
+    comma = raw.find(",")
+    return comma >= 0 and ("\n" in raw or '",' in raw or '" ' in raw) and _NEXT_MEMBER.search(raw) is not None
+
+
+def is_odd_key(raw: str) -> bool:
+    """Whether a key with quotes inside holds signs that stand between members."""
+    return not _KEY_SIGNS.isdisjoint(raw)
+
+
+def is_half_quoted(raw: str) -> bool:
+    """Whether a string that was never closed holds one quote, with words behind it: the string may have ended there.
+
+    >>> is_half_quoted('Ada" and'), is_half_quoted('the "x" one'), is_half_quoted('5" pipe')
+    (True, False, False)
+    """
+    quotes = raw.count('"') - raw.count('\\"')
+    if quotes != 1:
+        return False
+    at = raw.rindex('"')
+    return at > 0 and not raw[at - 1].isdigit() and _WORDS_BETWEEN.match(raw, at + 1) is not None
+
+
+def without_stray(raw: str) -> str | None:
+    r"""A string without the one quote too many at its edge, `"Ada""` or `""Ada"`; None when there is none.
+
+    >>> without_stray('Ada"'), without_stray('27"'), without_stray('"a" or "b"')
+    ('Ada', None, None)
+    """
+    if raw.count('"') != 1 or "\\" in raw or len(raw) < 2:
+        return None
+    if raw[-1] == '"':
+        return raw[:-1] if raw[-2].isalpha() else None
+    return raw[1:] if raw[0] == '"' and not raw[1].isspace() else None
+
+
+class Quotation:
+    """Which quotes inside an item of a list belong together: an opening one leans on the word behind it."""
+
+    __slots__ = ("astray", "opened", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.opened = False
+        self.astray = False
+
+    def passed(self, at: int) -> None:
+        """A quote that does not close the string."""
+        opens = self._opens(at)
+        self.astray = self.astray or (self.opened and opens)
+        self.opened = not self.opened if self.opened or opens else False
+
+    def _opens(self, at: int) -> bool:
+        before, behind = self.text[at - 1], self.text[at + 1 : at + 2]
+        return (before.isspace() or before in "([{") and behind != "" and (behind.isalnum() or behind in "([{<")

@@ -1,0 +1,147 @@
+"""Strings that ran into their neighbours, quotes too many or too few, ends that may go on: right, or refused.
+
+What is taken for a member here was one; what cannot be told apart is refused, never joined in silence.
+"""
+
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+PERSON = {"type": "object", "properties": {"name": TEXT, "age": WHOLE}, "required": ["name", "age"]}
+ADA = {"name": "Ada", "age": 36}
+
+
+def check(schema: Any, reply: str, expected: Any) -> None:
+    """Hold a reply against its value; None: it is refused."""
+    verdict = Contract(schema).check(reply)
+    if expected is None:
+        assert not verdict.ok, verdict.data
+    else:
+        assert verdict.ok, verdict.findings
+        assert verdict.data == expected
+        assert verdict.fixes, "what is not JSON as it stands was changed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param('{"name": "Ada"", "age": 36}', ADA, id="doubled-at-the-end"),
+        pytest.param('{"name": ""Ada", "age": 36}', ADA, id="doubled-at-the-start"),
+        pytest.param('{"name": "27"", "age": 36}', {"name": '27"', "age": 36}, id="inches"),
+        pytest.param(r'{"name": \"Ada\", "age": 36}', ADA, id="both-escaped"),
+        pytest.param(r'{"name": "Ada\", "age": 36}', ADA, id="last-escaped"),
+        pytest.param(r'{"name": "the \"x\", "age": 36}', {"name": 'the "x"', "age": 36}, id="last-missing"),
+        pytest.param('{"name": "Ada" and "age": 36}', None, id="words-behind"),
+        pytest.param('{"name": "Ada",\n\nSorry, once more:\n\n "age": 36}', None, id="apology-inside"),
+        pytest.param('{“name”: “say "hi" now”, “age”: 36}', {"name": 'say "hi" now', "age": 36}, id="curved"),
+    ],
+)
+def test_quotes_at_the_edge_of_a_string(reply: str, expected: Any) -> None:
+    check(PERSON, reply, expected)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param('["He said "a", "b" and c", "d"]', ['He said "a", "b" and c', "d"], id="pairs"),
+        pytest.param('["call f("a", "b", 3)", "d"]', ['call f("a", "b", 3)', "d"], id="arguments"),
+        pytest.param('["say "yes", "no", or "maybe"", "d"]', ['say "yes", "no", or "maybe"', "d"], id="at-the-end"),
+        pytest.param('["a 5" pipe", "d"]', ['a 5" pipe', "d"], id="inches"),
+        pytest.param('["say "a", "b", "c"]', None, id="never-closed"),
+        pytest.param('["(x),\n    "{\\"a\\": 1}",\n "y"]', ["(x)", '{"a": 1}', "y"], id="closing-quote-missing"),
+        pytest.param('[O\'Brien", "été"]', ["O'Brien", "été"], id="opening-quote-missing"),
+        pytest.param('[what?\\" he asked", "x"]', ['what?" he asked', "x"], id="escaped-inside-bare"),
+        pytest.param('[a", b"]', ["a", "b"], id="no-prefix"),
+        pytest.param("[[b\"x\", u'y']]", [["x", "y"]], id="prefix"),
+        pytest.param('[“["x", "y"]”]', ['["x", "y"]'], id="curved"),
+    ],
+)
+def test_quotes_inside_items(reply: str, expected: Any) -> None:
+    check(True, reply, expected)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param('{"a b: true,\n "n: "x",\n "m": 1}', {"a b": True, "n": "x", "m": 1}, id="last-quotes-missing"),
+        pytest.param('{"a": 1, key two": "x", "m": 1}', {"a": 1, "key two": "x", "m": 1}, id="first-quote-missing"),
+        pytest.param('{"a": "x", "b: 2, "c": 3}', {"a": "x", "b": 2, "c": 3}, id="behind-a-string"),
+        pytest.param('{"note = "2024", "name": "x"}', None, id="equals-sign"),
+        pytest.param('{"a" "x", "b" "y", "c" 81.3}', {"a": "x", "b": "y", "c": 81.3}, id="no-colons"),
+        pytest.param('{"a": {not json}}', None, id="words-in-braces"),
+    ],
+)
+def test_keys_with_half_their_quotes(reply: str, expected: Any) -> None:
+    check(True, reply, expected)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param(
+            '{"a": "if (x) { return; },\n "b": "y"}', {"a": "if (x) { return; }", "b": "y"}, id="brace-of-the-text"
+        ),
+        pytest.param('{"a": {"b": "{x}\n }, "c": 1}', {"a": {"b": "{x}"}, "c": 1}, id="brace-of-the-object"),
+        pytest.param('{"a": [1, 2}, // note\n "b": 3\n]\nThat is all.', None, id="members-behind-a-comment"),
+        pytest.param(
+            '{"code": ```python\nx = {"b": 1}\n```, "n": 1}', {"code": 'x = {"b": 1}', "n": 1}, id="code-block"
+        ),
+        pytest.param('{"a": ["x"  1]  "b": false}  "c": "y", "d": 2}', None, id="swallowed"),
+    ],
+)
+def test_where_brackets_belong(reply: str, expected: Any) -> None:
+    check(True, reply, expected)
+
+
+@pytest.mark.spec("A15")
+@pytest.mark.parametrize("reply", ['{"n": 12', '{"n": [1, 2', '{"n": 12.5', '{"n": {"m": 0x1F', '{"n": yes and no'])
+def test_an_end_that_may_go_on_is_said_and_refused_in_strict_mode(reply: str) -> None:
+    verdict = Contract(True).check(reply)
+    assert verdict.ok
+    assert [finding.code for finding in verdict.findings] == ["P011"]
+    assert not Contract(True, strict=True).check(reply).ok
+
+
+@pytest.mark.parametrize("reply", ['{"n": 12\n', '{"n": true', '{"n": "12"', '```json\n{"n": 12\n```', "<a>{n: 12</a>"])
+def test_an_end_that_cannot_go_on_is_not_doubted(reply: str) -> None:
+    verdict = Contract(True).check(reply)
+    assert verdict.ok
+    assert not verdict.findings
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (r'{"f": "\frac{1}{2}", "a": 1,}', {"f": r"\frac{1}{2}", "a": 1}),
+        ('```json\n{"f": "\\frac{1}{2}"}\n```', {"f": r"\frac{1}{2}"}),
+        (r'{"f": "\beta \times \nabla \rho",}', {"f": r"\beta \times \nabla \rho"}),
+        (r'{"f": "text\nnew \theta",}', {"f": "text\nnew \\theta"}),
+        (r'{"f": "Let \alpha be\nthe angle.\n\nThen \tan x"}', {"f": "Let \\alpha be\nthe angle.\n\nThen \\tan x"}),
+        (r'{"p": "src\new\data"}', {"p": r"src\new\data"}),
+        (r'{"a": "one\nnew line\tand", "b": "C:\\new", "c": "\\frac",}', {"a": "one\nnew line\tand", "b": "C:\\new", "c": r"\frac"}),
+    ],
+)  # fmt: skip
+def test_legal_escapes_that_were_hardly_meant_are_kept_in_broken_json(reply: str, expected: Any) -> None:
+    check(True, reply, expected)
+
+
+@pytest.mark.parametrize("reply", [r'{"f": "\frac{1}{2}"}', r'["\\ \beta"]', r'{"p": "C:\new\table"}', r'"5 \times 3"'])
+def test_valid_json_with_such_escapes_keeps_its_value_and_is_warned_of(reply: str) -> None:
+    import json
+
+    verdict = Contract(True).check(reply)
+    assert verdict.ok
+    assert verdict.data == json.loads(reply)
+    assert not verdict.fixes
+    assert [(finding.code, finding.level) for finding in verdict.findings] == [("P012", "warning")]
+    assert not Contract(True, strict=True).check(reply).ok
+
+
+@pytest.mark.parametrize(
+    "reply", [r'{"f": "\\frac{1}{2}"}', r'["a\nb\tc\r\nd"]', r'["A:\nYes, it is"]', '["\\b\\f\\n"]']
+)
+def test_escapes_that_were_meant_are_not_warned_of(reply: str) -> None:
+    assert not Contract(True, strict=True).check(reply).findings
