@@ -25,7 +25,8 @@ from trueup.recover.find import Aims
 from trueup.recover.grammar import fold
 from trueup.recover.locate import Places
 from trueup.recover.mend import CUT, mend, region, whole_rest
-from trueup.recover.reader import Record, TooDeep
+from trueup.recover.reader import Record, TooDeep, parts_of
+from trueup.recover.spots import nodes_at
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
 from trueup.verdict.paths import render
