@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 BENCH  := .venv-bench
+COMPILED := build/compiled
+HOT    := $(wildcard src/trueup/recover/*.py src/trueup/conform/*.py src/trueup/contract/*.py)
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
 
@@ -11,7 +13,7 @@ export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit docs bench bench-sift bench-gateway study soak fmt snapshots lock clean
+.PHONY: help setup demo test lint types layers unit compiled docs bench bench-sift bench-gateway study soak fmt snapshots lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -35,7 +37,7 @@ demo: $(STAMP) ## judge the sample replies in examples/, then sift a file of the
 	    || test $$? -eq 1
 	@echo; echo "Open build/demo/report.html in a browser: every unit, with each fix marked in its reply."
 
-test: lint types layers unit docs ## run every check
+test: lint types layers unit compiled docs ## run every check
 	@cat .cache/skipped.txt
 
 lint: $(STAMP) ## ruff: rules and formatting
@@ -59,8 +61,25 @@ docs: $(STAMP) ## build the documentation into site/, strictly
 	@echo "== mkdocs"
 	@$(BIN)/python -m mkdocs build --strict
 
-bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
-	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
+ifeq ($(shell command -v $(or $(CC),cc)),)
+compiled:
+	@echo "skipped for want of a C compiler: the tests of the engine on compiled modules"
+else
+compiled: $(COMPILED)/.built ## compile the hot modules into build/compiled and test the engine on them
+	@echo "== pytest, compiled"
+	@PYTHONPATH=$(COMPILED) TRUEUP_COMPILED=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/recover tests/conform \
+	    tests/test_compiled.py
+endif
+
+$(COMPILED)/.built: $(STAMP) hatch_build.py $(HOT)
+	@echo "== mypyc"
+	@rm -rf $(COMPILED)
+	@TRUEUP_COMPILE=1 $(BIN)/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(COMPILED) .
+	@$(BIN)/python -m zipfile -e $(COMPILED)/trueup-*.whl $(COMPILED)
+	@touch $@
+
+bench: $(BENCH)/.installed $(COMPILED)/.built ## measure against the peers, in an environment of its own
+	@PYTHONPATH=$(COMPILED) $(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
 
 study: $(BENCH)/.installed ## ask the local model 100 things, with and without trueup and its peers (20 minutes)
 	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md

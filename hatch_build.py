@@ -23,7 +23,7 @@ _SETUP = """
 import sys
 from mypyc.build import mypycify
 from setuptools import setup
-built = mypycify(["--config-file=mypy.ini", *sys.argv[1:]], opt_level="3", debug_level="0", group_name="trueup")
+built = mypycify(["--config-file=mypy.ini", *sys.argv[1:]], opt_level="1", debug_level="0", group_name="trueup")
 setup(name="trueup", packages=[], package_dir={"": "src"}, ext_modules=built,
       script_args=["--quiet", "build_ext", "--inplace", "--parallel=2"])
 """
@@ -46,7 +46,7 @@ def compile_into(package: Path, place: Path) -> list[Path]:
     shutil.copytree(package, source / package.name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     (place / "mypy.ini").write_text(_MYPY)
     modules = [str(path.relative_to(place)) for path in hot_modules(source / package.name)]
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own script, our own files
         [sys.executable, "-c", _SETUP, *modules],
         cwd=place, check=False, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip

@@ -65,7 +65,10 @@ def bench(only: tuple[str, ...], as_json: bool, color: Color) -> None:
     from trueup.cli.terminal import open_console
 
     console = open_console(color)
-    console.print(f"trueup {about['versions']['trueup']}, {about['python']}, {about['processor']}", soft_wrap=True)
+    console.print(
+        f"trueup {about['versions']['trueup']} ({about['build']}), {about['python']}, {about['processor']}",
+        soft_wrap=True,
+    )
     for name in only:
         _show(console, DRAW[name](SECTIONS[name]()))
     absent = [name for name, version in about["versions"].items() if version is None]

@@ -105,10 +105,10 @@ def _value(text: str, start: int, end: int, max_depth: int, records: list[Record
     if found is not NOT_JSON:
         return found
     if _STRINGS.fullmatch(raw):
-        value = "".join(map(_string, _ONE_STRING.findall(raw)))
-        if "\ufffd" in value and "\ufffd" not in raw:
+        joined = "".join(map(_string, _ONE_STRING.findall(raw)))
+        if "\ufffd" in joined and "\ufffd" not in raw:
             records.append(("S035", start, end, "\ufffd", None))
-        return value
+        return joined
     if raw[:1] and raw[0] in "[{(":
         at = start + len(text[start:end]) - len(text[start:end].lstrip())
         outcome = Reader(text, at, end, frozenset(), max_depth).read()
