@@ -59,6 +59,7 @@ class Frame:
         self.comma = True  # true at the start and after a separator: a member may follow
         self.last_string: tuple[Any, int] | None = None  # slot and start of a string just read
         self.no_rest = False  # no list without its opening bracket goes on here
+        self.loose = False  # a key without a colon was read
         self.equals = False  # keys and values are joined by = or =>
         self.key_start = start  # where the member that is being read starts
         self.last_child: Frame | None = None  # the container that was closed last
@@ -69,7 +70,6 @@ class Outcome(NamedTuple):
     """What a reading gave: the value, where it ended, its records, and whether the text ended first."""
 
     value: Any
-        self.loose = False  # a key without a colon was read
     end: int
     records: list[Record]
     cut: bool
