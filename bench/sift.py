@@ -1,18 +1,15 @@
 """`python bench/sift.py`: a file of replies sifted, beside what one would write by hand and what the source system does.
 
-python bench/sift.py [--lines N] [--quick] [--no-ray] [--markdown PAGE] [--json OUT]
+python bench/sift.py [--lines N] [--quick] [--turns N] [--no-ray] [--compiled DIR] [--markdown PAGE] [--json OUT]
 
-One run, side by side, the same file. Times are CPU time of all processes together and wall time; memory is the most that any
-one process held. The floor is a loop by hand: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no
-resume, no checks of the lines themselves.
+One run, side by side, the same files. Times are CPU time of all processes together and wall time; memory is the most that any
+one process held. `--compiled` names a folder with the package whose hot modules are compiled (`make compiled`).
 """
 
 import argparse
+import filecmp
 import json
 import os
-import platform
-import random
-import re
 import shutil
 import subprocess
 import sys
@@ -21,176 +18,52 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import orjson
-
-import cases
-
-SCHEMA = cases.SCHEMA
-RULES = [
-    {
-        "name": "sums_up",
-        "expr": "abs(total - subtotal - shipping) < 0.01",
-        "error": "{total} is not {subtotal} + {shipping}",
-    },
-    {"name": "has_items", "expr": "len(items) > 0 and risk <= 1"},
-    {"name": "few_tries", "expr": "0 <= attempts <= 5"},
-]
-SOURCE_LINES = 2_000  # the source's way is timed on so many lines: it takes minutes for more
-
-
-class Row(NamedTuple):
-    """One measurement; times in seconds, memory in megabytes."""
-
-    name: str
-    lines: int
-    cpu: float
-    wall: float
-    driver: float = 0.0
-    worker: float = 0.0
-    note: str = ""
-
-    @property
-    def micro(self) -> float:
-        return self.cpu / self.lines * 1e6
-
-
-def make_file(path: Path, lines: int, broken: float) -> None:
-    """Lines of about 1 KB; a share of the replies is broken in five ways, two of which cannot be mended."""
-    dice = random.Random(7)
-    with path.open("wb") as opened:
-        for number in range(lines):
-            reply = json.dumps(_value(dice, number))
-            if dice.random() < broken:
-                reply = _break(dice.randrange(5), reply)
-            opened.write(
-                orjson.dumps({"unit_id": f"unit-{number:08d}", "input": {"n": number}, "raw_response": reply}) + b"\n"
-            )
-
-
-def _value(dice: random.Random, number: int) -> dict[str, Any]:
-    """The document of 20 fields that the other measurements use, no two alike."""
-    subtotal = round(dice.random() * 900, 2)
-    return {
-        **cases.DOCUMENT,
-        "order_id": f"SO-{number}",
-        "subtotal": subtotal,
-        "total": round(subtotal + cases.DOCUMENT["shipping"], 2),
-        "weight_grams": dice.randrange(10_000),
-        "paid": dice.random() < 0.5,
-    }
-
-
-def _break(kind: int, reply: str) -> str:
-    return (
-        f"Here you are:\n```json\n{reply}\n```",
-        reply[:-1] + ",}",
-        reply.replace("true", "True").replace("false", "False").replace("null", "None"),
-        "I am sorry, but I cannot help with that.",
-        reply.replace('"attempts": 1', '"attempts": "more than one"', 1),
-    )[kind]
+import sift_budget
+from sift_report import Row, budgets, page, table, targets
+from sift_ways import RULES, SCHEMA, SOURCE_LINES, as_the_source_does, by_hand, make_file, orjson_only, read_only
 
 
 def timed(name: str, path: Path, lines: int, act: Callable[[Path], int]) -> Row:
     """One measurement inside this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     act(path)
-    return Row(name, lines, time.process_time() - cpu, time.perf_counter() - wall)
+    return _told(Row(name, lines, time.process_time() - cpu, time.perf_counter() - wall))
 
 
-def read_only(path: Path) -> int:
-    with path.open("rb") as opened:
-        return sum(len(line) for line in opened)
+def _told(row: Row) -> Row:
+    """Show a measurement when it is made: the whole takes many minutes."""
+    print(f"{row.name}: {row.micro:,.1f} µs a line, {row.wall:,.1f} s", file=sys.stderr, flush=True)
+    return row
 
 
-def orjson_only(path: Path) -> int:
-    loads = orjson.loads
-    with path.open("rb") as opened:
-        return sum(1 for line in opened if loads(loads(line)["raw_response"]))
-
-
-def by_hand(path: Path) -> int:
-    """The floor: what a careful person would write for clean replies."""
-    import jsonschema_rs
-
-    is_valid = jsonschema_rs.validator_for(SCHEMA).is_valid
-    loads, dumps, newline = orjson.loads, orjson.dumps, orjson.OPT_APPEND_NEWLINE
-    count = 0
-    with path.open("rb") as opened, path.with_suffix(".floor").open("wb") as out:
-        for line in opened:
-            row = loads(line)
-            data = loads(row["raw_response"])
-            sums = abs(data["total"] - data["subtotal"] - data["shipping"]) < 0.01
-            if is_valid(data) and sums and len(data["items"]) > 0 and data["risk"] <= 1 and 0 <= data["attempts"] <= 5:
-                record = {
-                    "unit_id": row["unit_id"],
-                    "input": row["input"],
-                    "data": data,
-                    "raw_response": row["raw_response"],
-                }
-                out.write(dumps(record, option=newline))
-                count += 1
-    path.with_suffix(".floor").unlink()
-    return count
-
-
-def as_the_source_does(path: Path) -> int:
-    """Two phases with JSON between them: json and jsonschema, then asteval, one interpreter whose symbols are set anew."""
-    import asteval
-    import jsonschema
-
-    validator = jsonschema.Draft202012Validator(SCHEMA)
-    evaluate = asteval.Interpreter()
-    count = 0
-    with path.open("rb") as opened:
-        for _, line in zip(range(SOURCE_LINES), opened, strict=False):
-            row = json.loads(line)
-            text = re.sub(r"^```(?:json)?\s*|\s*```$", "", row["raw_response"].strip())
-            data = json.loads(text)
-            if sorted(validator.iter_errors(data), key=lambda error: list(error.path)):
-                continue
-            unit = json.loads(json.dumps({**row["input"], **data, "unit_id": row["unit_id"]}))
-            evaluate.symtable.update(unit)
-            if all(evaluate(rule["expr"]) for rule in RULES) and json.dumps(unit):
-                count += 1
-    return count
-
-
-def sifted(name: str, path: Path, lines: int, out: Path, *options: str) -> Row:
+def sifted(name: str, path: Path, lines: int, out: Path, *options: str, compiled: Path | None = None) -> Row:
     """One run of the command, as a user starts it."""
     contract = path.parent / "contract.json"
     contract.write_text(json.dumps({"schema": SCHEMA, "rules": RULES}))
     shutil.rmtree(out, ignore_errors=True)
-    command = [
-        sys.executable,
-        "-m",
-        "trueup.cli",
-        "sift",
-        str(path),
-        "-c",
-        str(contract),
-        "-o",
-        str(out),
-        "--progress",
-        "none",
-    ]
-    row = _command(name, lines, [*command, *options])
+    command = [sys.executable, "-m", "trueup.cli", "sift", str(path), "-c", str(contract), "-o", str(out), "--progress", "none"]  # fmt: skip
+    row = _command(name, lines, [*command, *options], path.parent, compiled)
     units = json.loads((out / "summary.json").read_text())["counts"]["units"]
     assert units == lines, f"{name} judged {units} of {lines} lines"
     return row
 
 
-def _command(name: str, lines: int, command: list[str]) -> Row:
+def _command(name: str, lines: int, command: list[str], folder: Path, compiled: Path | None = None) -> Row:
+    # as in any installed package, the bytecode of the modules is there already
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    if compiled is not None:
+        environment["PYTHONPATH"] = str(compiled)
     began = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     watch = _Memory(child.pid)
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.perf_counter() - began
     watch.end()
     child.returncode = os.waitstatus_to_exitcode(status)
     assert child.returncode in (0, 1), f"{name} ended with {child.returncode}"
-    return Row(name, lines, usage.ru_utime + usage.ru_stime, wall, watch.driver, watch.worker)
+    return _told(Row(name, lines, usage.ru_utime + usage.ru_stime, wall, watch.driver, watch.worker))
 
 
 class _Memory:
@@ -225,55 +98,69 @@ def _held(pid: int) -> float:
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
 
 
-def measure(folder: Path, lines: int, *, ray: bool) -> list[Row]:
-    clean, broken = folder / "clean.jsonl", folder / "broken.jsonl"
+def measure(folder: Path, lines: int, turns: int, *, ray: bool, compiled: Path | None) -> list[Row]:
+    clean, broken, small = folder / "clean.jsonl", folder / "broken.jsonl", folder / "small.jsonl"
     make_file(clean, lines, 0.0)
     make_file(broken, lines, 0.1)
-    turns = 2 if lines <= 300_000 else 1
+    make_file(small, 10, 0.0)
+    for act in (by_hand, as_the_source_does):
+        act(small)  # what they import is no part of what is measured
+    sifted("first", small, 10, folder / "start")
+    runs: list[tuple[str, Path, str, Path | None]] = [
+        ("trueup, clean, 1 worker", clean, "1", None),
+        ("trueup, clean, 2 workers", clean, "2", None),
+        ("trueup, 10 % broken, 1 worker", broken, "1", None),
+    ]
+    if compiled is not None:
+        runs += [(f"{name}, compiled", path, workers, compiled) for name, path, workers, _ in (runs[0], runs[2])]
+        sifted("first", small, 10, folder / "start", compiled=compiled)
     floors: list[Row] = []
     best: dict[str, Row] = {}
     for _ in range(turns):  # in turns, so that a busy moment of the machine hits all of them alike
-        floors.append(timed("by hand: the floor", clean, lines, by_hand))
-        for name, path, workers in (
-            ("trueup, clean, 1 worker", clean, "1"),
-            ("trueup, clean, 2 workers", clean, "2"),
-            ("trueup, 10 % broken, 1 worker", broken, "1"),
-        ):
-            row = sifted(name, path, lines, folder / name.replace(" ", "-"), "--workers", workers)
+        for name, path, workers, package in runs:
+            floors.append(timed("by hand: the floor", clean, lines, by_hand))
+            row = sifted(name, path, lines, _out(folder, name), "--workers", workers, compiled=package)
             before = best.get(name, row)
             best[name] = min(row, before, key=lambda one: one.cpu)._replace(wall=min(row.wall, before.wall))
-    floors.append(timed("by hand: the floor", clean, lines, by_hand))
-    floor = min(floors, key=lambda one: one.cpu)._replace(wall=min(one.wall for one in floors))
+            if name != runs[0][0]:
+                shutil.rmtree(_out(folder, name))
     rows = [
         timed("read only", clean, lines, read_only),
         timed("orjson", clean, lines, orjson_only),
-        floor,
+        min(floors, key=lambda one: one.cpu)._replace(wall=min(one.wall for one in floors)),
         *best.values(),
     ]
-    small = folder / "small.jsonl"
-    make_file(small, 10, 0.0)
-    start = sifted("trueup, 10 lines", small, 10, folder / "start", "--workers", "1")
-    for index, row in enumerate(rows):
-        if row.name.startswith("trueup"):
-            steady = (row.cpu - start.cpu) / row.lines * 1e6
-            rows[index] = row._replace(note=f"{steady:.1f} µs ({steady / floor.micro:.2f} ×) without the start")
+    start = min((sifted("trueup, 10 lines", small, 10, folder / "start", "--workers", "1") for _ in range(5)), key=lambda one: one.cpu)  # fmt: skip
+    rows = [_without_start(row, start, rows[2]) if row.name in best else row for row in rows]
     rows.append(start._replace(note="its fixed cost: start, contract, folder"))
     source = timed("the source's way", clean, min(lines, SOURCE_LINES), as_the_source_does)
     rows.append(source._replace(note=f"on {source.lines:,} lines"))
     if ray:
-        fixed = sifted("trueup on Ray, 10 lines", small, 10, folder / "ray0", "--engine", "ray", "--workers", "2")
-        whole = sifted(
-            "trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", "--engine", "ray", "--workers", "2"
-        )
-        same = (folder / "ray" / "validated.jsonl").read_bytes() == (
-            folder / "trueup,-clean,-1-worker" / "validated.jsonl"
-        ).read_bytes()
-        rows += [
-            fixed._replace(note="its fixed cost"),
-            whole._replace(note="same bytes as local" if same else "OTHER BYTES"),
-        ]
+        rows += _on_ray(folder, clean, small, lines)
     rows.append(_flips(folder, min(lines, 100_000)))
     return rows
+
+
+def _out(folder: Path, name: str) -> Path:
+    return folder / name.replace(" ", "-")
+
+
+def _without_start(row: Row, start: Row, floor: Row) -> Row:
+    steady = (row.cpu - start.cpu) / row.lines * 1e6
+    return row._replace(note=f"{steady:.1f} µs ({steady / floor.micro:.2f} ×) without the start")
+
+
+def _on_ray(folder: Path, clean: Path, small: Path, lines: int) -> list[Row]:
+    engine = ("--engine", "ray", "--workers", "2")
+    fixed = sifted("trueup on Ray, 10 lines", small, 10, folder / "ray0", *engine)
+    whole = sifted("trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", *engine)
+    local = _out(folder, "trueup, clean, 1 worker") / "validated.jsonl"
+    same = filecmp.cmp(folder / "ray" / "validated.jsonl", local, shallow=False)
+    shutil.rmtree(folder / "ray")
+    return [
+        fixed._replace(note="its fixed cost"),
+        whole._replace(note="same bytes as local" if same else "OTHER BYTES"),
+    ]
 
 
 def _flips(folder: Path, lines: int) -> Row:
@@ -285,69 +172,18 @@ def _flips(folder: Path, lines: int) -> Row:
     (folder / "stricter.json").write_text(json.dumps(stricter))
     command = [sys.executable, "-m", "trueup.cli", "revalidate", str(folder / "stored"), "-s", str(folder / "stricter.json"),
                "-o", str(folder / "again"), "--progress", "none"]  # fmt: skip
-    row = _command("trueup revalidate", lines, command)
+    row = _command("trueup revalidate", lines, command, folder)
     found = json.loads((folder / "again" / "summary.json").read_text())["flips"]
     return row._replace(note=f"{found.get('valid_to_failed', 0):,} flips found, 2 workers")
-
-
-def table(rows: list[Row]) -> str:
-    floor = next(row for row in rows if "floor" in row.name)
-    out = [
-        "| what | lines | CPU µs a line | × the floor | wall s | lines/s | driver MB | worker MB | |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
-    ]
-    for row in rows:
-        memory = [f"{held:.0f}" if held else "" for held in (row.driver, row.worker)]
-        cells = [row.name, f"{row.lines:,}", f"{row.micro:,.1f}", f"{row.micro / floor.micro:.2f}", f"{row.wall:.1f}",
-                 f"{row.lines / row.wall:,.0f}", *memory, row.note]  # fmt: skip
-        out.append(f"| {' | '.join(cells)} |")
-    return "\n".join(out)
-
-
-def targets(rows: list[Row]) -> str:
-    by = {row.name: row for row in rows}
-    floor, clean = by["by hand: the floor"], by["trueup, clean, 1 worker"]
-    two, broken, source = by["trueup, clean, 2 workers"], by["trueup, 10 % broken, 1 worker"], by["the source's way"]
-    told = [
-        ("clean ≤ 2 × the floor", clean.micro / floor.micro, 2.0, True),
-        ("10 % broken ≤ 3 × the floor", broken.micro / floor.micro, 3.0, True),
-        ("≥ 25 × the source's way", source.micro / clean.micro, 25.0, False),
-        ("2 workers ≥ 1.2 × one, wall", clean.wall / two.wall, 1.2, False),
-        ("driver ≤ 150 MB", max(row.driver for row in (clean, two, broken)), 150.0, True),
-        ("a worker ≤ 80 MB", max(row.worker for row in (clean, two, broken)), 80.0, True),
-    ]
-    out = ["| target | measured | |", "|---|--:|---|"]
-    for name, figure, goal, below in told:
-        met = figure <= goal if below else figure >= goal
-        out.append(f"| {name} | {figure:,.2f} | {'met' if met else 'not met'} |")
-    return "\n".join(out)
-
-
-def page(rows: list[Row], lines: int, load: tuple[float, float, float]) -> str:
-    return f"""# Sifting, measured
-
-<!-- Written by `python bench/sift.py --markdown docs/benchmarks-sift.md`. -->
-
-{lines:,} lines of about 1 KB, one run, side by side: {platform.python_implementation()} {platform.python_version()}, {platform.machine()},
-{os.cpu_count()} CPUs shared with other work (load {load[0]:.1f} when it began). CPU time is that of all processes together; the
-memory is the most that any one process held. The floor is a loop by hand (orjson, jsonschema-rs, the rules as Python, records
-written): no recovery, no resume, no check of the lines themselves. "The source's way" is json, jsonschema and asteval.
-
-{table(rows)}
-
-## Targets
-
-{targets(rows)}
-
-The bench takes `--lines 1000000` for the long form and `--quick` for 20,000 lines.
-"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="sifting, beside what one would write by hand")
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--quick", action="store_true", help="20,000 lines")
+    parser.add_argument("--turns", type=int, default=2, help="how often each is run; the best counts")
     parser.add_argument("--no-ray", action="store_true")
+    parser.add_argument("--compiled", type=Path, help="a folder with the package, its hot modules compiled")
     parser.add_argument("--folder", type=Path, help="where the files are made (default: a temporary folder)")
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--json", type=Path)
@@ -355,14 +191,14 @@ def main() -> int:
     lines = 20_000 if options.quick else options.lines
     load = os.getloadavg()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        rows = measure(Path(folder), lines, ray=not options.no_ray)
-    print(table(rows))
-    print()
-    print(targets(rows))
+        rows = measure(Path(folder), lines, options.turns, ray=not options.no_ray, compiled=options.compiled)
+        clean, broken = sift_budget.of_clean(Path(folder) / "clean.jsonl"), sift_budget.of_broken()
+    print(table(rows), targets(rows), budgets(clean, broken), sep="\n\n")
     if options.markdown:
-        options.markdown.write_text(page(rows, lines, load), "utf-8")
+        options.markdown.write_text(page(rows, lines, load, clean, broken), "utf-8")
     if options.json:
-        options.json.write_text(json.dumps([row._asdict() for row in rows], indent=1), "utf-8")
+        told = {"rows": [row._asdict() for row in rows], "clean": clean, "broken": broken}
+        options.json.write_text(json.dumps(told, indent=1), "utf-8")
     return 0
 
 

@@ -1,0 +1,101 @@
+"""The figures of `bench/sift.py` as tables and as the page of the documentation."""
+
+import os
+import platform
+from typing import NamedTuple
+
+Steps = list[tuple[str, float]]
+Kinds = list[tuple[str, float, float, float]]
+
+
+class Row(NamedTuple):
+    """One measurement; times in seconds, memory in megabytes."""
+
+    name: str
+    lines: int
+    cpu: float
+    wall: float
+    driver: float = 0.0
+    worker: float = 0.0
+    note: str = ""
+
+    @property
+    def micro(self) -> float:
+        return self.cpu / self.lines * 1e6
+
+
+def table(rows: list[Row]) -> str:
+    floor = next(row for row in rows if "floor" in row.name)
+    out = [
+        "| what | lines | CPU µs a line | × the floor | wall s | lines/s | driver MB | worker MB | |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    for row in rows:
+        memory = [f"{held:.0f}" if held else "" for held in (row.driver, row.worker)]
+        cells = [row.name, f"{row.lines:,}", f"{row.micro:,.1f}", f"{row.micro / floor.micro:.2f}", f"{row.wall:.1f}",
+                 f"{row.lines / row.wall:,.0f}", *memory, row.note]  # fmt: skip
+        out.append(f"| {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+def targets(rows: list[Row]) -> str:
+    by = {row.name: row for row in rows}
+    floor, clean = by["by hand: the floor"], by["trueup, clean, 1 worker"]
+    two, broken, source = by["trueup, clean, 2 workers"], by["trueup, 10 % broken, 1 worker"], by["the source's way"]
+    told = [
+        ("clean ≤ 2 × the floor", clean.micro / floor.micro, 2.0, True),
+        ("10 % broken ≤ 3 × the floor", broken.micro / floor.micro, 3.0, True),
+        ("≥ 25 × the source's way", source.micro / clean.micro, 25.0, False),
+        ("2 workers ≥ 1.2 × one, wall", clean.wall / two.wall, 1.2, False),
+        ("driver ≤ 150 MB", max(row.driver for row in (clean, two, broken)), 150.0, True),
+        ("a worker ≤ 80 MB", max(row.worker for row in (clean, two, broken)), 80.0, True),
+    ]
+    out = ["| target | measured | |", "|---|--:|---|"]
+    for name, figure, goal, below in told:
+        met = figure <= goal if below else figure >= goal
+        out.append(f"| {name} | {figure:,.2f} | {'met' if met else 'not met'} |")
+    return "\n".join(out)
+
+
+def budgets(clean: Steps, broken: Kinds) -> str:
+    """Where the time of a line goes."""
+    steps = ["| of a clean line | CPU µs |", "|---|--:|", *(f"| {name} | {micro:.2f} |" for name, micro in clean)]
+    kinds = ["| of a broken reply | judged | its fixes told | its record |", "|---|--:|--:|--:|"]
+    kinds += [f"| {name} | {judge:.1f} | {fixes:.1f} | {record:.1f} |" for name, judge, fixes, record in broken]
+    return "\n".join([*steps, "", *kinds])
+
+
+def page(rows: list[Row], lines: int, load: tuple[float, float, float], clean: Steps, broken: Kinds) -> str:
+    return f"""# Sifting, measured
+
+<!-- Written by `python bench/sift.py --markdown docs/benchmarks-sift.md`. -->
+
+{lines:,} lines of about 1 KB, one run, side by side: {platform.python_implementation()} {platform.python_version()}, {platform.machine()},
+{os.cpu_count()} CPUs shared with other work (load {load[0]:.1f} when it began). CPU time is that of all processes together, the best of
+the turns; the memory is the most that any one process held. Python's bytecode was cached, as in any installed package.
+
+{table(rows)}
+
+**The floor** is a loop by hand: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
+the lines themselves, and nothing that survives a crash. **The source's way** is what the source system describes, in one process:
+json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set anew for each rule;
+its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.
+**Compiled** is the same package with its hot modules compiled ([how](benchmarks.md)).
+
+## Targets
+
+{targets(rows)}
+
+## Where the time goes
+
+Each step of a worker's loop by itself, timed hot; in the loop each finds the cache used by the others. What the whole command
+takes beyond the loop is the system's part of reading and writing, the second copy of each record (from its part to its place),
+the comparison of ids, and the start.
+
+{budgets(clean, broken)}
+
+A clean reply gets no verdict made: it is parsed, judged and handed on as bytes, 128 lines at a time. A broken one costs what its
+repair costs, and telling each fix with its place and path often takes as long as the repair itself.
+
+`make bench-sift` runs all of it; `--lines` and `--quick` take fewer lines, `--no-ray` leaves Ray out.
+"""

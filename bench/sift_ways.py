@@ -1,0 +1,170 @@
+"""What sifting is measured beside: the files, a loop by hand, and the source system's way, each inside this process.
+
+The floor is what a careful person would write for clean replies: orjson, jsonschema-rs, the rules as Python, records written;
+no recovery, no resume, no checks of the lines themselves.
+"""
+
+import io
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+import cases
+
+SCHEMA = cases.SCHEMA
+RULES = [
+    {
+        "name": "sums_up",
+        "expr": "abs(total - subtotal - shipping) < 0.01",
+        "error": "{total} is not {subtotal} + {shipping}",
+    },
+    {"name": "has_items", "expr": "len(items) > 0 and risk <= 1"},
+    {"name": "few_tries", "expr": "0 <= attempts <= 5"},
+]
+KINDS = ("a fence and prose", "a trailing comma", "Python's words", "an apology", "a field of the wrong type")
+SOURCE_LINES = 20_000  # the source's way is timed on so many lines: it takes many minutes for more
+# what its interpreter keeps from one rule to the next
+SOURCE_FUNCTIONS = frozenset(
+    "sum len min max abs round all any sorted list dict set str int float bool isinstance enumerate zip range".split()
+)
+
+
+def make_file(path: Path, lines: int, share: float) -> None:
+    """Lines of about 1 KB; a share of the replies is broken in five ways, two of which cannot be mended."""
+    dice = random.Random(7)
+    with path.open("wb") as opened:
+        for number in range(lines):
+            reply = json.dumps(value(dice, number))
+            if dice.random() < share:
+                reply = broken(dice.randrange(5), reply)
+            opened.write(
+                orjson.dumps({"unit_id": f"unit-{number:08d}", "input": {"n": number}, "raw_response": reply}) + b"\n"
+            )
+
+
+def value(dice: random.Random, number: int) -> dict[str, Any]:
+    """The document of 20 fields that the other measurements use, no two alike."""
+    subtotal = round(dice.random() * 900, 2)
+    return {
+        **cases.DOCUMENT,
+        "order_id": f"SO-{number}",
+        "subtotal": subtotal,
+        "total": round(subtotal + cases.DOCUMENT["shipping"], 2),
+        "weight_grams": dice.randrange(10_000),
+        "paid": dice.random() < 0.5,
+    }
+
+
+def broken(kind: int, reply: str) -> str:
+    """A reply broken in one of five ways."""
+    return (
+        f"Here you are:\n```json\n{reply}\n```",
+        reply[:-1] + ",}",
+        reply.replace("true", "True").replace("false", "False").replace("null", "None"),
+        "I am sorry, but I cannot help with that.",
+        reply.replace('"attempts": 1', '"attempts": "more than one"', 1),
+    )[kind]
+
+
+def read_only(path: Path) -> int:
+    with path.open("rb") as opened:
+        return sum(len(line) for line in opened)
+
+
+def orjson_only(path: Path) -> int:
+    loads = orjson.loads
+    with path.open("rb") as opened:
+        return sum(1 for line in opened if loads(loads(line)["raw_response"]))
+
+
+def by_hand(path: Path) -> int:
+    """The floor: what a careful person would write for clean replies."""
+    import jsonschema_rs
+
+    is_valid = jsonschema_rs.validator_for(SCHEMA).is_valid
+    loads, dumps, newline = orjson.loads, orjson.dumps, orjson.OPT_APPEND_NEWLINE
+    count = 0
+    with path.open("rb") as opened, path.with_suffix(".floor").open("wb") as out:
+        for line in opened:
+            row = loads(line)
+            data = loads(row["raw_response"])
+            sums = abs(data["total"] - data["subtotal"] - data["shipping"]) < 0.01
+            if is_valid(data) and sums and len(data["items"]) > 0 and data["risk"] <= 1 and 0 <= data["attempts"] <= 5:
+                record = {
+                    "unit_id": row["unit_id"],
+                    "input": row["input"],
+                    "data": data,
+                    "raw_response": row["raw_response"],
+                }
+                out.write(dumps(record, option=newline))
+                count += 1
+    path.with_suffix(".floor").unlink()
+    return count
+
+
+def as_the_source_does(path: Path) -> int:
+    """Two validators with lines of JSON between them, in the steps that the source describes, all in one process.
+
+    Sanitise, parse, merge; phase 1 reads that, walks it for coercions, lists jsonschema's errors and writes it; phase 2 reads
+    that and evaluates the rules in one asteval interpreter whose symbols are cleared and set anew for each of them. Not
+    counted: its processes, its pipes, its logs, and what it does with the output of phase 1 before phase 2.
+    """
+    import asteval
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    evaluate = asteval.Interpreter(err_writer=io.StringIO())
+    count = 0
+    with path.open("rb") as opened, path.with_suffix(".source").open("w") as out:
+        for _, line in zip(range(SOURCE_LINES), opened, strict=False):
+            row = json.loads(line)
+            text = re.sub(r"^```(?:json)?\s*|\s*```$", "", row["raw_response"].strip())
+            merged = json.dumps({**row["input"], **json.loads(text), "unit_id": row["unit_id"]})
+            first = _coerced(json.loads(merged), SCHEMA)
+            if list(validator.iter_errors(first)):
+                continue
+            second = json.loads(json.dumps(first))
+            if all(_evaluated(evaluate, rule["expr"], second) for rule in RULES):
+                out.write(json.dumps(second) + "\n")
+                count += 1
+    path.with_suffix(".source").unlink()
+    return count
+
+
+def _evaluated(evaluate: Any, expr: str, fields: dict[str, Any]) -> Any:
+    """A rule of the source: nothing is left of the unit before, but the functions that rules may call."""
+    symbols = evaluate.symtable
+    for name in [name for name in symbols if not name.startswith("_") and name not in SOURCE_FUNCTIONS]:
+        del symbols[name]
+    for name, value in fields.items():
+        symbols[name] = value
+    return evaluate(expr)
+
+
+def _coerced(value: Any, schema: dict[str, Any]) -> Any:
+    """A value brought to its schema's types in place, as far as plain schemas go."""
+    kind = schema.get("type")
+    if kind in ("integer", "number"):
+        if isinstance(value, str):
+            try:
+                return int(value) if kind == "integer" else float(value)
+            except ValueError:
+                return value
+        whole = kind == "integer" and isinstance(value, float) and value.is_integer()
+        return int(value) if whole else value
+    if kind == "boolean" and isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), value)
+    if kind == "object" and isinstance(value, dict):
+        members = schema.get("properties", {})
+        for key, part in value.items():
+            if key in members:
+                value[key] = _coerced(part, members[key])
+    elif kind == "array" and isinstance(value, list):
+        item = schema.get("items")
+        for index, part in enumerate(value):
+            value[index] = _coerced(part, item) if isinstance(item, dict) else part
+    return value
