@@ -14,6 +14,15 @@ W3: list[Call] = [("get_weather", {"city": "Oslo", "days": 3})]
 N: list[Call] = [("now", {})]
 WN = W + N
 J = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
+M = "]<]minimax[>["
+
+
+def k3(name: str, *arguments: tuple[str, str, str], index: int = 1) -> str:
+    """A call as Kimi K3 writes it: names, types and texts of its arguments."""
+    rows = (f'<|open|>argument key="{k}" type="{t}"<|sep|>{v}<|close|>argument<|sep|>' for k, t, v in arguments)
+    return f'<|open|>call tool="{name}" index="{index}"<|sep|>{"".join(rows)}<|close|>call<|sep|>'
+
+
 SLIPS: list[tuple[str, list[Call]]] = [
     ("get_weather\n```python\ntool_call(city='Oslo')\n```", W),
     ("Let me check.\nget_weather\n ```python\ntool_call(city='Oslo', days=3)\n```", W3),
@@ -301,6 +310,81 @@ SLIPS: list[tuple[str, list[Call]]] = [
     ('Sure, here is the JSON:\n```json\n'+J+'\n```', W),
     ('Based on your request, I will use the following function:\n\n```json\n'+J+'\n```\n\nThis will retrieve the weather for Oslo.', W),
     ('To get the weather, I will call the get_weather function.\n\n'+J, W),
+    (f'Let me look.{M}<tool_call>\n{M}<invoke name="get_weather">{M}<city>Oslo{M}</city>{M}<days>3{M}</days>{M}</invoke>\n{M}</tool_call>', W3),
+    (f'{M}<tool_call>\n{M}<invoke name="now">{M}</invoke>\n{M}</tool_call>', N),
+    (f'{M}<tool_call>\n{M}<invoke name="get_weather">{M}<city>Oslo{M}</city>{M}</invoke>\n{M}<invoke name="now">{M}</invoke>\n{M}</tool_call>', WN),
+    ('<|open|>tools<|sep|>'+k3("get_weather", ("city","string","Oslo"), ("days","number","3"))+'<|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>', W3),
+    ('<|open|>think<|sep|>I could call now()<|close|>think<|sep|><|open|>response<|sep|>Let me look.<|close|>response<|sep|><|open|>tools<|sep|>'+k3("get_weather", ("city","string","Oslo"))+k3("now", index=2)+'<|close|>tools<|sep|><|close|>message<|sep|>', WN),
+    ('I could call now()<|close|>think<|sep|><|open|>tools<|sep|>'+k3("get_weather", ("city","string","Oslo"))+'<|close|>tools<|sep|>', W),
+    ('<|open|>toolscall tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|><|close|>call<|sep|>', W),
+    ('get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_calls_section_end|>', W),
+    ('get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_calls_section_end|>\nnow:1<|tool_call_argument_begin|>{}<|tool_calls_section_end|>', WN),
+    ('<tool_call>\n{"name": "now"}, "arguments": {}\n</tool_call>', N),
+    ('<tool_call>\n{"name": "get_weather"}, "arguments": {"city": "Oslo"}\n</tool_call>', W),
+    ('<‖DSML‖tool_calls><‖DSML‖invoke name="get_weather"><‖DSML‖parameter name="city" string="true">Oslo</‖DSML‖parameter></‖DSML‖invoke></‖DSML‖tool_calls>', W),
+    ('<｜｜DSML｜｜tool_calls>\n<｜｜DSML｜｜invoke name="get_weather">\n<｜｜DSML｜｜parameter name="city" string="true">Oslo</｜｜DSML｜｜parameter>\n</｜｜DSML｜｜invoke>\n</｜｜DSML｜｜tool_calls>', W),
+    ('<｜DSML｜toolcall>get_weather\n\n```json\n{"city": "Oslo"}\n``` ', W),
+    ('<｜DSML｜invoke name="now"/>', N),
+    ('<｜DSML｜tool_calls><｜DSML｜invoke name="get_weather"><｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter></｜DSML｜invoke>', W),
+    ('<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>\n<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls', W3),
+    ('<|tool_call>call:get_weather{city:"Oslo"}<tool_call|>', W),
+    ('<|tool_call>call:get_weather{city:"Oslo", days: 3}<tool_call|>', W3),
+    ('<|tool_call>call:get_weather(city: "Oslo", days: 3)<tool_call|>', W3),
+    ('<|tool_call>call:get_weather(city="Oslo")<tool_call|>', W),
+    ('<|channel>thought\nI might call now()\n<channel|><|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|>', W),
+    ('<|channel>thought\n<|tool_call>call:now{}<tool_call|>\n<channel|>It is fine.', []),
+    ('<|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|><|tool_call', W),
+    ('<|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|><|tool_response>call:get_weather', W),
+    ('[Calling tool: get_weather({"city": "Oslo"})]', W),
+    ('[Calling tool: get_weather(city="Oslo")]', W),
+    ('<tool_result call_id="c1">'+J+'</tool_result>', []),
+    ('[TOOL_CALL] { "tool": "get_weather", "args": { "city": "Oslo" } } [/TOOL_CALL]', W),
+    ('[TOOL_CALL]\n{tool => "get_weather", args => {\n  --city "Oslo"\n}}\n[/TOOL_CALL]', W),
+    ('[TOOL_CALL]\n{tool => "get_weather", args => {\n  --city "Oslo"\n  --days 3\n}}\n[/TOOL_CALL]', W3),
+    ('<longcat_think>\nmaybe now()\n<longcat_tool_call>{"name": "now", "arguments": {}}</longcat_tool_call></longcat_think>\n<longcat_tool_call>'+J+'</longcat_tool_call>', W),
+    ('<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n<parameter=days\n3\n</parameter>\n</function>\n</tool_call>', W3),
+    ('<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>', W),
+    ('<tool_call>\n<function=get_weather>\n<parameter=city>Oslo\n</function>\n</tool_call>', W),
+    ('<tool_call>\n<function=get_weather\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>', W),
+    ('<tool_call>\n<function=get_weather>\ncity: Oslo\n</function>\n</tool_call>', W),
+    ('<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n<function=now>\n</function>\n</tool_call>', WN),
+    ('<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n<tool_call>now\n</tool_call>', WN),
+    ('get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>', W),
+    ('<tool_call>get_weather<arg_key>city<arg_value>Oslo</arg_value></tool_call>', W),
+    ('<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>', W),
+    ('<minimax:tool_call>\n<get_weather>\n<parameter name="city">Oslo</parameter>\n</get_weather>\n</minimax:tool_call>', W),
+    ('minimax:tool_call\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</minimax:tool_call>', W),
+    ('<tool_calls>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_calls>', W),
+    ('<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}', W),
+    ('<|tool_call_start|>\n```python\nget_weather(city="Oslo")\n```\n<|tool_call_end|>', W),
+    ('<|thought_start|>\nI look\n<|thought_end|>\n<|tool_call_start|>\n```python\nget_weather(city="Oslo")\n```\n<|tool_call_end|>', W),
+    ('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|>'*1+'<|tool_calls_section_end|><|im_end|>', W),
+    ('✿FUNCTION✿: get_weather\n✿ARGS✿: {"city": "Oslo"}', W),
+    ('<function_call>\n<name>get_weather</name>\n<arguments>{"city": "Oslo"}</arguments>\n</function_call>', W),
+    ('<tool name="get_weather">\n<city>Oslo</city>\n</tool>', W),
+    ('<tool_call tool="get_weather">{"city": "Oslo"}</tool_call>', W),
+    ('<call tool="get_weather" city="Oslo"/>', W),
+    ('<tool:get_weather>{"city": "Oslo"}</tool:get_weather>', W),
+    ('<tool_call:get_weather>{"city": "Oslo"}</tool_call:get_weather>', W),
+    ('<function:get_weather>{"city": "Oslo"}</function>', W),
+    ('<|tool_call|>get_weather(city="Oslo")<|/tool_call|>', W),
+    ('<|tool_call|>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n<|end_tool_call|>', W),
+    ('{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>', W),
+    ('{"recipient_name": "functions.get_weather", "parameters": {"city": "Oslo"}}', W),
+    ('functions.get_weather {"city": "Oslo"}', W),
+    ('to=get_weather {"city": "Oslo"}', W),
+    ('<commentary to=functions.get_weather json>{"city": "Oslo"}</commentary>', W),
+    ('<|start|>assistant<|channel|>commentary to=functions.get_weather<|constrain|>json<|message|>{"city":"Oslo"}<|call|><|start|>assistant<|channel|>commentary to=functions.now<|constrain|>json<|message|>{}<|call|>', WN),
+    ('{"tool_call": "get_weather", "arguments": {"city": "Oslo"}}', W),
+    ('{"type": "tool_call", "name": "get_weather", "args": {"city": "Oslo"}}', W),
+    ('{"tool_calls": [{"function": {"name": "get_weather", "arguments": "{\\"city\\": \\"Oslo\\"}"}, "id": "a", "type": "function"}]}', W),
+    ('```json\n{"tool_calls": [{"function": "get_weather", "args": {"city": "Oslo"}}]}\n```', W),
+    ('{"tool": "get_weather", "tool_input": "Oslo"}', W),
+    ('{"action": "get_weather", "action_input": "Oslo"}', W),
+    ('{"name": "get_weather", "arguments": "Oslo"}', W),
+    ('get_weather("Oslo")', W),
+    ('[{"get_weather": {"city": "Oslo"}}]', W),
+    ('<tool_call>{"get_weather": {"city": "Oslo"}, "now": {}}</tool_call>', WN),
 ]  # fmt: skip
 
 
@@ -311,6 +395,80 @@ def test_slips_of_every_family(text: str, calls: list[Call]) -> None:
     assert [(call.name, call.args) for call in verdict.calls] == calls
     assert not verdict.refused
     assert {finding.code for finding in verdict.findings} <= {"T011", "T017"}
+
+
+@pytest.mark.spec("X16", "T2")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token <|tool_call_argument_begin|> stands before the arguments of get_weather.",
+        'Use [ARGS] after get_weather to pass {"city": "x"}.',
+        'The `[ARGS]` mark: get_weather[ARGS]{"city": "Oslo"} is how Mistral writes it.',
+        'For example: get_weather[ARGS]{"city": "Oslo"}',
+        'To call it, one writes functions.get_weather:0{"city": "Oslo"} in Kimi\'s format.',
+        'I looked at the sky. Observation: it is clear.\n{"city": "Oslo"}',
+        "get_weather:\n  city: a required string\n  days: an integer",
+        "tool: get_weather\nname: x",
+        "<tool_call>\nname: a placeholder\n</tool_call> is the YAML form of get_weather.",
+        "| tool | args |\n|---|---|\n| get_weather | city |",
+        "- get_weather(city: str): returns weather\n- ping(host: str)",
+        "get_weather(city: str, days: int) -> str\n\nReturns the weather.",
+        "get_weather(city)\nping(host)",
+        "```python\ndef get_weather(city: str):\n    return 1\n```",
+        '```python\nfrom tools import get_weather\n\nresult = get_weather(city="Oslo")\nprint(result)\n```\nThis script prints the weather.',
+        'Here is how you would use it in Python:\n```python\nresult = get_weather(city="Oslo")\n```',
+        'In your code:\n\n    get_weather(city="Oslo")\n',
+        "The command get_weather --city Oslo does that.",
+        '{"command": "ping", "args": ["-c", "4"]}',
+        '{"method": "GET", "params": {"city": "Oslo"}}',
+        '{"api": "weather", "parameters": {}}',
+        '{"parts": [{"name": "ping", "size": 3}]}',
+        '{"name": "ping", "result": "ok", "args": {"host": "a"}}',
+        '[{"type": "text", "text": "hello"}]',
+        '{"role": "assistant", "content": [{"type": "text", "text": "hi"}]}',
+        "<now>",
+        "The time is <now/> here.",
+        "<now></now> is an empty element.",
+        '<ping host="a"> is not valid XML.',
+        'Please see <ping host="a"/> for details.',
+        '### Tool Call Format\n```json\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n```',
+        '### Example Tool Call\n```json\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n```',
+        '**Usage**\n```json\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n```',
+        'The call was made.\n<tool_response>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_response>',
+        "Action: I will look at the weather.\nObservation: none",
+        "Action items:\n- call ping\n- check get_weather",
+        "Action: get_weather is the right tool here.",
+        '"{\\"name\\": \\"Bob\\", \\"age\\": 3}"',
+        "ping\n```python\nprint('x')\n```",
+        "now\n```python\ntool_call_example()\n```",
+        'Call the API with `get_weather({"city": "Oslo"})`.',
+        'You can pass `<invoke name="get_weather">` to it.',
+        'The model wrote <|open|>call tool="get_weather" index="1"<|sep|> and stopped.',
+        "[Calling tool: none]",
+        'He said: [Tool call: get_weather(city="Oslo")]',
+        'now, let us see: {"a": 1}',
+        'ping {"host": "a"} is valid JSON after a word.',
+        'now: {"time": 3}',
+        'get_weather: {"temp": 3}',
+        'Tool output:\nget_weather\n{"temp": 3}',
+    ],
+)
+def test_what_only_speaks_of_calls_makes_none(text: str) -> None:
+    verdict = CONTRACT.check(text)
+    assert (verdict.calls, verdict.refused) == ((), ())
+
+
+@pytest.mark.spec("T2", "T4")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo',
+        "<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n<parameter=da",
+    ],
+)
+def test_a_cut_slip_is_refused(text: str) -> None:
+    verdict = CONTRACT.check(text)
+    assert (verdict.calls, [f.code for f in verdict.findings]) == ((), ["T006"])
 
 
 # -- every dialect, with what may be in it and around it ---------------------------------------------

@@ -24,7 +24,7 @@ from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
 from trueup.contract.arguments import ArgumentJudge, Check
 from trueup.contract.incoming import without_surrogates
-from trueup.contract.leaks import as_call, invented, unbundled
+from trueup.contract.leaks import as_call, invented, is_signature, unbundled
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
@@ -201,14 +201,18 @@ class CallJudge:
         remarked: list[list[Finding]] = []
         prose: list[str] = []
         at = 0
-        for index, leak in enumerate(leaked_calls(text, self.tools.offers)):
+        for leak in leaked_calls(text, self.tools.offers):
+            tool = self.tools.tools.get(self.tools.meant(leak.name))
+            if is_signature(leak, tool):
+                continue
+            index = len(calls)
             place = f"$.calls[{index}]"
             raw = text[leak.start : leak.stop]
             change = fix("K001", place, (leak.start, leak.stop), raw[:200], leak.name)
             inside = _inside(damage, leak.start, leak.stop)
             mended = [_moved(f, f"{place}.args") for f in to_fixes(text, [*leak.records, *inside])]
             fixes += (change, *mended)
-            calls.append(as_call(leak, self.tools.tools.get(self.tools.meant(leak.name)), index, reply.finish))
+            calls.append(as_call(leak, tool, index, reply.finish))
             remarked.append([] if calls[-1].parse_error else list(remarks((change, *mended), self._accept)))
             remarked[-1] += invented(leak, index)
             prose += (text[at : leak.start], " " * (max(leak.stop, at) - max(leak.start, at)))

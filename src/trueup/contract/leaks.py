@@ -24,6 +24,7 @@ _NULLS = frozenset({"null", "none", "nil"})
 _WORDS: dict[str, Any] = {"true": True, "false": False}
 _MEMBER = re.compile(r"""\s*["']?\w+["']?\s*:""")
 _PAIR = re.compile(r"([^\W\d]\w{0,79})\s?([:=])(?!=)")
+_PLAIN = re.compile(r"[^\s{}\[\]<>\"'`:=][^{}\[\]<>\n:=]{0,200}\Z")  # no JSON that went wrong
 _NOTHING = frozenset({"none", "null", "nil", "n/a", "{}", "()", "no input", "empty", "ninguno", "ninguna"})
 _MAX_STEPS = 8
 
@@ -38,6 +39,13 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
     args = arguments if isinstance(arguments, dict) else None
     raw = arguments if isinstance(arguments, str) else leak.raw if args is not None else written(arguments).decode()
     return ToolCall(leak.name, args, leak.id or f"call_{index}", raw, f"text:{leak.dialect}", fault, index)
+
+
+def is_signature(leak: Leak, tool: Tool | None) -> bool:
+    """Whether a call gives nothing but the names of the tool's own arguments: `f(city, days)` shows how it is called."""
+    if not leak.by_place or leak.arguments or tool is None or any(quote in leak.raw for quote in "\"'"):
+        return False
+    return list(leak.by_place) == list(_properties(tool))[: len(leak.by_place)]
 
 
 def invented(leak: Leak, index: int) -> Iterator[Finding]:
@@ -93,7 +101,7 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
                 f"{len(leak.by_place)} arguments are given by position, {len(free)} are there to take them",
             )
         return {**dict(zip(free, leak.by_place, strict=False)), **arguments}, ""
-    if leak.dialect == "react" and isinstance(arguments, str):
+    if isinstance(arguments, str) and (leak.dialect == "react" or _PLAIN.match(arguments)):
         found = _spoken(arguments, tool, properties)
         if found is not None or _MEMBER.match(arguments):
             return (arguments if found is None else found), ""

@@ -39,6 +39,7 @@ _ALONE = re.compile(rf"{NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,79}\s?=))\s*")
 _LOOSE = frozenset({"S014", "S015", "S031"})
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
+_MORE = ("<parameter", "<param", "<argument", "<｜DSML｜parameter")
 _PARALLEL = "multi_tool_use.parallel"
 
 
@@ -70,9 +71,10 @@ class Bodies(LineCalls):
         if at >= len(text) or RESULT.match(text, at):
             return None
         if text[at] in "{[" and not LIST_OF_CALLS.match(text, at):
-            return self.json_calls(start, at, dialect)
+            return self.arrowed(start, at, dialect) or self.json_calls(start, at, dialect)
         if text[at] == "<":
-            return self.element(start, at)
+            inner = self.element(start, at) or self.unmarked_element(at)
+            return inner if inner[0] else None
         if text[at] == "[" or PYTHON_CALL.match(text, at):
             return self.python(start, at, dialect)
         named = NAMED.match(text, at)
@@ -180,17 +182,33 @@ class Bodies(LineCalls):
         if tagged is not None:
             return self.tagged(name, tagged, start, begin, "tag")
         if begin < len(text) and not _cut_tag(text, begin):
-            return [], begin
+            fields = self.lines(begin, begin)
+            return ([], begin) if fields is None else self.with_arguments(name, fields, start, begin, "tag")
         return [Leak(name, {}, "", start, len(text), "tag", cut=True)], len(text)
 
     def tagged(self, name: str, tagged: Tagged, start: int, at: int, dialect: str) -> Read:
         stop = self.closed(tagged.stop)
         rest = self.text[tagged.stop :].lstrip()
-        cut = tagged.cut or (not tagged.closed and bool(ARG_OPEN.match(rest) or _cut_tag(self.text, tagged.stop)))
+        more = ARG_OPEN.match(rest) or rest.startswith(_MORE) or _cut_tag(self.text, tagged.stop)
+        cut = tagged.cut or (not tagged.closed and bool(more))
         is_open = not tagged.closed and not rest
         raw = self.text[at : tagged.stop]
         leak = Leak(name, tagged.arguments, raw, start, stop, dialect, untyped=True, cut=cut, open=is_open)
         return [leak], stop
+
+    def xtml(self, start: int, at: int) -> Read:
+        """`<|open|>call tool="f" …<|sep|>`, as Kimi K3 writes it."""
+        named = TO_NAME.match(self.text, at)
+        if named is None or not self.offered(named[0]):
+            return [], at
+        tagged = calltags.xtml(self.text, named.end())
+        if tagged is None:
+            cut = not self.text[named.end() + 80 :]
+            return ([Leak(named[0], {}, "", start, len(self.text), "xtml", cut=True)] if cut else []), named.end()
+        raw = self.text[named.end() : tagged.stop]
+        return [
+            Leak(named[0], tagged.arguments, raw, start, tagged.stop, "xtml", untyped=True, cut=tagged.cut)
+        ], tagged.stop
 
     def element(self, start: int, at: int) -> Read | None:
         """`<tool_name>f</tool_name>` and then the arguments in an element of their own."""
@@ -231,7 +249,9 @@ class Bodies(LineCalls):
         if bare is not None or not found[0].rstrip().endswith(">"):
             return bare or ([], found.end())
         read = self.value(found.end())
-        tagged = None if read else calltags.elements(self.text, found.end())
+        tagged = None
+        if read is None:
+            tagged = calltags.parameters(self.text, found.end()) or calltags.elements(self.text, found.end())
         inner = read.stop if read else tagged.stop if tagged else -1
         closing = f"</{found[1]}>"
         end = past(_BLANK, self.text, max(inner, 0))

@@ -11,6 +11,7 @@ from trueup.recover.callmarks import CLOSE, NAME, NAMED, NOISE, PYTHON_CALL, REA
 from trueup.recover.callobjects import FIRST_KEY, Read, past
 from trueup.recover.callpython import PythonCalls
 from trueup.recover.callread import Value
+from trueup.recover.calltags import NOT_JSON, Typed, json_value
 from trueup.recover.callvalues import CALL_KEYS, Leak
 from trueup.recover.outline import Keys, lines_of
 from trueup.recover.reader import Reader, Record, TooDeep
@@ -21,6 +22,10 @@ _THOUGHT = re.compile(r"\bThought(?: \d{1,3})?:[^\n]*\n\s*\Z")
 CODED = re.compile(rf"({NAME})[ \t]*\r?\n[ \t]*`{{3,9}}\w{{0,9}}\s{{1,4}}(tool_call)\s?\(")
 _FENCE_END = re.compile(r"\s*`{3,9}")
 _FIELDS = re.compile(r":?[ \t]*\r?\n(?=\s*[\"']?[^\W\d][\w.-]{0,80}[\"']?[ \t]*[:=])")
+# `{tool => "f", args => { --a "x" --b 1 }}`, as MiniMax M2 writes it
+_ARROWED = re.compile(rf"\{{\s*tool\s*=>\s*[\"']?({NAME})[\"']?\s*,\s*args\s*=>\s*\{{")
+_OPTION = re.compile(r"\s*--([\w-]{1,80})\s+(\"(?:[^\"\\]|\\.)*\"|[^\s\"{}]{1,400})", re.DOTALL)
+_ARROWED_END = re.compile(r"\s*\}\s*\}?")
 _SPOKEN = 1000  # of text that stands for arguments, so much is looked at
 _LOST = frozenset({"S027", "S028", "S029", "S030", "S031", "S033", "S034"})
 
@@ -89,6 +94,22 @@ class LineCalls(PythonCalls):
         stop = self.closed(read.stop)
         raw = self.text[found.end() : read.stop]
         return [Leak(name, read.value, raw, start, stop, dialect, (), call_id, cut=read.cut)], stop
+
+    def arrowed(self, start: int, at: int, dialect: str) -> Read | None:
+        """A tool and its arguments behind arrows; None where none stands here."""
+        found = _ARROWED.match(self.text, at)
+        if found is None or not self.offered(found[1]):
+            return None
+        arguments: dict[str, Any] = {}
+        stop = found.end()
+        while option := _OPTION.match(self.text, stop):
+            value = json_value(option[2]) if option[2][0] == '"' else NOT_JSON
+            arguments[option[1]] = option[2].strip('"') if value is NOT_JSON else Typed(value)
+            stop = option.end()
+        ended = _ARROWED_END.match(self.text, stop)
+        raw = self.text[found.end() : stop]
+        stop = self.closed(ended.end()) if ended else stop
+        return [Leak(found[1], arguments, raw, start, stop, dialect, untyped=True, cut=ended is None)], stop
 
     def coded(self, found: re.Match[str]) -> Read:
         """A name, and its arguments as a call of `tool_call` in the block of code below."""

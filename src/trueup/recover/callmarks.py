@@ -10,28 +10,30 @@ from trueup.recover.calltold import SEEN, TOLD
 
 NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
 # A namespace before a tag's name.
-NS = r"(?:[|｜]?DSML[|｜]|[A-Za-z]{1,20}:)?"
+NS = r"(?:[|｜‖]{0,2}DSML[|｜‖]{1,2}|[A-Za-z]{1,20}:)?"
 _CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call|action)"
 _PARAM_TAG = r"(?:parameter|param|argument|arg)"
-_THINK = r"(?:[A-Za-z]{1,10}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratch_?pad|analysis|antThinking|inner_monologue)"
+_THINK = r"(?:[A-Za-z]{1,10}[:_])?(?:think|thinking|thoughts?|reasoning|reflection|scratch_?pad|analysis|antThinking|inner_monologue)"
 
-THINK = rf"<{_THINK}>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>|<\|START_THINKING\|>"
+THINK = rf"<{_THINK}>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>|<\|START_THINKING\|>|<\|channel>thought\b|<\|open\|>think<\|sep\|>"
 UNTHINK = re.compile(
-    rf"</{_THINK}>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|end\|>|<\|END_THINKING\|>", re.IGNORECASE
+    rf"</{_THINK}>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|end\|>|<\|END_THINKING\|>|<channel\|>|<\|close\|>think<\|sep\|>",
+    re.IGNORECASE,
 )
 
 # `<invoke name="f">`, `<function=f>`, `<tool_call name="f">`: the tag itself names the tool.
-TAG = rf"<{NS}{_CALL_TAG}(?:=|\s+(?:tool_?|function_?)?name\s*=\s*)[\"']?(?={NAME}[\"']?(?:[^<>\n]{{0,200}}>|[,\s(\[]{{0,4}}\{{))"
+TAG = rf"<{NS}{_CALL_TAG}(?:=|\s+(?:(?:tool_?|function_?)?name|tool|function)\s*=\s*)[\"']?(?={NAME}[\"']?(?:[^<>\n]{{0,200}}>|[,\s(\[]{{0,4}}\{{|[ \t\r]{{0,4}}\n\s{{0,9}}<))"
 # `<function=f{…}</function>`: the arguments stand inside the tag
 TAG_SLIP = re.compile(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
 TAG_SLIP_END = re.compile(r"[)\]\s]{0,4}>?")
-TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(/?)>")
+TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(?:(/?)>|(?=\n\s{{0,9}}<))")
+COLON_TAG = re.compile(rf"<(?:tool|tool_call|function|function_call|call):({NAME})>")
 TAG_CLOSE = re.compile(rf"\s*</{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>", re.IGNORECASE)
 _WRAP = r"(?:parameters|arguments|args|(?:tool_|action_)?input|params)"
 WRAP_OPEN = re.compile(rf"\s*<{NS}({_WRAP})>\s*", re.IGNORECASE)
 WRAP_CLOSE = re.compile(rf"\s*</{NS}{_WRAP}>", re.IGNORECASE)
 PARAMETER = re.compile(
-    rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*|\s+(?=[\w.-]{{1,120}}>))[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})>"
+    rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*|\s+(?=[\w.-]{{1,120}}>))[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})(?:>|(?=\n))"
 )
 # Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
 PARAMETER_EDGE = re.compile(
@@ -39,13 +41,13 @@ PARAMETER_EDGE = re.compile(
     rf"|(?P<close></{NS}(?:{_CALL_TAG}|function_calls|tool_calls)>)"
 )
 PARAMETER_NEXT = re.compile(
-    rf"\s*(?:\Z|</?{NS}(?:{_PARAM_TAG}|{_CALL_TAG}|tool_calls|function_calls|parameters)\b|<[|｜]|```)"
+    rf"\s*(?:\Z|</?{NS}(?:{_PARAM_TAG}|{_CALL_TAG}|tool_calls|function_calls|parameters)\b|<[|｜]|```|</[\w.\-]{{1,80}}>\s*(?:\Z|<))"
 )
 CALL_NEXT = re.compile(rf"\s*(?:\Z|</?{NS}(?:{_CALL_TAG}|tool_calls|function_calls)\b|<[|｜]|```)")
 # Keys and values in turn, as GLM writes them; LongCat puts its name before them, Hunyuan a word behind.
 _ARG = r"(?:longcat_)?arg_{}(?::\w{{1,20}})?>"
 _KEY, _VALUE, _PAIRED = _ARG.format("key"), _ARG.format("value"), r"(?:longcat_)?tool_calls?(?::\w{1,20})?>"
-ARG_PAIR = re.compile(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*</{_KEY}\s*<{_VALUE}")
+ARG_PAIR = re.compile(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*(?:</{_KEY}\s*)?<{_VALUE}")
 ARG_OPEN = re.compile(rf"<{_KEY}")
 ARG_EDGE = re.compile(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close></{_PAIRED})")
 ARG_NEXT = re.compile(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
@@ -57,7 +59,8 @@ _TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}(?:[|｜
 MARK = (
     rf"{_TOKEN}|\[(?:TOOL_CALLS?|tool_calls?|TOOL_REQUEST)\]|\bfunctools(?=\s?\[)|<<function>>|✿FUNCTION✿:"
     rf"|>>>(?={NAME}\s?\n\s{{0,4}}\{{)|\bfunction(?=<[|｜]tool[▁_]sep[|｜]>)|\bTOOL_CALLS?\b(?=\s{{0,2}}\[\s{{0,4}}\{{)"
-    rf"|\b(?=functions\.{NAME}:\d{{1,4}}\s{{0,4}}\{{)|\[ARGS\](?=\s{{0,4}}\{{)"
+    rf"|\b(?=functions\.{NAME}:\d{{1,4}}\s{{0,4}}\{{)|\[ARGS\](?=\s{{0,4}}\{{)|<\|tool_call_argument_begin\|>(?=\s{{0,4}}\{{)|<(?:longcat_)?arg_key>"
+    rf"|\[(?:Calling (?:tool|function)|Tool call)s?:?\s?(?={NAME}\()"
     r"|\bfunction call(?:<\|role_sep\|>)?(?=\s{0,4}\{)|`{3,9}(?:tool_code|tool_calls?|tool_use|function_calls?)\b"
 )
 _RESULT = TOLD.replace("?P<result>", "?:")
@@ -67,8 +70,8 @@ NOISE = re.compile(
     rf"(?:\s+|{_TOKEN}|(?!{_RESULT})<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
     r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
 )
-# A name that stands right before its arguments; where arguments would stand, behind a name that has none.
-BEFORE_ARGS = re.compile(rf"(?<![\w.\-/]){NAME}\Z")
+# What ends a name, seen from behind; where arguments would stand, behind a name that has none.
+NO_NAME = re.compile(r"[^\w.\-/:]")
 NO_ARGUMENTS = re.compile(
     r"\s*(?:(?:<[|｜]tool[_▁]call[_▁]argument[_▁]begin[|｜]>|<[|｜]tool[_▁]sep[|｜]>|<tool_sep>|\[ARGS\])\s*)?"
 )
@@ -82,7 +85,7 @@ TO_REST = re.compile(r"([^{}\n]{0,80}?)(?=\n?\{|<\|call\|>|\Z)\n?")
 ELEMENT_NAME = re.compile(
     rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:(?:tool_|function_)?name|function)>\s*({NAME})\s*</(?:(?:tool_|function_)?name|function)>"
 )
-ELEMENT = re.compile(r"\s*<([^\W\d][\w.\-]{0,79})>")
+ELEMENT = re.compile(r"\s*<((?:[A-Za-z]{1,20}:)?[^\W\d][\w.\-]{0,79})>")
 # Nothing that was not closed reaches past one of these.
 STOP = re.compile(
     rf"</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}>|<[|｜][^<>\n\"]{{1,60}}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|✿[A-Z]{{4,9}}✿"
@@ -96,7 +99,7 @@ CLOSE = re.compile(
 # Where a line starts in a way that may be a call without a mark, or with a word for one.
 _ASSIGNED = r"(?:print\(|await |(?:(?:const|let|var) )?[a-z_]\w{0,30} = (?:await )?)?"
 LINE = (
-    r"(?:^|(?<=[\w|｜]>))[ \t]*(?:`{3,9}[\w-]*[ \t]*|json[ \t]+)?(?:(?P<react>(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
+    r"(?:^|(?<=[\w|｜]>))[ \t]*+(?:`{3,9}[\w-]*[ \t]*|json[ \t]+)?(?:(?P<react>(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?)|(?P<recipient>>>>)|(?P<raven>Call:)|(?=[{\[])"
     rf"|(?P<seen>{SEEN})"
     rf"|(?={_ASSIGNED}{NAME}\s?\()|(?={NAME}[ \t]*\r?\n?[ \t]*(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\())|(?=<[^\W\d][\w.\-]{{0,119}}[>\s/]))"
 )
@@ -108,7 +111,10 @@ REACT_INPUT = re.compile(
 REACT_PLACE = re.compile(r"\[([^\[\]\n]{1,400})\][ \t\r]*(?:\n|\Z)")
 REACT_BRACKET = re.compile(rf"\[({NAME})\](?=\s{{0,4}}\n)")
 PYTHON_CALL = re.compile(rf"\s*{_ASSIGNED}({NAME})\s?\(")
-_MARKED = rf"(?P<think>{THINK})|(?P<tag>{TAG})|(?P<told>{TOLD})|(?P<mark>{MARK})|(?P<to>{TO})"
+XTML = r"<\|open\|>(?:tools)?call tool=\""
+_MARKED = rf"(?P<think>{THINK})|(?P<xtml>{XTML})|(?P<tag>{TAG})|(?P<told>{TOLD})|(?P<mark>{MARK})|(?P<to>{TO})"
 MARKED = re.compile(_MARKED)
-ANY = re.compile(rf"{_MARKED}|(?P<line>{LINE})|(?P<inline>{INLINE})", re.MULTILINE)
-UNMARKED = re.compile(rf"(?P<line>{LINE})|(?P<inline>{INLINE})", re.MULTILINE)
+# All that a sign may begin with: one look at a letter spares a try of every branch there.
+_FIRST = r"(?:^|(?<=>)|(?=[<\[>◁✿]|[:：.!…][ \t]|fu|to=|TOOL)|(?<!`)(?=`))"
+ANY = re.compile(rf"{_FIRST}(?:{_MARKED}|(?P<line>{LINE})|(?P<inline>{INLINE}))", re.MULTILINE)
+UNMARKED = re.compile(rf"(?:^|(?<=>)|(?=[:：.!…][ \t]))(?:(?P<line>{LINE})|(?P<inline>{INLINE}))", re.MULTILINE)

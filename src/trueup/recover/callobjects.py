@@ -14,6 +14,8 @@ from trueup.recover.reader import Node, Record, parts_of
 Read = tuple[list[Leak], int]
 FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
+_ASTRAY = re.compile(r"\s*,\s*[\"'](?:arguments|parameters|args|input)[\"']\s*:\s*(?=\{)")
+_BRACE = re.compile(r"\s*\}?")
 _ASIDE = " \t\r\n`;"
 
 
@@ -30,7 +32,15 @@ class ObjectCalls(CallReader):
     def json_calls(self, start: int, at: int, dialect: str, marked: bool = True) -> Read:
         """The calls that the value here says."""
         read = self.value(at)
-        return ([], at + 1) if read is None else self.calls_of(read, start, at, dialect, marked)
+        if read is None:
+            return [], at + 1
+        leaks, stop = self.calls_of(read, start, at, dialect, marked)
+        astray = _ASTRAY.match(self.text, read.stop) if marked and len(leaks) == 1 and not leaks[0].arguments else None
+        if astray:  # `{"name": "f"}, "arguments": {…}`: a brace that closed too early
+            leaks, stop = self.with_arguments(leaks[0].name, self.value(astray.end()), start, astray.end(), dialect)
+            stop = self.closed(past(_BRACE, self.text, stop))
+            leaks = [leak._replace(stop=stop) for leak in leaks]
+        return leaks, stop
 
     def calls_of(self, read: Value, start: int, at: int, dialect: str, marked: bool = True) -> Read:
         """The calls that a value says which was read from here on."""

@@ -23,7 +23,8 @@ _TALK = re.compile(
     r"(?:looks?|something|just) like|would (?:look|be|call|write|use|send|say)|could (?:look|be|call|write|use|send)|"
     r"ser[íi]a|podr[íi]as?|tendr[íi]a|se ve(?:r[íi]a)? as[íi]|"
     r"(?:you|one|users?|developers?|people) (?:can|could|should|may|might|must|would|need to|have to|want to)|"
-    r"puedes?|pueden|deber[íi]as?|debes|tienes que|"
+    r"one (?:calls|writes|uses|sends)|(?:is|are) how|in your (?:code|script|program|app)|"
+    r"puedes?|pueden|deber[íi]as?|debes|tienes que|en tu (?:c[óo]digo|programa)|"
     r"(?:don['’]t|do not|never|instead of|rather than) (?:call|use|write|send|calling|using|writing|sending)|"
     r"no (?:llames|uses|escribas|env[íi]es)|nunca (?:llames|uses|escribas|env[íi]es)|en (?:lugar|vez) de|"
     r"(?:users?|customer|client|they|he|she|someone|model|assistant|log|page|message) (?:said|wrote|typed|pasted|sent|produced|printed|says|reads|shows)|"
@@ -38,6 +39,7 @@ _TALK = re.compile(
 _LOOSE = re.compile(
     r"\b(?:such as|would|could|might|if you|when you|si (?:quieres|necesitas)|like|como|"
     r"previous(?:ly)?|earlier|last (?:call|time)|anterior(?:mente)?|quote[ds]?|cita|failed|fall[óo]|rejected|"
+    r"(?:tool|function) (?:outputs?|results?|responses?)|resultados?|"
     r"said|wrote|typed|pasted|produced|printed|logged|replied|responded|docs|how to|c[óo]mo)\b",
     re.IGNORECASE,
 )
@@ -145,8 +147,11 @@ def _goes_on(behind: str, marked: bool, inline: bool) -> bool:
 
 def _among_code(above: str, text: str, start: int) -> bool:
     """Whether the line stands in a code block with other code above it."""
-    line = above.rsplit("\n", 1)[-1].strip()
-    return bool(line) and not line.startswith("```") and text.count("```", max(0, start - _FAR), start) % 2 == 1
+    far = max(0, start - _FAR)
+    if not above.strip() or text.count("```", far, start) % 2 == 0:
+        return False
+    opened = text.rfind("```", far, start)
+    return bool(text[text.find("\n", opened) : start].strip())
 
 
 def _quoted(before: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from trueup.recover.callbodies import Bodies
-from trueup.recover.callmarks import ANY, BEFORE_ARGS, MARKED, UNMARKED, UNTHINK
+from trueup.recover.callmarks import ANY, COLON_TAG, MARKED, NO_NAME, UNMARKED, UNTHINK
 from trueup.recover.callplaces import acts
 from trueup.recover.calltold import result_span
 from trueup.recover.callvalues import Leak, calls_in
@@ -37,7 +37,12 @@ _SIGNS = (
     "functions.",
     "[ARGS]",
     "TOOL_CALL",
+    "[C",
 )
+# Marks behind a name, where the mark before it was lost: Mistral's, Kimi's and GLM's.
+_BEHIND_NAME = frozenset({"[ARGS]", "<|tool_call_argument_begin|>", "<arg_key>", "<longcat_arg_key>"})
+# The token that MiniMax M3 puts before each tag becomes a namespace of the same length inside of it.
+_MINIMAX = re.compile(r"\]<\]minimax\[>\[<(/?)")
 # Tags in full-width signs, and DeepSeek's tokens with blanks: each is brought to the usual signs, one for one.
 _WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
 _SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
@@ -84,11 +89,16 @@ class _Search:
             return self.skip_result(start, stop, found[0])
         if kind == "tag":
             return self.take(bodies.tag(start, stop), True)
-        if kind == "mark" and found[0] == "[ARGS]":  # as Mistral writes it, without the mark before the name
-            named = BEFORE_ARGS.search(self.text, max(self.last, start - _NEAR, 0), start)
-            return self.take(bodies.after_mark(named.start(), named.start()), True) if named else stop
+        if kind == "xtml":
+            return self.take(bodies.xtml(start, stop), True)
+        if kind == "mark" and found[0] in _BEHIND_NAME:
+            begin = self.name_before(start)
+            if begin < start and (read := bodies.after_mark(begin, begin))[0]:
+                return self.take(read, True)
         if kind in ("mark", "told"):
             read = bodies.after_mark(start, stop)
+            if not read[0] and (named := COLON_TAG.fullmatch(found[0])) and bodies.offered(named[1]):
+                read = bodies.tag_body(named[1], start, stop)
             if not read[0] and self.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
                 read = bodies.unmarked_element(start)
             return self.take(read, True)
@@ -106,6 +116,12 @@ class _Search:
         if self.thinking:
             return stop
         return self.take(bodies.unmarked(stop, inline=kind == "inline"), False)
+
+    def name_before(self, start: int) -> int:
+        """Where the word starts that stands right before an offset."""
+        tail = self.text[max(self.last, start - _NEAR, 0) : start]
+        kept = tail.rstrip()
+        return start - len(tail) + len(kept) - len(NO_NAME.split(kept.rpartition(">")[2])[-1])
 
     def take(self, read: tuple[list[Leak], int], marked: bool) -> int:
         """Keep the calls if the reply makes them; a call right behind another is what that one is."""
@@ -171,6 +187,8 @@ def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500
         return []
     if "＜" in text:
         text = _WIDE.sub(r"<\1>", text)
+    if "]<]minimax[>[" in text:
+        text = _MINIMAX.sub(r"<\1minimaxmmmmm:", text)
     if "tool " in text:
         text = _SPACED.sub(lambda token: token[0].replace(" ", "▁"), text)
     found = _Search(text, offered, max_depth).run()

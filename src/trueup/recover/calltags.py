@@ -40,6 +40,12 @@ _ATTRIBUTE = re.compile(r"\s*([^\W\d][\w.-]{0,79})\s?=\s?(?:\"([^\"<>]*)\"|'([^'
 _OWN = frozenset({"id", "type", "index", "call_id", "tool_call_id", "server", "xmlns"})
 
 
+_XTML_HEAD = re.compile(r"\"[^<>\n]{0,80}<\|sep\|>")
+_XTML_KEY = re.compile(r"\s*<\|open\|>argument key=\"([^\"\n]{1,120})\"(?: type=\"(\w{1,20})\")?<\|sep\|>")
+_XTML_END = re.compile(r"<\|close\|>argument<\|sep\|>(?=\s*(?:\Z|<\|open\|>argument|<\|close\|>call))")
+_XTML_CLOSE = re.compile(r"\s*<\|close\|>call<\|sep\|>(?:\s*<\|close\|>\w{1,20}<\|sep\|>)*")
+
+
 class Typed(str):
     """A value that the dialect itself says is text."""
 
@@ -78,10 +84,10 @@ def elements(text: str, at: int) -> Tagged | None:
         closing = f"</{found[1]}>"
         stop = text.find(closing, found.end())
         if stop < 0:
-            arguments[found[1]] = _trimmed(text[found.end() :])
+            arguments[found[1].rpartition(":")[2]] = _trimmed(text[found.end() :])
             return Tagged(arguments, len(text), True, False)
         raw = _trimmed(text[found.end() : stop])
-        arguments[found[1]] = html.unescape(raw) if "&" in raw else raw
+        arguments[found[1].rpartition(":")[2]] = html.unescape(raw) if "&" in raw else raw
         at = stop + len(closing)
     return _ended(text, at, arguments) if arguments else None
 
@@ -99,6 +105,25 @@ def attributes(text: str, at: int) -> tuple[dict[str, Any], int]:
             arguments[found[1]] = html.unescape(raw) if "&" in raw else raw
         at = found.end()
     return arguments, at
+
+
+def xtml(text: str, at: int) -> Tagged | None:
+    """Arguments as Kimi K3 marks them, from behind the name on; None where the name is not closed."""
+    named = _XTML_HEAD.match(text, at)
+    if named is None:
+        return None
+    arguments: dict[str, Any] = {}
+    at = named.end()
+    while found := _XTML_KEY.match(text, at):
+        edge = _XTML_END.search(text, found.end())
+        raw = text[found.end() : edge.start() if edge else len(text)]
+        value = json_value(raw) if found[2] != "string" else NOT_JSON
+        arguments[found[1]] = Typed(raw) if value is NOT_JSON else value
+        if edge is None:
+            return Tagged(arguments, len(text), True, False)
+        at = edge.end()
+    closing = _XTML_CLOSE.match(text, at)
+    return Tagged(arguments, closing.end() if closing else at, closing is None, closing is not None)
 
 
 def _ended(text: str, at: int, arguments: dict[str, Any]) -> Tagged:
