@@ -30,6 +30,7 @@ KEY = "sk-bench-0123456789abcdef0123456789abcdef"
 NAMES = {
     "upstream": "direct",
     "bare": "bare aiohttp pass-through",
+    "bare-own": "bare pass-through on trueup's client",
     "trueup-pass": "trueup, passing through",
     "trueup-schema": "trueup, schema",
     "trueup-judged": "trueup, schema + tools + 60 patterns",

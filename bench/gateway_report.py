@@ -54,7 +54,7 @@ def _targets(result: Result) -> list[str]:
     whole, passed, lite = rows.get("trueup-all"), rows.get("trueup-pass"), rows.get("litellm")
     if whole is None or passed is None:
         return []
-    found = [
+    found: list[tuple[str, str, bool | None]] = [
         ("added p50, passing through, at most 1 ms", f"{passed['added']:.2f} ms", passed["added"] <= 1),
         ("added p50, everything judged and stored, at most 1 ms", f"{whole['added']:.2f} ms", whole["added"] <= 1),
         ("requests/s a core with validation, at least 2,000", f"{whole['a_core']:,.0f}", whole["a_core"] >= 2000),
@@ -62,11 +62,15 @@ def _targets(result: Result) -> list[str]:
         ("CPU of a request to bare, passing through, at most 2 ×", f"{passed['ratio']:.2f} ×", passed["ratio"] <= 2),
         ("CPU of a request to bare, everything, at most 2 ×", f"{whole['ratio']:.2f} ×", whole["ratio"] <= 2),
     ]
+    own = rows.get("bare-own")
+    if own is not None:
+        found.append(("the same to bare on trueup's own client, no target", f"{whole['cpu'] / own['cpu']:.2f} ×", None))
     if lite is not None:
         share = lite["cpu"] / whole["cpu"]
         found.append(("CPU of a request, at most 1/20 of LiteLLM's", f"1/{share:.0f}", share >= 20))
     lines = ["| target | measured | |", "|---|---:|---|"]
-    return lines + [f"| {said} | {value} | {'met' if met else '**not met**'} |" for said, value, met in found]
+    words = {True: "met", False: "**not met**", None: "-"}
+    return lines + [f"| {said} | {value} | {words[met]} |" for said, value, met in found]
 
 
 def _soak(soak: Result) -> list[str]:

@@ -1,7 +1,7 @@
 """The servers that bench/gateway.py puts side by side, each started as a process: `python gateway_servers.py NAME PORT UPSTREAM`.
 
-upstream: a model server that answers at once, whole or as a stream; bare: the smallest pass-through there is with the same parts
-(uvicorn, a raw ASGI application, aiohttp); trueup-…: the gateway, with less or more to do.
+upstream: a model server that answers at once, whole or as a stream; bare: the smallest pass-through there is with common parts
+(uvicorn, a raw ASGI application, aiohttp); bare-own: the same with trueup's own client; trueup-…: the gateway, with less or more to do.
 """
 
 import sys
@@ -129,6 +129,40 @@ class Bare:
             await send({"type": "http.response.body", "body": b""})
 
 
+class BareOwn:
+    """Passes everything on over trueup's own client."""
+
+    def __init__(self, url: str) -> None:
+        from trueup.gateway.config import Upstream
+
+        self.upstream = Upstream("main", url, key="sk-upstream-0123456789abcdef")
+        self.line: Any = None
+
+    async def open(self) -> None:
+        from trueup.gateway.upstream import Line
+
+        self.line = Line({"main": self.upstream}, 20_000_000)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await lifespan(receive, send, self.open, lambda: self.line.close())
+            return
+        reply = await self.line.send(self.upstream, scope["path"], await body_of(receive), {})
+        try:
+            kind = b"text/event-stream" if reply.is_stream else b"application/json"
+            if not reply.is_stream:
+                out = await reply.read()
+                await send(head(kind, (b"content-length", str(len(out)).encode())))
+                await send({"type": "http.response.body", "body": out})
+                return
+            await send(head(kind))
+            async for piece in reply.pieces():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            reply.close()
+
+
 def gateway(name: str, url: str, port: int, store: str) -> None:
     """Run trueup's own gateway as `trueup serve` does."""
     from trueup import Contract
@@ -153,8 +187,11 @@ def main() -> None:
         return
     import uvicorn
 
-    app: Any = upstream if name == "upstream" else Bare(url)
-    uvicorn.run(app, port=port, log_level="warning", access_log=False, http="httptools", server_header=False)
+    app: Any = upstream if name == "upstream" else Bare(url) if name == "bare" else BareOwn(url)
+    uvicorn.run(
+        app, port=port, log_level="warning", access_log=False, http="httptools", ws="none", proxy_headers=False,
+        server_header=False, date_header=False,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ class Books:
         self._aborted: tuple[bool, int | None] = (False, None)
         self.attempts: list[Attempt] = []
 
-    def open(self) -> None:
-        self._start = self._called_at = self._clock.now()
+    def open(self, at: float | None = None) -> None:
+        self._start = self._called_at = self._clock.now() if at is None else at
         self._started = self._clock.date()
 
     def elapsed(self) -> float:
@@ -66,8 +66,8 @@ class Books:
             raise RuntimeError("nothing has been sent")
         return self._last
 
-    def sent(self, send: plan.Send) -> None:
-        self._called_at = self._clock.now()
+    def sent(self, send: plan.Send, at: float | None = None) -> None:
+        self._called_at = self._clock.now() if at is None else at
         self.emit(events.Sent, send, temperature=send.temperature, reduced=send.reduced)
 
     def replied(

@@ -83,7 +83,7 @@ class Loop:
             self.messages, policy, schema=schema, tools=contract.tools, provider=client.provider, name=contract.name,
             language=contract.language, takes_tools=getattr(client, "takes_tools", True),
         )  # fmt: skip
-        self._context = self._known(context)
+        self._context = known(context, self.messages)
         self._memory = memory
         self._clock = clock
         self._books = Books(policy, clock, on_event, contract.name)
@@ -99,20 +99,20 @@ class Loop:
             raise RuntimeError("the loop has not been started")
         return self._step
 
-    def start(self) -> plan.Step:
-        """The first step."""
-        self._books.open()
+    def start(self, at: float | None = None) -> plan.Step:
+        """The first step; `at` is when it was, by the clock, where that is over."""
+        self._books.open(at)
         modes = self._modes()
         names = self.policy.models or ("",)
         ladder = tuple(plan.Rung(name, self._memory.rungs(self.client.key, name, modes)) for name in names)
         return self._take(plan.Began(ladder, 0.0, self._fallback is not None))
 
-    def request(self) -> Request:
-        """The request of the present step, which must be a `Send`."""
+    def request(self, at: float | None = None) -> Request:
+        """The request of the present step, which must be a `Send`; `at` is when it was sent, where that is over."""
         send = self.step
         if not isinstance(send, plan.Send):
             raise RuntimeError(f"the step is {type(send).__name__}, there is nothing to send")  # noqa: TRY004
-        self._books.sent(send)
+        self._books.sent(send, at)
         return self._composer.request(send, self._faulty)
 
     def replied(self, raw: Any) -> plan.Step:
@@ -125,12 +125,18 @@ class Loop:
         send, faulty = self.step, self._faulty
         if isinstance(send, plan.Send) and send.fields and faulty is not None and faulty.asked is not None:
             verdict = self._merged(raw, verdict, faulty)
+        return self.completed(verdict)
+
+    def completed(self, verdict: Verdict) -> Verdict:
+        """A verdict with what only asking knows: how a reply must end, that it says something, and something real."""
         reply = verdict.reply
         if self.client.finishes and reply.finish == "unknown" and reply.provider:
             return _with(verdict, "A002", "Ask again: part of the reply may be missing.")
-        if verdict.ok and not reply.calls and not verdict.calls and not reply.text.strip():
+        if not verdict.ok:
+            return verdict
+        if not reply.calls and not verdict.calls and not reply.text.strip():
             return _with(verdict, "P010" if reply.refusal else "P002", "Answer the user.")
-        if verdict.ok and verdict.data is not None and "<" in reply.text:
+        if verdict.data is not None and "<" in reply.text:
             path = echoed(verdict.data, self._composer.placeholders)
             return verdict if path is None else _with(verdict, "A006", "Give a real value in place of <…>.", path)
         return verdict
@@ -227,17 +233,6 @@ class Loop:
             return ("text",)
         return tuple(mode for mode in self.policy.modes if mode in self.client.modes) or ("text",)
 
-    def _known(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The context of every check: the caller's, with the conversation as its history."""
-        known = dict(context or {})
-        known.setdefault("history", self.messages)
-        if "question" not in known:
-            last = next((m for m in reversed(self.messages) if role(m) == "user"), None)
-            content = last.get("content") if isinstance(last, dict) else None
-            if isinstance(content, str):
-                known["question"] = content
-        return known
-
     def _merged(self, raw: Any, whole: Verdict, faulty: Faulty) -> Verdict:
         """The fields that came, put into the value that lacked them; a whole reply that is ok is taken as it is."""
         assert faulty.asked is not None
@@ -287,6 +282,18 @@ class Loop:
         faulty = Faulty(verdict, None, self._clock.chance())
         nth = self._past.repairs + 1
         return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
+
+
+def known(context: Mapping[str, Any] | None, messages: list[Any]) -> dict[str, Any]:
+    """The context of every check: the caller's, with the conversation as its history."""
+    found = dict(context or {})
+    found.setdefault("history", messages)
+    if "question" not in found:
+        last = next((m for m in reversed(messages) if role(m) == "user"), None)
+        content = last.get("content") if isinstance(last, dict) else None
+        if isinstance(content, str):
+            found["question"] = content
+    return found
 
 
 def _with(verdict: Verdict, code: str, hint: str, path: str = "$") -> Verdict:

@@ -35,6 +35,10 @@ class Memory:
         known = self._modes.get((key, model))
         return modes[modes.index(known) :] if known in modes else modes
 
+    def known(self, key: str, model: str) -> Mode | None:
+        """The mode that is known to work, if one is."""
+        return self._modes.get((key, model))
+
     def forget(self) -> None:
         with self._lock:
             self._modes.clear()

@@ -35,6 +35,8 @@ def opened(messages: Any) -> Messages:
 
 def role(message: Any) -> str:
     """Who speaks in a message; a (role, text) pair and a framework's object are known too."""
+    if type(message) is dict and message.get("role") == "user" and type(message.get("content")) is str:
+        return "user"
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str):
         return role_of({"role": message[0]})
     if isinstance(message, str):

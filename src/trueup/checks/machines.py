@@ -40,6 +40,8 @@ def collected(context: Mapping[str, Any]) -> Mapping[str, Any]:
     {'first_name': 'Ada'}
     """
     data, state = context.get("data"), context.get("state")
+    if data is None and (state is None or type(state) is str):
+        return {}
     if data is None and isinstance(state, Mapping):
         data = next((state[key] for key in _DATA if isinstance(state.get(key), Mapping)), state)
     return data if isinstance(data, Mapping) else {}

@@ -45,6 +45,8 @@ class Matcher:
             return []
         found: list[int] = [] if self._set is None else self._set.Match(data)
         canary = len(self.sources)
+        if found == [canary]:
+            return []
         if canary in found:
             return sorted(index for index in found if index != canary)
         return [index for index, one in enumerate(self._each) if one.search(data)]

@@ -122,6 +122,8 @@ class States:
 
     def named(self, source: Any) -> str | None:
         """The state of this contract that a name, an enum member, a dict or a machine is in."""
+        if type(source) is str and source in self.states:
+            return source
         name = state_name(source)
         if name is None or name in self.states:
             return name
@@ -259,6 +261,8 @@ def _moved(span: tuple[int, int], offset: int | None) -> tuple[int, int] | None:
 
 def _once(found: Sequence[Finding]) -> list[Finding]:
     """Each violation once, though several messages of the reply may hold it."""
+    if not found:
+        return []
     seen: dict[tuple[str, str, str], Finding] = {}
     for one in found:
         seen.setdefault((one.code, one.path, str(one.data.get("rule", one.message))), one)

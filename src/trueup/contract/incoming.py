@@ -5,12 +5,17 @@ everything behind this point reads text that can be encoded.
 """
 
 import re
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from trueup.recover.grammar import SURROGATE
 from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
+
+if TYPE_CHECKING:
+    from trueup.read.reading import Reading
 
 _DAMAGED = re.compile(f"(?:{SURROGATE.pattern})+")
 _MOST = 1_000
@@ -24,6 +29,9 @@ def _is_stream(text: str) -> bool:
 
 def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
     """What was handed in as one Reply, what is wrong with its shape, and records of what had to be replaced in it."""
+    if type(source) is dict:
+        reading = _reader()(source)
+        return reading.reply, reading.findings, []
     if isinstance(source, Reply):
         return source, (), []
     if isinstance(source, str):
@@ -33,18 +41,22 @@ def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
         text, damage = _decoded(bytes(source))
         if damage or not _is_stream(text):
             return Reply(text=text), (), damage
+    reading = _reader()(source)
+    return reading.reply, reading.findings, []
+
+
+@cache
+def _reader() -> "Callable[[Any], Reading]":
     from trueup.read.reader import read  # a room of its own, not needed for plain text
 
-    reading = read(source)
-    return reading.reply, reading.findings, []
+    return read
 
 
 def called_before(history: Any) -> list[Reply]:
     """The messages of the model before this reply, in order, each read by itself."""
     if not history or not isinstance(history, list | tuple):
         return []
-    from trueup.read.reader import read  # as above
-
+    read = _reader()
     replies = (read([message]).reply for message in history if not isinstance(message, str))
     return [reply for reply in replies if reply.calls or reply.text]
 

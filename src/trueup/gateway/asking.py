@@ -14,12 +14,12 @@ import msgspec
 from trueup.ask.answer import Answer
 from trueup.ask.books import guessed
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
-from trueup.ask.loop import Loop, Traits
+from trueup.ask.loop import Loop, known
 from trueup.ask.plan import Finish, Send, Step
-from trueup.ask.policy import MODES, Policy
-from trueup.gateway.config import POLICY, Config
+from trueup.gateway.config import Config
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
+from trueup.gateway.lanes import Lanes
 from trueup.gateway.protocols.protocol import Asked, Body, encode
 from trueup.gateway.tab import Tab
 from trueup.gateway.upstream import READING, Line, broken
@@ -30,14 +30,12 @@ from trueup.verdict.events import Event
 from trueup.verdict.reply import Reply
 
 _OTHERS = frozenset({"user", "system", "developer"})
-_MOST_POLICIES = 1000
-_policies: dict[tuple[int, bool, float], tuple[Policy, Policy]] = {}
 _decode = msgspec.json.Decoder().decode
 
 
-async def carry_out(loop: Loop, attempt: Callable[[Send], Awaitable[Step]]) -> Answer:
-    """Carry out the steps of the plan until it is finished."""
-    step = loop.start()
+async def carry_out(loop: Loop, attempt: Callable[[Send], Awaitable[Step]], step: Step | None = None) -> Answer:
+    """Carry out the steps of the plan until it is finished, from the first one or from a later one on."""
+    step = step or loop.start()
     while not isinstance(step, Finish):
         if isinstance(step, Send):
             step = await attempt(step)
@@ -54,6 +52,7 @@ class Asking:
         self,
         exchange: Exchange,
         config: Config,
+        lanes: Lanes,
         line: Line,
         tab: Tab,
         on_event: Callable[[Event], object] | None = None,
@@ -70,26 +69,42 @@ class Asking:
         self.heard: list[Any] = []  # events of a stream that is under way
         self._unpaid: Send | None = None  # the attempt that was sent and whose cost has not been counted
         self.on_end: Callable[[Answer], object] | None = None
-        protocol = exchange.protocol
-        modes = MODES if protocol.speaks == "openai" and not self.asked.own_format else ("text",)
-        key = f"gateway:{exchange.upstream.name}:{protocol.path}:{self.asked.model}"
-        traits = Traits(key, modes, protocol.provider, finishes=True)
-        if "history" not in exchange.context:
-            exchange.context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
-        route = exchange.route
-        policy = _fitted(POLICY if route is None else route.policy, self.asked, config.limits.total_seconds)
-        self.loop = Loop(
-            exchange.contract,
-            traits,  # type: ignore[arg-type]  # frozen
-            self.asked.messages,
-            policy,
-            context=exchange.context,
-            on_event=on_event,
-        )
+        self._began = self._sent = 0.0
+        context = exchange.context
+        if "history" not in context:
+            context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
+        exchange.context = known(context, self.asked.messages)
+        lane = lanes.of(exchange, self.asked)
+        self._opening = None if on_event or self.asked.stream else lane.opening
+        self._loop: Loop | None = None
+        if self._opening is None:
+            self._loop = Loop(
+                exchange.contract, lane.client, self.asked.messages, lane.policy, context=exchange.context, on_event=on_event  # type: ignore[arg-type]  # frozen
+            )  # fmt: skip
+
+    @property
+    def loop(self) -> Loop:
+        """The ask; where it began with an opening, only from here on, as it stands after the first request."""
+        if self._loop is None:
+            assert self._opening is not None
+            self._loop = self._opening.loop(self.asked.messages, self.exchange.context, self._began, self._sent)
+        return self._loop
 
     async def run(self) -> Answer:
         """Ask until the plan is finished."""
-        return await carry_out(self.loop, self._attempt)
+        opening = self._opening
+        if opening is None:
+            return await carry_out(self.loop, self._attempt)
+        send, messages = opening.send, self.asked.messages
+        self._began = self._sent = time.monotonic()
+        failed = await self._fetch(opening.request(messages), send) or self._decoded()
+        if failed is not None:
+            self._unpaid = None
+            return await carry_out(self.loop, self._attempt, self.loop.failed(failed))
+        verdict = opening.judge(self.raw if self.raw is not None else self.bytes, self.exchange.context)
+        self._unpaid = None
+        answer = opening.answer(verdict, messages, self._began, self._sent)
+        return answer or await carry_out(self.loop, self._attempt, self.loop.judged(verdict))
 
     def end(self, answer: Answer | None = None) -> None:
         """It is over, for good or ill: tell what became of it, once."""
@@ -104,13 +119,25 @@ class Asking:
         return self.loop.answer()
 
     async def _attempt(self, send: Send) -> Step:
-        request = self.loop.request()
+        failed = await self._fetch(self.loop.request(), send)
+        if failed is not None:
+            await self.unpaid()
+        else:
+            failed = self._decoded()
+        if failed is not None:
+            return self.loop.failed(failed)
+        verdict = self.loop.judge(self.raw if self.raw is not None else self.bytes)
+        return await self.paid(send, self.loop.judged(verdict))
+
+    async def _fetch(self, request: Request, send: Send) -> Failure | None:
+        """Send a request and take in the body of its answer; why there is none, if there is none."""
         start = time.perf_counter()
+        failed: Failure | None
         try:
             with Within(request.timeout):
                 reply = await self.send(request, send)
                 try:
-                    failed = await self.failure(reply, request)
+                    failed = None if reply.status < 300 else await self.failure(reply, request)
                     if failed is None:
                         self.bytes = await reply.read()
                 finally:
@@ -118,22 +145,17 @@ class Asking:
         except (TransportFailure, TimeoutError, *READING) as error:
             failed = self.failure_of(error, request)
         self.exchange.waited += time.perf_counter() - start
-        if failed is not None:
-            await self.unpaid()
-            return self.loop.failed(failed)
-        return await self.judged(send)
+        return failed
 
-    async def judged(self, send: Send) -> Step:
-        """A body came: judge it, count what it cost, go on."""
+    def _decoded(self) -> Failure | None:
+        """Read the body that came; why it is no reply, if it is none."""
         try:
             self.raw = _decode(self.bytes)
         except (msgspec.MsgspecError, RecursionError):
             self.raw = None
             if not self.bytes.startswith((b"data:", b"event:", b":")):
-                return self.loop.failed(Failure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON"))
-        verdict = self.loop.judge(self.raw if self.raw is not None else self.bytes)
-        step = self.loop.judged(verdict)
-        return await self.paid(send, step)
+                return Failure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON")
+        return None
 
     async def paid(self, send: Send, step: Step) -> Step:
         """Count the cost of the attempt; a cost budget that is used up ends the asking."""
@@ -144,6 +166,11 @@ class Asking:
         if cost and await self._tab.spend(send.attempt, cost) and not isinstance(step, Finish):
             raise Refused(429, "the cost budget is used up", "insufficient_quota", "insufficient_quota")
         return step
+
+    @property
+    def owes(self) -> bool:
+        """Whether an attempt was sent and its cost has not been counted."""
+        return self._unpaid is not None
 
     async def unpaid(self) -> None:
         """Count an attempt that never came to its end: what was asked and heard costs something all the same."""
@@ -206,23 +233,3 @@ class Asking:
 def _is_plain(message: Any) -> bool:
     """Whether a message holds nothing but words to the model, so that no check of a reply looks at it."""
     return type(message) is dict and message.get("role") in _OTHERS and isinstance(message.get("content"), str)
-
-
-def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
-    """The policy of one request: its models after the client's own, its deadline within the gateway's."""
-    place = (id(policy), asked.own_format, deadline)
-    if not policy.models and place in _policies:
-        return _policies[place][1]
-    changes: dict[str, Any] = {}
-    if policy.models:
-        changes["models"] = (asked.model, *(model for model in policy.models if model != asked.model))
-    if policy.deadline is None or policy.deadline > deadline:
-        changes["deadline"] = deadline
-    if asked.own_format and policy.instruct == "auto":
-        changes["instruct"] = "never"
-    fitted = msgspec.structs.replace(policy, **changes) if changes else policy
-    if not policy.models:
-        if len(_policies) > _MOST_POLICIES:
-            _policies.clear()
-        _policies[place] = (policy, fitted)  # the policy is kept too, so that its id stays its own
-    return fitted

@@ -33,6 +33,7 @@ class Head(msgspec.Struct):
 
 _head = msgspec.json.Decoder(Head)
 _whole = msgspec.json.Decoder(dict[str, Any])
+_MOST_WAYS = 1000
 
 
 class Exchange(msgspec.Struct):
@@ -54,6 +55,7 @@ class Exchange(msgspec.Struct):
     verdict_id: str = ""
     waited: float = 0.0  # seconds spent waiting for the upstream
     span: Any = None  # of OpenTelemetry, where that is wanted
+    parsed: dict[str, Any] | None = None  # the body, where it was read whole
 
     @property
     def extended(self) -> bool:
@@ -62,7 +64,7 @@ class Exchange(msgspec.Struct):
 
     def body(self) -> Body:
         """The body without our extension."""
-        body = _whole.decode(self.raw)
+        body = _whole.decode(self.raw) if self.parsed is None else dict(self.parsed)
         body.pop("trueup", None)
         return body
 
@@ -73,6 +75,8 @@ class Door:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._callers = {_digest(caller.key): caller for caller in config.clients}
+        self._judges = bool(config.contracts) or any(route.contract is not None for route in config.routes)
+        self._ways: dict[tuple[str, str, str], tuple[Route | None, Upstream]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """Who asks; where callers are configured, nobody else gets in."""
@@ -89,24 +93,32 @@ class Door:
         self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
     ) -> Exchange:
         """The exchange of a request, or a refusal."""
-        head = _read_head(raw)
+        head, parsed = _read(raw, self._judges)
         model = head.model if isinstance(head.model, str) else ""
         given = head.trueup if isinstance(head.trueup, dict) else {}
         if head.trueup is not None and not isinstance(head.trueup, dict):
             raise Refused(400, "'trueup' must be an object", code="invalid_value")
+        route, upstream = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
+        contract = self._contract(route, headers, given)
+        return Exchange(
+            protocol, headers, raw, head, route, contract, upstream, *_who(caller, headers, given),
+            _name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
+            {} if contract is None else _context(headers, given, route), began, new_id(), parsed=parsed,
+        )  # fmt: skip
+
+    def _way(self, name: str, model: str, speaks: str) -> tuple[Route | None, Upstream]:
+        """Which route a request takes, and to whom; remembered for the next one alike."""
         config = self._config
         route = config.route(name) if name else config.route_for(model)
         if name and route is None:
             raise Refused(404, f"there is no route {name!r}", code="not_found")
-        contract = self._contract(route, headers, given)
-        upstream = config.upstream_for(model, protocol.speaks, route)  # type: ignore[arg-type]
-        if upstream is None or upstream.protocol != protocol.speaks:
-            raise Refused(404, f"no upstream here speaks {protocol.speaks}", code="not_found")
-        return Exchange(
-            protocol, headers, raw, head, route, contract, upstream, *_who(caller, headers, given),
-            _name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
-            {} if contract is None else _context(headers, given, route), began, new_id(),
-        )  # fmt: skip
+        upstream = config.upstream_for(model, speaks, route)  # type: ignore[arg-type]
+        if upstream is None or upstream.protocol != speaks:
+            raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")
+        if len(self._ways) >= _MOST_WAYS:
+            self._ways.clear()
+        self._ways[name, model, speaks] = (route, upstream)
+        return route, upstream
 
     def _contract(self, route: Route | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> Contract | None:
         if route is not None and route.contract is not None:
@@ -120,9 +132,14 @@ class Door:
         return contract
 
 
-def _read_head(raw: bytes) -> Head:
+def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
+    """The head of a body, and where a contract may need it, all of it."""
     try:
-        return _head.decode(raw)
+        if not whole:
+            return _head.decode(raw), None
+        body = _whole.decode(raw)
+        get = body.get
+        return Head(get("model"), get("stream"), get("trueup")), body
     except (msgspec.MsgspecError, RecursionError) as error:
         raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.gateway.asking import Asking
-from trueup.gateway.config import Config
+from trueup.gateway.config import Caller, Config
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
-from trueup.gateway.metrics import Metrics
+from trueup.gateway.lanes import Lanes
+from trueup.gateway.metrics import ATTEMPTS, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
 from trueup.gateway.passing import pass_through, told
 from trueup.gateway.protocols.chat import Chat
@@ -27,12 +28,13 @@ from trueup.gateway.streaming import CHARGED, Broken, Streaming
 from trueup.gateway.tab import Tab
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.upstream import Line
-from trueup.gateway.wire import EVENTS, JSON, Receive, Scope, Send, Stream, headers_of, read_body, send_whole
+from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, headers_of, read_body
 from trueup.gateway.within import Within
 from trueup.store.store import Store
 
 log = logging.getLogger("trueup.gateway")
 
+TURN = "trueup.turn"  # what our own server adds to a request; see `deadline.py`
 _GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are told
 PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (Chat(), Messages(), Responses())}
 
@@ -48,6 +50,8 @@ class Gateway:
         self._own_store = store is None and bool(config.store)
         self._line: Line | None = None
         self.door = Door(config)
+        self._seconds = config.limits.total_seconds + _GRACE  # for who does not read what is sent
+        self._lanes = Lanes(config.limits.total_seconds)
         self._pages = Pages(self)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
 
@@ -117,103 +121,123 @@ class Gateway:
         began = time.perf_counter()
         metrics = self.metrics
         metrics.active += 1
-        started = False
-
-        async def sending(message: Any) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
+        extensions = scope.get("extensions")
+        turn: Turn | None = extensions.get(TURN) if extensions else None
+        out = Out(send, turn)
         try:
-            await self._answer(scope, receive, sending, protocol, name, began)
+            headers, caller = self._admit(scope)
+            raw = turn.body() if turn is not None else None
+            if raw is None or len(raw) > self.config.limits.request:
+                raw = await read_body(receive, headers, self.config.limits)
+            exchange = self.door.open(protocol, name, headers, raw, caller, began)
+            task = asyncio.current_task()
+            assert task is not None
+            if turn is None:
+                await self._watched(exchange, receive, out, task)
+            else:
+                await self._attended(exchange, turn, out, task)
         except Gone:
             metrics.count("trueup_requests_total", outcome="gone", status="499")
         except Refused as refused:
-            await self._refuse(sending, protocol, refused, started)
+            await self._refuse(out, protocol, refused)
         except Exception as error:
             # What nobody thought of: the log has it all, the client a sentence, and the work of others goes on.
             log.exception("a request failed: %s", type(error).__name__)
-            await self._refuse(
-                sending, protocol, Refused(500, "the gateway failed", "server_error", "internal"), started
-            )
+            await self._refuse(out, protocol, Refused(500, "the gateway failed", "server_error", "internal"))
         finally:
             metrics.active -= 1
 
-    async def _refuse(self, send: Send, protocol: Speaking, refused: Refused, started: bool) -> None:
+    async def _refuse(self, out: Out, protocol: Speaking, refused: Refused) -> None:
         self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
-        if started:
+        if out.started:
             raise ConnectionError(refused.message)  # the server cuts the connection: nobody takes it for whole
         headers = [
             JSON,
             *((name.encode(), value.encode("latin-1", "replace")) for name, value in refused.headers.items()),
         ]
-        await send_whole(send, refused.status, encode(protocol.error(refused)), headers)
+        await out.whole(refused.status, encode(protocol.error(refused)), headers)
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, name: str, began: float
-    ) -> None:
-        limits = self.config.limits
-        if self.stopping or self.metrics.active > limits.at_once:
+    def _admit(self, scope: Scope) -> tuple[dict[str, str], Caller | None]:
+        """The headers of a request that may come in, and whose it is."""
+        if self.stopping or self.metrics.active > self.config.limits.at_once:
             why = "the gateway is stopping" if self.stopping else "too many requests at once"
             raise Refused(503, why, "server_error", "overloaded", headers={"retry-after": "1"})
         headers = headers_of(scope)
-        caller = self.door.caller(headers)
-        raw = await read_body(receive, headers, limits.request, limits.body_seconds)
-        exchange = self.door.open(protocol, name, headers, raw, caller, began)
-        task = asyncio.current_task()
-        assert task is not None
+        return headers, self.door.caller(headers)
+
+    async def _attended(self, exchange: Exchange, turn: Turn, out: Out, task: "asyncio.Task[Any]") -> None:
+        """Work for a client of which the server says when it leaves."""
+        turn.leaving.add(task)
+        try:
+            with Within(self._seconds, task):
+                await self._ask(exchange, out)
+        except asyncio.CancelledError:
+            if task in turn.leaving:
+                raise
+            task.uncancel()
+            raise Gone from None
+        except TimeoutError:
+            raise _too_late() from None
+        finally:
+            turn.leaving.discard(task)
+
+    async def _watched(self, exchange: Exchange, receive: Receive, out: Out, task: "asyncio.Task[Any]") -> None:
+        """Work for a client that must be listened to, for else nobody hears it leave."""
         gone = asyncio.ensure_future(_gone(receive, task))
         try:
-            with Within(limits.total_seconds + _GRACE):  # for who does not read what is sent
-                await self._work(exchange, send)
+            with Within(self._seconds, task):
+                await self._ask(exchange, out)
         except asyncio.CancelledError:
-            if gone.done() and not gone.cancelled():
-                task.uncancel()
-                raise Gone from None
-            raise
+            if not gone.done() or gone.cancelled():
+                raise
+            task.uncancel()
+            raise Gone from None
         except TimeoutError:
-            raise Refused(504, "the request took too long", "server_error", "deadline_exceeded") from None
+            raise _too_late() from None
         finally:
             gone.cancel()
 
-    async def _work(self, exchange: Exchange, send: Send) -> None:
+    async def _ask(self, exchange: Exchange, out: Out) -> None:
         if self._tracing is None:
-            await self._ask(exchange, send)
+            await self._reply(exchange, out)
             return
         exchange.span = self._tracing.begin(exchange)
         failed: BaseException | None = None
         try:
-            await self._ask(exchange, send)
+            await self._reply(exchange, out)
         except BaseException as error:
             failed = error
             raise
         finally:
             self._tracing.end(exchange.span, failed)
 
-    async def _ask(self, exchange: Exchange, send: Send) -> None:
+    async def _reply(self, exchange: Exchange, out: Out) -> None:
         if exchange.contract is None:
-            status = await pass_through(exchange, self.line, send, self.config.limits.total_seconds)
-            self._count(exchange, "passed", status, 1)
+            status = await pass_through(exchange, self.line, out, self.config.limits.total_seconds)
+            self._count(exchange, "passed", status)
             return
         store = self.store
         if store is not None and (store.crowded or (store.trouble is not None and self.config.quota)):
             raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
-        tab = Tab(self.store.quota if self.store is not None and self.config.quota else None)
+        tab = Tab(store.quota if store is not None and self.config.quota else None)
         listener = None if self._tracing is None else self._tracing.listener(exchange.span)
-        asking = Asking(exchange, self.config, self.line, tab, listener)
+        asking = Asking(exchange, self.config, self._lanes, self.line, tab, listener)
         user = exchange.user or asking.asked.user
-        await tab.open(exchange.tenant, exchange.key, user, asking.asked.model, self.config.limits.total_seconds)
+        if tab.charges:
+            await tab.open(exchange.tenant, exchange.key, user, asking.asked.model, self.config.limits.total_seconds)
         asking.on_end = lambda answer: self._note(asking, answer, user)
         try:
-            await (self._streamed if asking.asked.stream else self._whole)(asking, tab, send)
+            await (self._streamed if asking.asked.stream else self._whole)(asking, tab, out)
         finally:
             asking.end()
             try:
-                await asking.unpaid()
+                if asking.owes:
+                    await asking.unpaid()
             finally:
-                await tab.close()
+                if tab.charges:
+                    await tab.close()
 
-    async def _whole(self, asking: Asking, tab: Tab, send: Send) -> None:
+    async def _whole(self, asking: Asking, tab: Tab, out: Out) -> None:
         exchange = asking.exchange
         answer = await asking.run()
         asking.end(answer)
@@ -223,13 +247,14 @@ class Gateway:
                 {k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))}
             )
             raise refused
-        await (tab.capture() if answer.outcome in CHARGED else tab.close())
+        if tab.charges:
+            await (tab.capture() if answer.outcome in CHARGED else tab.close())
         body = rendered(exchange, answer, asking.raw, asking.bytes)
-        await send_whole(send, 200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
+        await out.whole(200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
 
-    async def _streamed(self, asking: Asking, tab: Tab, send: Send) -> None:
+    async def _streamed(self, asking: Asking, tab: Tab, out: Out) -> None:
         exchange = asking.exchange
-        stream = Stream(send, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
+        stream = Stream(out, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
         streaming = Streaming(asking, tab, stream)
         try:
             await streaming.run()
@@ -253,26 +278,31 @@ class Gateway:
         if self._tracing is not None:
             self._tracing.answered(exchange.span, exchange, found, time.time() - found.seconds)
         if is_given(found):
-            self._count(exchange, found.outcome, 200, len(found.attempts))
+            self._count(exchange, found.outcome, 200)
         model = asking.asked.model
         contract = "" if exchange.contract is None else exchange.contract.name
-        self.metrics.count("trueup_attempts_total", len(found.attempts), model=model)
+        metrics = self.metrics
+        metrics.tick(ATTEMPTS, (model,), len(found.attempts))
         if len(found.attempts) > 1:
-            self.metrics.count("trueup_retried_total", model=model)
+            metrics.count("trueup_retried_total", model=model)
         for attempt in found.attempts:
-            if attempt.verdict is not None:
+            if attempt.verdict is not None and attempt.verdict.findings:
                 for code in {finding.code for finding in attempt.verdict.errors}:
-                    self.metrics.count("trueup_findings_total", contract=contract, model=model, code=code)
+                    metrics.count("trueup_findings_total", contract=contract, model=model, code=code)
         if found.verdict.fixes:
-            self.metrics.count("trueup_fixes_total", contract=contract)
+            metrics.count("trueup_fixes_total", contract=contract)
 
-    def _count(self, exchange: Exchange, outcome: str, status: int, attempts: int) -> None:  # noqa: ARG002
+    def _count(self, exchange: Exchange, outcome: str, status: int) -> None:
         route = exchange.route.name if exchange.route is not None else ""
         model = exchange.head.model if isinstance(exchange.head.model, str) else ""
         metrics = self.metrics
-        metrics.count("trueup_requests_total", route=route, model=model, outcome=outcome, status=str(status))
+        metrics.tick(REQUESTS, (route, model, outcome, str(status)))
         metrics.time("trueup_overhead_seconds", time.perf_counter() - exchange.began - exchange.waited)
         metrics.time("trueup_upstream_seconds", exchange.waited)
+
+
+def _too_late() -> Refused:
+    return Refused(504, "the request took too long", "server_error", "deadline_exceeded")
 
 
 def _broken(asking: Asking, broken: Broken) -> Refused:

@@ -10,11 +10,11 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import encode
 from trueup.gateway.upstream import READING, Line, Reply, broken
-from trueup.gateway.wire import Send, Stream, send_whole
+from trueup.gateway.wire import Out, Stream
 from trueup.gateway.within import Within
 
 
-async def pass_through(exchange: Exchange, line: Line, send: Send, seconds: float) -> int:
+async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float) -> int:
     """Send a request on and its answer back; the status that came."""
     body = encode(exchange.body()) if exchange.extended else exchange.raw
     stream: Stream | None = None
@@ -24,9 +24,9 @@ async def pass_through(exchange: Exchange, line: Line, send: Send, seconds: floa
             start = time.perf_counter()
             reply = await line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
             if not reply.is_stream:
-                return await _whole(exchange, reply, send, start)
+                return await _whole(exchange, reply, out, start)
             exchange.waited = time.perf_counter() - start
-            stream = Stream(send, reply.status, [*reply.let_through(), *told(exchange, "passed", 1, clock=False)])
+            stream = Stream(out, reply.status, [*reply.let_through(), *told(exchange, "passed", 1, clock=False)])
             async for piece in reply.pieces():
                 await stream.write(piece)
     except TransportFailure as failed:
@@ -45,12 +45,12 @@ async def pass_through(exchange: Exchange, line: Line, send: Send, seconds: floa
     return stream.status
 
 
-async def _whole(exchange: Exchange, reply: Reply, send: Send, start: float) -> int:
+async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float) -> int:
     body = await reply.read()
     exchange.waited = time.perf_counter() - start
     if 300 <= reply.status < 400:
         raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
-    await send_whole(send, reply.status, body, [*reply.let_through(), *told(exchange, "passed", 1)])
+    await out.whole(reply.status, body, [*reply.let_through(), *told(exchange, "passed", 1)])
     return reply.status
 
 
@@ -63,10 +63,10 @@ async def _break_off(exchange: Exchange, stream: Stream | None, refused: Refused
 
 def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) -> list[tuple[bytes, bytes]]:
     """The headers that tell what became of a request."""
-    found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", str(attempts).encode())]
+    found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", b"%d" % attempts)]
     if exchange.contract is not None:
         found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
     if clock:
         overhead = time.perf_counter() - exchange.began - exchange.waited
-        found.append((b"x-trueup-overhead-ms", f"{overhead * 1000:.3f}".encode()))
+        found.append((b"x-trueup-overhead-ms", b"%.3f" % (overhead * 1000)))
     return found

@@ -4,40 +4,54 @@ Nobody waits for the disk here; a store whose queue is full says so in the log, 
 """
 
 import logging
-from typing import Any
 
-from trueup.ask.answer import Answer
+from trueup.ask.answer import Answer, Attempt
 from trueup.gateway.asking import Asking
+from trueup.gateway.exchange import Exchange
 from trueup.gateway.tab import MICRO
 from trueup.store.errors import StoreError
-from trueup.store.records import new_id
+from trueup.store.records import Note, new_id
 from trueup.store.store import Store
+from trueup.verdict.verdict import Verdict
 
 log = logging.getLogger("trueup.gateway")
 
 
 def record(store: Store, asking: Asking, answer: Answer, user: str) -> None:
     """Store the verdicts of a request."""
-    exchange = asking.exchange
-    state = exchange.context.get("state")
-    contract = "" if exchange.contract is None else exchange.contract.name
-    known: dict[str, Any] = {"request": exchange.verdict_id, "tenant": exchange.tenant, "user": user, "contract": contract,
-             "state": state if isinstance(state, str) else "", "wait": False, "patience": 0.0}  # fmt: skip
-    judged = [
-        attempt for attempt in answer.attempts if attempt.verdict is not None and attempt.verdict is not answer.verdict
-    ]
+    attempts = answer.attempts
+    last = attempts[-1] if attempts else None
     try:
-        for attempt in judged:
-            assert attempt.verdict is not None
-            store.record_verdict(
-                attempt.verdict, id=new_id(), attempt=attempt.number, model=attempt.model or asking.asked.model,
-                outcome="refused", latency=attempt.seconds, cost=round((attempt.cost or 0) * MICRO), final=False, **known,
-            )  # fmt: skip
-        last = answer.attempts[-1] if answer.attempts else None
-        store.record_verdict(
-            answer.verdict, id=exchange.verdict_id, attempt=last.number if last else 0,
-            attempts=max(1, len(answer.attempts)), model=(last.model if last else "") or asking.asked.model, outcome=answer.outcome, latency=answer.seconds,
-            cost=round((answer.cost or 0) * MICRO), **known,
-        )  # fmt: skip
+        if len(attempts) > 1 or (last is not None and last.verdict is not answer.verdict):
+            for attempt in attempts:
+                if attempt.verdict is not None and attempt.verdict is not answer.verdict:
+                    store.note(_earlier(asking, attempt, attempt.verdict, user))
+        store.note(_final(asking, answer, last, user))
     except StoreError as error:
         log.error("a verdict could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
+
+
+def _earlier(asking: Asking, attempt: Attempt, verdict: Verdict, user: str) -> Note:
+    exchange = asking.exchange
+    return Note(
+        new_id(), verdict, exchange.verdict_id, attempt.number, exchange.tenant, user, attempt.model or asking.asked.model,
+        _contract(exchange), _state(exchange), "refused", 1, attempt.seconds, round((attempt.cost or 0) * MICRO), final=False,
+    )  # fmt: skip
+
+
+def _final(asking: Asking, answer: Answer, last: Attempt | None, user: str) -> Note:
+    exchange = asking.exchange
+    return Note(
+        exchange.verdict_id, answer.verdict, exchange.verdict_id, last.number if last else 0, exchange.tenant, user,
+        (last.model if last else "") or asking.asked.model, _contract(exchange), _state(exchange), answer.outcome,
+        max(1, len(answer.attempts)), answer.seconds, round((answer.cost or 0) * MICRO),
+    )  # fmt: skip
+
+
+def _contract(exchange: Exchange) -> str:
+    return "" if exchange.contract is None else exchange.contract.name
+
+
+def _state(exchange: Exchange) -> str:
+    state = exchange.context.get("state")
+    return state if isinstance(state, str) else ""

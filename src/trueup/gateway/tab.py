@@ -26,6 +26,11 @@ class Tab:
         self._settled = False
         self._spent = 0
 
+    @property
+    def charges(self) -> bool:
+        """Whether there is anything to count."""
+        return self._quota is not None
+
     async def open(self, tenant: str, key: str, user: str, model: str, seconds: float) -> None:
         """Put one reply on hold, or refuse the request."""
         if self._quota is None:

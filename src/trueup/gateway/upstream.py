@@ -5,109 +5,76 @@ they are compressed, and every attempt has one deadline for everything. Names th
 unless the configuration allows them. A key is never part of an error.
 """
 
-import asyncio
-import ipaddress
 import os
-import socket
+import ssl
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
-
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
+from urllib.parse import quote, unquote, urlsplit
 
 from trueup.ask.clients.request import Failure, TransportFailure
+from trueup.gateway.addresses import Forbidden
 from trueup.gateway.config import Upstream
+from trueup.gateway.errors import Refused
 from trueup.gateway.inflate import BadEncoding, Inflater, TooLarge
+from trueup.gateway.link import Closed, CutOff, Link
+from trueup.gateway.pool import NoConnection, Origin, Pool
 
 PASSED_ON = frozenset({"accept", "anthropic-version", "anthropic-beta", "openai-beta"})
 # What of an answer's headers reaches the client; all else, cookies and hop-by-hop headers with it, does not.
-LET_THROUGH = frozenset({"content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
-LET_THROUGH_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-", "openai-")
-OURS = frozenset({"openai-organization", "openai-project"})  # whose key it is that was used is nobody else's matter
-
-
-_MOST_ADDRESSES = 1000
-_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
-
-
-class Forbidden(OSError):
-    """A name leads to an address that the configuration does not allow."""
-
-
-class Guarded(AbstractResolver):
-    """Resolves names, and refuses what leads to this machine or a private network, unless it may."""
-
-    def __init__(self, private: frozenset[str]) -> None:
-        self._private = private
-        self._inner = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        if host in self._private or host == "localhost":
-            return found
-        public = [each for each in found if _is_public(each["host"].partition("%")[0])]
-        if not public:
-            raise Forbidden(f"{host} leads to a private address; say `private: true` for this upstream to allow that")
-        return public
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-def _is_public(text: str) -> bool:
-    """Whether an address leads to the open network, also when it only carries another one inside."""
-    address = ipaddress.ip_address(text)
-    if isinstance(address, ipaddress.IPv6Address):
-        inside = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-        if address in _TRANSLATED:
-            inside.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-        if not all(each.is_global and not each.is_multicast for each in inside if each is not None):
-            return False
-        if address.ipv4_mapped is not None:
-            return True
-    return address.is_global and not address.is_multicast
+LET_THROUGH = frozenset({b"content-type", b"retry-after", b"retry-after-ms", b"request-id", b"x-request-id"})
+LET_THROUGH_PREFIXES = (b"x-ratelimit-", b"anthropic-ratelimit-", b"openai-")
+OURS = frozenset({b"openai-organization", b"openai-project"})  # whose key it is that was used is nobody else's matter
+_PATH = "/:@!$&'()*+,;=~%-._"
+_MOST_STARTS = 1000
 
 
 class Reply:
     """An answer whose head has come in; its body is read whole or piece by piece, and must be closed."""
 
-    __slots__ = ("_inflater", "_left", "_limit", "_response", "_secrets", "headers", "status")
+    __slots__ = ("_inflater", "_left", "_limit", "_link", "_pool", "_said", "_secrets", "is_stream", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse, limit: int, secrets: tuple[bytes, ...]) -> None:
-        self._response = response
-        self._limit = limit
+    def __init__(self, link: Link, pool: Pool, limit: int, secrets: tuple[bytes, ...]) -> None:
+        self._link: Link | None = link
+        self._pool = pool
+        self._limit = self._left = limit
         self._secrets = secrets
-        self.status = response.status
-        self.headers = response.headers
-        encoding = response.headers.get("content-encoding")
-        self._inflater = Inflater(encoding, limit) if encoding else None
-        self._left = limit
+        self.status = link.status
+        self.is_stream = False
+        self._said = 0  # bytes that the head announces
+        self._inflater: Inflater | None = None
+        for name, value in link.headers:
+            if name == b"content-type":
+                self.is_stream = value.startswith(b"text/event-stream")
+            elif name == b"content-length":
+                self._said = int(value)
+            elif name == b"content-encoding":
+                self._inflater = Inflater(value.decode("latin-1"), limit)
 
     @property
-    def is_stream(self) -> bool:
-        return self.headers.get("content-type", "").startswith("text/event-stream")
+    def headers(self) -> dict[str, str]:
+        """The headers by their small names; of several with one name the first."""
+        assert self._link is not None
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(self._link.headers)}
 
     def let_through(self) -> list[tuple[bytes, bytes]]:
         """The headers that the client may see."""
-        found = []
-        for name, value in self.headers.items():
-            small = name.lower()
-            if small in LET_THROUGH or (small.startswith(LET_THROUGH_PREFIXES) and small not in OURS):
-                found.append((small.encode("latin-1"), scrubbed(self._secrets, value.encode("latin-1", "replace"))))
-        return found
+        assert self._link is not None
+        return [
+            (name, scrubbed(self._secrets, value))
+            for name, value in self._link.headers
+            if name in LET_THROUGH or (name.startswith(LET_THROUGH_PREFIXES) and name not in OURS)
+        ]
 
     async def read(self) -> bytes:
         """The whole body, opened and capped."""
-        said = self._response.content_length
-        if said is not None and said > self._limit:
+        link = self._link
+        assert link is not None
+        if self._said > self._limit:
             raise TooLarge(f"the answer has more than {self._limit:,} bytes")
-        content = self._response.content
-        body = self._plain(await content.readany())
-        if not content.at_eof():
+        body = self._plain(link.taken() if link.complete else await link.read())
+        if not link.complete:
             pieces = [body]
-            while piece := await content.readany():
+            while piece := await link.read():
                 pieces.append(self._plain(piece))
             body = b"".join(pieces)
         if self._inflater is not None and not self._inflater.whole:
@@ -116,8 +83,8 @@ class Reply:
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
-        content = self._response.content
-        while piece := await content.readany():
+        assert self._link is not None
+        while piece := await self._link.read():
             plain = self._plain(piece)
             if plain:
                 yield scrubbed(self._secrets, plain)
@@ -133,10 +100,9 @@ class Reply:
 
     def close(self) -> None:
         """Give the connection back when the answer has been read to its end, else cut it."""
-        if self._response.content.at_eof():
-            self._response.release()
-        else:
-            self._response.close()
+        link, self._link = self._link, None
+        if link is not None:
+            self._pool.give(link)
 
 
 class Line:
@@ -144,45 +110,70 @@ class Line:
 
     def __init__(self, upstreams: Mapping[str, Upstream], limit: int, connections: int = 1000) -> None:
         private = frozenset(upstream.host for upstream in upstreams.values() if upstream.private)
-        connector = aiohttp.TCPConnector(
-            limit=connections, resolver=Guarded(private), ttl_dns_cache=60, enable_cleanup_closed=False
-        )
         self._limit = limit
-        self._session = aiohttp.ClientSession(
-            connector=connector, auto_decompress=False, trust_env=False, cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10), raise_for_status=False,
-            skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept", "Content-Type"),
-            max_line_size=16_384, max_field_size=16_384,
-        )  # fmt: skip
-        self._addresses: dict[tuple[str, str], URL] = {}
+        self._pool = Pool(private, connections)
+        self._origins = {name: _origin(upstream) for name, upstream in upstreams.items()}
         self._secrets = {name: tuple(map(str.encode, upstream.secrets)) for name, upstream in upstreams.items()}
         self._heads = {name: _own_headers(upstream) for name, upstream in upstreams.items()}
+        self._starts: dict[tuple[object, ...], bytes] = {}
 
     async def send(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> Reply:
         """Send one request; what goes wrong on the line is a TransportFailure that says what."""
-        headers = dict(self._heads[upstream.name])
-        for name in PASSED_ON & given.keys():
-            headers[name] = given[name]
+        head = self._head(upstream, path, body, given)
+        pool = self._pool
+        link: Link | None = None
         try:
-            response = await self._session.request(
-                "GET" if body is None else "POST", self._address(upstream, path), data=body, headers=headers,
-                allow_redirects=False,
-            )  # fmt: skip
-            return Reply(response, self._limit, self._secrets[upstream.name])
-        except (aiohttp.ClientError, OSError, BadEncoding) as error:
-            raise TransportFailure(_failure(upstream, error)) from None
+            origin = self._origins[upstream.name]
+            link = pool.idle(origin) or await pool.take(origin)
+            await link.ask(head, body or b"")
+            return Reply(link, pool, self._limit, self._secrets[upstream.name])
+        except BaseException as error:
+            if link is not None:
+                link.cut()
+                pool.give(link)
+            if isinstance(error, READING):
+                raise TransportFailure(_failure(upstream, error)) from None
+            raise
 
-    def _address(self, upstream: Upstream, path: str) -> URL:
-        """Where a path of an upstream is; the few that are asked for again and again are read once."""
-        address = self._addresses.get((upstream.name, path))
-        if address is None:
-            address = URL(upstream.url + path, encoded=path.startswith("/v1/models/"))
-            if len(self._addresses) < _MOST_ADDRESSES:
-                self._addresses[upstream.name, path] = address
-        return address
+    def _head(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> bytes:
+        """The head of a request; all but its length is the same again and again."""
+        get = given.get
+        place = (upstream.name, path, *map(get, PASSED_ON), body is None)
+        start = self._starts.get(place)
+        if start is None:
+            start = self._start(upstream, path, {name: given[name] for name in PASSED_ON & given.keys()}, body is None)
+            if len(self._starts) >= _MOST_STARTS:
+                self._starts.clear()
+            self._starts[place] = start
+        return start if body is None else b"%scontent-length: %d\r\n\r\n" % (start, len(body))
+
+    def _start(self, upstream: Upstream, path: str, given: dict[str, str], empty: bool) -> bytes:
+        origin = self._origins[upstream.name]
+        host = f"[{origin.host}]" if ":" in origin.host else origin.host
+        port = "" if origin.port == (443 if origin.secure else 80) else f":{origin.port}"
+        where = quote(urlsplit(upstream.url).path, safe=_PATH) + path
+        headers = {"host": host + port, **self._heads[upstream.name], **given}
+        lines = [f"{'GET' if empty else 'POST'} {where} HTTP/1.1", *(f"{n}: {value}" for n, value in headers.items())]
+        return ("\r\n".join(map(_one_line, lines)) + "\r\n" * (1 + empty)).encode("latin-1")
 
     async def close(self) -> None:
-        await self._session.close()
+        await self._pool.close()
+
+
+def _one_line(text: str) -> str:
+    """A line of a head, which must stay one."""
+    if any(sign in text for sign in "\r\n\0") or not text.isprintable():
+        raise Refused(400, f"a header cannot be sent on: {text.partition(':')[0][:100]!r}", code="invalid_value")
+    return text
+
+
+def _origin(upstream: Upstream) -> Origin:
+    address = urlsplit(upstream.url)
+    host = address.hostname or ""
+    secure = address.scheme == "https"
+    return Origin(
+        host if host.isascii() else host.encode("idna").decode(), address.port or (443 if secure else 80), secure
+    )
 
 
 def broken(upstream: Upstream, error: Exception) -> Failure:
@@ -190,13 +181,17 @@ def broken(upstream: Upstream, error: Exception) -> Failure:
     return _failure(upstream, error)
 
 
-READING = (aiohttp.ClientError, OSError, BadEncoding, TooLarge, asyncio.IncompleteReadError)
+READING = (OSError, BadEncoding, TooLarge)
 
 
 def _own_headers(upstream: Upstream) -> dict[str, str]:
     headers = {"content-type": "application/json", "accept-encoding": "identity", "user-agent": "trueup"}
     if upstream.protocol == "anthropic":
         headers["anthropic-version"] = "2023-06-01"
+    address = urlsplit(upstream.url)
+    if address.username:
+        said = f"{unquote(address.username)}:{unquote(address.password or '')}"
+        headers["authorization"] = f"Basic {b64encode(said.encode()).decode()}"
     if upstream.key:
         name, value = (
             ("x-api-key", upstream.key)
@@ -210,23 +205,30 @@ def _own_headers(upstream: Upstream) -> dict[str, str]:
 def _failure(upstream: Upstream, error: Exception) -> Failure:
     """A broken line in words; an address or a key in the error's own text is not repeated."""
     kind = "transient"
-    cause = error.__cause__ or getattr(error, "os_error", None)
+    cause = error.__cause__
     if isinstance(error, TooLarge):
         said, kind = str(error), "fatal"
     elif isinstance(error, BadEncoding):
         said = str(error)
-    elif isinstance(error, Forbidden) or isinstance(cause, Forbidden):
-        said, kind = str(cause if isinstance(cause, Forbidden) else error), "fatal"
-    elif isinstance(error, aiohttp.ClientConnectorError):
-        code = error.os_error.errno
-        said = f"no connection ({os.strerror(code) if code and code > 0 else type(error.os_error).__name__})"
-    elif isinstance(error, aiohttp.ClientPayloadError):
+    elif isinstance(error, Forbidden):
+        said, kind = str(error), "fatal"
+    elif isinstance(error, NoConnection):
+        said = f"no connection ({_why(cause or error)})"
+    elif isinstance(error, CutOff):
         said = "the answer was cut off"
-    elif isinstance(error, aiohttp.ServerDisconnectedError | ConnectionError):
+    elif isinstance(error, Closed | ConnectionError):
         said = "the connection was closed"
     else:
         said = f"the answer cannot be read ({type(error).__name__})"
     return Failure(f"upstream {upstream.name!r}: {said}", kind, code=type(error).__name__)  # type: ignore[arg-type]
+
+
+def _why(error: BaseException) -> str:
+    """Why there is no connection, in a few words that hold no address."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is refused: {error.verify_message}"
+    code = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
+    return os.strerror(code) if code and code > 0 else type(error).__name__
 
 
 def scrubbed(secrets: tuple[bytes, ...], body: bytes) -> bytes:

@@ -3,9 +3,11 @@
 Nothing waits for ever: a body that does not come in its time is refused, a client that is gone ends the work for it.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
+from trueup.gateway.config import Limits
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.within import Within
 
@@ -28,8 +30,21 @@ def headers_of(scope: Scope) -> dict[str, str]:
     return {str(name, "latin-1"): str(value, "latin-1") for name, value in reversed(scope["headers"])}
 
 
-async def read_body(receive: Receive, headers: dict[str, str], most: int, seconds: float) -> bytes:
+class Turn(Protocol):
+    """One request as our own server knows it, beyond what ASGI says; see `deadline.py`."""
+
+    leaving: "set[asyncio.Task[Any]]"  # tasks to cancel when the client leaves; who is cancelled is no longer in it
+
+    def body(self) -> bytes | None:
+        """The whole body, if it has come in."""
+
+    def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send a whole reply at once, if that can be done."""
+
+
+async def read_body(receive: Receive, headers: dict[str, str], limits: Limits) -> bytes:
     """The whole body of a request, or a refusal: too large, too slow."""
+    most, seconds = limits.request, limits.body_seconds
     said = headers.get("content-length", "")
     if said.isdigit() and int(said) > most:
         if "expect" not in headers:
@@ -94,11 +109,29 @@ def _too_slow(seconds: float) -> Refused:
 CLOSE = {"connection": "close"}
 
 
-async def send_whole(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """A reply of one piece."""
-    found = [*headers, (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": found})
-    await send({"type": "http.response.body", "body": body})
+class Out:
+    """Where a reply is sent to; it knows whether something has left."""
+
+    __slots__ = ("_send", "_turn", "started")
+
+    def __init__(self, send: Send, turn: Turn | None = None) -> None:
+        self._send = send
+        self._turn = turn
+        self.started = False
+
+    async def whole(self, status: int, body: bytes, headers: Headers) -> None:
+        """A reply of one piece."""
+        self.started = True
+        found = [*headers, (b"content-length", b"%d" % len(body))]
+        if self._turn is not None and self._turn.answer(status, found, body):
+            return
+        await self._send({"type": "http.response.start", "status": status, "headers": found})
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """A message as ASGI wants it."""
+        self.started = True
+        await self._send(message)
 
 
 class Stream:
@@ -106,8 +139,8 @@ class Stream:
 
     __slots__ = ("_headers", "_send", "ended", "started", "status")
 
-    def __init__(self, send: Send, status: int, headers: Headers) -> None:
-        self._send = send
+    def __init__(self, out: Out, status: int, headers: Headers) -> None:
+        self._send = out.send
         self._headers = headers
         self.status = status
         self.started = self.ended = False

@@ -12,6 +12,9 @@ from trueup.read.content import fill, words_of
 from trueup.read.draft import Draft
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, failed, failure_of, silent
+from trueup.verdict.reply import Reply
+
+_TOLD = frozenset({"role", "content"})
 
 
 def read(body: Row, raw: Any) -> Reading:
@@ -21,6 +24,12 @@ def read(body: Row, raw: Any) -> Reading:
         error = body.get("error")
         return failed(failure_of(error), raw=raw) if error else silent(raw, provider="openai")
     choice = record(choices[0])
+    if choice.get("finish_reason") == "stop" and not body.get("error") and not choice.get("error"):
+        text = _plain_text(choice.get("message"))
+        if text:
+            model = body.get("model")
+            told = usage.openai(body.get("usage"))
+            return Reading(Reply(text, (), "", "", "stop", told, model if type(model) is str else "", "openai", raw))
     draft = Draft()
     message = choice.get("message")
     if message is not None:
@@ -32,6 +41,19 @@ def read(body: Row, raw: Any) -> Reading:
     if error or reply.finish == "error":
         return failed(failure_of(error or {"message": "the provider ended the reply with an error"}), reply)
     return Reading(reply)
+
+
+def _plain_text(message: Any) -> str:
+    """The text of a message that has nothing but a text, as most have; nothing of any other."""
+    if type(message) is not dict:
+        return ""
+    content = message.get("content")
+    if type(content) is not str:
+        return ""
+    for name, part in message.items():
+        if part and name not in _TOLD:
+            return ""
+    return content
 
 
 def fill_message(draft: Draft, message: Row) -> None:

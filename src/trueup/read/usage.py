@@ -9,6 +9,7 @@ from typing import Any
 from trueup.read.objects import Row, record
 
 Usage = dict[str, int]
+_PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 _NAMES = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "cached_tokens")
 
 
@@ -42,6 +43,8 @@ def openai(source: Any) -> Usage:
         return {}
     usage = record(source)
     get = usage.get
+    if len(usage) == 3 and usage.keys() == _PLAIN and all(type(count) is int for count in usage.values()):
+        return {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"], "total_tokens": usage["total_tokens"]}  # fmt: skip
     before = get("prompt_tokens_details") or get("input_tokens_details")
     after = get("completion_tokens_details") or get("output_tokens_details")
     taken, given = get("prompt_tokens"), get("completion_tokens")

@@ -17,6 +17,8 @@ def pack(text: str) -> str:
     >>> pack("a\x00b\\c")
     'a\\u0000b\\\\c'
     """
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
     return _ODD.sub(_write, text)
 
 

@@ -58,6 +58,10 @@ class PostgresSession:
         with self._db.cursor() as cursor:
             cursor.executemany(_translated(sql), rows)
 
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self.many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)  # noqa: S608 - our own tables
+
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
         with self._db.cursor("trueup_rows") as cursor:
             cursor.itersize = size

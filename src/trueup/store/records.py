@@ -4,9 +4,10 @@ Numbers are whole: microseconds, tokens, millionths of money. Secrets are taken 
 """
 
 import itertools
+import os
 import secrets
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ from trueup.verdict.verdict import Verdict
 
 HOUR = 3600 * MICROS
 _turn = itertools.count()
+_chances: deque[str] = deque()
+if hasattr(os, "register_at_fork"):  # where processes can be forked, each has chances of its own
+    os.register_at_fork(after_in_child=_chances.clear)
 _write = msgspec.json.Encoder().encode
 COLUMNS = (
     "id", "at", "request", "attempt", "tenant", "person", "model", "contract", "state", "ok", "outcome", "reason",
@@ -83,17 +87,27 @@ def new_id() -> str:
     >>> len(new_id()), new_id() < new_id()
     (32, True)
     """
-    return f"{time.time_ns() // 1_000_000:011x}{next(_turn) & 0xFFFFF:05x}{secrets.token_hex(8)}"
+    try:
+        chance = _chances.pop()
+    except IndexError:
+        chance = _throw()
+    return f"{time.time_ns() // 1_000_000:011x}{next(_turn) & 0xFFFFF:05x}{chance}"
+
+
+def _throw() -> str:
+    """Chances for some more ids: the system is asked once for many."""
+    thrown = secrets.token_hex(8 * 256)
+    _chances.extend(thrown[at : at + 16] for at in range(0, len(thrown), 16))
+    return _chances.pop()
 
 
 def insert(session: Session, notes: Sequence[Note], redaction: Redaction) -> None:
     """Write verdicts, their bodies and their tallies; one that is there already changes nothing."""
     now = session.now()
     fresh = _unknown(session, notes)
-    marks = ", ".join("?" * len(COLUMNS))
-    session.many(f"INSERT INTO verdicts VALUES ({marks})", [_row(note, now) for note in fresh])  # noqa: S608
+    session.insert("verdicts", [_row(note, now) for note in fresh])
     bodies = [(note.id, now, body) for note in fresh if (body := _body(note, redaction)) is not None]
-    session.many("INSERT INTO replies VALUES (?, ?, ?)", bodies)
+    session.insert("replies", bodies)
     tallies = _tallies(fresh, now - now % HOUR)
     session.many(
         "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) "
@@ -108,6 +122,7 @@ def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
     ids = list(found)
     for at in range(0, len(ids), 500):
         some = ids[at : at + 500]
+        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))  # few statements, each prepared once
         marks = ", ".join("?" * len(some))
         for row in session.run(f"SELECT id FROM verdicts WHERE id IN ({marks})", some):  # noqa: S608
             del found[row[0]]
@@ -161,18 +176,23 @@ def reason_of(verdict: Verdict) -> str:
 def _row(note: Note, now: int) -> tuple[Any, ...]:
     verdict = note.verdict
     usage = verdict.reply.usage
-    codes = " ".join(dict.fromkeys(f.code for f in verdict.findings))
+    found = verdict.findings
+    codes = " ".join(dict.fromkeys(f.code for f in found)) if found else ""
     return (
         note.id, now, pack(note.request), note.attempt, pack(note.tenant), pack(note.user), pack(note.model),
         pack(note.contract), pack(note.state), int(verdict.ok), pack(note.outcome or _outcome(verdict)),
-        reason_of(verdict), codes, note.attempts, int(note.latency * MICROS),
+        reason_of(verdict) if found else "", codes, note.attempts, int(note.latency * MICROS),
         _tokens(usage, "input", "prompt_tokens", "input_tokens"),
         _tokens(usage, "output", "completion_tokens", "output_tokens"), note.cost,
     )  # fmt: skip
 
 
 def _tokens(usage: dict[str, int], *names: str) -> int:
-    return next((usage[name] for name in names if isinstance(usage.get(name), int)), 0)
+    for name in names:
+        count = usage.get(name)
+        if isinstance(count, int):
+            return count
+    return 0
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -205,22 +225,31 @@ def _quick(verdict: Verdict) -> bytes:
 
 def _tallies(notes: Sequence[Note], hour: int) -> Counter[tuple[int, str, str, str]]:
     """How often what happened: judged replies and their codes, and of each final one how its request ended."""
+    alike: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     tallies: Counter[tuple[int, str, str, str]] = Counter()
     for note in notes:
-        verdict = note.verdict
-        what = ["judged"] if verdict.ok else ["judged", "refused"]
-        what += [f"code:{code}" for code in dict.fromkeys(f.code for f in verdict.findings.errors)]
+        alike[note.model, note.contract, _what(note)] += 1
         if note.final:
-            outcome = note.outcome or _outcome(verdict)
-            what += ["asked", f"outcome:{pack(outcome)}"]
-            if outcome == "failed" and not verdict.ok:
-                what.append(f"reason:{reason_of(verdict)}")
-            if note.attempts > 1:
-                what.append("retried")
-        model, contract = pack(note.model), pack(note.contract)
-        for word in what:
-            tallies[hour, model, contract, word] += 1
-        if note.final:
+            model, contract = pack(note.model), pack(note.contract)
             tallies[hour, model, contract, "attempts"] += note.attempts
             tallies[hour, model, contract, "cost"] += note.cost
+    for (model, contract, what), n in alike.items():
+        for word in what:
+            tallies[hour, pack(model), pack(contract), word] += n
     return tallies
+
+
+def _what(note: Note) -> tuple[str, ...]:
+    """The words that a note counts under."""
+    verdict = note.verdict
+    what = ["judged"] if verdict.ok else ["judged", "refused"]
+    if verdict.findings:
+        what += [f"code:{code}" for code in dict.fromkeys(f.code for f in verdict.findings.errors)]
+    if note.final:
+        outcome = note.outcome or _outcome(verdict)
+        what += ["asked", f"outcome:{pack(outcome)}"]
+        if outcome == "failed" and not verdict.ok:
+            what.append(f"reason:{reason_of(verdict)}")
+        if note.attempts > 1:
+            what.append("retried")
+    return tuple(what)

@@ -21,6 +21,9 @@ class Session(Protocol):
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
 
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Whole rows into a table, in as few statements as the database likes."""
+
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]: ...
 
     def begin(self, locks: Iterable[str] = ()) -> None:

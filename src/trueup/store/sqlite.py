@@ -7,6 +7,7 @@ import errno
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from trueup.store.session import Clock, Row
 
 PATIENCE = 30.0
 _LARGEST_CACHE = 64 << 20
+_ROWS = 64  # of one statement
 
 
 def machine_clock() -> int:
@@ -52,6 +54,18 @@ class SqliteSession:
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._db.executemany(sql, rows)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Rows by their powers of two: each number of rows is one statement, prepared once and run without a break."""
+        at, size = 0, _ROWS
+        while at < len(rows):
+            while size > len(rows) - at:
+                size //= 2
+            some = rows[at : at + size]
+            row = f"({', '.join('?' * len(some[0]))})"
+            sql = f"INSERT INTO {table} VALUES {', '.join([row] * size)}"  # noqa: S608 - our own tables
+            self._db.execute(sql, list(chain.from_iterable(some)))
+            at += size
 
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
         cursor = self._db.execute(sql, values)

@@ -97,6 +97,10 @@ class Store:
             done.result()
         return note.id
 
+    def note(self, note: Note) -> None:
+        """Queue a verdict that was made ready, and wait for nothing; a full queue is StoreBusy, or StoreFull."""
+        self._writer.record(note, wait=False, patience=0.0)
+
     async def arecord_verdict(self, verdict: Verdict, **known: Any) -> str:
         """The same for asyncio; waits for room in the queue, and for the disk only with `wait=True`."""
         wait = known.pop("wait", False)

@@ -67,7 +67,8 @@ class Writer:
         """Queue a job; its result is there once it has been committed."""
         done: Future[T] = Future()
         with self._change:
-            self._make_room(lambda: len(self._jobs), patience)
+            if len(self._jobs) >= self._capacity or self._closing or self._ended:
+                self._make_room(self._jobs, patience)
             self._jobs.append(Job(work, tenant, done))
             self._urgent = True
             self._change.notify_all()
@@ -79,10 +80,12 @@ class Writer:
         with self._change:
             if self.trouble is not None and wait:
                 raise self.trouble
-            self._make_room(lambda: len(self._records), patience)
-            self._records.append(Record(value, done))
+            queue = self._records
+            if len(queue) >= self._capacity or self._closing or self._ended:
+                self._make_room(queue, patience)
+            queue.append(Record(value, done))
             self._urgent = self._urgent or wait
-            if wait or len(self._records) == 1 or len(self._records) >= _GROUP:
+            if wait or len(queue) == 1 or len(queue) == _GROUP:
                 self._change.notify_all()
         return done
 
@@ -114,12 +117,12 @@ class Writer:
             self._records.clear()
             raise StoreFull(f"{left} verdicts could not be written before the store was closed: {self.trouble}")
 
-    def _make_room(self, length: Callable[[], int], patience: float) -> None:
-        if length() >= self._capacity and not self._closing:
-            self._change.wait_for(lambda: length() < self._capacity or self._closing, patience)
+    def _make_room(self, queue: "deque[Any]", patience: float) -> None:
+        if len(queue) >= self._capacity and not self._closing:
+            self._change.wait_for(lambda: len(queue) < self._capacity or self._closing, patience)
         if self._closing or self._ended:
             raise StoreClosed("the store is closed; open it again")
-        if length() >= self._capacity:
+        if len(queue) >= self._capacity:
             raise self.trouble or StoreBusy(
                 f"{self._backend.where}: {self._capacity:,} writes are waiting and none was done in {patience:g} s"
             )

@@ -94,11 +94,11 @@ class Findings(tuple[Finding, ...]):
 
     @property
     def errors(self) -> "Findings":
-        return Findings(f for f in self if f.level == "error")
+        return Findings(f for f in self if f.level == "error") if self else self
 
     @property
     def warnings(self) -> "Findings":
-        return Findings(f for f in self if f.level == "warning")
+        return Findings(f for f in self if f.level == "warning") if self else self
 
 
 NO_FINDINGS = Findings()

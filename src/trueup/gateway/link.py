@@ -1,0 +1,209 @@
+"""One connection to an upstream: a request's bytes enter, the head and the body of its answer leave, strictly read.
+
+An answer of two lengths, one that breaks off, one whose head or framing has no end, and one that wants another protocol are
+errors. Bytes behind an answer make the connection useless: they are never taken for the next one. What is not read waits in the
+socket, not in memory.
+"""
+
+import asyncio
+from typing import Any
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+_MOST_AROUND = 65_536  # bytes of an answer beside its body; a chunk of one byte has five around it
+_MOST_FIELD = 16_384  # bytes of one header
+_FULL = 262_144  # bytes that wait to be read before the socket has to
+
+
+class Broken(OSError):
+    """An answer could not be read to its end; its kinds say why."""
+
+
+class Closed(Broken):
+    """The connection was closed before an answer came."""
+
+
+class CutOff(Broken):
+    """The answer ended before its end."""
+
+
+class Garbled(Broken):
+    """What came is not an answer of HTTP/1."""
+
+
+class _Behind(Exception):
+    """There is more behind the answer; the parser is left by it."""
+
+
+class Link(asyncio.Protocol):
+    """A connection that is used for one request after another."""
+
+    __slots__ = (
+        "_around", "_asked", "_body", "_error", "_keep", "_loop", "_parser", "_paused", "_pieces", "_size", "_transport",
+        "_waiter", "at", "complete", "ended", "headers", "key", "lost", "status",
+    )  # fmt: skip
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, key: Any) -> None:
+        self._loop = loop
+        self.key = key  # of the pool that it belongs to
+        self.at = 0.0  # when it was put aside
+        self.lost = False
+        self._transport: Any = None
+        self._parser = HttpResponseParser(self)
+        self._waiter: asyncio.Future[None] | None = None
+        self._start()
+        self._asked = False  # nothing is awaited yet
+
+    def _start(self) -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.ended = False  # the head has come
+        self.complete = False  # and all of the body
+        self._pieces: list[bytes] = []
+        self._size = self._around = self._body = 0
+        self._error: Broken | None = None
+        self._paused = self._keep = False
+
+    # -- what the pool and a reply use ---------------------------------------------------------
+
+    async def ask(self, head: bytes, body: bytes) -> None:
+        """Send a request, and wait for the head of its answer."""
+        self._start()
+        self._asked = True
+        if self.lost:
+            raise Closed("the connection was closed")
+        if len(body) <= _MOST_AROUND:
+            self._transport.write(head + body)
+        else:
+            self._transport.writelines((head, body))
+        while not self.ended:
+            if self._error is not None:
+                raise self._error
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+
+    async def read(self) -> bytes:
+        """The bytes of the body that are there, as soon as there are any; none at its end."""
+        while not self._pieces and not self.complete:
+            await self._more()
+        return self.taken()
+
+    def taken(self) -> bytes:
+        """The bytes of the body that are there at this moment."""
+        pieces = self._pieces
+        self._pieces, self._size = [], 0
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another request may be sent over it."""
+        return self._keep and not self.lost and not self._transport.get_write_buffer_size()
+
+    def cut(self) -> None:
+        """Close it at once."""
+        self._keep = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _more(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    # -- what the transport says ---------------------------------------------------------------
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if not self._asked:  # for this
+            self._keep = False
+            self.cut()
+            return
+        self._around += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            self._fail(Garbled("another protocol"))
+        except HttpParserError as error:
+            if self.complete:
+                self._keep = False  # something is behind the answer: it stands, the connection does not
+            else:
+                self._fail(Garbled(type(error).__name__))
+        if self._error is None and not self.complete:
+            if self._around - self._body > _MOST_AROUND + 8 * self._body:
+                self._fail(Garbled("endless head"))
+            elif self._size > _FULL and not self._paused:
+                self._paused = True
+                self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        """The transport closes itself then; a body that only ends with the connection has come to its end."""
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.lost = True
+        if not self.complete and self._error is None:
+            if self.ended and error is None and self._ends_with_connection():
+                self.complete = True
+            else:
+                self._error = CutOff("the answer was cut off") if self.ended else Closed("the connection was closed")
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return
+        if self._error is not None and not (self.ended and self._pieces):
+            waiter.set_exception(self._error)
+        elif self.ended:
+            waiter.set_result(None)
+
+    def _fail(self, error: Broken) -> None:
+        self._error = error
+        self.cut()
+
+    def _ends_with_connection(self) -> bool:
+        return not any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
+
+    # -- what the parser says ------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        if self.complete:
+            raise _Behind
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(name) + len(value) > _MOST_FIELD:
+            raise ValueError("a header is too long")
+        if not self.ended:  # and no trailer behind the body
+            self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200:
+            self.status = status
+            self.ended = True
+
+    def on_body(self, body: bytes) -> None:
+        size = len(body)
+        self._body += size
+        self._size += size
+        self._pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        if self.ended:
+            self.complete = True
+            self._asked = False
+            self._keep = self._parser.should_keep_alive()
+        else:
+            self.headers.clear()  # of an answer before the answer, such as 100 or 103

@@ -1,0 +1,190 @@
+"""The connections to upstreams: an address enters, a link that is open leaves, and comes back when its answer has been read.
+
+So many are in use at once and no more; who comes later waits. Those that are put aside are closed after a while.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections import deque
+from typing import NamedTuple
+
+from trueup.gateway.addresses import Addresses
+from trueup.gateway.link import Link
+from trueup.gateway.within import Within
+
+_ASIDE = 15.0  # seconds that a link is kept for the next request
+_CONNECT = 10.0  # seconds for a connection, the handshake with it
+_HEAD_START = 0.25  # seconds that an address has before the next one is tried beside it
+
+
+class Origin(NamedTuple):
+    """Where an upstream is."""
+
+    host: str
+    port: int
+    secure: bool
+
+
+class NoConnection(OSError):
+    """No address of an upstream could be connected to; the cause says why."""
+
+
+class Pool:
+    """All links, those in use and those put aside."""
+
+    def __init__(self, private: frozenset[str], most: int) -> None:
+        self._addresses = Addresses(private)
+        self._most = most
+        self._used: set[Link] = set()
+        self._opening = 0
+        self._aside: dict[Origin, list[Link]] = {}
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._tls: ssl.SSLContext | None = None
+
+    def idle(self, origin: Origin) -> Link | None:
+        """A link that was put aside, if there is one and there is room; it must be given back."""
+        if len(self._used) + self._opening >= self._most:
+            return None
+        aside = self._aside.get(origin)
+        while aside:
+            link = aside.pop()
+            if link.reusable:
+                self._used.add(link)
+                return link
+            link.cut()
+        return None
+
+    async def take(self, origin: Origin) -> Link:
+        """An open link, as soon as there is room for it; it must be given back."""
+        first = True
+        while len(self._used) + self._opening >= self._most:
+            await self._wait(first)
+            first = False
+            link = self.idle(origin)
+            if link is not None:
+                return link
+        self._opening += 1
+        try:
+            link = await self._connect(origin)
+        finally:
+            self._opening -= 1
+            if len(self._used) + self._opening < self._most:
+                self._wake()
+        self._used.add(link)
+        return link
+
+    def give(self, link: Link) -> None:
+        """Put a link aside for the next request, or close it where its answer was not read to the end."""
+        self._used.discard(link)
+        if link.reusable:
+            loop = asyncio.get_running_loop()
+            link.at = loop.time()
+            self._aside.setdefault(link.key, []).append(link)
+            if self._sweep is None:
+                self._sweep = loop.call_later(_ASIDE, self._clear)
+        else:
+            link.cut()
+        self._wake()
+
+    async def close(self) -> None:
+        """Close all of them."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for link in (*self._used, *(each for aside in self._aside.values() for each in aside)):
+            link.cut()
+        self._used.clear()
+        self._aside.clear()
+        await asyncio.sleep(0)  # the transports end in the next turn of the loop
+
+    async def _wait(self, first: bool) -> None:
+        """Until a link is given back; who is woken and does not stay wakes the next, who comes too late is next again."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        (self._waiting.append if first else self._waiting.appendleft)(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._wake()
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+    def _clear(self) -> None:
+        """Close what has been aside for long; the oldest come first."""
+        self._sweep = None
+        loop = asyncio.get_running_loop()
+        old = loop.time() - _ASIDE
+        for origin, aside in list(self._aside.items()):
+            while aside and (aside[0].at <= old or not aside[0].reusable):
+                aside.pop(0).cut()
+            if not aside:
+                del self._aside[origin]
+        if self._aside:
+            self._sweep = loop.call_later(_ASIDE, self._clear)
+
+    async def _connect(self, origin: Origin) -> Link:
+        try:
+            with Within(_CONNECT):
+                return await self._race(origin, await self._addresses.of(origin.host, origin.port))
+        except TimeoutError:
+            raise NoConnection("timed out") from None
+
+    async def _race(self, origin: Origin, addresses: list[str]) -> Link:
+        """The first address that answers; each gets a moment before the next one is tried as well."""
+        if len(addresses) == 1:
+            return await self._open(origin, addresses[0])
+        tries: set[asyncio.Task[Link]] = set()
+        left = deque(addresses)
+        last: BaseException | None = None
+        try:
+            while left or tries:
+                if left:
+                    tries.add(asyncio.ensure_future(self._open(origin, left.popleft())))
+                done, tries = await asyncio.wait(
+                    tries, timeout=_HEAD_START if left else None, return_when=asyncio.FIRST_COMPLETED
+                )
+                for each in done:
+                    last = each.exception()
+                    if last is None:
+                        return each.result()
+        finally:
+            for each in tries:
+                each.cancel()
+                each.add_done_callback(_cut)
+        assert last is not None
+        raise last
+
+    async def _open(self, origin: Origin, address: str) -> Link:
+        loop = asyncio.get_running_loop()
+        try:
+            transport, link = await loop.create_connection(
+                lambda: Link(loop, origin), address, origin.port,
+                ssl=self._context() if origin.secure else None, server_hostname=origin.host if origin.secure else None,
+            )  # fmt: skip
+        except OSError as error:
+            raise NoConnection(str(error)) from error
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return link
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+            self._tls.set_alpn_protocols(["http/1.1"])
+        return self._tls
+
+
+def _cut(lost: "asyncio.Task[Link]") -> None:
+    """A connection that came too late in a race."""
+    if not lost.cancelled() and lost.exception() is None:
+        lost.result().cut()
