@@ -4,6 +4,7 @@ Candidates and a judge enter (the judge brings a value to the schema and says wh
 one choice leaves, with records for everything that was passed over. The order of candidates does not matter.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -15,6 +16,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.clean import decode
 from trueup.recover.find import Aims, stages
 from trueup.recover.grammar import fold
+from trueup.recover.grouped import regrouped
 from trueup.recover.reader import Record, under
 from trueup.recover.wrappers import gap_records, reasoning_spans
 from trueup.verdict.paths import Parts
@@ -28,6 +30,12 @@ _ENVELOPES = frozenset(
     ).split()
 )
 _MAX_OPENED = 6
+# Between two values: the second takes the place of the first.
+_CORRECTED = re.compile(
+    r"\b(?:oops|correct(?:ed|ion)?|instead|revised|updated?|fixed|sorry|apolog\w+|mistakes?|wait|actually|final|korrigiert\w*"
+    r"|corregid[oa]s?|corrig[ée]\w*|perdón|entschuldig\w+)\b",
+    re.IGNORECASE,
+)
 
 
 class Fit(NamedTuple):
@@ -122,7 +130,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
         gathered = _gather(text, readings, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
-        fitting = [r for r in readings if r.fit.ok]
+        fitting = [r for r in readings if r.fit.ok] or _regrouped(readings, judge, aims)
         if fitting:
             return _pick(text, fitting, readings)
         seen += readings
@@ -143,6 +151,18 @@ def choose_only(text: str, candidate: Candidate, judge: Judge, own: frozenset[st
 def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[Reading]:
     ordered = sorted(found, key=lambda c: (c.spans[0][0], -c.end, isinstance(c.value, str), repr(c.value)[:80]))
     return [_best_part(candidate, judge, own) for candidate in ordered]
+
+
+def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
+    """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
+    out: list[Reading] = []
+    for reading in readings:
+        both = regrouped(reading.candidate, aims.wants) if "S015" in reading.candidate.codes else None
+        if both is None or not (fit := judge(both[0].value)).ok:
+            continue
+        if both[0].value == both[1].value or not judge(both[1].value).ok:
+            out.append(reading._replace(candidate=both[0], fit=fit))
+    return out
 
 
 def _best_part(candidate: Candidate, judge: Judge, own: frozenset[str]) -> Reading:
@@ -214,7 +234,7 @@ def _step_in(base: Parts, outer: Any, own: frozenset[str], folded: frozenset[str
 
 def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     value = reading.fit.value
-    keys = len(aims.root_keys & value.keys()) if isinstance(value, dict) else 0
+    keys = len(aims.root_keys.intersection(value)) if isinstance(value, dict) else 0
     container = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else "scalar"
     return keys, int(container in aims.types), -reading.candidate.cost
 
@@ -224,7 +244,9 @@ def _rank(reading: Reading) -> tuple[bool, bool, bool, bool, int]:
     empty = value in ({}, [], "")
     weak = isinstance(value, list) and not _substantial(value)
     part = reading.candidate.form in ("part", "mark")
-    return reading.candidate.lossy, part, empty, weak, reading.fit.cost + sum(4 for _ in reading.extra)
+    # what counts a source or an item in prose is no better than a value that lost something
+    doubtful = reading.candidate.lossy or reading.candidate.form == "mark"
+    return doubtful, part, empty, weak, reading.fit.cost + sum(4 for _ in reading.extra)
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
@@ -238,6 +260,8 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
 
 def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
     """Several objects where a list of them is asked for: all of them, in order."""
+    if any(_CORRECTED.search(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
+        return None
     lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
     if judge_item is not None and len(lists) > 1 and len(lists) == len(readings):
         return _joined(lists, judge)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.inline import common_end
 from trueup.recover.outline import FENCE, ROW, RULE, Keys, Line, is_divider
 from trueup.recover.reader import Node, Record
 from trueup.recover.tables import cells_of, table_at
@@ -159,6 +160,16 @@ class Sheet:
             bool(fields) and bool(self.lines[fields[0].at].bullet) and any(not self.lines[f.at].bullet for f in fields)
         )
 
+    def with_repeats(self, groups: list[list[Field]], enough: int) -> list[list[Field]]:
+        """The runs that are objects; a few fields right below one, given again, are its own."""
+        out: list[list[Field]] = []
+        for group in groups:
+            if len(group) >= enough:
+                out.append(group)
+            elif out and not any(self.lines[at].gap for at in range(out[-1][-1].at + 1, group[0].at + 1)):
+                out[-1] += group
+        return out
+
     def tail(self, group: list[Field], field: Field) -> list[Field]:
         """The fields right before this one that stand in its paragraph: they belong to the next object."""
         keep = len(group)
@@ -180,6 +191,7 @@ class Sheet:
         spans: list[Span] = []
         records: list[Record] = []
         self.block.records = records
+        self.block.ends = common_end([self.lines[field.at] for field in group], self.text)
         if self.goes_on(group):
             raise Unreadable
         if group[0].at == self.first:
@@ -210,6 +222,8 @@ class Sheet:
         line, block = self.lines[at], self.block
         block.at, block.stop = at + 1, stop
         where = len(block.records)
+        if key in value:
+            block.records.append(("S032", line.start, line.end, "", (node, key)))
         value[key] = block.field(line, (node, key), self.wants(key), 1, loose=True)
         end = self.lines[block.at - 1].stop
         if value[key] is None and not line.value and end >= self.final:
@@ -272,7 +286,7 @@ def readings(sheet: Sheet, items: bool) -> Iterator[list[Candidate]]:
         sheet.way, sheet.block.free = way, way.free
         groups = sheet.groups(items)
         enough = min(2, len(sheet.top))
-        groups = [group for group in groups if items or len(group) >= enough]
+        groups = groups if items else sheet.with_repeats(groups, enough)
         if not groups or (len(groups) > MAX_GROUPS and not items) or sum(map(len, groups)) < enough:
             continue
         try:

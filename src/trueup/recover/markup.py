@@ -13,9 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.inline import parts_of_list
 from trueup.recover.outline import Keys
 from trueup.recover.reader import Record
-from trueup.recover.yamlish import Wants, parts_of_list
+from trueup.recover.yamlish import Wants
 
 _PARAMETER = re.compile(
     r"<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=\s*[\"']?|=)([\w.\-]{1,80})[\"']?[^<>\n]{0,80}>"

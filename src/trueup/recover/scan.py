@@ -25,7 +25,7 @@ _LIST_START = re.compile(
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 # `[1]` behind a word: the number of a source.
 _CITATION = re.compile(r"\[\d{1,3}\]")
-_WORDS_BEFORE = re.compile(r"""[\w.,;)"'”’%][ ]?\Z""")
+_WORDS_BEFORE = re.compile(r"""[\w.,;)"'”’%][ ]?\Z|\]\Z""")
 # `- [ ] a`: a box to tick.
 _BOX = re.compile(r"\[[ xX]?\][ \t]+[^\s,}\]]")
 _BULLET_BEFORE = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\Z")

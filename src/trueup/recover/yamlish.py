@@ -6,20 +6,17 @@ as JSON would write it: the coercions decide what the schema makes of it.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from trueup.recover import tables
+from trueup.recover.inline import PAIRS, common_end, inline, parts_of_list
 from trueup.recover.outline import FENCE, ROW, RULE, TEXT, Keys, Line
 from trueup.recover.reader import Node, Reader, Record, parts_of
-from trueup.recover.scalars import read_token
 from trueup.verdict.catalogue import GRADE
 
 _BLOCK_MARK = re.compile(r"([|>])([+-]?)[1-9]?([+-]?)(?:[ \t]+#.*)?\Z")
 _COMMENT = re.compile(r"(?:\A|[ \t])#[ \t]")
-_PARTS = re.compile(r"[,;、，；][ \t]*")
-_MAX_PART, _MAX_PART_WORDS = 60, 6
-_PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", "‘": "’"}
 _TEXT_ONLY = frozenset({"string", "null"})
 _LIST_ONLY = frozenset({"array", "null"})
 _CLOSER = {"[": "]", "{": "}"}
@@ -41,7 +38,7 @@ class Unreadable(Exception):
 class Block:
     """Reads the values of fields from a stretch of lines; `at` is the next line that is not taken yet."""
 
-    __slots__ = ("at", "choices", "free", "keys", "known", "lines", "max_depth", "records", "stop", "text")
+    __slots__ = ("at", "choices", "ends", "free", "keys", "known", "lines", "max_depth", "records", "stop", "text")
 
     def __init__(
         self, text: str, lines: list[Line], keys: Keys, known: frozenset[str], max_depth: int, free: bool
@@ -54,6 +51,7 @@ class Block:
         self.max_depth = max_depth
         self.free = free  # names the schema does not know make a map as well
         self.choices = False  # whether `free` would have made a difference
+        self.ends = ""  # the sign that every line ends with, as in a list of members
         self.records: list[Record] = []
 
     # -- fields --------------------------------------------------------------------------------
@@ -100,7 +98,7 @@ class Block:
             return self.fence()
         if want and want <= _TEXT_ONLY:
             text = self.paragraphs(line, inside)
-            return text if "\n" in text else inline(text, want)
+            return text if "\n" in text else inline(text, want, self.ends)
         if first.kind == ROW:
             table = tables.table_at(self.text, self.lines, self.at, self.stop, self.keys)
             if table is not None:
@@ -113,7 +111,7 @@ class Block:
             return self.mapping(line.indent if not line.heading else -1, None, node, depth + 1)
         text = self.paragraphs(line, inside)
         if "\n" not in text:
-            return inline(text, want)
+            return inline(text, want, self.ends)
         return text.split("\n") if want and want <= _LIST_ONLY and "\n\n" not in text else text
 
     def inside(self, line: Line, below: Line) -> bool:
@@ -170,6 +168,7 @@ class Block:
         if depth > self.max_depth:
             raise Unreadable
         out: list[Any] = []
+        self.ends = common_end(list(self.bullets(indent)), self.text)
         while self.at < self.stop:
             line = self.lines[self.at]
             numbered = line.bullet[:1].isdigit()
@@ -178,6 +177,15 @@ class Block:
             self.at += 1
             out.append(self.item(line, (node, len(out)), depth))
         return out
+
+    def bullets(self, indent: int) -> Iterator[Line]:
+        """The lines of the bullets that come next at one indentation."""
+        for at in range(self.at, self.stop):
+            line = self.lines[at]
+            if line.indent < indent or (line.indent == indent and not line.bullet):
+                return
+            if line.indent == indent:
+                yield line
 
     def item(self, line: Line, node: Node, depth: int) -> Any:
         if line.body_at >= line.end:
@@ -291,13 +299,13 @@ class Block:
             flow = self.bracketed(start, start + len(raw), node, depth) if raw[-1] in "]}" else None
             if flow is not None:
                 return flow[0]
-        comment = _COMMENT.search(raw) if "#" in raw and raw[0] not in _PAIRS else None
+        comment = _COMMENT.search(raw) if "#" in raw and raw[0] not in PAIRS else None
         if comment:
             self.records.append(("S017", start + comment.start(), start + len(raw), "", node))
             raw = raw[: comment.start()].rstrip()
         if want and want <= _LIST_ONLY and (parts := parts_of_list(raw)):
-            return [inline(part, frozenset()) for part in parts]
-        return inline(raw, want)
+            return [inline(part, frozenset(), "") for part in parts]
+        return inline(raw, want, self.ends)
 
 
 def is_open(line: Line) -> bool:
@@ -331,63 +339,3 @@ def _merged(items: list[Any]) -> Any:
             return items
         out.update(item)
     return out
-
-
-def parts_of_list(raw: str) -> list[str] | None:
-    """The parts of a text that lists short things between commas, where a list is asked for.
-
-    >>> parts_of_list("fast, cheap"), parts_of_list("fast")
-    (['fast', 'cheap'], None)
-    """
-    parts = [part.strip() for part in _PARTS.split(raw)] if raw[:1] not in ("[", "{") else []
-    short = all(0 < len(part) <= _MAX_PART and len(part.split()) <= _MAX_PART_WORDS for part in parts)
-    return parts if len(parts) > 1 and short else None
-
-
-def inline(raw: str, want: frozenset[str]) -> Any:
-    """A scalar on one line: without its quotes or emphasis, a literal when JSON writes it so, else its text.
-
-    >>> (
-    ...     inline("36", frozenset()),
-    ...     inline("1.50", frozenset()),
-    ...     inline("**Ada**", frozenset()),
-    ...     inline("'x'", frozenset()),
-    ... )
-    (36, '1.50', 'Ada', 'x')
-    """
-    raw = raw.strip()
-    if raw[-1:] in (",", ";"):
-        raw = raw.rstrip(",;").rstrip()
-    text, quoted = bare(raw)
-    if quoted or (want and want <= {"string"}):
-        return text
-    if text in ("", "~"):
-        return None
-    value, code = read_token(text)
-    plain = code in (None, "S018") and (value is None or isinstance(value, bool) or str(value) == text)
-    return value if plain else text
-
-
-def bare(raw: str) -> tuple[str, bool]:
-    """A text without the quotes or the emphasis around all of it, and whether it was quoted.
-
-    >>> bare('"a" and "b"'), bare("__init__"), bare("**x**")
-    (('"a" and "b"', False), ('__init__', False), ('x', False))
-    """
-    for mark in ("***", "**", "*") if raw[:1] == "*" else ():
-        if raw.startswith(mark) and raw.endswith(mark) and len(raw) > 2 * len(mark):
-            inner = raw[len(mark) : -len(mark)]
-            if "*" not in inner:
-                return bare(inner.strip()) if inner[:1] in _PAIRS else (inner.strip(), False)
-    closer = _PAIRS.get(raw[:1])
-    if closer is None or len(raw) < 2 or raw[-1] != closer:
-        return raw, False
-    inner = raw[1:-1]
-    if closer == '"' and "\\" in inner:
-        value = Reader(f"[{raw}]", 0, len(raw) + 2, frozenset(), 2).read()
-        good = not value.cut and len(value.value) == 1 and isinstance(value.value[0], str)
-        return (value.value[0], True) if good else (inner, True)
-    if closer in "\"'":
-        unescaped = inner.replace(closer * 2, "")
-        return (inner.replace(closer * 2, closer), True) if closer not in unescaped else (raw, False)
-    return (inner, True) if closer not in inner and raw[0] not in inner else (raw, False)
