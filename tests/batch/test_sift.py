@@ -150,7 +150,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 9999)[:-20])
     (tmp_path / "cut.zst").write_bytes(b"no zst")
     for given, says in (
-        (tmp_path / "none", "no such file"),
+        (tmp_path / "none", f"^{tmp_path}/none: there is no such file"),
         (tmp_path, "directory"),
         (tmp_path / "cut.gz", "cut.gz: cannot be read"),
         (tmp_path / "cut.zst", "cut.zst: cannot be read"),

@@ -131,6 +131,33 @@ def test_what_is_wrong_with_the_command_is_said_without_a_traceback(
         assert words in done.err
 
 
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        ('{"schema": {"type": "object"}, "accept": "guess"}', "that looks like a contract"),
+        ('{"name": "string", "age": "integer"}', "no key of it is a keyword of JSON Schema (name, age)"),
+    ],
+)
+def test_a_schema_that_would_take_anything_is_refused(run: Run, schema: str, says: str) -> None:
+    done = run("check", "--schema", schema, stdin="{}")
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+
+
+def test_a_slip_in_a_schema_is_warned_of_beside_the_verdict(run: Run) -> None:
+    done = run("check", "--value", "--schema", '{"type": "object", "requried": ["name"]}', stdin="{}")
+    assert (done.code, done.out) == (0, "{}\n")
+    assert done.err == (
+        "trueup: warning: --schema: $.requried is no keyword of JSON Schema and asks for nothing; did you mean 'required'?\n"
+    )
+
+
+def test_a_slip_in_a_context_is_refused_and_a_key_of_ones_own_is_not(run: Run) -> None:
+    assert run("check", "--context", '{"basket": 3, "state": "IDLE"}', stdin="{}").code == 0
+    done = run("check", "--context", '{"sate": "IDLE"}', stdin="{}")
+    assert (done.code, done.err) == (2, "trueup: --context: there is no key 'sate'; did you mean 'state'?\n")
+
+
 def test_a_terminal_as_input_gets_told_what_to_do(run_on_terminal: Run) -> None:
     done = run_on_terminal("check")
     assert done.code == 2

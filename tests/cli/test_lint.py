@@ -133,3 +133,37 @@ def test_check_says_that_no_state_was_named(run: Run, desk: Path) -> None:
     assert said in run("check", "--contract", "contracts/salon.yaml", stdin="Ana").out
     assert said not in run("check", "--contract", "contracts/salon.yaml", "--state", "IDLE", stdin="Ana").out
     assert said not in run("check", "--contract", "contracts/chat_quota.yaml", stdin="Hello, you all!").out
+
+
+@pytest.mark.parametrize("name", ["none", "none.txt", "none.yaml"])
+def test_a_file_that_is_missing_is_said_to_be(run: Run, name: str) -> None:
+    done = run("lint", name)
+    assert done.code == 2
+    assert f"{name}:1:1: error[N001] there is no such file" in done.out
+
+
+def test_slips_in_the_words_of_a_schema_are_warned_of(run: Run, desk: Path) -> None:
+    (desk / "slip.yaml").write_text("schema:\n  type: object\n  requried: [a]\n  note: mine\n")
+    done = run("lint", "slip.yaml")
+    assert done.code == 0
+    assert done.out.splitlines()[0] == (
+        "slip.yaml:3:3: warning[N023] 'requried' is no keyword of JSON Schema, so it asks for nothing. Did you mean 'required'?"
+    )
+    assert run("lint", "--strict", "slip.yaml").code == 1
+
+
+def without(folder: Path, module: str) -> str:
+    """A path on which a module is not installed."""
+    hidden = folder / "hidden"
+    hidden.mkdir(exist_ok=True)
+    (hidden / f"{module}.py").write_text(f"raise ModuleNotFoundError('No module named {module}', name='{module}')\n")
+    return str(hidden)
+
+
+@pytest.mark.parametrize("command", ["lint", "init", "run"])
+def test_a_pipeline_without_its_extra_says_which(run: Run, tmp_path: Path, command: str) -> None:
+    shutil.copytree(EXAMPLES / "pipelines" / "reviews", tmp_path / "reviews")
+    done = run(command, "reviews", PYTHONPATH=without(tmp_path, "jinja2"))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("prompts need Jinja2: pip install 'trueup[pipelines]'\n")
+    assert len(done.err.splitlines()) == 1

@@ -9,7 +9,7 @@ import pytest
 
 import trueup
 from tests.cli.running import COMMAND, Run, clean_environment
-from trueup.cli.main import COMMANDS, main
+from trueup.cli.main import COMMANDS, GROUPS, main
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -29,6 +29,12 @@ def test_every_command_is_there_and_has_help(name: str, run: Run) -> None:
     assert run(name, "--help").out.startswith(f"Usage: trueup {name}")
 
 
+def test_help_fits_a_screen_and_groups_the_commands(run: Run) -> None:
+    lines = run("--help").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line[:-1] for line in lines if line.endswith(":") and not line.startswith(" ")] == ["Options", *GROUPS]
+
+
 def test_version(run: Run) -> None:
     assert run("--version").out == f"trueup {trueup.__version__}\n"
 
@@ -41,8 +47,8 @@ def test_a_mistyped_command_gets_a_suggestion(run: Run) -> None:
 
 def test_without_a_command_it_shows_help(run: Run) -> None:
     done = run()
-    assert done.code == 2
-    assert "Commands:" in done.err
+    assert (done.code, done.out) == (2, "")
+    assert done.err == run("--help").out
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -50,12 +50,13 @@ def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None) -
         try:
             sources.append(_source(path, name, target, stdin))
         except FileNotFoundError:
-            raise Unreadable(f"{name}: there is no such file") from None
+            raise Unreadable(f"{shown(path)}: there is no such file") from None
         except IsADirectoryError:
-            raise Unreadable(f"{name}: that is a directory; name its files") from None
+            raise Unreadable(f"{shown(path)}: that is a directory; name its files") from None
         except (OSError, EOFError, zlib.error) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise Unreadable(f"{name}: cannot be read: {shown(reason)}") from None
+            where = name if path == STDIN else shown(path)
+            raise Unreadable(f"{where}: cannot be read: {shown(reason)}") from None
     return sources
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.named import Unavailable
+
 if TYPE_CHECKING:
     from trueup.ask.answer import Answer
     from trueup.ask.policy import Policy
@@ -108,7 +110,7 @@ def _asked(
                 return contract.ask(client, messages, policy, context=context, on_event=on_event)
             return _streamed(contract, client, messages, policy, context, on_event)
         except (ValueError, TypeError) as error:
-            raise click.UsageError(str(error)) from None
+            raise Unavailable(str(error)) from None
 
 
 def _streamed(
@@ -129,7 +131,6 @@ def _streamed(
 
 
 def _contract(options: dict[str, Any]) -> "Contract":
-    from trueup.cli.named import Unavailable
     from trueup.contract.contract import Contract
 
     if options["contract_file"] is not None:
@@ -161,7 +162,7 @@ def _prompt(prompt: str | None, file: str | None) -> str:
             with Path(file).open("rb") as opened:
                 raw = opened.read(_MOST_PROMPT + 1)
         except (OSError, ValueError) as error:
-            raise click.UsageError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+            raise Unavailable(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(raw) > _MOST_PROMPT:
         raise click.UsageError(f"the prompt is longer than {_MOST_PROMPT:,} bytes")
     text = raw.decode("utf-8", "replace").strip()
@@ -201,18 +202,18 @@ def _client(options: dict[str, Any]) -> Any:
         try:
             return LocalModel()
         except NotInstalled as error:
-            raise click.UsageError(str(error)) from None
+            raise Unavailable(str(error)) from None
     key = None
     if options["key_env"] is not None:
         key = os.environ.get(options["key_env"])
         if not key:
-            raise click.UsageError(f"--key-env {options['key_env']}: there is no such variable in the environment")
+            raise Unavailable(f"--key-env {options['key_env']}: there is no such variable in the environment")
     from trueup.ask.clients.http import Http
 
     try:
         return closing(Http(options["url"], key=key))
     except (ValueError, ModuleNotFoundError) as error:
-        raise click.UsageError(f"--url: {error}") from None
+        raise Unavailable(f"--url: {error}") from None
 
 
 def _print(answer: "Answer", contract: "Contract") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from trueup.cli.named import Unavailable
 from trueup.cli.terminal import Color
 
 if TYPE_CHECKING:
@@ -199,7 +200,6 @@ def _named(given: str) -> str:
 
 
 def _contract(given: Given, options: dict[str, Any]) -> "Contract":
-    from trueup.cli.named import Unavailable
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
 
@@ -217,7 +217,6 @@ def _contract(given: Given, options: dict[str, Any]) -> "Contract":
 
 def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -> "tuple[Verdict, str]":
     """The verdict on a reply, and the name of it: the line of a batch is named too, what is no response is said to be."""
-    from trueup.cli.named import Unavailable
     from trueup.conform.schema import SchemaError
 
     source: Any = raw
@@ -251,12 +250,12 @@ def _read(file: str | None, most: int) -> tuple[bytes, str]:
         with Path(file).open("rb") as opened:
             return opened.read(most), file
     except FileNotFoundError:
-        raise click.UsageError(f"{file}: there is no such file") from None
+        raise Unavailable(f"{file}: there is no such file") from None
     except IsADirectoryError:
-        raise click.UsageError(f"{file}: that is a directory; name one reply") from None
+        raise Unavailable(f"{file}: that is a directory; name one reply") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise click.UsageError(f"{file}: cannot be read: {reason}") from None
+        raise Unavailable(f"{file}: cannot be read: {reason}") from None
 
 
 def _print_json(value: Any, show: bool) -> None:

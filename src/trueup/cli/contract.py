@@ -10,7 +10,8 @@ from trueup.cli.named import Unavailable, read_json
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_HOW = "give a .json file or JSON text with an object: state, data, history, question, tenant, input"
+_KEYS = ("state", "data", "history", "question", "tenant", "input")
+_HOW = f"give a .json file or JSON text with an object: {', '.join(_KEYS)}"
 _INSTEAD = ("schema", "tools", "order")
 
 
@@ -43,4 +44,15 @@ def read_context(given: str | None, state: str | None, history: list[Any] | None
         context = read_json("--context", given, "context", _HOW)
         if not isinstance(context, dict):
             raise Unavailable(f"--context: a context is an object; {_HOW}")
+        _refuse_slips(context)
     return {**context, **({"state": state} if state else {}), **({"history": history} if history else {})}
+
+
+def _refuse_slips(context: dict[str, Any]) -> None:
+    """A key of a contract's own is fine, as checks of one's own may want it; one that is nearly a known key is a slip."""
+    from rapidfuzz import process
+
+    for key in context:
+        near = None if key in _KEYS else process.extractOne(key, _KEYS, score_cutoff=75)
+        if near:
+            raise Unavailable(f"--context: there is no key {key!r}; did you mean {near[0]!r}?")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from trueup.cli.named import Unavailable
 from trueup.cli.terminal import Color
 from trueup.verdict.catalogue import FINDINGS, FIXES, FindingKind, FixKind
 from trueup.verdict.display import safe_line
@@ -75,7 +76,7 @@ def find(word: str) -> list[Kind]:
         near = process.extract(wanted, known.keys(), processor=str.casefold, limit=3, score_cutoff=60)
         names = [f"{known[word].code} ({known[word].name})" for word, _, _ in near]
         also = f"did you mean {' or '.join(dict.fromkeys(names))}? " if names else ""
-        raise click.UsageError(f"no code or name {safe_line(word)!r}; {also}`trueup explain` lists them all")
+        raise Unavailable(f"no code or name {safe_line(word)!r}; {also}`trueup explain` lists them all")
     return found
 
 

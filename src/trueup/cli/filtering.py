@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.named import Unavailable
 from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:
@@ -72,4 +73,4 @@ def _open_log(path: str) -> Any:
     try:
         return Path(path).open("a", encoding="utf-8")
     except OSError as error:
-        raise click.UsageError(f"--log {path}: cannot be written: {error.strerror}") from None
+        raise Unavailable(f"--log {path}: cannot be written: {error.strerror}") from None

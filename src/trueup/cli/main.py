@@ -1,9 +1,12 @@
 """The `trueup` command: a table of commands, each loaded only when it is called.
 
-To add a command: one file `cli/<name>.py` with a click command of that name, one row in `COMMANDS`.
-Exit codes: 0 ok, 1 refused, 2 usage or configuration, 130 interrupted, 141 the reader of the pipe went away.
+To add a command: one file `cli/<name>.py` with a click command of that name, one row in `GROUPS`.
+Exit codes: 0 ok, 1 refused, 2 usage, configuration or a disk that takes no more, 70 a fault of trueup itself,
+130 interrupted, 141 the reader of the pipe went away.
 """
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -13,36 +16,47 @@ from typing import Any
 import click
 
 from trueup import __version__
-from trueup.cli.terminal import forgive_encoding
+from trueup.cli.terminal import forgive_encoding, open_streams
 from trueup.verdict.display import safe
 
-COMMANDS = {
-    "check": "Judge one reply: its value, what was changed, what is wrong.",
-    "ask": "Ask a model until its reply keeps a contract.",
-    "sift": "Judge files of replies: what is valid, what failed, and why.",
-    "schema": "Put units through a JSON Schema: the first phase as a filter.",
-    "rules": "Put units through business rules: the second phase as a filter.",
-    "revalidate": "Judge stored replies under another contract; say what flips.",
-    "report": "Write the page over a folder of sifted replies.",
-    "init": "Make a run of a pipeline: snapshot, units, chunks.",
-    "run": "Run a pipeline, or go on with a run.",
-    "status": "How runs stand: units, failures and cost by step.",
-    "verify": "Whether a run has every unit exactly once.",
-    "repair": "Put a run right from what is recorded.",
-    "retry": "Ask again about units that failed.",
-    "pause": "Let a run stop after the calls under way.",
-    "tui": "Screens over runs: funnel, rates, failures, every unit.",
-    "kill": "End the process of a run.",
-    "lint": "Find faults in contracts and pipelines, with line and column.",
-    "local": "A real model on this machine: install, status, serve.",
-    "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
-    "quota": "Limits per tenant, user and model, and what was used of them.",
-    "stats": "Failure and retry rates by model, with the reasons, over time.",
-    "bench": "What checking costs on this machine, beside its peers.",
-    "explain": "Say what a code means, with examples.",
+GROUPS = {
+    "Replies": {
+        "check": "Judge one reply: its value, what was changed, what is wrong.",
+        "explain": "Say what a code means, with examples.",
+        "lint": "Find faults in contracts and pipelines, with line and column.",
+    },
+    "Files of replies": {
+        "sift": "Judge files of replies: what is valid, what failed, and why.",
+        "schema": "Put units through a JSON Schema: the first phase as a filter.",
+        "rules": "Put units through business rules: the second phase as a filter.",
+        "revalidate": "Judge stored replies under another contract; say what flips.",
+        "report": "Write the page over a folder of sifted replies.",
+    },
+    "Pipelines of prompts": {
+        "init": "Make a run of a pipeline: snapshot, units, chunks.",
+        "run": "Run a pipeline, or go on with a run.",
+        "status": "How runs stand: units, failures and cost by step.",
+        "tui": "Screens over runs: funnel, rates, failures, every unit.",
+        "retry": "Ask again about units that failed.",
+        "verify": "Whether a run has every unit exactly once.",
+        "repair": "Put a run right from what is recorded.",
+        "pause": "Let a run stop after the calls under way.",
+        "kill": "End the process of a run.",
+    },
+    "Models": {
+        "ask": "Ask a model until its reply keeps a contract.",
+        "local": "A real model on this machine: install, status, serve.",
+        "bench": "What checking costs on this machine, beside its peers.",
+    },
+    "The gateway": {
+        "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
+        "quota": "Limits per tenant, user and model, and what was used of them.",
+        "stats": "Failure and retry rates by model, with the reasons, over time.",
+    },
 }
+COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in group.items()}
 
-INTERRUPTED, PIPE_CLOSED = 130, 141
+FAULT, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
 
 
 class PipeClosed(Exception):
@@ -73,8 +87,10 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", sentence) for name, sentence in commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -85,6 +101,7 @@ class Commands(click.Group):
         return result
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        open_streams()
         forgive_encoding()
         extra["standalone_mode"] = False
         code = _guarded(lambda: super(Commands, self).main(args, prog_name or "trueup", **extra))
@@ -95,19 +112,64 @@ def _guarded(run: Callable[[], Any]) -> int:
     """Run, and turn every way to end into an exit code and at most one message."""
     try:
         result = run()
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        _say(error.format_message())
+        return error.exit_code
     except click.ClickException as error:
+        from trueup.cli.named import Unavailable
+
         context = getattr(error, "ctx", None)
-        if context is not None and isinstance(error, click.UsageError):
-            click.echo(context.get_usage(), err=True)
-        click.echo(f"trueup: {safe(error.format_message())}", err=True)
+        if context is not None and not isinstance(error, Unavailable):
+            _say(context.get_usage())
+        _say(f"trueup: {safe(error.format_message())}")
         return error.exit_code if isinstance(error, click.UsageError) else 2
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except PipeClosed:
-        # Python flushes standard output once more on its way out; let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (PipeClosed, BrokenPipeError):
+        _drop_output()
         return PIPE_CLOSED
+    except OSError as error:
+        _drop_output()
+        _say(f"trueup: {safe(_no_way(error))}")
+        return 2
+    except Exception as error:  # a fault of ours: nobody's terminal is the place for it, unless it was asked for
+        if os.environ.get("TRUEUP_DEBUG"):
+            raise
+        _drop_output()
+        _say(f"trueup: {safe(_own_fault(error))}")
+        return FAULT
+
+
+def _say(message: str) -> None:
+    """Tell it on standard error; where nobody can hear it, the exit code must do."""
+    with contextlib.suppress(OSError):
+        click.echo(message, err=True)
+
+
+def _drop_output() -> None:
+    """Python flushes standard output once more on its way out; let that go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _no_way(error: OSError) -> str:
+    if error.errno == errno.EBADF:
+        return "standard input or standard output is closed: name a file, or redirect it to one"
+    if error.errno == errno.ENOSPC:
+        return f"the disk is full ({error.filename or 'standard output'}): free some space, or write elsewhere"
+    return f"cannot go on: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
+
+
+def _own_fault(error: Exception) -> str:
+    import traceback
+
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    return (
+        f"a fault of trueup itself, not of your reply: {what} (in {at.name}, {at.filename}:{at.lineno}); "
+        "please report it; TRUEUP_DEBUG=1 shows where it came from"
+    )
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -11,7 +11,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from trueup.cli.layout import Line, short
-from trueup.verdict.display import safe_json
+from trueup.cli.terminal import plain_json
 
 Piece = tuple[str, str]  # text, style
 
@@ -54,8 +54,8 @@ def document(value: Any, indented: bool) -> str:
     """
     try:
         if indented:
-            return safe_json(json.dumps(value, ensure_ascii=False, indent=2))
-        return safe_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+            return plain_json(json.dumps(value, ensure_ascii=False, indent=2))
+        return plain_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     except RecursionError:
         if indented:
             return "\n".join("".join(text for text, _ in line) for line in lines(value))
@@ -64,12 +64,12 @@ def document(value: Any, indented: bool) -> str:
 
 def _scalar(value: Any) -> Piece:
     if isinstance(value, str):
-        return safe_json(json.dumps(value, ensure_ascii=False)), TEXT
+        return plain_json(json.dumps(value, ensure_ascii=False)), TEXT
     if value is None or isinstance(value, bool):
         return json.dumps(value), WORD
     if isinstance(value, int | float):
         return json.dumps(value), NUMBER
-    return safe_json(json.dumps(str(value), ensure_ascii=False)), TEXT
+    return plain_json(json.dumps(str(value), ensure_ascii=False)), TEXT
 
 
 def _walk(value: Any) -> Iterator[tuple[int, Piece]]:
@@ -78,7 +78,7 @@ def _walk(value: Any) -> Iterator[tuple[int, Piece]]:
     here, name = value, None
     while True:
         if name is not None:
-            yield -1, (safe_json(json.dumps(name, ensure_ascii=False)), KEY)
+            yield -1, (plain_json(json.dumps(name, ensure_ascii=False)), KEY)
             yield -1, (": ", SIGN)
         if isinstance(here, dict | list) and here:
             opening, closing = ("{", "}") if isinstance(here, dict) else ("[", "]")

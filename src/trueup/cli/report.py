@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from trueup.cli.named import Unavailable
+
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -21,6 +23,6 @@ def report(folder: Path) -> None:
     try:
         click.echo(write_report(folder))
     except Missing as error:
-        raise click.UsageError(str(error)) from None
+        raise Unavailable(str(error)) from None
     except OSError as error:
-        raise click.UsageError(f"the report cannot be written: {error.strerror} ({error.filename})") from None
+        raise Unavailable(f"the report cannot be written: {error.strerror} ({error.filename})") from None

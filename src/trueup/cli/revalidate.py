@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from trueup.cli.judged_by import contract_options, read_spec
+from trueup.cli.named import Unavailable
 from trueup.cli.sift import run_batch, running_options
 from trueup.verdict.display import safe_line
 
@@ -43,7 +44,7 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
     files = [Path(folder) / name for name in ("validated.jsonl", "failures.jsonl")]
     missing = [file for file in files if not file.exists()]
     if missing:
-        raise click.UsageError(f"{missing[0]}: there is no such file; DIR is the --out of a finished `trueup sift`")
+        raise Unavailable(f"{missing[0]}: there is no such file; DIR is the --out of a finished `trueup sift`")
     target = Path(out) if out else Path(folder) / f"revalidated-{spec.digest[:8]}"
     code = run_batch([str(file) for file in files], spec, target, options, flips=True)
     if code in {0, 1} and not options["as_json"] and options["progress"] != "none":

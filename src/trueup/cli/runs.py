@@ -11,10 +11,12 @@ from typing import Any
 
 import click
 
+from trueup.cli.named import Unavailable
+
 RUNS = Path("runs")
 
 
-class Refused(click.UsageError):
+class Refused(Unavailable):
     """The pipeline or the run cannot be used."""
 
 

@@ -13,8 +13,14 @@ from trueup.cli.named import Unavailable, python_object, read_json
 _HOW = "give a .json file, module:Class, JSON text that starts with '{', 'any' or 'none'"
 
 
-def read_schema(given: str) -> Any:
-    """The source that an option names.
+_SAYS = frozenset(
+    {"type", "properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "const", "items", "required"}
+)
+_WORDS = {type(None): "null", int: "a number", float: "a number", str: "a string", list: "an array"}
+
+
+def read_schema(given: str, *, quiet: bool = False) -> Any:
+    """The source that an option names; slips in its keywords are told on standard error, unless that must stay quiet.
 
     >>> read_schema("any"), read_schema("none"), read_schema('{"type": "integer"}')
     (True, None, {'type': 'integer'})
@@ -27,8 +33,26 @@ def read_schema(given: str) -> Any:
     schema = read_json("--schema", given, "schema", _HOW)
     if not isinstance(schema, dict | bool):
         where = "--schema" if given.lstrip().startswith("[") else given
-        raise Unavailable(f"{where}: a JSON Schema is an object, this is {type(schema).__name__}; {_HOW}")
+        raise Unavailable(f"{where}: a JSON Schema is an object, this is {_WORDS[type(schema)]}; {_HOW}")
+    _tell_slips(schema, "--schema" if given.lstrip()[:1] == "{" else f"--schema {given}", quiet)
     return schema
+
+
+def _tell_slips(schema: Any, where: str, quiet: bool) -> None:
+    """Refuse what has no keyword of JSON Schema, and would take anything; warn of keys that are nearly one."""
+    from trueup.contract.lint.words import strange_words
+    from trueup.verdict.display import safe_line
+    from trueup.verdict.paths import render
+
+    if isinstance(schema, dict) and "schema" in schema and _SAYS.isdisjoint(schema):
+        raise Unavailable(f"{where}: that looks like a contract, which has a schema in it: give it with --contract")
+    for path, near in strange_words(schema):
+        if not path:
+            keys = ", ".join(list(schema)[:4])
+            raise Unavailable(f"{where}: no key of it is a keyword of JSON Schema ({keys}), so any value would fit")
+        if not quiet:
+            told = f"{where}: {render(path)} is no keyword of JSON Schema and asks for nothing; did you mean {near!r}?"
+            click.echo(f"trueup: warning: {safe_line(told)}", err=True)
 
 
 @click.command()
@@ -63,7 +87,7 @@ def schema(given: str, accept: Any, coerce: Any, max_line: int, timeout: float, 
     from trueup.contract.contract import Contract
 
     try:
-        contract = Contract(read_schema(given), accept=accept, coerce=coerce)
+        contract = Contract(read_schema(given, quiet=True), accept=accept, coerce=coerce)
     except SchemaError as error:
         raise Unavailable(f"{given if len(given) < 200 else 'SCHEMA'}: {error}") from None
     return run_filter(Filter(contract, max_line), max_line, timeout, log)

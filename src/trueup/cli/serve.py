@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trueup.cli.named import Unavailable
+
 if TYPE_CHECKING:
     from trueup.gateway.config import Config
 
@@ -38,7 +40,7 @@ def serve(
         from trueup.gateway.serve import serve as run
         from trueup.gateway.settings import read_config
     except ImportError as error:
-        raise click.UsageError(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
     found, faults = read_config(config)
     for fault in faults:
         click.echo(safe_line(str(fault)), err=True)
@@ -53,7 +55,7 @@ def serve(
     try:
         check_place(found)
     except NotReady as error:
-        raise click.UsageError(str(error)) from None
+        raise Unavailable(str(error)) from None
     click.echo(f"listening on http://{found.host}:{found.port}", err=True)
     run(found, config)
     return 0
@@ -66,14 +68,14 @@ def _demo(listen: str | None) -> int:
         from trueup.ask.clients.weights import NotInstalled
         from trueup.gateway.demo import demo
     except ImportError as error:
-        raise click.UsageError(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
     port = _address(listen)[1] if listen is not None else 8080
     try:
         demo(click.echo, threading.Event().wait, port)
     except NotInstalled as error:
-        raise click.UsageError(str(error)) from None
+        raise Unavailable(str(error)) from None
     except OSError as error:
-        raise click.UsageError(f"port {port} cannot be used: {error.strerror}; give another with --listen") from None
+        raise Unavailable(f"port {port} cannot be used: {error.strerror}; give another with --listen") from None
     return 0
 
 

@@ -101,9 +101,10 @@ def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any]
     shower.close(shown=not result.already)
     _write_page(out)
     if as_json:
-        import orjson
+        from trueup.cli.pretty import document
+        from trueup.cli.terminal import write
 
-        click.echo(orjson.dumps(result.summary, option=orjson.OPT_INDENT_2).decode())
+        write(document(result.summary, indented=True) + "\n")
     elif not quiet:
         click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
     return result.exit_code

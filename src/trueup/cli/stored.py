@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trueup.cli.named import Unavailable
+
 if TYPE_CHECKING:
     from trueup.store.store import Store
 
@@ -30,4 +32,4 @@ def opened(url: str, create: bool = False) -> "Iterator[Store]":
         with open_store(url, create=create) as store:
             yield store
     except StoreError as error:
-        raise click.UsageError(str(error)) from None
+        raise Unavailable(str(error)) from None

@@ -1,13 +1,20 @@
 """The way to the terminal: what a command shows enters, text that can only be read leaves, coloured where that is wanted."""
 
+import codecs
+import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Literal
+
+from trueup.verdict.display import safe_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Color = Literal["auto", "always", "never"]
+
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
 
 
 def open_console(color: Color = "auto", width: int | None = None) -> "Console":
@@ -37,12 +44,49 @@ def _palette() -> Literal["standard", "256", "truecolor"]:
     return "256" if "256" in os.environ.get("TERM", "") else "standard"
 
 
+def open_streams() -> None:
+    """Put something in place of standard streams that are closed: to use one is an error that can be told, not a crash.
+
+    What is opened cannot be read or written the way that the stream would be; messages alone may go nowhere.
+    """
+    for number, name, flags in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
+
+
+# What our own output is drawn with, where the encoding has no such signs.
+_PLAIN = {
+    "✓": "+", "✗": "x", "·": "-", "…": "...", "×": "x", "→": "->", "←": "<-", "—": "-", "–": "-", "−": "-", "≥": ">=", "≤": "<=",
+    "‘": "'", "’": "'", "“": '"', "”": '"', "━": "=", "─": "-", "│": "|", "█": "#", "°": " deg", "µ": "u", "€": "EUR",
+}  # fmt: skip
+
+
 def forgive_encoding() -> None:
-    """Let standard output and error show what their encoding lacks as an escape, never as a crash."""
+    """Let standard output and error show what their encoding lacks in plain signs or as an escape, never as a crash."""
+    codecs.register_error("trueup.plain", _in_plain_signs)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+            reconfigure(errors="trueup.plain")
+
+
+def _in_plain_signs(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    sign = error.object[error.start]
+    plain = _PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode()
+    return plain, error.start + 1
+
+
+def plain_json(text: str) -> str:
+    r"""JSON text that standard output can take and a terminal can show: what could not is a `\u` escape, so it stays JSON."""
+    text = safe_json(text)
+    if text.isascii() or (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"):
+        return text
+    return _FOREIGN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def write(text: str) -> None:

@@ -258,6 +258,7 @@ _FINDINGS = (
     FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
     FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
     FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
+    FindingKind("N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
     FindingKind("N031", "broken-link", "error", "A step lacks its template, schema or rules, or they lack their step."),

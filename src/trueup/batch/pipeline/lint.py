@@ -143,9 +143,10 @@ def _prompts(pipeline: Pipeline) -> Prompts | None:
     if not any(step.template for step in pipeline.steps):
         return None
     try:
-        return Prompts(pipeline.inside(pipeline.template_dir))
-    except (ValueError, PromptError):
+        folder = pipeline.inside(pipeline.template_dir)
+    except ValueError:
         return None
+    return Prompts(folder)
 
 
 def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: set[str] | None) -> Iterator[Fault]:

@@ -15,6 +15,7 @@ from trueup.contract.files.yamlfile import Stopped, read_yaml
 # costs the square of its length.
 LIMITS = {".yaml": 500_000, ".yml": 500_000, ".toml": 100_000, ".json": 2_000_000}
 KINDS = tuple(LIMITS)
+_ENDS = f"must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 
 class Document(NamedTuple):
@@ -62,15 +63,15 @@ def _refuse_pipe(path: Path) -> None:
 
 def _text(path: Path, name: str) -> str:
     place = Place(name)
-    if path.suffix.lower() not in KINDS:
-        message = f"its name must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}"
-        raise ContractError([fault("N001", place, (), message)])
     try:
         _refuse_pipe(path)
+        if path.is_file() and path.suffix.lower() not in KINDS:
+            raise ContractError([fault("N001", place, (), f"its name {_ENDS}")])
         with path.open("rb") as opened:
             raw = opened.read(LIMITS[path.suffix.lower()] * 4 + 1)  # four bytes are the longest character
     except FileNotFoundError:
-        raise ContractError([fault("N001", place, (), "there is no such file")]) from None
+        ends = "" if path.suffix.lower() in KINDS else f"; the name of one {_ENDS}"
+        raise ContractError([fault("N001", place, (), f"there is no such file{ends}")]) from None
     except IsADirectoryError:
         raise ContractError([fault("N001", place, (), "that is a directory; name a contract file in it")]) from None
     except (OSError, ValueError) as error:

@@ -18,6 +18,7 @@ from trueup.contract.files.extends import Origins, Whole, read_whole
 from trueup.contract.files.faults import ContractError, Fault, fault
 from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.tools import lint_tools, offered
+from trueup.contract.lint.words import lint_words
 from trueup.verdict.paths import Parts, parse
 
 NOT_OPTIONS = frozenset({"$schema", "description", "examples", "input"})  # for editors, people, and lint
@@ -93,7 +94,7 @@ def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
     if source is None:
         return None, ()
     try:
-        return compile_schema(source), ()
+        return compile_schema(source), lint_words(source, whole.marks)
     except SchemaError as error:
         named = _WHERE.search(str(error))
         path: Parts = ("schema", *(parse(named[1]) if named else ()))
