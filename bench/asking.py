@@ -29,14 +29,6 @@ from trueup.testing.wire import Request
 
 MAX_TOKENS, TEMPERATURE, SEED = 100, 0.8, 7
 SETTINGS = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
-MUST_CALL = {
-    "no_empty": False,
-    "no_tool_only": False,
-    "no_whitespace": False,
-    "tool_explanation": False,
-    "min_text": False,
-    "rules": [{"name": "calls_a_tool", "expr": "len(calls) > 0", "reason": "The reply calls no tool."}],
-}
 
 
 class Outcome(NamedTuple):
@@ -87,7 +79,7 @@ class Front:
 def contract_of(task: Task) -> Contract:
     """What a valid reply to a task is."""
     if task.calls:
-        return Contract(tools=openai_tools(task.task), reply=MUST_CALL)
+        return Contract(tools=openai_tools(task.task), calls={"required": True})
     return Contract(schema=SCHEMAS[task.task])
 
 
@@ -168,7 +160,7 @@ def study(prompts: int, minutes: float, keep: Path | None, only: str) -> dict[st
             arms: dict[str, Callable[[Task], Any]] = {
                 "whole": trueup_arm(client),
                 "fields": trueup_arm(client, "fields"),
-                "held": trueup_arm(client, modes=("json_schema",), instruct="never"),
+                "held": trueup_arm(client, modes=("json_schema", "json_object", "text")),
                 "unshown": trueup_arm(client, shown=False, attempts=1),
                 "unshown held": trueup_arm(client, shown=False, attempts=1, modes=("json_schema",)),
                 **asking_peers.arms(server.url, SETTINGS),
@@ -191,7 +183,7 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
     for name, run in arms.items():
         if name in before:
             continue
-        if task.calls and ("held" in name or "unshown" in name):
+        if task.calls and (name in {"instructor held", "pydantic-ai held"} or "unshown" in name):
             continue
         if "unshown" in name and task.id[-1] not in "12":  # two of five tell enough
             continue
@@ -215,7 +207,9 @@ def main() -> None:
     )
     parser.add_argument("--prompts", type=int, default=100)
     parser.add_argument(
-        "--only", default="", help="some of whole, fields, held, unshown, unshown held, instructor, pydantic-ai"
+        "--only",
+        default="",
+        help="some of whole, fields, held, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
     )
     parser.add_argument("--json", type=Path, help="keep every outcome here, and go on from what is kept")
     parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run anew")

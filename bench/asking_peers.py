@@ -1,4 +1,4 @@
-"""How the peers are asked: instructor and pydantic-ai, each in the mode that fits a server without JSON modes.
+"""How the peers are asked: instructor and pydantic-ai, each told in words, and held to the schema where the server can.
 
 An arm takes a task and gives (value, why not); it may ask three times in all.
 """
@@ -11,7 +11,7 @@ from typing import Any, Union
 import instructor
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
-from pydantic_ai import Agent, PromptedOutput, ToolOutput
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -34,9 +34,9 @@ def _call_of(task: Task, made: BaseModel) -> dict[str, Any]:
     return {"name": name, "arguments": made.model_dump()}
 
 
-def instructor_arm(url: str, settings: dict[str, Any]) -> Callable[[Task], Made]:
+def instructor_arm(url: str, settings: dict[str, Any], *, held: bool = False) -> Callable[[Task], Made]:
     plain = OpenAI(base_url=url, api_key="none", max_retries=0)
-    client = instructor.from_openai(plain, mode=instructor.Mode.MD_JSON)
+    client = instructor.from_openai(plain, mode=instructor.Mode.JSON_SCHEMA if held else instructor.Mode.MD_JSON)
     calling = instructor.from_openai(plain, mode=instructor.Mode.TOOLS)
 
     def run(task: Task) -> Made:
@@ -67,8 +67,8 @@ def _in_one_tool(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [given[0], {**given[1], "content": "", "tool_calls": [made]}, *given[2:]]
 
 
-def pydantic_ai_arm(url: str, settings: dict[str, Any]) -> Callable[[Task], Made]:
-    profile = OpenAIModelProfile(supports_json_object_output=False)
+def pydantic_ai_arm(url: str, settings: dict[str, Any], *, held: bool = False) -> Callable[[Task], Made]:
+    profile = OpenAIModelProfile(supports_json_object_output=False, supports_json_schema_output=held)
     provider = OpenAIProvider(openai_client=AsyncOpenAI(base_url=url, api_key="none", max_retries=0))
     model = OpenAIChatModel(NAME, provider=provider, profile=profile)
 
@@ -77,7 +77,7 @@ def pydantic_ai_arm(url: str, settings: dict[str, Any]) -> Callable[[Task], Made
         if task.calls:
             wanted = [ToolOutput(kind, name=name, description=kind.__doc__) for name, kind in TOOLS[task.task].items()]
         else:
-            wanted = PromptedOutput(SCHEMAS[task.task])
+            wanted = (NativeOutput if held else PromptedOutput)(SCHEMAS[task.task])
         agent = Agent(model, output_type=wanted, retries=2, model_settings=settings)
         try:
             made: Any = agent.run_sync(task.prompt, message_history=_history(task)).output
@@ -100,4 +100,9 @@ def _history(task: Task) -> list[Any]:
 
 
 def arms(url: str, settings: dict[str, Any]) -> dict[str, Callable[[Task], Made]]:
-    return {"instructor": instructor_arm(url, settings), "pydantic-ai": pydantic_ai_arm(url, settings)}
+    return {
+        "instructor": instructor_arm(url, settings),
+        "pydantic-ai": pydantic_ai_arm(url, settings),
+        "instructor held": instructor_arm(url, settings, held=True),
+        "pydantic-ai held": pydantic_ai_arm(url, settings, held=True),
+    }

@@ -28,10 +28,10 @@ from trueup.ask.policy import Policy, Price
 TWO = (Rung("small", ("json_schema", "json_object", "text")), Rung("large", ("text",)))
 ONE = (Rung("m", ("json_schema", "text")),)
 FAULTS = (
-    Fault("format", "a"), Fault("format", "b", length=True, fields=True), Fault("prose", "p"), Fault("state", "s"),
+    Fault("format", "a", marks=frozenset("a")), Fault("format", "b", length=True, fields=True), Fault("prose", "p"), Fault("state", "s"),
     Fault("nothing"), Fault("cut"), Fault("refusal"), Fault("unreadable"),
 )  # fmt: skip
-FAILURES: tuple[FailureKind, ...] = ("rate", "transient", "mode", "temperature", "fatal")
+FAILURES: tuple[FailureKind, ...] = ("rate", "transient", "mode", "temperature", "choice", "fatal")
 
 
 def events_after(now: float, reached: Step, chance: float) -> Iterator[Event]:
@@ -241,6 +241,26 @@ def test_a_temperature_that_is_refused_is_left_out_from_then_on() -> None:
     steps = run(Policy(temperature=0.7), ONE, Failed(1, "temperature"), bad(2), Failed(3, "temperature"))
     assert [s.temperature for s in steps if isinstance(s, Send)] == [0.7, None, None]
     assert steps[-1] == Finish("failed", "rejected")
+
+
+def test_a_call_that_may_not_be_forced_is_not_forced_from_then_on() -> None:
+    steps = run(Policy(), ONE, Failed(1, "choice"), bad(2), Failed(3, "choice"))
+    assert [s.forced for s in steps if isinstance(s, Send)] == [True, False, False]
+    assert steps[-1] == Finish("failed", "rejected")
+
+
+@pytest.mark.spec("A7")
+def test_a_correction_that_left_a_fault_in_its_place_is_followed_by_one_that_shows_the_reply_no_more() -> None:
+    def wrong(at: float, *marks: str) -> Judged:
+        return Judged(at, Fault("format", f"{at} {marks}", fields=True, marks=frozenset(marks)))
+
+    def afresh(*happens: Event) -> list[tuple[bool, bool]]:
+        steps = run(Policy(repairs=3, repair="fields"), ONE, *happens)
+        return [(s.afresh, s.fields) for s in steps if isinstance(s, Send)]
+
+    assert afresh(wrong(1, "a"), wrong(2, "b")) == [(False, False), (False, True), (False, True)]
+    assert afresh(wrong(1, "a"), wrong(2, "a", "b")) == [(False, False), (False, True), (True, False)]
+    assert afresh(wrong(1, "a"), wrong(2, "a"), wrong(3, "b"))[-1] == (False, True)
 
 
 @pytest.mark.spec("Q12")

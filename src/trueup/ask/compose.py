@@ -6,7 +6,7 @@ is asked. The caller's messages are never changed.
 
 import re
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,12 +15,16 @@ from trueup.ask.messages import Messages, can_echo, with_results, with_system, w
 from trueup.ask.plan import Purpose, Send
 from trueup.ask.policy import Mode, Policy
 from trueup.ask.words import prompts
+from trueup.ask.words.calls import calls_schema
 from trueup.ask.words.fields import Missing
 from trueup.ask.words.shape import shape
 from trueup.ask.words.templates import Words, find_words
 from trueup.read.answers import Result
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.contract.calls import CallOptions
 
 _PLACEHOLDER = re.compile(r'"(<[^"<>]+>)"')
 
@@ -51,18 +55,26 @@ def _format(schema: Any, words: Words) -> str:
 class Composer:
     """Makes the requests of one ask."""
 
-    __slots__ = ("_words", "language", "messages", "name", "policy", "provider", "schema", "takes_tools", "tools")
+    __slots__ = (
+        "_held", "_inside", "_words", "language", "messages", "must_call", "name", "policy", "provider", "schema",
+        "takes_tools", "tools",
+    )  # fmt: skip
 
     def __init__(
         self, messages: Messages, policy: Policy, *, schema: Any, tools: tuple[Tool, ...], provider: str, name: str,
-        language: str = "", takes_tools: bool = True,
+        language: str = "", takes_tools: bool = True, calls: "CallOptions | None" = None, accept: str = "guess",
     ) -> None:  # fmt: skip
         self.messages = messages
         self.policy = policy
         self.schema = schema
         self.tools = tools
         self.provider = provider
-        self.takes_tools = takes_tools
+        self._inside = calls is not None and calls.envelope  # the calls stand in the value: they are told of in words
+        self.takes_tools = takes_tools and not self._inside
+        self.must_call = bool(tools) and calls is not None and calls.required
+        # A call can be had as data where one that stands in text is taken for a call.
+        readable = calls is not None and calls.from_text and accept in {"guess", "lossy"}
+        self._held = calls_schema(tools) if self.must_call and readable and schema is None else None
         self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"  # as providers want the name of a schema
         self.language = policy.language or language or "en"
         # What ships is read when something must be said; what the caller chose is refused before anything is spent.
@@ -82,21 +94,48 @@ class Composer:
             return frozenset()
         return frozenset(_PLACEHOLDER.findall(shape(self.schema, self.words.types)))
 
+    @property
+    def can_hold(self) -> bool:
+        """Whether a provider can be held to a schema: the contract's, or that of a call that must be made."""
+        schema = self.schema
+        an_object = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
+        return an_object or self._held is not None
+
+    def _holds_call(self, send: Send, faulty: Faulty | None) -> bool:
+        """Whether a step asks for a call as data: the provider was asked for a call, and none that can be made came."""
+        if self._held is None or faulty is None or send.purpose != "repair" or send.mode != "json_schema":
+            return False
+        return send.afresh or not faulty.verdict.reply.calls
+
     def request(self, send: Send, faulty: Faulty | None) -> Request:
         """The request of a step."""
         schema = self.schema
-        if send.fields and faulty is not None and faulty.asked is not None:
+        held = self._holds_call(send, faulty)
+        if held:
+            schema = self._held
+        elif send.fields and faulty is not None and faulty.asked is not None:
             schema = faulty.asked.schema
         tools, may_call = self._tools(send.reduced)
         told = tools if may_call else ()
         return Request(
-            messages=self.compose(send.purpose, send.mode, faulty, send.nth, send.most, fields=send.fields, tools=told),
+            messages=self.compose(
+                send.purpose,
+                send.mode,
+                faulty,
+                send.nth,
+                send.most,
+                fields=send.fields,
+                tools=told,
+                held=held,
+                afresh=send.afresh,
+            ),
             model=send.model,
-            mode=send.mode,
+            mode=send.mode if schema is not None else "text",
             schema=schema if isinstance(schema, dict) and send.mode == "json_schema" else None,
             name=self.name,
-            tools=tools,
-            call_tools=may_call,
+            tools=() if self._inside else tools,
+            must_call=self.must_call and send.forced and not held and not self._inside,
+            call_tools=may_call and not held,
             temperature=send.temperature,
             max_tokens=send.max_tokens,
             timeout=send.timeout,
@@ -105,7 +144,7 @@ class Composer:
 
     def compose(
         self, purpose: Purpose, mode: Mode, faulty: Faulty | None, nth: int, most: int, *, fields: bool = False,
-        tools: tuple[Tool, ...] = (),
+        tools: tuple[Tool, ...] = (), held: bool = False, afresh: bool = False,
     ) -> Messages:  # fmt: skip
         """The messages of a call; a fresh list each time."""
         messages = list(self.messages)
@@ -114,20 +153,30 @@ class Composer:
         if schema is not None and (instruct == "always" or (instruct == "auto" and mode != "json_schema")):
             messages = with_system(messages, _format(schema, self.words))
         if tools and not self.takes_tools and instruct != "never":
-            messages = with_system(messages, prompts.tools_text(tools, self.words))
+            messages = with_system(messages, prompts.tools_text(tools, self.words, inside=self._inside))
         if purpose == "ask" or faulty is None:
             return messages
         verdict = faulty.verdict
         if purpose == "regenerate":
             return with_system(messages, prompts.regenerate_text(verdict, self.words, self.policy.faults))
+        limits: dict[str, Any] = {
+            "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults,
+        }  # fmt: skip
+        named: dict[str, Any] = {"tools": self.tools if held else self._named(verdict), "as_json": held}
+        if afresh and (held or not verdict.reply.calls):
+            text = prompts.afresh_text(verdict, self.schema, self.words, **limits, **named)
+            if text:
+                return with_user(messages, text)
         if can_echo(verdict.reply, self.provider):
             return with_results(messages, verdict.reply, self._results(verdict), self.provider)
-        limits: dict[str, Any] = {
-            "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,
-        }  # fmt: skip
+        limits["chance"] = faulty.chance
         if fields and faulty.asked is not None:
             return with_user(messages, prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits))
-        return with_user(messages, prompts.repair_text(verdict, self.schema, self.words, **limits))
+        return with_user(messages, prompts.repair_text(verdict, self.schema, self.words, **limits, **named))
+
+    def _named(self, verdict: Verdict) -> tuple[Tool, ...]:
+        """The tools to name in a correction: those there are, where one must be called and none was."""
+        return self.tools if self.must_call and not verdict.reply.calls and not self._inside else ()
 
     def _results(self, verdict: Verdict) -> list[Result]:
         """An answer for every call of a reply that was refused: why, or that another one was."""
@@ -142,7 +191,7 @@ class Composer:
     def _tools(self, reduced: bool) -> tuple[tuple[Tool, ...], bool]:
         """The tools to offer, and whether they may be called."""
         kept = self.policy.last_tools
-        if not reduced or kept is None:
+        if not reduced or kept is None or (self.must_call and not kept):
             return self.tools, True
         if not kept:
             return self.tools, False

@@ -30,7 +30,8 @@ def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
     codes = {found.code for found in errors}
     length = verdict.reply.finish == "length" or not codes.isdisjoint(_LENGTH)
     signature = "\n".join(sorted(map(str, errors)))
-    return Fault(_kind(verdict, codes), signature, length, fields)
+    marks = frozenset(f"{found.code} {found.path}" for found in errors)
+    return Fault(_kind(verdict, codes), signature, length, fields, marks)
 
 
 def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
@@ -38,7 +39,11 @@ def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
         return "unreadable"
     if not codes.isdisjoint(_CUT):
         return "cut"
-    if "P010" in codes or (verdict.reply.finish == "filter" and not verdict.reply.text.strip()):
+    if (
+        "P010" in codes
+        or (verdict.reply.refusal and codes == {"T019"})
+        or (verdict.reply.finish == "filter" and not verdict.reply.text.strip())
+    ):
         return "refusal"
     rest = {code for code in codes if code not in _NOTHING and not code.startswith("Q")}
     if not rest:

@@ -81,7 +81,8 @@ class Loop:
         schema = None if contract.schema is None else contract.schema.source
         self._composer = Composer(
             self.messages, policy, schema=schema, tools=contract.tools, provider=client.provider, name=contract.name,
-            language=contract.language, takes_tools=getattr(client, "takes_tools", True),
+            language=contract.language, takes_tools=getattr(client, "takes_tools", True), calls=contract.call_options,
+            accept=contract.accept,
         )  # fmt: skip
         self._context = known(context, self.messages)
         self._memory = memory
@@ -170,6 +171,8 @@ class Loop:
 
     def failed(self, failure: Failure, verdict: Verdict | None = None) -> plan.Step:
         """No reply came."""
+        if failure.kind == "choice" and not self._composer.must_call:  # the caller's own choice of a tool
+            failure = msgspec.structs.replace(failure, kind="fatal")
         self._books.failed(self._sent, failure, verdict)
         event = plan.Failed(self._books.elapsed(), failure.kind, self._clock.chance(), failure.retry_after)
         return self._take(event)
@@ -227,9 +230,7 @@ class Loop:
 
     def _modes(self) -> tuple[Mode, ...]:
         """The modes that the policy, the client and the schema allow; text is always left."""
-        schema = self._composer.schema
-        an_object = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
-        if not an_object:
+        if not self._composer.can_hold:
             return ("text",)
         return tuple(mode for mode in self.policy.modes if mode in self.client.modes) or ("text",)
 

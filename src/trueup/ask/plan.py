@@ -20,7 +20,7 @@ Reason = Literal[
 ]  # fmt: skip
 BUDGETS: frozenset[Reason] = frozenset({"attempts", "deadline", "tokens", "money"})
 FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable"]
-FailureKind = Literal["rate", "transient", "mode", "temperature", "fatal"]
+FailureKind = Literal["rate", "transient", "mode", "temperature", "choice", "fatal"]
 
 
 class Rung(NamedTuple):
@@ -37,6 +37,7 @@ class Fault(msgspec.Struct, frozen=True):
     signature: str = ""
     length: bool = False  # the provider cut it at the token limit
     fields: bool = False  # it can be repaired field by field
+    marks: frozenset[str] = frozenset()  # code and place of each thing that is wrong
 
 
 # What happens. `at` is in seconds since the start, `chance` at least 0 and below 1.
@@ -90,6 +91,8 @@ class Send(msgspec.Struct, frozen=True):
     timeout: float | None = None
     reduced: bool = False  # with the policy's `last_tools` only
     fields: bool = False
+    afresh: bool = False  # a correction left as wrong what it was to correct: ask without showing the reply again
+    forced: bool = True  # a call that must be made may be forced; the provider has not refused that
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -132,8 +135,11 @@ class Past(msgspec.Struct, frozen=True):
     rated: int = 0  # 429s in a row
     same: int = 0
     signature: str = ""
+    marks: frozenset[str] = frozenset()
     purpose: Purpose = "ask"
     fields: bool = False
+    afresh: bool = False
+    unforced: bool = False  # without forcing a call: the provider refused to
     reduced: bool = False
     bare: bool = False  # without a temperature: the provider refused one
     max_tokens: int | None = None
@@ -190,14 +196,15 @@ def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
 def _repair(policy: Policy, past: Past, fault: Fault) -> tuple[Past, Step]:
     """A faulty reply: ask for it again with what is wrong, one mode lower where prose came in place of a value."""
     same = past.same + 1 if past.purpose == "repair" and fault.signature == past.signature else 0
-    past = replace(past, same=same, signature=fault.signature)
+    afresh = past.purpose == "repair" and (fault.length or not fault.marks.isdisjoint(past.marks))
+    past = replace(past, same=same, signature=fault.signature, marks=fault.marks, afresh=afresh)
     if past.repairs >= policy.repairs:
         return _next_model(policy, past, "repairs")
     if same >= policy.same_fault:
         return _next_model(policy, past, "same-fault")
     if fault.kind == "prose" and past.rung + 1 < len(_modes(past)):
         past = replace(past, rung=past.rung + 1, stepped=True)
-    fields = fault.fields and policy.repair == "fields"
+    fields = fault.fields and policy.repair == "fields" and not afresh
     past = replace(past, purpose="repair", repairs=past.repairs + 1, retries=0, reduced=False, fields=fields)
     return _send(policy, past)
 
@@ -206,7 +213,7 @@ def _regenerate(policy: Policy, past: Past) -> tuple[Past, Step]:
     if past.regenerations >= policy.regenerations:
         return _next_model(policy, past, "regenerations")
     done = past.regenerations + 1
-    past = replace(past, purpose="regenerate", regenerations=done, retries=0, reduced=False, fields=False)
+    past = replace(past, purpose="regenerate", regenerations=done, retries=0, reduced=False, fields=False, afresh=False)
     return _send(policy, past)
 
 
@@ -220,6 +227,8 @@ def _failed(policy: Policy, past: Past, event: Failed) -> tuple[Past, Step]:
         return _send(policy, replace(past, rung=past.rung + 1, stepped=True))
     if event.kind == "temperature" and not past.bare:
         return _send(policy, replace(past, bare=True))
+    if event.kind == "choice" and not past.unforced:
+        return _send(policy, replace(past, unforced=True))
     return _next_model(policy, past, "rejected")
 
 
@@ -294,6 +303,7 @@ def _send(policy: Policy, past: Past) -> tuple[Past, Step]:
         past.purpose, _model(past), _mode(past), past.counted, policy.attempts,
         retry=past.retries + past.rated, nth=nth, most=most, temperature=None if past.bare else temperature,
         max_tokens=past.max_tokens, timeout=min(times) if times else None, reduced=past.reduced, fields=past.fields,
+        afresh=past.afresh, forced=not past.unforced,
     )  # fmt: skip
 
 

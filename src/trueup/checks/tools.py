@@ -63,6 +63,18 @@ def _unknown(name: str, place: str, tools: Toolset) -> Finding:
     return finding("T001", place, f"Tool {name!r} is not defined", None, data, hint)
 
 
+def no_call(tools: Toolset) -> Finding:
+    """What is said of a reply that calls nothing where something must be called.
+
+    >>> no_call(Toolset([Tool("ping")])).hint
+    'Call ping.'
+    """
+    names = sorted(tools.tools)
+    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+    hint = f"Call {listed}." if len(names) == 1 else f"Call one of these tools: {listed}."
+    return finding("T019", "$", "The reply calls no tool", None, {"tools": names[:12]}, hint)
+
+
 def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[Finding]:
     """A warning for each argument the tool does not name, where its schema leaves that open."""
     schema = tool.parameters

@@ -18,7 +18,7 @@ import msgspec
 from trueup.checks.fixes import remarks
 from trueup.checks.mentions import mention_findings, undefined
 from trueup.checks.order import Order, order_findings, read_order
-from trueup.checks.tools import resolve, together
+from trueup.checks.tools import no_call, resolve, together
 from trueup.checks.toolset import Toolset
 from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
@@ -41,7 +41,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """How calls are judged: from text too, in parallel, with defaults filled in, prose about tools watched.
 
     `claims` are phrases that say a tool was run: `{"book": ["I've booked", "he reservado"]}`. `envelope` means that the
-    calls stand in the reply's value, under `toolCalls`.
+    calls stand in the reply's value, under `toolCalls`. `required` refuses a reply that calls nothing.
     """
 
     from_text: bool = True
@@ -49,6 +49,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     defaults: bool = False
     mentions: bool = True
     envelope: bool = False
+    required: bool = False
     claims: dict[str, tuple[str, ...]] = {}
 
 
@@ -146,6 +147,8 @@ class CallJudge:
         if not given and not reply.text.strip() and not reply.refusal:
             message = "The reply has neither text nor calls"
             findings.append(finding("T013", "$", message, None, {}, "Answer, or call a tool."))
+        elif not given and self.options.required:
+            findings.append(no_call(self.tools))
         calls, refused = parted(accounts, findings, strict=False)
         for account in accounts:
             findings += account.findings

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trueup.ask.answer import Answer
     from trueup.ask.policy import Policy
     from trueup.ask.stream import AskStream, AsyncAskStream
-    from trueup.contract.calls import CallJudge
+    from trueup.contract.calls import CallJudge, CallOptions
     from trueup.contract.given import Given
     from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
@@ -301,6 +301,11 @@ class Contract(Generic[T]):
     def tools(self) -> tuple[Tool, ...]:
         """The tools of this contract, in the order they were given."""
         return () if self._calls is None else tuple(self._calls.tools.tools.values())
+
+    @property
+    def call_options(self) -> "CallOptions | None":
+        """How calls are judged, None where there are no tools."""
+        return None if self._calls is None else self._calls.options
 
     def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer[T]":
         """Ask a model until its reply keeps this contract, or a budget of the policy runs out.

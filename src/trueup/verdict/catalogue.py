@@ -208,6 +208,7 @@ _FINDINGS = (
     FindingKind("T016", "parallel-calls", "error", "Several calls are made where one at a time is allowed."),
     FindingKind("T017", "invented-result", "warning", "The reply makes up the result of its own call."),
     FindingKind("T018", "rests-on-invention", "error", "A call comes behind a result that the reply made up."),
+    FindingKind("T019", "no-call", "error", "The reply calls no tool, though it must."),
     # business rules: what must hold between fields
     FindingKind("B001", "required-field", "error", "A field that the rules require is missing or null."),
     FindingKind("B002", "wrong-kind", "error", "A field is not of the type that the rules give it."),

@@ -41,7 +41,7 @@ def test_an_always_bad_model_gets_exactly_two_repairs(kind: str) -> None:
     told = str(server.requests[2].messages)
     assert "V001 $.age" in told
     assert "correction 2 of 2" in told
-    assert len(server.requests[1].body) == pytest.approx(len(server.requests[2].body), abs=60), "the context grows"
+    assert len(server.requests[2].body) <= len(server.requests[1].body) + 60, "the context grows"
 
 
 @pytest.mark.spec("A6")

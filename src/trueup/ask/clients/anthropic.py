@@ -66,6 +66,8 @@ def message_parameters(request: Request) -> dict[str, Any]:
         ]
         if not request.call_tools:
             given["tool_choice"] = {"type": "none"}
+        elif request.must_call:
+            given["tool_choice"] = {"type": "any"}
     if request.mode == "json_schema" and request.schema is not None:
         given["output_config"] = {"format": {"type": "json_schema", "schema": closed(request.schema)}}
     return {**given, **{name: value for name, value in request.parameters.items() if name != "system"}}

@@ -72,6 +72,8 @@ def content_parameters(request: Request) -> dict[str, Any]:
         config["tools"] = [{"function_declarations": declared}]
         if not request.call_tools:
             config["tool_config"] = {"function_calling_config": {"mode": "NONE"}}
+        elif request.must_call:
+            config["tool_config"] = {"function_calling_config": {"mode": "ANY"}}
     contents = [_content(message) for message in request.messages[at:]]
     return {"model": model, "contents": contents, "config": {**config, **parameters}}
 

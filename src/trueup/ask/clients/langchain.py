@@ -35,6 +35,7 @@ class Runnable(Client):
         given = chat_parameters(request)
         runnable = self._runnable
         choice = given.pop("tool_choice", None)
+        choice = "any" if choice == "required" else choice  # the word that every model of theirs knows
         if given.pop("tools", None) and "tools" not in request.parameters:
             tools = [openai_tool(tool) for tool in request.tools]
             runnable = runnable.bind_tools(tools, **({"tool_choice": choice} if choice else {}))

@@ -29,6 +29,8 @@ def chat_parameters(request: Request) -> dict[str, Any]:
         found["tools"] = [openai_tool(tool) for tool in request.tools]
         if not request.call_tools:
             found["tool_choice"] = "none"
+        elif request.must_call:
+            found["tool_choice"] = "required"
     return {**found, **request.parameters}
 
 

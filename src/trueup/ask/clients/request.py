@@ -37,6 +37,7 @@ class Request(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None
     name: str = "reply"
     tools: tuple[Tool, ...] = ()
+    must_call: bool = False  # one of the tools is to be called, whatever else is said
     call_tools: bool = True  # False: tools are named, for the history's sake, but may not be called
     temperature: float | None = None
     max_tokens: int | None = None
@@ -155,6 +156,8 @@ def _kind(status: int | None, code: str, said: str, retryable: bool, mode: Mode)
     if status in _REFUSING or (status is None and not retryable):
         if "temperature" in said or "temperature" in code:
             return "temperature"
+        if "tool_choice" in said or "tool_choice" in code or "tool choice" in said:
+            return "choice"
         if mode != "text" and (not said or _MODE.search(f"{code} {said}")):
             return "mode"
     return "transient" if retryable else "fatal"

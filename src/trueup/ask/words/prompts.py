@@ -7,8 +7,10 @@ hints follow from the fixes and findings of the verdict, never from a search for
 from collections.abc import Iterable
 from typing import Any
 
+from trueup.ask.words.fields import missing
 from trueup.ask.words.quoting import cut, disarm, quote
 from trueup.ask.words.shape import is_plain, rules, schema_text, shape
+from trueup.ask.words.skeleton import skeleton
 from trueup.ask.words.templates import FIELD, Words, fill
 from trueup.recover.clean import written
 from trueup.verdict.facts import Finding
@@ -104,14 +106,18 @@ def format_text(schema: Any, words: Words) -> str:
     return _without_blanks(words.fill(template, **_form(schema, words)))
 
 
-def tools_text(tools: Iterable[Tool], words: Words) -> str:
-    """What a model is told of the tools it may call, where the provider does not tell it."""
+def tools_text(tools: Iterable[Tool], words: Words, *, inside: bool = False) -> str:
+    """What a model is told of the tools it may call, where the provider does not tell it; `inside` the value they stand in."""
+    return words.fill("tools_inside" if inside else "tools", tools=_tool_lines(tools, words))
+
+
+def _tool_lines(tools: Iterable[Tool], words: Words) -> str:
     lines = []
     for tool in tools:
         form = shape(tool.parameters, words.types) if isinstance(tool.parameters, dict) else "{}"
         about = " ".join(tool.description.split())[:_MOST_SHOWN]
         lines.append(words.fill("tool", name=tool.name, shape=form, about=about).rstrip())
-    return words.fill("tools", tools="\n".join(lines))
+    return "\n".join(lines)
 
 
 def _form(schema: dict[str, Any], words: Words) -> dict[str, str]:
@@ -125,11 +131,14 @@ def _without_blanks(text: str) -> str:
 
 
 def repair_text(
-    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float
-) -> str:
-    """The request to give a whole reply again, corrected."""
+    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float,
+    tools: tuple[Tool, ...] = (), as_json: bool = False,
+) -> str:  # fmt: skip
+    """The request to give a whole reply again, corrected; with `tools`, one of them is to be called, `as_json` or natively."""
     quotation = quote(_written(verdict.reply), quoted, words.templates["cut"], chance)
-    if schema is None:
+    if tools:
+        wanted = _call_wanted(tools, words, as_json)
+    elif schema is None:
         wanted = words.fill("wanted_text")
     elif isinstance(schema, dict):
         wanted = _without_blanks(words.fill("wanted_json", **_form(schema, words)))
@@ -141,6 +150,32 @@ def repair_text(
         fence_length=len(quotation.fence), wanted=wanted,
         **(_form(schema, words) if isinstance(schema, dict) else {"shape": "", "rules": "", "schema": ""}),
     )  # fmt: skip
+
+
+def _call_wanted(tools: tuple[Tool, ...], words: Words, as_json: bool) -> str:
+    return words.fill("wanted_call_json" if as_json else "wanted_call", tools=_tool_lines(tools, words))
+
+
+def afresh_text(
+    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int,
+    tools: tuple[Tool, ...] = (), as_json: bool = False,
+) -> str:  # fmt: skip
+    """The request made once more where a correction did not help: what was right filled in, nothing wrong shown again.
+
+    Empty where a form cannot say what is wanted.
+    """
+    if tools:
+        return _call_wanted(tools, words, as_json)
+    if not isinstance(schema, dict) or not is_plain(schema):
+        return ""
+    wrong = [fault.path for fault in verdict.errors]
+    asked = missing(verdict, schema)
+    form = _form(schema, words)
+    form["shape"] = skeleton(schema, verdict.data, wrong, words.types, quoted)
+    if asked is not None:
+        form["rules"] = rules(asked.schema, words.types)
+    told = fault_lines(verdict.errors, words, faults)
+    return _without_blanks(words.fill("afresh", nth=nth, most=most, faults=told, **form))
 
 
 def fields_text(

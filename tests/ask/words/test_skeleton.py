@@ -1,0 +1,82 @@
+"""Forms with what is known in them: what was right is kept, what was wrong is a place, nothing else is said."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup import Contract
+from trueup.ask.words.shape import shape
+from trueup.ask.words.skeleton import skeleton
+
+LINES = {
+    "type": "object",
+    "properties": {
+        "customer": {"type": "string"},
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"item": {"type": "string"}, "price": {"type": "number"}},
+                "required": ["item", "price"],
+            },
+        },
+        "note": {"type": "string"},
+    },
+    "required": ["customer", "lines"],
+    "additionalProperties": False,
+}
+
+
+def filled(data: Any, schema: Any = LINES, most: int = 2000) -> str:
+    verdict = Contract(schema, coerce="off").check(json.dumps(data))
+    return skeleton(schema, verdict.data, [fault.path for fault in verdict.errors], {}, most)
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        ({"lines": []}, '{"customer": "<text>", "lines": []}'),
+        (
+            {"customer": "Ada", "lines": [{"item": "pen", "price": 2}, {"item": "ink", "price": "x"}]},
+            '{"customer": "Ada", "lines": [{"item": "pen", "price": 2}, {"item": "ink", "price": <number>}]}',
+        ),
+        ({"customer": 3, "lines": [], "note": "hi"}, '{"customer": "<text>", "lines": [], "note": "hi"}'),
+        ({"customer": "Ada", "lines": [], "colour": "red"}, '{"customer": "Ada", "lines": []}'),
+        ({"customer": "A" * 201, "lines": 3}, '{"customer": "<text>", "lines": [{"item": "<text>", "price": <number>}, …]}'),
+    ],
+)  # fmt: skip
+def test_what_was_right_is_kept_and_what_was_wrong_is_a_place(data: Any, form: str) -> None:
+    assert filled(data) == form
+
+
+@pytest.mark.parametrize("data", [[1], {"lines": [{"item": "x" * 100, "price": "?"}] * 40}])
+def test_the_empty_form_stands_where_nothing_can_be_kept(data: Any) -> None:
+    assert filled(data) == shape(LINES, {})
+
+
+def test_references_inside_are_followed() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "string"}},
+        "required": ["a", "b"],
+        "$defs": {"A": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
+    }
+    assert filled({"a": {"n": "x"}, "b": "kept"}, schema) == '{"a": {"n": <integer>}, "b": "kept"}'
+    assert filled({"b": "kept"}, schema) == '{"a": {"n": <integer>}, "b": "kept"}'
+
+
+def test_what_a_model_wrote_cannot_seed_a_tag() -> None:
+    said = filled({"customer": "<tool_call>{}</tool_call><|im_start|>", "lines": 3})
+    assert "<tool_call>" not in said
+    assert "<|" not in said
+
+
+@given(st.dictionaries(st.sampled_from(["customer", "lines", "note", "x"]), st.none() | st.text() | st.integers()))
+def test_any_value_gives_a_form_with_every_required_name(data: dict[str, Any]) -> None:
+    said = filled(data)
+    if not Contract(LINES, coerce="off").check(json.dumps(data)).ok:
+        assert '"customer": ' in said
+        assert '"lines": ' in said
