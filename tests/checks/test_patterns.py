@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trueup.checks.folding import Folded
 from trueup.checks.matching import Matcher
-from trueup.checks.patterns import BadPattern, pattern_source, term_source
+from trueup.checks.patterns import BadPattern, pattern_notes, pattern_source, term_source
 
 # Spanish sentences in which ASCII boundaries go wrong, and words that stand in them whole, in part or not at all.
 CORPUS = """
@@ -189,3 +189,44 @@ def test_any_term_is_found_where_it_stands(term: str, before: str) -> None:
     except BadPattern:
         return
     assert found(source, f"{before} {term} .")
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    ("pattern", "column"),
+    [
+        (r"[^\x00-\x7f]", 1), ("x[^ -~]", 2), ("[áéíóú]+", 1), ("[À-ÿ]", 1), (r"\b[A-Z]{3}\d", 3), ("a[[:upper:]]", 3),
+        ("[[:lower:]]", 2), ("[Ａ-Ｚ]", 1), (r"ref: [\x41-\x5a]+", 6),
+    ],
+)  # fmt: skip
+def test_what_folded_text_cannot_show_is_told_with_its_column(pattern: str, column: int) -> None:
+    assert [note.column for note in pattern_notes(pattern)] == [column]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["canci[oó]n", "[a-zà-ÿ]+", "[A-Za-z]", "[AP]M", "[ñ]", "[^a-z]", "[а-я]+", "[‘’]", "[€$]5", "MARÍA", "❤️+"],
+)
+def test_what_means_the_same_when_folded_is_not_remarked_on(pattern: str) -> None:
+    assert pattern_notes(pattern) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "column"), [("x[\u200b]y", 2), ("e[\u0301]", 2), ("[\u0300-\u036f]x", 1), ("[\\x00-\\x08]+x", 1)]
+)
+def test_a_class_of_which_nothing_is_left_is_refused(pattern: str, column: int) -> None:
+    with pytest.raises(BadPattern, match="nothing of this is left") as refused:
+        pattern_source(pattern)
+    assert refused.value.column == column
+
+
+def test_a_flag_that_asks_for_case_is_refused() -> None:
+    with pytest.raises(BadPattern, match="case is never told apart"):
+        pattern_source("(?-i:ABC)")
+    assert pattern_source("(?i:ABC)") == "(?:abc)"
+
+
+def test_a_number_of_times_is_meant_for_the_sign_that_is_seen() -> None:
+    assert found(pattern_source("❤️{2}"), "❤️❤️")
+    assert found(pattern_source("❤️{2}"), "❤❤")
+    assert not found(pattern_source("❤️{2}"), "❤️ ❤️")

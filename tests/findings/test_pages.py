@@ -53,7 +53,8 @@ def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
             options["schema"] = getattr(module, options["schema"])
         if "checks" in options:
             options["checks"] = [getattr(module, name) for name in options["checks"]]
-    verdict = Contract(**options).check(example.reply, example.context)
+    times = options.pop("times", 1)  # how often the reply is to stand, where only many of it give cause
+    verdict = Contract(**options).check(example.reply * times if times > 1 else example.reply, example.context)
     return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
 
 

@@ -48,6 +48,13 @@ def remarks(fixes: tuple[Fix, ...], accept: str) -> Iterator[Finding]:
             yield _refused(fix, accept)
 
 
+def too_many(limit: Exception) -> Finding:
+    """The finding of a reply that holds more of something than is looked at; the exception carries what and the limit."""
+    what, most = limit.args
+    message = f"The reply holds more than {most:,} {what}, and was not read on"
+    return finding("L003", "$", message, None, {"what": what, "limit": most}, "Give one value, as plain JSON.")
+
+
 def _refused(fix: Fix, accept: str) -> Finding:
     title = FIXES[fix.code].title
     return finding(

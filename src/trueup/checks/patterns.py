@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import re2  # type: ignore[import-untyped]
 
+from trueup.checks.distinctions import CASE, Note, told_apart
 from trueup.checks.folding import LEADS, SIGN_LEAD, SIGN_TAILS, TAILS, fold, is_spaced
 
 _LETTER = f"[{LEADS}][{TAILS}]{{4}}"
@@ -31,6 +32,9 @@ _WIDEST = 2_000
 _EDGE = r"(?:\b|_)"  # Markdown puts underscores around a word
 _SAMPLES = (b"", b"aa  1", b"1 -\n-", b"--")  # what matches nothing at the edge of a word, or beside it, shows here
 _BLANK = ("", " ", "\t", "\n", "\r")
+_DROPPED = (
+    "nothing of this is left in the text that is matched: invisible and control characters and accents are dropped"
+)
 
 
 class BadPattern(ValueError):
@@ -83,6 +87,17 @@ def pattern_source(pattern: str) -> str:
     return source
 
 
+def pattern_notes(pattern: str) -> list[Note]:
+    r"""Where a pattern tells apart what is one in folded text, and so finds more or less than it seems to.
+
+    >>> [note.message for note in pattern_notes(r"\b[A-Z]{3}\b")]
+    ['case is not told apart: this finds small letters as well']
+    """
+    rewriter = _Rewriter(unicodedata.normalize("NFC", pattern))
+    rewriter.run()
+    return rewriter.notes
+
+
 def options() -> re2.Options:
     """How every expression is compiled: linear, quiet, 64 MB for its tables."""
     made = re2.Options()
@@ -98,7 +113,7 @@ def _literal(char: str) -> str:
         return "[nN]"
     folded = fold(char)
     escaped = re.sub(r"([^\w\s])", r"\\\1", folded, flags=re.ASCII) if folded.isprintable() else _hexed(folded)
-    return escaped if len(folded) == 1 else f"(?:{escaped})"
+    return escaped if len(folded) <= 1 else f"(?:{escaped})"
 
 
 def _hexed(text: str) -> str:
@@ -135,6 +150,8 @@ class _Rewriter:
         self.at = 0
         self.out: list[str] = []
         self.all_dots = [False]  # per open group: whether `.` takes a line's end too
+        self.named: set[str] = set()  # the characters that the class here names
+        self.notes: list[Note] = []
 
     def run(self) -> str:
         pattern = self.pattern
@@ -200,13 +217,12 @@ class _Rewriter:
         unknown = set(flags[1] + (flags[2] or "")) - set("imsu")
         if unknown:
             raise BadPattern(f"the flag {min(unknown)!r} is not known here; i, m and s are", flags.start() + 1)
+        if "i" in (flags[2] or ""):
+            raise BadPattern("case is never told apart here, whatever a flag says", flags.start() + 1)
 
     def _escape(self) -> None:
         single, kind = self._escaped()
-        if kind is not None:
-            self.out.append(kind)
-        else:
-            self.out.append(_literal(single))
+        self.out.append(_literal(single) if kind is None else kind)
 
     def _escaped(self) -> tuple[str, str | None]:
         """The character that an escape stands for, or the source of a whole class or an anchor."""
@@ -274,6 +290,7 @@ class _Rewriter:
         negated = self.pattern.startswith("^", self.at)
         self.at += negated
         held = _Set([], [], letters=False)
+        self.named = set()
         first = True
         while first or not self.pattern.startswith("]", self.at):
             if self.at >= len(self.pattern):
@@ -281,6 +298,11 @@ class _Rewriter:
             held = self._member(held)
             first = False
         self.at += 1
+        if not (negated or held.parts or held.codes or held.letters or held.signs):
+            raise BadPattern(_DROPPED, start + 1)
+        said = told_apart(self.named, negated)
+        if said:
+            self.notes.append(Note(start + 1, said))
         self.out.append(held.source(negated, start + 1))
 
     def _member(self, held: _Set) -> _Set:
@@ -291,6 +313,8 @@ class _Rewriter:
             if posix[1] not in _POSIX:
                 raise BadPattern(f"[:{posix[1]}:] is not known here", posix.start() + 1)
             parts, letters = _POSIX[posix[1]]
+            if posix[1] in ("upper", "lower"):
+                self.notes.append(Note(posix.start() + 1, CASE))
             return held._replace(parts=[*held.parts, parts], letters=held.letters or letters)
         start = self.at
         low = self._character()
@@ -304,7 +328,9 @@ class _Rewriter:
             high = self._character()
             if high is None or high < low or ord(high) - ord(low) > _WIDEST:
                 raise BadPattern("the range is not one of characters, runs backwards, or is too wide", start + 1)
+            self.named.update(map(chr, range(ord(low), ord(high) + 1)))
             return _with_range(held, low, high)
+        self.named.add(low)
         return _with(held, [low])
 
     def _character(self) -> str | None:
@@ -320,7 +346,7 @@ class _Rewriter:
 def _with(held: _Set, chars: list[str]) -> _Set:
     parts, codes = dict.fromkeys(held.parts), dict.fromkeys(held.codes)
     for char in chars:
-        folded = fold(char)
+        folded = "" if unicodedata.combining(char) else fold(char)
         if char in "ñÑ":
             parts["nN"] = None
         elif len(folded) == 1:

@@ -6,6 +6,7 @@ a message count as calls.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from trueup.checks.toolset import Toolset
@@ -65,6 +66,7 @@ def called_in(history: Any, tools: Toolset) -> frozenset[str]:
         return frozenset()
     from trueup.read.reader import read  # large rooms, needed only where a claim is looked into
     from trueup.recover.calls import leaked_calls
+    from trueup.recover.reader import TooMany
 
     names: set[str] = set()
     for message in history:
@@ -73,6 +75,7 @@ def called_in(history: Any, tools: Toolset) -> frozenset[str]:
         reply = read([message]).reply
         said = [call.name for call in reply.calls]
         if not said and reply.text:
-            said = [leak.name for leak in leaked_calls(reply.text, tools.offers)]
+            with suppress(TooMany):  # nobody could tell what was called there
+                said = [leak.name for leak in leaked_calls(reply.text, tools.offers)]
         names.update(map(tools.meant, said))
     return frozenset(names)

@@ -9,13 +9,14 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
-from trueup.checks.fixes import remarks
+from trueup.checks.fixes import remarks, too_many
 from trueup.checks.mentions import mention_findings, undefined
 from trueup.checks.order import Order, order_findings, read_order
 from trueup.checks.tools import no_call, resolve, together
@@ -28,9 +29,9 @@ from trueup.contract.leaks import as_call, invented, is_signature, unbundled
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
-from trueup.recover.calls import leaked_calls
+from trueup.recover.calls import Leak, leaked_calls
 from trueup.recover.candidate import to_fixes
-from trueup.recover.reader import Record
+from trueup.recover.reader import Record, TooMany
 from trueup.verdict.facts import Finding, Fix, finding, fix
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
@@ -125,7 +126,10 @@ class CallJudge:
         given: Sequence[ToolCall] = reply.calls
         remarked: list[list[Finding]] | None = None
         if not given and prose and self.options.from_text and not is_data:
-            given, remarked, prose = self._from_text(reply, fixes)
+            try:
+                given, remarked, prose = self._from_text(reply, fixes)
+            except TooMany as limit:
+                return Judged((), (), [too_many(limit)], [], [], unread=True)
         if any(call.name.endswith("parallel") for call in given):
             given, remarked = self._unbundled(given, remarked or [[] for _ in given], fixes)
         accounts: list[Account] = []
@@ -190,7 +194,8 @@ class CallJudge:
         for reply in before:
             said = [inner.name for call in reply.calls for inner in unbundled(call)]
             if not said and reply.text and self.options.from_text:
-                said = [leak.name for leak in leaked_calls(reply.text, self.tools.offers)]
+                with suppress(TooMany):  # nobody could tell what was called there
+                    said = [leak.name for leak in leaked_calls(reply.text, self.tools.offers)]
             names += [self.tools.meant(name) for name in said]
         return names
 
@@ -225,7 +230,10 @@ class CallJudge:
     def _written_unknown(self, text: str, known: AbstractSet[str]) -> Iterator[Finding]:
         """A warning for each call in the text, beyond doubt a call, of a tool that is not offered."""
         seen = set(known)
-        for leak in leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name))):
+        written: list[Leak] = []
+        with suppress(TooMany):
+            written = leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name)))
+        for leak in written:
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
             sure = sure or self.tools.closest(leak.name) is not None
             if sure and leak.name not in seen and not self.tools.offers(leak.name.removesuffix(".call")):

@@ -214,7 +214,7 @@ class Contract(Generic[T]):
         judged = NO_CALLS
         if calls is not None:
             judged = calls.judge(reply, called_before(context.get("history")), is_data=is_data)
-        if self._judge is None or reply.calls or judged.calls or judged.refused:
+        if self._judge is None or reply.calls or judged.calls or judged.refused or judged.unread:
             return judged, None
         return judged, self._check_text(reply, reply.text)
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from trueup.checks.fixes import SPEAKING, remarks
+from trueup.checks.fixes import SPEAKING, remarks, too_many
 from trueup.conform.coerce import Note, Options, conform
 from trueup.conform.document import facets
 from trueup.conform.schema import Schema
@@ -25,7 +25,7 @@ from trueup.recover.find import Aims
 from trueup.recover.grammar import fold
 from trueup.recover.locate import Places
 from trueup.recover.mend import CUT, mend, region, whole_rest
-from trueup.recover.reader import Record, TooDeep, parts_of
+from trueup.recover.reader import Record, TooDeep, TooMany, parts_of
 from trueup.recover.spots import nodes_at
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
@@ -174,6 +174,8 @@ class Judge:
             return self._verdict(reply, text, None, None, (), [found])
         try:
             choice = choose(text, self._aims, self._fit, self._fit_item if self._item else None)
+        except TooMany as limit:
+            return Verdict(_shown(reply, text), None, Findings((too_many(limit),)))
         except TooDeep:
             return self._too_deep(reply, text)
         if choice is None:

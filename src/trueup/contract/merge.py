@@ -26,6 +26,7 @@ class Judged(NamedTuple):
     findings: list[Finding]
     fixes: list[Fix]
     accounts: Sequence[Account] = ()
+    unread: bool = False  # the text is not to be read any further
 
 
 NO_CALLS = Judged((), (), [], [])

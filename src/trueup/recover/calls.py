@@ -15,6 +15,7 @@ from trueup.recover.callmarks import ANY, COLON_TAG, MARKED, NO_NAME, UNMARKED, 
 from trueup.recover.callplaces import acts
 from trueup.recover.calltold import result_span
 from trueup.recover.callvalues import Leak, calls_in
+from trueup.recover.reader import MOST_CALLS, MOST_PLACES, TooMany
 
 __all__ = ["Leak", "leaked_calls"]
 
@@ -74,10 +75,15 @@ class _Search:
             pattern = UNMARKED
         else:
             return []
-        at = 0
+        at = count = 0
         while found := pattern.search(text, at):
+            count += 1
+            if count > MOST_PLACES:
+                raise TooMany("signs of a call", MOST_PLACES)
             kind = found.lastgroup
             at = max(found.end(), found.start() + 1, self.step(kind or "", found))
+            if len(self.leaks) > MOST_CALLS:
+                raise TooMany("calls", MOST_CALLS)
         return self.without_reasoning()
 
     def step(self, kind: str, found: re.Match[str]) -> int:

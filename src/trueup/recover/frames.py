@@ -23,8 +23,19 @@ _SHOWN = 240
 _MAX_STRAYS = 64
 
 
+# More faults than this in one value, and it is not read on: it would take seconds, and nobody could trust it.
+MOST_FAULTS = 100_000
+# More places than this that may be a value or a call, and the text is not read on: which of them counts is beyond telling.
+MOST_PLACES = 40_000
+MOST_CALLS = 10_000
+
+
 class TooDeep(Exception):
     """The text nests deeper than the limit; carries the offset."""
+
+
+class TooMany(TooDeep):
+    """The text holds more of something than a limit allows; carries what it is, and the limit."""
 
 
 class Frame:

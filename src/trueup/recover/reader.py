@@ -5,10 +5,25 @@ It never recurses and never goes back further than the string it is in: time gro
 Clean stretches are taken by one compiled pattern per member; only what that can't take goes the slow way.
 """
 
-from trueup.recover.frames import Frame, Node, Outcome, Record, TooDeep, parts_of, under
+from trueup.recover.frames import (
+    MOST_CALLS,
+    MOST_FAULTS,
+    MOST_PLACES,
+    Frame,
+    Node,
+    Outcome,
+    Record,
+    TooDeep,
+    TooMany,
+    parts_of,
+    under,
+)
 from trueup.recover.lists import Lists
 
-__all__ = ["Frame", "Node", "Outcome", "Reader", "Record", "TooDeep", "parts_of", "under"]
+__all__ = [
+    "MOST_CALLS", "MOST_FAULTS", "MOST_PLACES", "Frame", "Node", "Outcome", "Reader", "Record", "TooDeep", "TooMany",
+    "parts_of", "under",
+]  # fmt: skip
 
 
 class Reader(Lists):
@@ -28,6 +43,8 @@ class Reader(Lists):
             if self.pos >= self.end:
                 break
             self.step(frames[-1])
+            if len(self.records) > MOST_FAULTS:
+                raise TooMany("faults", MOST_FAULTS)
         cut = bool(frames)
         if cut:
             self.close_all()

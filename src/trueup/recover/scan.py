@@ -8,7 +8,7 @@ import re
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import BLANK, EMOJI
-from trueup.recover.reader import Outcome, Reader, Record, under
+from trueup.recover.reader import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
 from trueup.verdict.catalogue import GRADE, PRICE
 
 _OPENER = re.compile(r"[{\[｛［]")
@@ -45,7 +45,7 @@ _TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
 class Scan:
     """One pass over one text."""
 
-    __slots__ = ("budget", "doubtful", "known", "max_depth", "text", "words")
+    __slots__ = ("budget", "doubtful", "faults", "known", "max_depth", "text", "words")
 
     def __init__(self, text: str, known: frozenset[str], max_depth: int, words: bool) -> None:
         self.text = text
@@ -53,6 +53,7 @@ class Scan:
         self.max_depth = max_depth
         self.words = words
         self.budget = 6 * len(text) + 4096
+        self.faults = 0
         # stretches that were read as part of a value that is cut or broken: another value may start inside
         self.doubtful: list[tuple[int, int]] = []
 
@@ -110,6 +111,8 @@ class Scan:
                 and _WORDS_BEFORE.search(self.text, max(start, begin - 2), begin)
                 else "json"
             )
+            if len(found) == MOST_PLACES:
+                raise TooMany("values", MOST_PLACES)
             found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records, form))
             if outcome.cut or any(r[0] == "S031" for r in outcome.records):
                 self.doubtful.append((begin + 1, at))
@@ -145,6 +148,9 @@ class Scan:
         outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()
         _doubt(outcome)
         self.budget -= outcome.end - begin + 32
+        self.faults += len(outcome.records)
+        if self.faults > MOST_FAULTS:
+            raise TooMany("faults", MOST_FAULTS)
         return outcome
 
 

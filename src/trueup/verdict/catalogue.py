@@ -175,6 +175,7 @@ _FINDINGS = (
     FindingKind("P012", "unmeant-escape", "warning", "An escape such as \\f stands where LaTeX or a path was meant."),
     FindingKind("L001", "too-large", "error", "The reply is longer than the contract allows."),
     FindingKind("L002", "too-deep", "error", "The reply is nested deeper than the contract allows."),
+    FindingKind("L003", "too-many-parts", "error", "The reply holds more values, faults or calls than are looked at."),
     FindingKind("G001", "grade-refused", "error", "A fix is of a grade that the contract does not accept."),
     FindingKind("V001", "wrong-type", "error", "A value is of the wrong type."),
     FindingKind("V002", "missing", "error", "A required field is missing."),
@@ -260,6 +261,7 @@ _FINDINGS = (
     FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
     FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
     FindingKind("N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."),
+    FindingKind("N024", "folded-pattern", "warning", "A pattern tells apart what is one in the text that is matched."),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
     FindingKind("N031", "broken-link", "error", "A step lacks its template, schema or rules, or they lack their step."),

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from trueup.checks.dialogue import BadStates, read_dialogue
+from trueup.checks.patterns import pattern_notes
 from trueup.checks.state import States, compile_states
 from trueup.contract.fallbacks import DEFAULT, with_fallbacks
 from trueup.contract.files.extends import Origins
@@ -50,6 +51,28 @@ def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -
             message = f"there is no state {name!r}"
             yield fault("N018", marks.key(path), path, message, did_you_mean(name, states.states))
     yield from _tools(states, spec, marks, names)
+    for path, pattern in _patterns(spec, ("states",)):
+        for note in pattern_notes(pattern):
+            message = f"'{pattern}' does not mean what it says (column {note.column}): {note.message}"
+            yield fault("N024", marks.value(path), path, message)
+
+
+def _patterns(part: Any, path: Parts) -> Iterator[tuple[Parts, str]]:
+    """The patterns for folded text in a part of the states, each with its path; timed ones see the text as it stands."""
+    if isinstance(part, list):
+        for index, item in enumerate(part):
+            yield from _patterns(item, (*path, index))
+    for key, item in part.items() if isinstance(part, dict) else ():
+        place = (*path, key)
+        if key not in ("pattern", "patterns"):
+            yield from _patterns(item, place)
+        elif "timed" not in part:
+            placed = (
+                [((*place, index), one) for index, one in enumerate(item)]
+                if isinstance(item, list)
+                else [(place, item)]
+            )
+            yield from ((at, text) for at, text in placed if isinstance(text, str))
 
 
 def _fallback_place(path: Parts, spec: dict[str, Any]) -> Parts:

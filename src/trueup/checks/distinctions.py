@@ -1,0 +1,41 @@
+"""What a class of characters tells apart that is one in folded text: small letters and capitals, letters and their accents.
+
+The characters that a pattern names enter; a sentence for the pattern's author leaves, or none.
+"""
+
+import unicodedata
+from typing import NamedTuple
+
+from trueup.checks.folding import fold
+
+_ASCII = frozenset(map(chr, range(0x20, 0x7F)))
+_MANY = 10  # capitals in a class: `[AP]M` means no more than it says, `[A-Z]` does
+CASE = "case is not told apart: this finds small letters as well"
+_NOT_ASCII = "accents are not told apart: letters such as é are found as e, and so not by this"
+
+
+class Note(NamedTuple):
+    """What a pattern says and a folded text cannot show; `column` counts from 1."""
+
+    column: int
+    message: str
+
+
+def told_apart(named: set[str], negated: bool) -> str:
+    """What a class of these characters asks for that folded text does not show; nothing as a rule.
+
+    >>> told_apart(set("áé"), negated=False), told_apart(set("aáeé"), negated=False)
+    ('accents are not told apart: á is found as a, and a is found as well', '')
+    """
+    if negated:
+        return _NOT_ASCII if _ASCII.issubset(named) else ""
+    small = {char.lower() for char in named if not char.isupper()}
+    if sum(char.isupper() and char.lower() not in small for char in named) >= _MANY:
+        return CASE
+    plain = {char.lower() for char in named if char.isascii()}
+    for char in sorted(named):
+        folded = fold(char)
+        accented = not char.isascii() and folded.isalpha() and folded.islower() and unicodedata.decomposition(char)
+        if accented and "WITH" in unicodedata.name(char, "") and not plain.issuperset(folded):
+            return f"accents are not told apart: {char} is found as {folded}, and {folded} is found as well"
+    return ""
