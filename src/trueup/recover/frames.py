@@ -50,6 +50,7 @@ class Frame:
         "kind",
         "last_child",
         "last_string",
+        "loose",
         "members",
         "no_rest",
         "node",
@@ -60,7 +61,6 @@ class Frame:
 
     def __init__(self, kind: str, value: Any, node: Node, start: int, holder: Any, slot: Any) -> None:
         self.kind = kind  # one of { [ ( and = for the arguments of a call
-        "loose",
         self.closer = CLOSER_OF.get(kind, ")")
         self.value = value
         self.node = node
@@ -159,6 +159,8 @@ class Cursor:
             return strings.LIST_ITEM
         if frame.equals or frame.kind == "=":
             return strings.ARGUMENT
+        if frame.loose:
+            return strings.LOOSE_VALUE
         return strings.MEMBER_VALUE if frame.kind == "{" else strings.LIST_ITEM
 
     def note_codes(self, found: strings.Read, start: int, node: Node) -> None:
@@ -169,8 +171,6 @@ class Cursor:
                 self.note(code, start, found.after, shown(found.value), node)
 
     def stray(self, frame: Frame) -> None:
-        if frame.loose:
-            return strings.LOOSE_VALUE
         """Drop what means nothing here, up to the next sign that does."""
         text, pos, end = self.text, self.pos, self.end
         stop = pos + 1
