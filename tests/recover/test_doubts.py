@@ -145,3 +145,35 @@ def test_valid_json_with_such_escapes_keeps_its_value_and_is_warned_of(reply: st
 )
 def test_escapes_that_were_meant_are_not_warned_of(reply: str) -> None:
     assert not Contract(True, strict=True).check(reply).findings
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '1: {\n2:   "name": "Ada",\n3:   "age": 36\n4: }',
+        '  9 | {\n 10 |   "name": "Ada",\n 11 |   "age": 36\n 12 | }',
+        'Changed:\n+ {\n+   "name": "Ada",\n+   "age": 36\n+ }\n',
+        '# {\n#   "name": "Ada",\n#   "age": 36\n# }',
+        '>>> {\n...   "name": "Ada",\n...   "age": 36\n... }',
+    ],
+)
+def test_marks_at_the_start_of_each_line(reply: str) -> None:
+    check(PERSON, reply, ADA)
+    assert "W016" in {fix.code for fix in Contract(PERSON).check(reply).fixes}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'name": "Ada", "age": 36}',
+        'name: "Ada", age: 36}',
+        '"name": "Ada",\n  "age": 36\n}\n```',
+        '{"name"-> "Ada", "age"-> 36}',
+        '{"name":= "Ada", "age":= 36}',
+        "{''name'': ''Ada'', ''age'': 36}",
+        "{``name``: ``Ada``, ``age``: 36}",
+        "{´name´: ´Ada´, ´age´: 36}",
+    ],
+)
+def test_openings_in_the_prompt_and_other_marks(reply: str) -> None:
+    check(PERSON, reply, ADA)

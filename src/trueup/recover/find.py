@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
-from trueup.recover.unfold import ESCAPED_START, refold, unbreak, unentity, unfold, unmark, unquote
+from trueup.recover.unfold import ESCAPED_START, refold, unbreak, unentity, unfold, unlined, unmark, unquote
 from trueup.recover.wrappers import reasoning_spans
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
@@ -35,7 +35,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first."""
     from trueup.recover import forms, markup, prose  # their many patterns are compiled when a reply first needs them
 
-    quoted = unquote(text) if level < _MAX_UNFOLD else None
+    quoted = (unquote(text) or unlined(text)) if level < _MAX_UNFOLD else None
     if quoted is not None:
         yield [refold(c, quoted, "W016") for c in _scanner(quoted.text, aims).candidates([(0, len(quoted.text))])]
     reasoning = reasoning_spans(text)

@@ -22,6 +22,8 @@ _CALL_START = re.compile(
 # Fields as Python prints a model: `name='Ada' age=36`.
 _PRINTED = re.compile(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
 _MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
+# The first brace, and perhaps the first quote, stood in the prompt: the reply goes on from there, and closes the brace.
+_OPENED_BEFORE = re.compile(r"""\s*()([^\W\d][\w$.\-]{0,60})(?:["'”]\s*[:：]|:\s*(?=["'\[{\d\-]|true|false|null))""")
 _REPORT = re.compile(
     r"^[ \t]*(?:Traceback \(most recent call last\):|File \"[^\"\n]{1,300}\", line \d|at [\w.$<>/]{1,200}\([^()\n]{0,200}\)[ \t]*$)"
     r"|<!doctype html|<html[\s>]",
@@ -86,16 +88,18 @@ def printed(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]
 
 def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
     """Members without their braces, from the start of the text."""
-    found = _MEMBER_START.match(text)
+    found = _MEMBER_START.match(text) or _OPENED_BEFORE.match(text)
     if found is None or (known and found[2] not in known and fold(found[2]) not in {fold(k) for k in known}):
         return []
-    reader = Reader(text, found.start(1), len(text), known, max_depth)
+    if not found[1] and text.count("}") <= text.count("{"):
+        return []
+    start = found.start(1) if found[1] else found.start(2)
+    reader = Reader(text, start, len(text), known, max_depth)
     value: dict[str, Any] = {}
     reader.root.append(value)
-    reader.frames.append(Frame("{", value, None, found.start(1), reader.root, 0))
+    reader.frames.append(Frame("{", value, None, start, reader.root, 0))
     outcome = reader.resume()
     records = [r for r in outcome.records if not (r[0] == "S005" and r[4] is None)]
-    start = found.start(1)
     records.insert(0, ("F007", start, start, "{", None))
     return [Candidate(value, [(start, outcome.end)], records, "members")] if value else []
 

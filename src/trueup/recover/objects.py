@@ -112,16 +112,16 @@ class Objects(Between):
         node = (frame.node, key)
         pos = self.skip(node)
         sign = self.text[pos] if pos < self.end else ""
-        if sign and sign in _SEPARATORS:
+        if sign and (sign in _SEPARATORS or self.text.startswith("->", pos)):
             stop = pos + 1
-            if sign == "=" and self.text[stop : stop + 1] == ">":
+            if sign in "=-" and self.text[stop : stop + 1] == ">":
                 stop += 1
             frame.equals = frame.equals or sign == "="
             if sign != ":" and not (sign == "=" and frame.kind == "="):
                 self.note("S024" if sign in WIDE else "S038", pos, stop, ":", node)
             self.pos = stop
             pos = self.skip(node)
-            while pos < self.end and self.text[pos] == ":":
+            while pos < self.end and self.text[pos] in ":=":
                 self.note("S038", pos, pos + 1, "", node)
                 self.pos = pos + 1
                 pos = self.skip(node)

@@ -8,7 +8,7 @@ import re
 from trueup.recover.escapes import unescape
 from trueup.recover.strings import Read
 
-_DOUBLED = re.compile(r'""([^",:}\]\s\\](?:[^"\\]|\\[\s\S])*)""(?=\s*(?:[,:}\]]|\Z))')
+_DOUBLED = re.compile(r"""(["'`])\1((?!\1)[^,:}\]\s\\](?:(?!\1)[^\\]|\\[\s\S])*)\1\1(?=\s*(?:[,:}\]]|\Z))""")
 _BLOCK = re.compile(r"```[\w+.-]{0,20}[ \t]*\n((?:(?!```)[\s\S])*?)\n?[ \t]*```(?=\s*[,}\]])")
 
 
@@ -40,5 +40,5 @@ def doubled(text: str, start: int, end: int) -> Read | None:
     found = _DOUBLED.match(text, start, end)
     if found is None:
         return None
-    value, codes = unescape(found[1])
-    return Read(value, found.end(), found.end(1), ("S040", *codes))
+    value, codes = unescape(found[2])
+    return Read(value, found.end(), found.end(2), ("S040", *codes))

@@ -18,6 +18,14 @@ _QUOTED_BRACKET = re.compile(r"(?m)^[ \t]{0,3}>[ \t]*[{}\[\]\"']")
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]{0,3}>[ ]?")
 
 
+# A number or a mark at the start of a line, and of the line on which a bracket opens.
+_LINE_MARK = r"[ \t]*(?:([0-9]{1,4})[ \t]?[:|.)]?|(//|>>>|\.\.\.|[+#*|]))(?:[ \t]|(?=[\r\n]|\Z))"
+_PREFIX = re.compile(_LINE_MARK)
+_LINED = re.compile(rf"(?m)^{_LINE_MARK}[ \t]*(?=[{{\[][ \t]*\r?$)")
+_MARK_OF = {"//": "//", ">>>": ">", "...": ">", "+": "+", "#": "#", "*": "*", "|": "|"}
+_LEAST_LINES = 3
+
+
 class Unfolded:
     """A stretch of text with one level of escapes taken off; `back` finds where a character came from."""
 
@@ -108,6 +116,37 @@ def unquote(text: str) -> Unfolded | None:
     if len(marks) < 2 or not _QUOTED_BRACKET.search(text):
         return None
     return _replaced(text, _QUOTE_MARK, lambda _: "")
+
+
+def unlined(text: str) -> Unfolded | None:
+    r"""Take the numbers or marks off the lines of a value: `1: {`, `+ {`, `# {`, `>>> {`; None when there are none.
+
+    >>> unlined('1: {\n2:   "a": 1\n3: }').text
+    '{\n  "a": 1\n}'
+    """
+    first = _LINED.search(text)
+    if first is None:
+        return None
+    kind, number = _MARK_OF[first[2]] if first[2] else "", int(first[1] or 0)
+    out, offsets = [text[: first.start()]], list(range(first.start()))
+    at, last = first.start(), ""
+    count = 0
+    while found := _PREFIX.match(text, at):
+        mark = _MARK_OF.get(found[2] or "", "") if found[2] else ""
+        if mark != kind or (found[1] and int(found[1]) != number + count):
+            break
+        stop = text.find("\n", found.end())
+        stop = len(text) if stop < 0 else stop + 1
+        out.append(text[found.end() : stop])
+        offsets.extend(range(found.end(), stop))
+        last = text[found.end() : stop].strip()[:1]
+        at = stop
+        count += 1
+    if count < _LEAST_LINES or last not in ("}", "]"):
+        return None
+    out.append(text[at:])
+    offsets.extend(range(at, len(text) + 1))
+    return Unfolded("".join(out), offsets)
 
 
 def refold(inner: Candidate, unfolded: Unfolded, code: str) -> Candidate:

@@ -57,7 +57,7 @@ _FIXES = (
         "W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."
     ),
     FixKind("W015", "inner-part", "lossy", 40, "The value stood inside another one that was cut off or broken."),
-    FixKind("W016", "quote-block", "lossless", 1, "The marks of a Markdown quotation were taken off each line."),
+    FixKind("W016", "quote-block", "lossless", 1, "The marks of a quotation, or line numbers, were taken off each line."),
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
     FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),
