@@ -1,8 +1,9 @@
-"""Judges every reply in examples/replies and shows what became of it, then one verdict in full.
+"""Judges every reply in examples/replies and shows what became of it, beside `json.loads`; then one verdict in full.
 
 Replies named `invoice-…` are judged by examples/schemas/invoice.json, all others by person.json.
 """
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from trueup.verdict.display import safe_line
 HERE = Path(__file__).resolve().parent
 SHOWN = HERE / "replies" / "03-python-dict.txt"
 STYLES = {"as it was": "green", "mended": "yellow", "refused": "red"}
-WIDTH, NAME, OUTCOME = 80, 22, 11
+NAME, OUTCOME = 22, 11
 
 
 def schema_of(reply: Path) -> Path:
@@ -43,26 +44,46 @@ def account(verdict: Verdict) -> list[tuple[str, str]]:
     return lines
 
 
+def by_hand(contract: Contract, text: str) -> str:
+    """What `json.loads` in a try block makes of a reply."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return "exceptions"
+    return "read" if contract.schema is not None and contract.schema.is_valid(value) else "read though wrong"
+
+
 def row(console: Console, name: str, word: str, verdict: Verdict) -> None:
     """One reply: what a model wrote is made safe and cut to the width before it is printed."""
     head = Text.assemble((f"{name:<{NAME}} ", ""), (f"{word:<{OUTCOME}}", STYLES[word]))
-    room = WIDTH - len(head)
+    room = max(min(console.width, 120), 60) - len(head)
     for text, style in account(verdict):
         console.print(Text.assemble(head, (short(safe_line(text), room), style)), soft_wrap=True)
         head = Text(" " * len(head))
+
+
+def tally(console: Console, who: str, counted: Counter[str], words: tuple[str, ...]) -> None:
+    told = ", ".join(f"{counted[word.partition(',')[0]]} {word}" for word in words)
+    console.print(Text.assemble((f"{who:<{OUTCOME}} ", "bold"), told), soft_wrap=True)
 
 
 def main() -> None:
     contracts = {path: Contract(schema=path) for path in (HERE / "schemas").glob("*.json")}
     console = open_console()
     outcomes: Counter[str] = Counter()
+    others: Counter[str] = Counter()
     console.print(Text("What became of each reply in examples/replies\n", "bold"))
     for path in sorted((HERE / "replies").glob("*.txt")):
-        verdict = contracts[schema_of(path)].check(path.read_bytes())
+        contract = contracts[schema_of(path)]
+        verdict = contract.check(path.read_bytes())
         word = outcome(verdict)
         outcomes[word] += 1
+        others[by_hand(contract, path.read_text("utf-8", "replace"))] += 1
         row(console, path.stem, word, verdict)
-    console.print(Text("\n" + ", ".join(f"{n} {word}" for word, n in outcomes.items()) + "\n", "bold"))
+    console.print()
+    tally(console, "trueup", outcomes, ("as it was", "mended", "refused, with the reason"))
+    tally(console, "json.loads", others, ("read", "read though wrong", "exceptions"))
+    console.print()
 
     here = Path.cwd()
     files = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in (SHOWN, schema_of(SHOWN))]

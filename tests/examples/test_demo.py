@@ -1,0 +1,34 @@
+"""`make demo` as a new user sees it: what became of each reply, beside what `json.loads` makes of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def demo(**environment: str) -> str:
+    hidden = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "COLORTERM"}
+    env = {**{k: v for k, v in os.environ.items() if k not in hidden}, "PYTHONUTF8": "1", **environment}
+    done = subprocess.run(
+        [sys.executable, "examples/demo.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_it_says_what_a_try_block_would_have_done() -> None:
+    out = demo()
+    assert "trueup      2 as it was, 9 mended, 7 refused, with the reason\n" in out
+    assert "json.loads  2 read, 3 read though wrong, 13 exceptions\n" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_it_fits_the_screen(width: int) -> None:
+    lines = [line for line in demo(COLUMNS=str(width)).splitlines() if not line.startswith("$ ")]
+    assert max(map(cell_len, lines)) <= width
