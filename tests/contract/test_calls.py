@@ -578,3 +578,16 @@ def test_a_bundle_of_parallel_calls_is_taken_apart() -> None:
     assert (careful.check(bundle).calls, [f.code for f in careful.check(bundle).errors]) == ((), ["G001"])
     own = Contract(tools=[{"name": "multi_tool_use.parallel", "parameters": [{"name": "tool_uses", "type": "array"}]}])
     assert [c.args for c in own.check(reply(json.dumps({"tool_uses": uses}))).calls] == [{"tool_uses": uses}]
+
+
+@pytest.mark.spec("T4")
+@pytest.mark.parametrize("between", ["", "\n", ", ", " and "])
+def test_two_sets_of_arguments_in_one_call_are_refused(between: str) -> None:
+    contract = Contract(tools=[{"name": "ping", "parameters": [{"name": "host", "type": "string", "required": True}]}])
+    call = {"id": "c1", "function": {"name": "ping", "arguments": '{"host": "a"}' + between + '{"host": "b"}'}}
+    verdict = contract.check({"role": "assistant", "tool_calls": [call]})
+    assert verdict.calls == ()
+    assert [f.code for f in verdict.findings] == ["T003"]
+    assert "several objects" in verdict.findings[0].message
+    call["function"]["arguments"] = '{"host": "a"}' + between + '{"host": "a"}'  # type: ignore[index]
+    assert [c.args for c in contract.check({"role": "assistant", "tool_calls": [call]}).calls] == [{"host": "a"}]

@@ -15,6 +15,9 @@ from trueup.verdict.tool import Tool
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "proxy_", "default_api.", "default_api_", "mcp__")
 _SPLITS = ("__", ".", "/", ":")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:\-]+\Z")
+# Quotes and brackets around a name, and the tokens that gpt-oss leaves behind it.
+_AROUND = re.compile(r"\A[\"'`]+|(?:<\|[^\n]{0,80})?(?:\(\))?[\"'`]*\Z")
+_LONG = 200
 _COUNTED = re.compile(r"(.+):\d+\Z")
 _CLOSE = 75
 _LOOK_ALIKE = str.maketrans(
@@ -143,7 +146,7 @@ class Toolset:
 def _forms(name: str) -> Iterator[str]:
     """A name, then what is left of it without prefix, counter and namespace."""
     yield name
-    core = name
+    core = name if _PLAIN.match(name) or len(name) > _LONG else _AROUND.sub("", name)
     for prefix in _PREFIXES:
         core = core.removeprefix(prefix)
     counted = _COUNTED.match(core)

@@ -25,6 +25,7 @@ _CUT = frozenset({"S028", "S029", "S030"})
 _OPEN_END = _CUT | {"S005"}
 _AS_OBJECT = "Give the arguments as a JSON object."
 _NOT_JSON = "the arguments hold what JSON cannot: NaN, half of a surrogate pair, or a value of another kind"
+_SEVERAL = "the arguments hold several objects that differ, and nothing says which one is meant"
 _SHORTER = "Give shorter arguments, or raise the output limit."
 
 
@@ -63,6 +64,8 @@ class ArgumentJudge:
                 verdict, args = self._filled(verdict, args, tool, check, place, fixes)
         except (TypeError, UnicodeEncodeError, RecursionError):
             return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
+        if any(f.code == "W010" for f in verdict.fixes):
+            return Outcome(None, [_unread(call, index, _SEVERAL)], [])
         if type(args) is dict and "null" in call.raw_args and not _finite(args):
             return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
         fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
