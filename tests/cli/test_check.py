@@ -144,6 +144,14 @@ def test_a_schema_that_would_take_anything_is_refused(run: Run, schema: str, say
     assert says in done.err
 
 
+def test_a_schema_given_as_a_contract_is_told_apart(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "person.json").write_text(PERSON)
+    done = run("check", "--contract", "person.json", stdin="{}")
+    assert (done.code, done.err) == (
+        2, "trueup: --contract person.json: that looks like a JSON Schema: give it with --schema\n",
+    )  # fmt: skip
+
+
 def test_a_slip_in_a_schema_is_warned_of_beside_the_verdict(run: Run) -> None:
     done = run("check", "--value", "--schema", '{"type": "object", "requried": ["name"]}', stdin="{}")
     assert (done.code, done.out) == (0, "{}\n")

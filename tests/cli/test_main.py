@@ -1,15 +1,20 @@
 """The command itself: help, version, mistakes, and the time it takes to say so."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import click
 import pytest
 
 import trueup
 from tests.cli.running import COMMAND, Run, clean_environment
-from trueup.cli.main import COMMANDS, GROUPS, main
+from trueup.cli.main import COMMANDS, EXTRAS, GROUPS, main
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_help_names_every_command(run: Run) -> None:
@@ -66,3 +71,24 @@ def test_help_takes_less_than_a_tenth_of_a_second() -> None:
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     assert min(seconds(*COMMAND[1:], "--help") for _ in range(5)) < 0.100
+
+
+def test_every_package_of_an_extra_is_known_to_be_one() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {
+        re.split(r"[\[>;= ]", need)[0].replace("-", "_"): extra for extra, needs in extras.items() for need in needs
+    }
+    modules = {name.removesuffix("_sdk"): extra for name, extra in named.items()}
+    assert set(EXTRAS) == set(modules)
+    for module, extra in EXTRAS.items():
+        assert any(need.replace("-", "_").startswith(module) for need in extras[extra]), module
+
+
+def test_a_package_that_is_missing_is_named_with_its_extra(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import trueup.cli.explain as it\n"
+        "def broken(*_):\n    raise ModuleNotFoundError('No module', name='httptools.parser')\n"
+        "it._list = broken\n"
+    )
+    done = run("explain", PYTHONPATH=str(tmp_path))
+    assert (done.code, done.err) == (2, "trueup: httptools.parser is not installed: pip install 'trueup[gateway]'\n")

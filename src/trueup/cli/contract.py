@@ -26,6 +26,9 @@ def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
     try:
         return Contract.load(path, **_chosen(options))
     except ContractError as error:
+        unknown = {str(found.path).removeprefix("$.") for found in error.faults if found.code == "N005"}
+        if {"type", "properties", "anyOf", "oneOf", "allOf", "enum", "items", "$ref"} & unknown:
+            raise Unavailable(f"--contract {path}: that looks like a JSON Schema: give it with --schema") from None
         raise Unavailable(f"--contract {path}: the contract cannot be used\n{error}") from None
 
 

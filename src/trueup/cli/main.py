@@ -56,6 +56,14 @@ GROUPS = {
 }
 COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in group.items()}
 
+# What is not there in a small installation, and what brings it: for wherever nobody nearer to it has said so.
+EXTRAS = {
+    "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "jinja2": "pipelines",
+    "opentelemetry": "telemetry", "prometheus_client": "telemetry", "psycopg": "postgres", "pyarrow": "analysis", "ray": "ray",
+    "starlette": "gateway", "structlog": "telemetry", "textual": "tui", "uvicorn": "gateway", "uvloop": "gateway",
+    "xllamacpp": "local", "zstandard": "sift",
+}  # fmt: skip
+
 FAULT, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
 
 
@@ -138,6 +146,9 @@ def _guarded(run: Callable[[], Any]) -> int:
         if os.environ.get("TRUEUP_DEBUG"):
             raise
         _drop_output()
+        if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get((error.name or "").partition(".")[0])):
+            _say(f"trueup: {error.name} is not installed: pip install 'trueup[{extra}]'")
+            return 2
         _say(f"trueup: {safe(_own_fault(error))}")
         return FAULT
 

@@ -62,10 +62,12 @@ def find_run(given: str) -> Path:
 
 
 def is_run(given: str) -> bool:
-    """Whether a word names a run that is there."""
+    """Whether a word names a run that is there; a folder with a pipeline in it is no run, though one in `runs/` has its name."""
     from trueup.batch.pipeline.journal import JOURNAL
 
-    return any((place / JOURNAL).is_file() for place in (Path(given), RUNS / given))
+    if (Path(given) / JOURNAL).is_file():
+        return True
+    return not (Path(given) / "config.yaml").is_file() and (RUNS / given / JOURNAL).is_file()
 
 
 def all_runs(folder: Path) -> list[Path]:
