@@ -177,3 +177,20 @@ def test_marks_at_the_start_of_each_line(reply: str) -> None:
 )
 def test_openings_in_the_prompt_and_other_marks(reply: str) -> None:
     check(PERSON, reply, ADA)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param('{"a" = {"b" = 1\n\n  ,\n  "c" = [2\n', None, id="members-behind-a-blank-line"),
+        pytest.param('{"a": [{"p": "x"}}, // n\n [5]]]\n}}', None, id="items-behind-a-closer-too-many"),
+        pytest.param('{"a": ["- {x}";\n "[\\"x\\", \\"y\\"]";\n ', None, id="list-in-a-string-of-a-cut-value"),
+        pytest.param('{"n": "ok, // note\n "m": 2}', {"n": "ok", "m": 2}, id="comment-behind-an-open-string"),
+        pytest.param('{"n": "ok,, "m": 2}', {"n": "ok", "m": 2}, id="two-commas-behind-an-open-string"),
+        pytest.param('{"n": "http://x.y/#c,\n}', {"n": "http://x.y/#c"}, id="comma-behind-an-open-string"),
+        pytest.param('{"n": \\"quoted\\"", "m": 2}', None, id="quotes-of-the-text-alone"),
+        pytest.param('{"a": # title",\n"b": [1],\n"c": 2}', None, id="no-inner-object"),
+    ],
+)
+def test_what_stands_behind_is_not_lost(reply: str, expected: Any) -> None:
+    check(True, reply, expected)

@@ -91,7 +91,9 @@ def _scan(scan: Scan, aims: Aims, where: list[tuple[int, int]], level: int) -> l
     if level < _MAX_UNFOLD and "\\" in text:
         for start, stop in where:
             opened = ESCAPED_START.search(text, start, stop)
-            if opened and not any(a < opened.start() < b for c in found for a, b in c.spans):
+            if opened and not any(
+                a < opened.start() < b or (c.lossy and a < opened.start()) for c in found for a, b in c.spans
+            ):
                 found = [c for c in found if c.spans[0][0] < opened.start()]
                 found += _escaped(text, opened.start(), stop, aims, level)
     return found

@@ -58,6 +58,8 @@ _FENCE_CLOSES = re.compile(r"```+[ \t]*(?:\n|\Z)")
 _CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
 _APOSTROPHE = re.compile(r"\w'\w")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
+# A comma and a comment at the end of a line.
+_REMARK = re.compile(r",[ \t]*(?://|\#)[^\n\"]*\Z")
 _MAX_COMMENT = 1000
 _MAX_QUOTED = 400
 _NONE: frozenset[str] = frozenset()
@@ -238,6 +240,10 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
         stop -= 1
     opened = any(sign in "{[" for sign in text[stop:at])
     comma = stop > body and text[stop - 1] == ","
+    while comma and stop - 1 > body and text[stop - 2] == ",":
+        stop -= 1
+    if not comma and (remark := _REMARK.search(text, max(body, text.rfind("\n", body, stop)), stop)):
+        stop, comma = remark.start() + 1, True
     separated = comma or "\n" in text[stop:at]
     sure = key[2].strip() in known
     if not (sure or (first and separated)):
@@ -274,6 +280,7 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
         if text[at : at + 1] in "}])" and _opens_more(text[body:at]):
             at += 1
         if "".join(text[at:end].split()) == open_closers:
+            at -= text[at - 1] == "," and "\n" in text[at:end]
             return _finish(text, body, at, at, (*style, "S013"))
     stop = end
     while stop > body and text[stop - 1] in "\r\n":
@@ -291,7 +298,7 @@ def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...])
     raw = text[body:stop]
     if codes == ("S012",) and (plain := without_stray(raw)) is not None:
         raw, codes = plain, ("S040",)
-    elif codes == ("S013",) and raw.endswith('\\"') and raw.count('\\"') % 2 and raw[-3:-2] != "\\":
+    elif codes == ("S013",) and raw.endswith('\\"') and raw.count('\\"') % 2 and raw[-3:-2].isalpha():
         raw = raw[:-2]  # the quote that closes was escaped
     mended = ("S012" in codes or "S013" in codes) and "S042" not in codes
     if mended and (swallows(raw) or ("S013" in codes and is_half_quoted(raw))):

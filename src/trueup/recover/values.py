@@ -40,7 +40,7 @@ class Values(Cursor):
                 self.note("S029", self.frames[-1].key_start, pos, "", node)
             self.end = pos
         elif sign in QUOTES:
-            if isinstance(into, dict) and KEY_AS_VALUE.match(text, pos, self.end):
+            if isinstance(into, dict) and text[pos - 1] != "\n" and KEY_AS_VALUE.match(text, pos, self.end):
                 self.implicit_object(into, slot, node)
             else:
                 self.string(into, slot, node)
@@ -48,6 +48,8 @@ class Values(Cursor):
             self.note("S025", pos, pos + 1, "", node)
             self.pos = pos + 1
             self.string(into, slot, node)
+            if text[self.pos - 3 : self.pos] == '\\""':
+                self.note("S042", pos, self.pos, "", node)  # the first quote was the text's own
         elif sign in "rbuf" and _PREFIXED.match(text, pos, self.end):
             self.note("S008", pos, pos + 1, "", node)
             self.pos = pos + 1

@@ -37,7 +37,10 @@ _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
 _KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
 _STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
-_DEBRIS = re.compile(r"""(?:[\s,}\])]++|//[^\n]*\n|(?<=, )\#[^\n]*\n|/\*[^*]*\*/)*+["'][^"'\n]{0,80}["']\s*[:,\]}]""")
+_DEBRIS = re.compile(
+    r"""(?:[\s,}\])]++|//[^\n]*\n|(?<=, )\#[^\n]*\n|/\*[^*]*\*/)*+["'][^"'\n]{0,80}["']\s*[:：,\]}=]"""
+    r"""|\s*[,，](?:\s++|//[^\n]*\n|\#[^\n]*\n|/\*[^*]*\*/)*+[\["'{“]"""
+)
 
 
 def is_debris(text: str, start: int, stop: int) -> bool:
@@ -169,7 +172,7 @@ def _name_prose(text: str, start: int, stop: int, records: list[Record]) -> None
         return
     if _COMMENT_ONLY.match(words):
         records.append(("S017", start, stop, "", None))
-    elif words.strip() in (",", ";", "."):
+    elif words.strip() in (",", ";", ".", "，"):
         records.append(("S038", start, stop, "", None))
     else:
         records.append(("W002", start, stop, "", None))
