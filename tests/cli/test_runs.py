@@ -59,6 +59,15 @@ def test_a_pipeline_is_run_and_looked_at(run: Run) -> None:
     )
 
 
+def test_a_pipeline_in_the_way_is_run_though_a_run_has_its_name(run: Run, desk: Path) -> None:
+    shutil.copytree(desk / "pipelines" / "random_walk", desk / "walk")
+    assert run("run", "walk", "--run-dir", "runs/walk", "--max-units", "2", "-q").code == 0
+    again = run("run", "walk", "--run-dir", "runs/other", "--max-units", "2", "-q")
+    assert (again.code, again.err) == (0, "")
+    assert again.out.startswith("runs/other  done")
+    assert run("run", "other", "-q").out.startswith("runs/other  done"), "a run is still found by its name"
+
+
 @pytest.mark.spec("B21")
 def test_exit_codes_tell_how_it_ended(run: Run) -> None:
     assert run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc").code == 1

@@ -57,7 +57,9 @@ _FIXES = (
         "W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."
     ),
     FixKind("W015", "inner-part", "lossy", 40, "The value stood inside another one that was cut off or broken."),
-    FixKind("W016", "quote-block", "lossless", 1, "The marks of a quotation, or line numbers, were taken off each line."),
+    FixKind(
+        "W016", "quote-block", "lossless", 1, "The marks of a quotation, or line numbers, were taken off each line."
+    ),
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
     FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),
@@ -260,7 +262,9 @@ _FINDINGS = (
     FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
     FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
     FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
-    FindingKind("N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."),
+    FindingKind(
+        "N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."
+    ),
     FindingKind("N024", "folded-pattern", "warning", "A pattern tells apart what is one in the text that is matched."),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
@@ -269,7 +273,9 @@ _FINDINGS = (
     FindingKind("N033", "bad-items", "error", "The items of a pipeline cannot become units."),
     FindingKind("N034", "step-twice", "error", "Two steps of a pipeline have the same name."),
     FindingKind("N035", "bad-step", "error", "A step lacks what its kind needs."),
-    FindingKind("N036", "unknown-section", "warning", "A section of a pipeline is not one that is read."),
+    FindingKind(
+        "N036", "unknown-section", "warning", "A section of a pipeline, or a key of one, is not one that is read."
+    ),
     FindingKind("N037", "no-such-value", "warning", "A template names a field that nothing gives."),
     FindingKind("N038", "no-such-script", "warning", "A script that is run at the end is missing."),
     FindingKind("N039", "fails-on-mock", "warning", "A rule fails on made-up data of the right types."),

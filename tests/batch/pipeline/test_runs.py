@@ -1,5 +1,6 @@
 """Whole runs: the shipped pipelines, every kind of step, the guard, retries, verify and repair, names that would escape."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -376,6 +377,18 @@ def test_what_is_done_at_the_end_stops_nothing(tmp_path: Path) -> None:
     log = (ran.path / "RUN_LOG.txt").read_text("utf-8")
     assert "there is no script 'gone.py'" in log
     assert "leads out of the folder" in log
+    assert_whole(ran.path)
+
+
+def test_a_bare_word_of_post_process_is_gzip_or_a_script(tmp_path: Path) -> None:
+    steps = [{"name": "one", "scope": "expression", "expressions": {"x": "1"}}]
+    pipeline = write_pipeline(tmp_path / "p", steps, post_process=["gzip", "note.py"])
+    (pipeline / "note.py").write_text("import sys, pathlib; (pathlib.Path(sys.argv[1]) / 'note').touch()", "utf-8")
+    ran = run_pipeline(pipeline, tmp_path / "run")
+    assert (
+        gzip.decompress((ran.path / "validated.jsonl.gz").read_bytes()) == (ran.path / "validated.jsonl").read_bytes()
+    )
+    assert (ran.path / "note").exists(), "the script was taken along"
     assert_whole(ran.path)
 
 

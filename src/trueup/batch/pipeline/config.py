@@ -12,6 +12,7 @@ import msgspec
 
 from trueup.contract.files.documents import parse_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+from trueup.contract.lint.nearest import did_you_mean
 
 Scope = Literal["chunk", "expression", "fan_out", "run"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -98,6 +99,16 @@ class Pipeline:
     def schema_dir(self) -> str:
         return _folder(self.section("schemas").get("schema_dir"), "schemas")
 
+    @property
+    def posts(self) -> list[Any]:
+        """What is done after the last step; a bare word is `gzip`, or the name of a script."""
+        listed = self.data.get("post_process")
+        found = listed if isinstance(listed, list) else []
+        return [
+            {"type": "gzip"} if entry == "gzip" else {"script": entry} if isinstance(entry, str) else entry
+            for entry in found
+        ]
+
     def items_file(self) -> str:
         return str(self.section("processing", "items").get("source") or "")
 
@@ -150,7 +161,9 @@ def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
     listed = pipeline.section("pipeline").get("steps")
     if not isinstance(listed, list) or not listed:
         where: tuple[str, ...] = ("pipeline", "steps") if "pipeline" in pipeline.data else ()
-        return (), [pipeline.fault("N006", where, "pipeline.steps is a list of at least one step")]
+        given = pipeline.section("pipeline")
+        hint = did_you_mean("steps", [str(key) for key in given]) if "steps" not in given else ""
+        return (), [pipeline.fault("N006", where, "pipeline.steps is a list of at least one step", hint)]
     steps: list[Step] = []
     faults: list[Fault] = []
     for index, entry in enumerate(listed):
@@ -166,7 +179,8 @@ def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
             faults.append(pipeline.fault("N034", (*path, "name"), f"two steps are called {name!r}"))
         elif scope not in SCOPES:
             message = f"scope is one of {', '.join(SCOPES)}; got {scope!r}"
-            faults.append(pipeline.fault("N006", (*path, "scope"), message))
+            hint = did_you_mean(str(scope), SCOPES)
+            faults.append(pipeline.fault("N006", (*path, "scope"), message, hint))
         else:
             steps.append(_step(pipeline, index, name, scope, entry))
     return tuple(steps), faults
@@ -185,6 +199,14 @@ def _step(pipeline: Pipeline, index: int, name: str, scope: Scope, entry: dict[s
     )  # fmt: skip
 
 
+def _beside(file: Path) -> list[str]:
+    """The names of files that stand where one is not; none where there is no such folder."""
+    try:
+        return sorted(each.name for each in file.parent.iterdir() if each.is_file())[:1000]
+    except OSError:
+        return []
+
+
 def read_items(pipeline: Pipeline) -> Any:
     """The items that the configuration names: YAML, JSON, or JSONL with one item a line."""
     path: tuple[str | int, ...] = ("processing", "items", "source")
@@ -201,8 +223,11 @@ def read_items(pipeline: Pipeline) -> Any:
             return msgspec.json.decode(raw)
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
-        raise ContractError([pipeline.fault("N033", path, f"the items {source!r} cannot be read: {reason}")]) from None
+        gone = isinstance(error, FileNotFoundError)
+        reason = "there is no such file" if gone else str(error)
+        hint = did_you_mean(Path(source).name, _beside(pipeline.folder / source)) if gone else ""
+        message = f"the items {source!r} cannot be read: {reason}"
+        raise ContractError([pipeline.fault("N033", path, message, hint)]) from None
     if len(raw) > _MOST_ITEMS:
         raise ContractError(
             [pipeline.fault("N003", path, f"the items {source!r} have more than {_MOST_ITEMS:,} bytes")]

@@ -117,8 +117,7 @@ def pipeline_files(pipeline: Pipeline) -> Iterator[Path]:
 
 
 def _scripts(pipeline: Pipeline) -> list[dict[str, Any]]:
-    listed = pipeline.data.get("post_process")
-    found = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    found = [entry for entry in pipeline.posts if isinstance(entry, dict)]
     return [*found, *(step.config for step in pipeline.steps if step.scope == "run")]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trueup.batch.pipeline.seeds import REPETITION_SEED, base_seed
+from trueup.contract.lint.nearest import did_you_mean
 
 Unit = dict[str, Any]
 STRATEGIES = ("permutation", "cross_product", "direct")
@@ -16,11 +17,12 @@ MOST_ID = 4096  # characters; an id is data, never a file name
 
 
 class ItemsError(ValueError):
-    """The items cannot become units; `path` is the place in the configuration that asked for them."""
+    """The items cannot become units; `path` is the place in the configuration that asked for them, `hint` what may be meant."""
 
-    def __init__(self, message: str, path: tuple[str | int, ...] = ("processing", "items")) -> None:
+    def __init__(self, message: str, path: tuple[str | int, ...] = ("processing", "items"), hint: str = "") -> None:
         super().__init__(message)
         self.path = path
+        self.hint = hint
 
 
 def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None) -> Iterator[Unit]:
@@ -32,7 +34,8 @@ def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None
     """
     strategy = processing.get("strategy") or "permutation"
     if strategy not in STRATEGIES:
-        raise ItemsError(f"strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}", ("processing", "strategy"))
+        message = f"strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}"
+        raise ItemsError(message, ("processing", "strategy"), did_you_mean(str(strategy), STRATEGIES))
     make = {"permutation": _permuted, "cross_product": _crossed, "direct": _direct}[strategy]
     repeat = _repeat(processing)
     if repeat == 1:
@@ -142,7 +145,9 @@ def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
     if key is not None:
         if not isinstance(data, dict) or key not in data:
             held = f"; it has {', '.join(map(str, data))}" if isinstance(data, dict) and data else ""
-            raise ItemsError(f"the items file has no key {key!r}{held}", ("processing", "items", "key"))
+            names = [str(name) for name in data] if isinstance(data, dict) else []
+            hint = did_you_mean(key, names)
+            raise ItemsError(f"the items file has no key {key!r}{held}", ("processing", "items", "key"), hint)
         data = data[key]
     elif isinstance(data, dict) and len(data) == 1:
         data = next(iter(data.values()))

@@ -10,6 +10,7 @@ from typing import Any
 
 from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config, read_items
 from trueup.batch.pipeline.items import ItemsError, make_units
+from trueup.batch.pipeline.lintkeys import lint_keys
 from trueup.batch.pipeline.lintrules import lint_validation
 from trueup.batch.pipeline.lintsteps import lint_step
 from trueup.batch.pipeline.mock import mock_of
@@ -29,7 +30,7 @@ def lint_pipeline(place: Path) -> tuple[Fault, ...]:
         pipeline = read_config(place)
     except ContractError as error:
         return error.faults
-    found = [*_sections(pipeline), *_links(pipeline)]
+    found = [*_sections(pipeline), *lint_keys(pipeline), *_links(pipeline)]
     unit, faults = _first_unit(pipeline)
     found += faults
     found += _walk(pipeline, unit)
@@ -51,7 +52,7 @@ def _sections(pipeline: Pipeline) -> Iterator[Fault]:
             yield fault("N030", Place(pipeline.marks.file), (), f"section {name!r} is missing", near)
     for name in pipeline.data:
         if name not in _KNOWN:
-            hint = did_you_mean(name, _KNOWN, "It is not read.")
+            hint = did_you_mean(name, [*SECTIONS, "validation", "post_process"], "It is not read.")
             yield fault("N036", pipeline.marks.key((name,)), (name,), f"there is no section {name!r}", hint)
     processing = pipeline.section("processing")
     if "processing" in pipeline.data and "chunk_size" not in processing:
@@ -103,7 +104,7 @@ def _first_unit(pipeline: Pipeline) -> tuple[dict[str, Any] | None, list[Fault]]
         units = make_units(pipeline.section("processing"), read_items(pipeline), 1)
         unit = next(iter(units), None)
     except ItemsError as error:
-        return None, [pipeline.fault("N033", error.path, str(error))]
+        return None, [pipeline.fault("N033", error.path, str(error), error.hint)]
     except ContractError as error:
         return None, list(error.faults)
     if unit is None:
@@ -216,10 +217,14 @@ def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]
 
 def _scripts(pipeline: Pipeline) -> Iterator[Fault]:
     listed = pipeline.data.get("post_process")
-    for index, entry in enumerate(listed if isinstance(listed, list) else ()):
-        path = ("post_process", index)
+    if listed is not None and not isinstance(listed, list):
+        message = "post_process is a list of scripts, or gzip"
+        yield pipeline.fault("N006", ("post_process",), message, "Write each entry behind a '- '.")
+    for index, entry in enumerate(pipeline.posts):
+        path: tuple[str | int, ...] = ("post_process", index)
         if not isinstance(entry, dict):
-            yield pipeline.fault("N006", path, "an entry of post_process is a mapping with a script, or type: gzip")
+            message = "an entry of post_process is a script, gzip, or a mapping with a script or type: gzip"
+            yield pipeline.fault("N006", path, message)
         elif entry.get("type") != "gzip":
             try:
                 there = pipeline.inside(str(entry.get("script") or "")).is_file()
@@ -227,4 +232,5 @@ def _scripts(pipeline: Pipeline) -> Iterator[Fault]:
                 there = False
             if not there:
                 message = f"there is no script {entry.get('script')!r} in the folder of the pipeline"
-                yield pipeline.fault("N038", (*path, "script"), message, "It is left out at the end of a run.")
+                place = (*path, "script") if isinstance(listed, list) and isinstance(listed[index], dict) else path
+                yield pipeline.fault("N038", place, message, "It is left out at the end of a run.")

@@ -9,14 +9,15 @@ from trueup.batch.pipeline.disk import DiskFull
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.steps.script import args_of, run_script
 
+_RESULTS = ["validated.jsonl", "failures.jsonl"]
+
 
 def post_process(run: OwnedRun) -> None:
     """Carry out the `post_process` section."""
-    listed = run.pipeline.data.get("post_process")
-    for number, entry in enumerate(listed if isinstance(listed, list) else ()):
+    for number, entry in enumerate(run.pipeline.posts):
         if not isinstance(entry, dict):
             continue
-        name = str(entry.get("name") or entry.get("script") or f"post_process {number + 1}")
+        name = str(entry.get("name") or entry.get("script") or entry.get("type") or f"post_process {number + 1}")
         try:
             error = _compress(run, entry) if entry.get("type") == "gzip" else _script(run, entry)
         except DiskFull:
@@ -48,7 +49,7 @@ def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
 
 def _compress(run: OwnedRun, entry: dict[str, Any]) -> str:
     """Compress files of the run; those that the run itself needs are kept as they are, too."""
-    files = entry.get("files")
+    files = entry.get("files", _RESULTS)
     for pattern in files if isinstance(files, list) else [files]:
         if not isinstance(pattern, str) or pattern.startswith("/") or ".." in pattern:
             return f"a pattern of files is inside the run; got {pattern!r}"
