@@ -114,7 +114,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--markdown", type=Path, help="the page whose figures are written anew")
     parser.add_argument(
-        "--errors", choices=["first", "second", "third", "fourth"], help="show what the contract gets wrong in one part"
+        "--errors",
+        choices=["first", "second", "third", "fourth", "fifth", "sixth"],
+        help="show what the contract gets wrong in one part",
     )
     options: Any = parser.parse_args()
     if options.errors:

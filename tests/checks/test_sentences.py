@@ -8,6 +8,11 @@ from trueup.checks.folding import fold
 from trueup.checks.sentences import CONDITIONAL, NEGATED, Around, Form, around, asks, bounds
 
 
+def marked(said: str) -> Around:
+    before, word, after = said.split("|")
+    return around(before + word + after, len(before), len(before) + len(word))
+
+
 def place(text: str, word: str) -> Around:
     folded = fold(text)
     start = folded.index(fold(word))
@@ -122,3 +127,31 @@ def test_words_inside_what_is_said_deny_it_but_do_not_make_a_condition() -> None
 )
 def test_what_is_asked_is_not_said(text: str, asked: bool) -> None:
     assert asks(place(text, "booked")) is asked
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the visit is |confirmed| after we've received your details.",
+        "your visit is |booked| once you pay.",
+        "it is |booked| for monday at nine as soon as you pay.",
+        "la cita queda |confirmada| en cuanto pagues.",
+        "la cita queda |confirmada| si nos das tu nombre.",
+    ],
+)
+def test_a_condition_behind_what_is_said_is_one(said: str) -> None:
+    assert Form("conditional", CONDITIONAL).holds(marked(said))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "your visit is |confirmed| after lunch.",
+        "it is |booked|, tell me if you need anything.",
+        "you are |booked| for monday. if you cannot come, call us.",
+        "tu cita esta |confirmada| para el lunes, si no puedes venir avisa.",
+    ],
+)
+def test_a_time_or_another_clause_behind_is_no_condition(said: str) -> None:
+    assert not Form("conditional", CONDITIONAL).holds(marked(said))

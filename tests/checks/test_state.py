@@ -429,3 +429,12 @@ def test_a_state_under_another_name_is_a_warning(key: str) -> None:
     quiet: list[dict[str, Any]] = [{}, {"data": {"state": "x"}}, {"status": "open"}, {"state": None, "stat": 1}]
     for context in quiet:
         assert contract.check("Ana", context).findings == ()
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize("yes", ["sí", "SÍ", "si\u0301"])
+def test_a_yes_in_spanish_is_no_condition(yes: str) -> None:
+    rule = {"pattern": r"\bcita\b[^.!?]{0,30}\bconfirmada\b", "except": ["conditional"]}
+    states = compile_states({"S": {"forbid": [rule]}})
+    assert states.judge_text(f"Tu cita {yes} está confirmada 👍.", "S")
+    assert not states.judge_text("Tu cita está confirmada si pagas antes. Sí, de verdad.", "S")

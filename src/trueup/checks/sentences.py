@@ -42,6 +42,12 @@ _MODAL = (
     "to be", "will be", "would be", "can be", "could be", "may be", "might be", "should be",
     "será", "sería", "quedará", "estará", "puede ser", "podría ser",
 )  # fmt: skip
+# A condition behind what is said, in the same clause: "is confirmed once you pay", but not "is confirmed after lunch".
+_BEHIND = re.compile(
+    r"\s+(?:(?:only|solo)\s+)?(?:when|after (?:you|we|i|they|he|she|your|the payment)|cuando|despues de que)\b"
+    r"|(?:\s+[^\s,;:.!?]+){0,5}?\s+(?:once|as soon as|if|unless|provided|una vez|en cuanto|si|siempre que)\b",
+    re.ASCII,
+)
 _NEAR = {"negated": 4, "conditional": 6}  # words
 _NEXT_TO = 12  # characters before a place that a verb's own form may take: "will be | confirmed"
 
@@ -123,6 +129,7 @@ class Form:
             clause = _EMPHATIC.sub(lambda said: re.sub(r"\w", "x", said[0]), clause)
         before = (found.end() for found in self._words.finditer(clause, 0, start))
         near = any(len(clause[end:start].split()) <= self._near for end in before)
+        near = near or (not self._denies and _BEHIND.match(place.sentence, place.end) is not None)
         return near or self._anywhere.search(clause, max(0, start - _NEXT_TO)) is not None
 
 

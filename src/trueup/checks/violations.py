@@ -4,6 +4,7 @@ Rules and a folded text enter; for each broken rule its first places leave. A pl
 sentence, by a question, a denial or a condition it stands in, or because it is a name that the context gives.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from trueup.checks.matching import Matcher
 from trueup.checks.sentences import Around, Form, around, asks, names_in
 
 _SHOWN = 5
+_YES = re.compile("\\b[sS](?:[íÍ]|[iI]\u0301)(?!\\w)")  # once folded, yes is if: "tu cita sí está confirmada"
 _MAX_TIMED = 200
 
 
@@ -63,12 +65,13 @@ class Lookout:
         if not which and not self._always:
             return
         text = folded.data.decode("ascii")
+        meant = Folded(_YES.sub("xx", folded.text)).data.decode("ascii") if _YES.search(folded.text) else text
         found: dict[int, list[Hit]] = {}
         for source in which:
             index = self._by_source[source]
             watched = self._watched[index]
             if not _is_off(watched.rule, data) and len(found.get(index, ())) < _SHOWN:
-                found.setdefault(index, []).extend(self._places(watched, source, folded, text, data))
+                found.setdefault(index, []).extend(self._places(watched, source, folded, (text, meant), data))
         for watched in self._always:
             if not _is_off(watched.rule, data):
                 found.setdefault(self._watched.index(watched), []).extend(_late(watched, folded.text))
@@ -77,8 +80,9 @@ class Lookout:
                 yield self._watched[index].rule, sorted(found[index], key=lambda hit: hit.span)[:_SHOWN]
 
     def _places(
-        self, watched: _Watched, source: int, folded: Folded, text: str, data: Mapping[str, Any]
+        self, watched: _Watched, source: int, folded: Folded, texts: tuple[str, str], data: Mapping[str, Any]
     ) -> Iterator[Hit]:
+        text, meant = texts
         is_term = watched.terms and source == watched.first
         names = names_in([data.get(key) for key in (*self._names, *watched.excuses.names)]) if is_term and data else ()
         count = 0
@@ -90,7 +94,7 @@ class Lookout:
             last = place
             if is_term and text[place[0] : place[1]].strip("_") in names:
                 continue
-            if self._is_excused(watched, around(text, *place)):
+            if self._is_excused(watched, around(text, *place), around(meant, *place)):
                 continue
             span = folded.span(*place)
             yield Hit(folded.text[span[0] : span[1]], span)
@@ -98,11 +102,12 @@ class Lookout:
             if count == _SHOWN:
                 return
 
-    def _is_excused(self, watched: _Watched, place: Around) -> bool:
+    def _is_excused(self, watched: _Watched, place: Around, meant: Around) -> bool:
+        """Whether a place is excused; `meant` is the same without what reads like a condition and is none."""
         forms = watched.excuses.forms
         if "question" in forms and asks(place):
             return True
-        if any(kind in forms and form.holds(place) for kind, form in self._forms.items()):
+        if any(kind in forms and form.holds(meant) for kind, form in self._forms.items()):
             return True
         return watched.exceptions is not None and watched.exceptions.occurs(place.sentence.encode("ascii"))
 
