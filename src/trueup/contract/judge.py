@@ -196,11 +196,11 @@ class Judge:
         findings: list[Finding] = []
         if self._allowed < _GUESS or not self._loud.isdisjoint(codes):
             findings += islice(remarks(fixes.of(self._loud), self._accept), _MAX_FINDINGS)
+        if not codes and "\\" in text and (where := unmeant(text, *reading.candidate.spans[0])) is not None:
+            findings.append(_unmeant(text, where))
         if self._strict and choice.rivals:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
         value = fit.value
-        if not codes and "\\" in text and (where := unmeant(text, *reading.candidate.spans[0])) is not None:
-            findings.append(_unmeant(text, where))
         if not fit.ok:
             findings += self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
         elif self._schema.is_type:
@@ -308,9 +308,6 @@ def _unsaid() -> Finding:
     return finding("V011", "$", "The value does not fit the schema")
 
 
-def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
-    shown = [_short(value) for value in values[-2:]]
-    message = f"{len(values)} different values fit: {shown[0]} and {shown[1]}"
 def _unmeant(text: str, span: tuple[int, int]) -> Finding:
     where = render(parts_of(nodes_at(text, [(span[0], False)])[0]))
     written_as = text[slice(*span)].strip('"')
@@ -318,6 +315,9 @@ def _unmeant(text: str, span: tuple[int, int]) -> Finding:
     return finding("P012", where, message, span, {"text": written_as}, "Double every backslash inside a string.")
 
 
+def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
+    shown = [_short(value) for value in values[-2:]]
+    message = f"{len(values)} different values fit: {shown[0]} and {shown[1]}"
     return finding("P008", "$", message, span, {"readings": shown, "count": len(values)}, "Give exactly one value.")
 
 
