@@ -66,6 +66,7 @@ class Connection(HttpToolsProtocol):
 
     seconds: ClassVar[float] = 10.0
     _head: asyncio.TimerHandle | None = None
+    _idle = 0.0  # when the last reply was sent
     _size = _body = 0  # bytes of the present request, and how many of them are its body
 
     def connection_made(self, transport: Any) -> None:
@@ -74,9 +75,9 @@ class Connection(HttpToolsProtocol):
         self._arm()
 
     def data_received(self, data: bytes) -> None:
-        if self._head is None and getattr(self.cycle, "response_complete", False):
-            self._arm()  # the next request of a connection that was kept alive
         super().data_received(data)
+        if self._head is None and getattr(self.cycle, "response_complete", False):
+            self._arm()  # the next request of a connection that was kept alive, and no more than a part of its head
         self._size += len(data)
         if self._size > MOST_AROUND + 8 * self._body and not self.transport.is_closing():
             self.transport.write(_REFUSAL)
@@ -114,7 +115,33 @@ class Connection(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.close()
 
+    def on_response_complete(self) -> None:
+        """As uvicorn does it, but for the timer of a connection that is kept: one stays, and is looked at when it ends."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _unset_keepalive_if_required(self) -> None:
+        if self.transport.is_closing():
+            super()._unset_keepalive_if_required()
+
     def timeout_keep_alive_handler(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self._head is not None or not self.cycle.response_complete:
+            return  # it is being used; the end of that sets the timer again
+        left = self._idle + self.timeout_keep_alive - self.loop.time()
+        if left > 0.001:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+            return
         if self.transport.get_write_buffer_size():
             self.transport.abort()  # it has not read its last reply: closing would wait for that without end
         super().timeout_keep_alive_handler()

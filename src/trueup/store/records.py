@@ -21,6 +21,7 @@ from trueup.store.session import Row, Session
 from trueup.verdict.verdict import Verdict
 
 HOUR = 3600 * MICROS
+_AT_ONCE = 4_000_000  # bytes that are looked through together
 _turn = itertools.count()
 _chances: deque[str] = deque()
 if hasattr(os, "register_at_fork"):  # where processes can be forked, each has chances of its own
@@ -106,8 +107,7 @@ def insert(session: Session, notes: Sequence[Note], redaction: Redaction) -> Non
     now = session.now()
     fresh = _unknown(session, notes)
     session.insert("verdicts", [_row(note, now) for note in fresh])
-    bodies = [(note.id, now, body) for note in fresh if (body := _body(note, redaction)) is not None]
-    session.insert("replies", bodies)
+    session.insert("replies", [(note.id, now, body) for note, body in _bodies(fresh, redaction)])
     tallies = _tallies(fresh, now - now % HOUR)
     session.many(
         "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) "
@@ -199,15 +199,26 @@ def _outcome(verdict: Verdict) -> str:
     return "accepted" if verdict.ok else "failed"
 
 
-def _body(note: Note, redaction: Redaction) -> bytes | None:
-    if redaction.bodies == "none" or (redaction.bodies == "refused" and note.verdict.ok):
-        return None
-    verdict = note.verdict
+def _bodies(notes: Sequence[Note], redaction: Redaction) -> list[tuple[Note, bytes]]:
+    """The bodies that are kept, without what must not be; all of them are looked through at once."""
+    kept = redaction.bodies
+    if kept == "none":
+        return []
+    written = [(note, _body(note.verdict)) for note in notes if kept == "all" or not note.verdict.ok]
+    whole = b"\n".join([body for _, body in written]) if sum(len(body) for _, body in written) <= _AT_ONCE else None
+    if whole is not None and not redaction.suspects(whole):
+        return written
+    return [
+        (note, encode(redaction.clean(note.verdict.to_dict())) if redaction.suspects(body) else body)
+        for note, body in written
+    ]
+
+
+def _body(verdict: Verdict) -> bytes:
     try:
-        blob = _quick(verdict)
+        return _quick(verdict)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        blob = encode(verdict.to_dict())
-    return encode(redaction.clean(verdict.to_dict())) if redaction.suspects(blob) else blob
+        return encode(verdict.to_dict())
 
 
 def _quick(verdict: Verdict) -> bytes:

@@ -29,12 +29,6 @@ _SECRETS = (
 # Written as JSON, a letter of an escape may stand before a key, so no boundary is asked for in this first look.
 _HINT = rb"[spr]k[-_][A-Za-z0-9_\-]{16}|(?i:bearer)|gh[pousr]_[A-Za-z0-9]{30}|AKIA|AIza|xox[abpr]-|PRIVATE KEY"
 
-# One of these, in small letters, is in everything that the pattern finds; to look for them costs next to nothing.
-_SIGNS = (
-    b"k-", b"k_", b"bearer", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"akia", b"aiza",
-    b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"private key",
-)  # fmt: skip
-
 
 class Redaction(msgspec.Struct, frozen=True):
     r"""What is kept of a reply and what is not.
@@ -56,7 +50,10 @@ class Redaction(msgspec.Struct, frozen=True):
 
     def suspects(self, written: bytes) -> bool:
         """Whether data, written as JSON, may hold something to take out; no is certain."""
-        return bool(self.patterns or self.fields or _hint(written) or any(_may_hold(written, w) for w in self.words))
+        if self.patterns or self.fields or _hint(written):
+            return True
+        plain, odd = _sought(self.words)
+        return odd or any(word in written for word in plain)
 
     def clean(self, data: Any) -> Any:
         """The data with every secret, pattern and named field taken out. Deep data costs no stack."""
@@ -94,14 +91,14 @@ def _hinted() -> Any:
 
 
 def _hint(written: bytes) -> bool:
-    small = written.lower()
-    return any(sign in small for sign in _SIGNS) and _hinted().search(written) is not None
+    return _hinted().search(written) is not None
 
 
-def _may_hold(written: bytes, word: str) -> bool:
-    """Whether a word may be in what was written as JSON; one that JSON writes in another way always may."""
-    plain = word.isascii() and word.isprintable() and '"' not in word and "\\" not in word
-    return not plain or word.encode() in written
+@functools.lru_cache(maxsize=64)
+def _sought(words: tuple[str, ...]) -> tuple[tuple[bytes, ...], bool]:
+    """Words as JSON has them, and whether there are some that JSON writes in another way, which may always be there."""
+    plain = [w for w in words if w.isascii() and w.isprintable() and '"' not in w and "\\" not in w]
+    return tuple(word.encode() for word in plain), len(plain) < len(words)
 
 
 _cache: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}

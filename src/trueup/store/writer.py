@@ -46,7 +46,7 @@ class Record(NamedTuple):
 class Writer:
     """The queue and its thread."""
 
-    def __init__(self, backend: Backend, bulk: Bulk, capacity: int = 10_000, linger: float = 0.02) -> None:
+    def __init__(self, backend: Backend, bulk: Bulk, capacity: int = 10_000, linger: float = 0.05) -> None:
         self._backend, self._bulk = backend, bulk
         self._capacity, self._linger = capacity, linger
         self._jobs: deque[Job] = deque()
