@@ -6,6 +6,7 @@ never imported by us first. What the type refuses becomes V012 findings with the
 
 import sys
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +18,9 @@ from trueup.verdict import paths
 from trueup.verdict.facts import Finding, finding
 
 Built = tuple[Any, list[Finding]]
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
+_HOW = "give a pydantic model, a dataclass, a TypedDict, a msgspec Struct or a JSON Schema"
 
 
 class PythonType(NamedTuple):
@@ -30,6 +34,9 @@ def python_type(source: Any) -> PythonType:
     """The JSON side of a Python type; `SchemaError` when nothing here can read the type."""
     if isinstance(source, list | tuple | set | int | float | None):
         raise SchemaError(f"{source!r:.80} is neither a JSON Schema nor a type")
+    if isinstance(source, _FUNCTIONS):
+        name = source.__qualname__
+        raise SchemaError(f"{name} is a function, not a type; a function that may be called is a tool: tools=[{name}]")
     if hasattr(source, "__pydantic_core_schema__") or hasattr(source, "core_schema"):
         return _by_pydantic(source)
     try:
@@ -39,7 +46,9 @@ def python_type(source: Any) -> PythonType:
         if "pydantic" in sys.modules:
             return _by_pydantic(source)
         detail = str(error).splitlines()[-1] if str(error) else type(error).__name__
-        raise SchemaError(f"{source!r:.80} is neither a JSON Schema nor a type that can be read: {detail}") from None
+        raise SchemaError(
+            f"{source!r:.80} is neither a JSON Schema nor a type that can be read: {detail}; {_HOW}"
+        ) from None
 
 
 def _by_msgspec(source: Any) -> PythonType:
@@ -75,7 +84,8 @@ def _by_pydantic(source: Any) -> PythonType:
         adapter = source if isinstance(source, pydantic.TypeAdapter) else pydantic.TypeAdapter(source)
         schema = adapter.json_schema(by_alias=True, mode="validation")
     except (PydanticUserError, TypeError, NameError) as error:
-        raise SchemaError(f"pydantic cannot read {source!r:.80}: {str(error).splitlines()[0]}") from None
+        why = str(error).splitlines()[0].partition(". ")[0] if str(error) else type(error).__name__
+        raise SchemaError(f"{source!r:.80} cannot be read as a type: {why}; {_HOW}") from None
 
     def build(data: Any) -> Built:
         try:

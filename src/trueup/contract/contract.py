@@ -41,6 +41,12 @@ PROFILES = get_args(Profile)
 class Contract(Generic[T]):
     """What a valid reply is.
 
+    `schema` is a pydantic model, a dataclass, a TypedDict, a msgspec Struct, a JSON Schema (a dict, or the path of a file),
+    True for any JSON value, or None where the reply is text. `tools`, `order` and `calls` say what may be called;
+    `rules`, `reply`, `states`, `fallbacks` and `checks` what must be true beyond structure. `accept` is the boldest fix that is
+    still ok (none, lossless, guess, lossy), `coerce` how far values are brought to their types (off, standard, eager), and
+    `strict` refuses wherever there is a warning.
+
     >>> contract = Contract({"type": "object", "properties": {"age": {"type": "integer"}}})
     >>> verdict = contract.check('```json\\n{"age": "36",}\\n```')
     >>> verdict.ok, verdict.data, [fix.code for fix in verdict.fixes]
@@ -77,8 +83,13 @@ class Contract(Generic[T]):
         name: str = "",
         language: str = "",
         version: str = "",
+        **unknown: Any,
     ) -> None:
-        self._given = {option: value for option, value in locals().items() if option != "self"}
+        if unknown:
+            from trueup.contract.given import no_such_option  # loaded where somebody slipped
+
+            raise TypeError(no_such_option(next(iter(unknown))))
+        self._given = {option: value for option, value in locals().items() if option not in {"self", "unknown"}}
         _refuse_bad_options(accept, coerce, strict, max_size, max_depth)
         self.name, self.language, self.version = name, language, version
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
@@ -102,6 +113,12 @@ class Contract(Generic[T]):
             self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
             self._integral = self._judge.integral
             self._brief = self._plain and self._calls is None and not self.judges_meaning
+
+    def __repr__(self) -> str:
+        """A line that tells one contract from another: its name, its schema, and what else it asks for."""
+        from trueup.contract.given import told  # loaded where somebody looks
+
+        return f"<Contract{told(self.name, self._given)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A contract travels to another process as what it was made of; functions and classes of it by their names."""

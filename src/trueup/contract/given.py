@@ -1,5 +1,9 @@
-"""The options of a contract, for type checkers and editors: names and types enter signatures, nothing happens here."""
+"""The options of a contract as its users see them: their types for editors, the nearest for a slip, a line for `repr`.
 
+Options enter, words about them leave; nothing is judged or kept here.
+"""
+
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from trueup.conform.coerce import Options, Profile
@@ -25,3 +29,46 @@ class Given(TypedDict, total=False):
     name: str
     language: str
     version: str
+
+
+def no_such_option(name: str) -> str:
+    """What to say of an option that there is not.
+
+    >>> no_such_option("shema")
+    "Contract takes no 'shema'; did you mean 'schema'?"
+    """
+    from rapidfuzz import process
+
+    known = ["schema", *Given.__annotations__]
+    near = process.extractOne(name, known, score_cutoff=60)
+    return f"Contract takes no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}")
+
+
+def told(name: str, given: Mapping[str, Any]) -> str:
+    """What a contract asks for, in a few words.
+
+    >>> told("shop", {"schema": int, "tools": [len], "accept": "lossy", "strict": False})
+    " 'shop': schema int, tools, accept='lossy'"
+    """
+    words = []
+    for option, value in given.items():
+        if option == "schema" and value is not None:
+            words.append(f"schema {_short(value)}")
+        elif option in _PLAIN:
+            if value != _PLAIN[option]:
+                words.append(f"{option}={value!r:.60}")
+        elif option not in ("schema", "name", "language", "version") and value is not None:
+            words.append(option)
+    return (f" {name!r}:" if name else "") + (f" {', '.join(words)}" if words else "")
+
+
+_PLAIN: dict[str, Any] = {
+    "accept": "guess", "coerce": "standard", "strict": False, "max_size": 10_000_000, "max_depth": 500,
+}  # fmt: skip
+
+
+def _short(schema: Any) -> str:
+    if isinstance(schema, type):
+        return schema.__qualname__
+    text = str(schema) if hasattr(schema, "__fspath__") or isinstance(schema, str) else repr(schema)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -135,7 +135,9 @@ class Verdict(Generic[T]):
         lines = dict.fromkeys(f.hint or f.message for f in self.findings.errors)
         return "\n".join(lines)
 
-    def with_more(self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False) -> "Verdict[T]":
+    def with_more(
+        self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False
+    ) -> "Verdict[T]":
         """This verdict with further findings and metrics; an error at `$.calls[n]` refuses the call of that index."""
         more = [promoted(f) for f in findings] if strict else findings
         ordered = Findings(sorted((*self.findings, *more), key=lambda f: f.level != "error"))
@@ -206,6 +208,9 @@ class Verdict(Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        state = "ok" if self.ok else "refused"
+        """State, value and codes on one line: `<Verdict ok: {'age': 36}; W001, C001>`."""
         codes = ", ".join(dict.fromkeys([f.code for f in self.findings] + [f.code for f in self.fixes]))
-        return f"<Verdict {state}{': ' + codes if codes else ''}>"
+        value = "" if self.data is None else repr(self.value)
+        value = value if len(value) <= 100 else f"{value[:99]}…"
+        told = "; ".join(part for part in (value, codes) if part)
+        return f"<Verdict {'ok' if self.ok else 'refused'}{f': {told}' if told else ''}>"
