@@ -162,8 +162,9 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
         console.print(Text.assemble(*line), soft_wrap=True)
     lost = found["money"]["lost"]
     if lost:
+        calls = "1 call was" if lost == 1 else f"{lost} calls were"
         console.print(
-            Text(f"{lost} calls were under way when the run was cut; what they cost is not known", "yellow"),
+            Text(f"{calls} under way when the run was cut; what that cost is not known", "yellow"),
             soft_wrap=True,
         )
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.batch.pipeline.making import (
     GOOD,
@@ -23,6 +25,7 @@ from tests.batch.pipeline.making import (
     start,
     write_pipeline,
 )
+from trueup.batch.pipeline.batching import sorted_out
 from trueup.batch.pipeline.running import Options
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
@@ -284,3 +287,33 @@ def test_replay_in_batch_mode_needs_no_network(tmp_path: Path) -> None:
     assert len(ran.valid) == 12
     journal = [row["kind"] for row in lines(ran.path / "journal.jsonl")]
     assert journal.index("intent") < journal.index("sent") < journal.index("collected") < journal.index("done")
+
+
+def _line(cid: str, text: str = "", status: int = 200) -> bytes:
+    body: Any = {"error": {"message": "too slow", "type": "server_error"}}
+    if status == 200:
+        message = {"role": "assistant", "content": text}
+        usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+        body = {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+    return json.dumps({"custom_id": cid, "response": {"status_code": status, "body": body}, "error": None}).encode()
+
+
+@given(st.permutations([_line("a", "first"), _line("a", status=500), _line("b", status=500), _line("b", status=500)]))
+def test_a_reply_that_was_paid_for_counts_before_an_error_of_the_same_request(lines: list[bytes]) -> None:
+    found, odd = sorted_out(lines, {"a", "b"})
+    assert found["a"]["raw_response"] == "first"
+    assert "transport" in found["b"]
+    assert odd == 2
+
+
+ODD = [
+    b"", b"   ", b"\xef\xbb\xbf", b"null", b"[1]", b'"a"', b"{", b'{"custom_id": 7}', b'{"custom_id": "a"}', b"\xff\xfe",
+    b'{"custom_id": "a", "response": null, "error": null}', b'{"custom_id": "a", "response": {"status_code": 200, "body": null}}',
+    b"[" * 5000, _line("nobody", "x"),
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(ODD), max_size=20), st.integers(0, 20))
+def test_lines_that_say_nothing_touch_nobody(odd: list[bytes], at: int) -> None:
+    found, _ = sorted_out([*odd[:at], _line("a", "the one"), *odd[at:]], {"a"})
+    assert found["a"].get("raw_response") == "the one"

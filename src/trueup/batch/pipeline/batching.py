@@ -5,7 +5,7 @@ be read, one that comes twice, one that belongs to nobody: none of them touches 
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -73,6 +73,31 @@ def read_line(raw: bytes, mode: Mode = "text") -> Answered:
     if reading.findings:
         return Answered(reading.key, None)
     return Answered(reading.key, recorded(reading.reply))
+
+
+def sorted_out(lines: Iterable[bytes], owners: Container[str], mode: Mode = "text") -> tuple[dict[str, Recorded], int]:
+    """The answer under each custom id that is somebody's, and how many lines are of no use: broken, twice there, nobody's.
+
+    A reply counts before an error that came for the same request: it was paid for.
+
+    >>> sorted_out([b'{"custom_id": "a"', b"[]"], {"a"})
+    ({}, 2)
+    """
+    found: dict[str, Recorded] = {}
+    odd = 0
+    for raw in lines:
+        if not raw.strip():
+            continue
+        cid, record = read_line(raw, mode)
+        if record is None or cid not in owners:
+            odd += 1
+        elif cid not in found:
+            found[cid] = record
+        else:
+            odd += 1
+            if "usage" in record and "usage" not in found[cid]:
+                found[cid] = record
+    return found, odd
 
 
 def _failure(failure: Failure) -> Recorded:

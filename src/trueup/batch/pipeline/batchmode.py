@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from trueup.ask.clients.request import Failure, TransportFailure
-from trueup.batch.pipeline.batching import custom_id, read_line, requests_of
+from trueup.batch.pipeline.batching import custom_id, requests_of, sorted_out
 from trueup.batch.pipeline.cost import Prices, Purse
 from trueup.batch.pipeline.engine import Engine
 from trueup.batch.pipeline.jobs import Job
@@ -187,16 +187,11 @@ class BatchEngine(Engine):
             custom_id(batch.key, unit_id, call): unit_id for unit_id in places for call in range(job.calls(unit_id) + 1)
         }
         answered = job.recorded_ids()
-        odd = 0
-        async for raw in self._lines(batch, provider):
-            if not raw.strip():
-                continue
-            cid, record = read_line(raw, job.step.policy.modes[0])
-            if record is None or cid not in owners or cid in answered:
-                odd += 1
-                continue
-            answered.add(cid)
-            self._take_answer(job, asks, places[owners[cid]], cid, record)
+        found, odd = sorted_out(await self._lines(batch, provider), owners, job.step.policy.modes[0])
+        for cid, record in found.items():
+            if cid not in answered:
+                answered.add(cid)
+                self._take_answer(job, asks, places[owners[cid]], cid, record)
         if odd:
             self.run.log.say(
                 f"{job.chunk.name} {job.step.name}: {odd} lines of {batch.id} are broken, twice there, or nobody's"
@@ -208,17 +203,13 @@ class BatchEngine(Engine):
                 self._take_answer(job, asks, place, cid, {"transport": lost})
         job.sync()
 
-    async def _lines(self, batch: Batch, provider: Batches) -> Any:
+    async def _lines(self, batch: Batch, provider: Batches) -> list[bytes]:
         """The lines of a batch; a download that breaks off is begun anew, before any line of it is taken."""
         for wait in self._waits():
             try:
-                lines = [raw async for raw in provider.results(batch.id)]
+                return [raw async for raw in provider.results(batch.id)]
             except TransportFailure as error:
                 await self._again(error.failure, wait, provider)
-                continue
-            for raw in lines:
-                yield raw
-            return
         raise TransportFailure(Failure(f"the results of {batch.id} could not be fetched"))
 
     def _take_answer(self, job: Job, asks: dict[int, Ask], place: int, cid: str, record: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from trueup.batch.pipeline.providers.batches import Batches
 
 _CODES = {
-    "paused": 0,
+    "paused": 130,  # not all is valid yet: a script that goes on after 0 must not
     "interrupted": 130,
     "cost": 3,
     "timeout": 3,
