@@ -1,10 +1,12 @@
 """Vercel AI SDK: UI messages new and old, model messages, results; what Q counts of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from trueup.read.reader import read
+from trueup.read.reader import read, read_stream
+from trueup.read.reading import Reading
 
 
 def message(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -141,3 +143,53 @@ def test_what_generate_text_returns() -> None:
     assert (reply.text, reply.reasoning, reply.finish) == ("One moment.", "Hm.", "tool")
     assert [(c.name, c.id, c.args) for c in reply.calls] == [("getWeather", "c1", {"city": "Oslo"})]
     assert reply.usage["reasoning_tokens"] == 1
+
+
+DATA = [
+    'f:{"messageId":"m1"}',
+    'g:"I look."',
+    '0:"One "',
+    '0:"moment."',
+    'b:{"toolCallId":"c1","toolName":"forecast"}',
+    'c:{"toolCallId":"c1","argsTextDelta":"{\\"city\\":"}',
+    '9:{"toolCallId":"c1","toolName":"forecast","args":{"city":"Oslo"}}',
+]
+
+
+@pytest.mark.spec("T2")
+@pytest.mark.parametrize("read_it", [read, read_stream])
+def test_the_data_stream_of_version_4(read_it: Callable[[Any], Reading]) -> None:
+    end = 'd:{"finishReason":"tool-calls","usage":{"promptTokens":3,"completionTokens":2}}'
+    for source in ("\n".join([*DATA, end]), "\n".join([*DATA, end, ""]).encode()):
+        reading = read_it(source)
+        reply = reading.reply
+        assert reading.findings == ()
+        assert (reply.text, reply.reasoning, reply.finish, reply.provider) == (
+            "One moment.",
+            "I look.",
+            "tool",
+            "vercel",
+        )
+        assert [(c.name, c.id, c.args, c.answered) for c in reply.calls] == [
+            ("forecast", "c1", {"city": "Oslo"}, False)
+        ]
+        assert reply.usage["total_tokens"] == 5
+
+
+@pytest.mark.spec("T2")
+def test_the_data_stream_goes_on_after_a_result_and_may_fail_or_break_off() -> None:
+    more = [*DATA, 'a:{"toolCallId":"c1","result":{"t":3}}', 'e:{"finishReason":"tool-calls"}', '0:"It is 3."']
+    reply = read("\n".join([*more, 'd:{"finishReason":"stop"}'])).reply
+    assert reply.text == "One moment.\n\nIt is 3."
+    assert [c.answered for c in reply.calls] == [True]
+    assert [f.code for f in read("\n".join(more)).findings] == ["R003"]
+    assert [f.code for f in read("\n".join(more)[:-3]).findings] == ["R003"]
+    assert [f.code for f in read("\n".join([*more, '3:"An error occurred."'])).findings] == ["R002"]
+
+
+@pytest.mark.parametrize(
+    "text", ["0: zero\n1: one", "9:30 is the time", '0:"Hi"', 'a:{"x": 1}\nb', "f:{x}", '0:"a"\nNo.']
+)
+def test_words_that_look_like_data_lines_are_words(text: str) -> None:
+    reading = read(text)
+    assert (reading.reply.text, reading.findings) == (text, ())

@@ -148,7 +148,7 @@ class CallJudge:
             all_read = reply.text.count('"name"') <= len(given) and not any(sign in prose for sign in _SIGNS)
             if self.options.from_text and not reply.calls and not all_read and not is_data:
                 findings += self._written_unknown(reply.text, {f.data["name"] for f in said})
-        if not given and not reply.text.strip() and not reply.refusal:
+        if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
             message = "The reply has neither text nor calls"
             findings.append(finding("T013", "$", message, None, {}, "Answer, or call a tool."))
         elif not given and self.options.required:

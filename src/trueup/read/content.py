@@ -82,6 +82,10 @@ def _tool_call(draft: Draft, block: Row) -> None:
     draft.call(name, arguments, word(get("call_id") or get("toolCallId") or get("id")))
 
 
+def _custom(draft: Draft, block: Row) -> None:
+    draft.custom(word(block.get("name")), block.get("input", MISSING), word(block.get("call_id") or block.get("id")))
+
+
 def _output(draft: Draft, _: Row) -> None:
     draft.output()
 
@@ -105,5 +109,8 @@ _KINDS: dict[str, Callable[[Draft, Row], None]] = {
     "invalid_tool_call": _tool_call,
     "tool_result": _output,
     "tool-result": _output,
+    "code_execution_result": _output,
     "server_tool_use": _between,
+    "executable_code": _between,
+    "custom_tool_call": _custom,
 }

@@ -14,7 +14,7 @@ from trueup.verdict.reply import Reply, ToolCall, Turn
 class Draft:
     """What was read so far of one message."""
 
-    __slots__ = ("_gap", "_mark", "_refused", "_said", "_thought", "calls", "outputs")
+    __slots__ = ("_gap", "_mark", "_refused", "_said", "_thought", "_waiting", "calls", "outputs")
 
     def __init__(self) -> None:
         self._said: list[str] = []
@@ -24,6 +24,7 @@ class Draft:
         self._refused: list[str] = []
         self.calls: list[ToolCall] = []
         self.outputs = 0
+        self._waiting = 0
 
     def say(self, piece: Any) -> None:
         """Text of the answer."""
@@ -61,6 +62,11 @@ class Draft:
         self._mark = len(self._said)
         self._gap = True
 
+    def wait(self) -> None:
+        """The provider waits for something that is no call of a named tool: a click, a command of its own shell."""
+        self._waiting += 1
+        self._gap = True
+
     def between(self) -> None:
         """Something else stands here: what is said before and after it are two texts."""
         self._gap = True
@@ -85,13 +91,13 @@ class Draft:
     def turn(self) -> Turn:
         """The message as one of several."""
         after = "".join(self._said[self._mark :]).removeprefix("\n\n") if self.outputs else ""
-        return Turn("assistant", self.text, len(self.calls), self.outputs, after)
+        return Turn("assistant", self.text, len(self.calls) + self._waiting, self.outputs, after)
 
     def reply(self, ending: Any, usage: dict[str, int], model: Any, provider: str, raw: Any) -> Reply:
         """The Reply; `ending` is the provider's word for how it ended."""
         calls = tuple(self.calls)
         refusal = "".join(self._refused)
-        finish = finish_of(ending, bool(calls), bool(refusal))
+        finish = finish_of(ending, bool(calls or self._waiting), bool(refusal))
         return Reply(
             self.text,
             calls,
@@ -102,5 +108,5 @@ class Draft:
             model if isinstance(model, str) else "",
             provider,
             raw,
-            (self.turn(),) if self.outputs else None,
+            (self.turn(),) if self.outputs or self._waiting else None,
         )

@@ -25,6 +25,7 @@ _LINES = re.compile(
     r'|"candidates"\s*:\s*\[\s*\{\s*"(?:content|finishReason|index)"'
     r'|"model"\s*:\s*"[^"]*"\s*,\s*"created_at"\s*:\s*"[^"]*"\s*,[^\n]*"done"\s*:\s*false'
 )
+_DATA_LINE = re.compile(r'(?:f:\{"messageId"|[0g]:"(?:[^"\\\n]|\\.)*"\n[0-9a-k]:|9:\{"toolCallId"|b:\{"toolCallId")')
 _LOOKED_AT = 4096
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -52,6 +53,15 @@ def looks_like_lines(text: str) -> bool:
         return False
     end = text.find("\n")
     return 0 < end < len(text) - 1 and _LINES.search(text, 0, min(end, _LOOKED_AT)) is not None
+
+
+def looks_like_data_lines(text: str) -> bool:
+    """Whether a text begins as the data stream of the Vercel AI SDK 3 and 4 does.
+
+    >>> looks_like_data_lines('f:{"messageId":"m"}\\n0:"Hi"\\n'), looks_like_data_lines("0: zero")
+    (True, False)
+    """
+    return _DATA_LINE.match(text) is not None
 
 
 def looks_like_frames(text: str) -> bool:

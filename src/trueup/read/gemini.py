@@ -14,7 +14,10 @@ from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, silent
 from trueup.verdict.reply import Reply
 
-_OUTPUTS = ("codeExecutionResult", "code_execution_result", "functionResponse", "function_response")
+# What Gemini ran itself: the results, and the calls, which are not the client's.
+_OUTPUTS = ("codeExecutionResult", "code_execution_result", "functionResponse", "function_response", "toolResponse",
+            "tool_response")  # fmt: skip
+_RUN_BY_PROVIDER = ("executableCode", "executable_code", "toolCall", "tool_call")
 _NUMBERS = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
 
 
@@ -65,12 +68,9 @@ def fill_parts(draft: Draft, parts: Any) -> None:
             inner = record(call)
             arguments = inner.get("args")
             draft.call(word(inner.get("name")), MISSING if arguments is None else arguments, word(inner.get("id")))
-        elif (
-            either(part, "codeExecutionResult", "code_execution_result") is not None
-            or either(part, "functionResponse", "function_response") is not None
-        ):
+        elif any(part.get(name) is not None for name in _OUTPUTS):
             draft.output()
-        elif either(part, "executableCode", "executable_code") is not None:
+        elif any(part.get(name) is not None for name in _RUN_BY_PROVIDER):
             draft.between()
     draft.think("".join(thoughts))
 

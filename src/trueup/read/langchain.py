@@ -69,13 +69,12 @@ def fill_message(draft: Draft, message: Row) -> None:
     """Read an AI message's content and all its calls into a draft."""
     extra = record(message.get("additional_kwargs"))
     verbatim = _verbatim(extra)
-    inner = Draft()
-    fill(inner, message.get("content"))
-    draft.say(inner.text)
-    draft.think(inner.reasoning or extra.get("reasoning_content") or extra.get("reasoning"))
-    draft.refuse(inner.refusal or extra.get("refusal"))
-    for _ in range(inner.outputs):
-        draft.output()
+    fill(draft, message.get("content"))
+    if not draft.thinks:
+        draft.think(extra.get("reasoning_content") or extra.get("reasoning"))
+    if not draft.refusal:
+        draft.refuse(extra.get("refusal"))
+    written, draft.calls = draft.calls, []
     known: set[str] = set()
     for name in ("tool_calls", "invalid_tool_calls"):
         for item in rows(message.get(name)):
@@ -84,9 +83,12 @@ def fill_message(draft: Draft, message: Row) -> None:
             known.add(call_id)
             given = verbatim.get(call_id) if call_id else None
             draft.call(word(call.get("name")), call.get("args", MISSING) if given is None else given, call_id)
-    for found in inner.calls:
+    for found in written:
         if not known or (found.id and found.id not in known):
-            draft.call(found.name, found.raw_args if found.args is None else found.args, found.id)
+            if found.kind == "custom":
+                draft.custom(found.name, found.raw_args, found.id)
+            else:
+                draft.call(found.name, found.raw_args if found.args is None else found.args, found.id)
             known.add(found.id)
     if not draft.calls:
         for item in rows(extra.get("tool_calls")):
@@ -107,6 +109,17 @@ def _verbatim(extra: Row) -> dict[str, str]:
     return found
 
 
+def _add(content: list[Any], block: Any) -> None:
+    """Put a block behind the others; a thought that comes in pieces is one."""
+    more, last = record(block), record(content[-1]) if content else {}
+    for name in ("reasoning", "thinking"):
+        alike = more.get("type") == last.get("type") == name and more.get("index") == last.get("index")
+        if alike and isinstance(more.get(name), str) and isinstance(last.get(name), str):
+            content[-1] = {**last, name: last[name] + more[name]}
+            return
+    content.append(block)
+
+
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     """One AI message out of chunks, and whether it came to its end."""
     content: list[Any] = []
@@ -121,7 +134,8 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
         body["usage_metadata"] = chunk.get("usage_metadata") or body.get("usage_metadata")
         last = last or chunk.get("chunk_position") == "last"
         found = chunk.get("content")
-        content += [found] if isinstance(found, str) else rows(found)
+        for block in [found] if isinstance(found, str) else rows(found):
+            _add(content, block)
         for item in rows(chunk.get("tool_call_chunks")):
             fragment = record(item)
             index = place(fragment.get("index"))

@@ -24,6 +24,8 @@ _RUN_BY_PROVIDER = frozenset(
     "file_search_call web_search_call image_generation_call code_interpreter_call mcp_call program_output"
     " tool_search_output".split()
 )
+# The provider's own tools that its client carries out: the reply waits for what comes of them.
+_RUN_BY_CLIENT = frozenset("computer_call local_shell_call shell_call apply_patch_call mcp_approval_request".split())
 _ENDS = frozenset(("response.completed", "response.incomplete", "response.failed", "response.done"))
 
 
@@ -70,6 +72,8 @@ def fill_items(draft: Draft, items: Any) -> None:
             draft.custom(word(get("name")), get("input", MISSING), word(get("call_id") or get("id")))
         elif kind == "reasoning":
             reasoning(draft, item)
+        elif kind in _RUN_BY_CLIENT and word(get("call_id") or get("id")) not in answered:
+            draft.wait()
         elif kind in _RUN_BY_PROVIDER or kind.endswith("_output"):
             draft.output()
         elif kind == "output_text":

@@ -8,12 +8,13 @@ them raises for a bad shape: the Reading says what is wrong.
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from trueup.read import anthropic, batch, detect, messages, openai_responses, streams, text
+from trueup.read import anthropic, batch, detect, messages, openai_responses, streams, text, vercel
 from trueup.read.events import (
     Events,
     from_frames,
     from_lines,
     from_sse,
+    looks_like_data_lines,
     looks_like_frames,
     looks_like_lines,
     looks_like_sse,
@@ -24,6 +25,7 @@ from trueup.read.reading import Failure, Reading, failed, failure_of, silent, un
 from trueup.verdict.reply import Reply
 
 _BLOCKS = frozenset(("text", "tool_use", "thinking", "redacted_thinking", "server_tool_use", "refusal", "output_text"))
+_SERVER_BLOCKS = ("_tool_use", "_tool_result", "container_upload")
 
 
 def read(source: Any, status: int | None = None) -> Reading:
@@ -102,6 +104,8 @@ def read_stream(source: str | bytes | list[Any] | tuple[Any, ...]) -> Reading:
     plain = source if isinstance(source, str) else text.decoded(source)[0]
     events = from_frames(plain) if looks_like_frames(plain) else from_sse(plain)
     if not events.items and not events.done:
+        events = vercel.from_data_lines(plain) or events
+    if not events.items and not events.done:
         events = from_lines(plain)
     if not events.items and events.broken:
         return streams.torn(source)
@@ -159,6 +163,8 @@ def _read_text(plain: str, raw: Any) -> Reading:
         events = from_lines(plain)
     elif looks_like_frames(plain):
         events = from_frames(plain)
+    elif looks_like_data_lines(plain):
+        events = vercel.from_data_lines(plain)
     if events is not None and (streams.recognised(events.items) or any(map(detect.is_error, events.items))):
         return streams.read(events, raw)
     return text.read(plain, raw)
@@ -183,7 +189,7 @@ def _read_list(source: Any) -> Reading:
     if streams.recognised(items[:4]) is not None:
         return streams.read(Events(items), source)
     kinds = {word(item.get("type")) for item in items if "role" not in item}
-    if kinds & _BLOCKS:
+    if kinds & _BLOCKS or any(kind.endswith(_SERVER_BLOCKS) for kind in kinds):
         return anthropic.read({"content": items}, source)
     if kinds & openai_responses.ITEMS:
         return openai_responses.read_items(items, source)

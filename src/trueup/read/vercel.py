@@ -9,10 +9,18 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.draft import Draft
+from trueup.read.events import Events, value
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.openai_chat import fill_call
 from trueup.read.reading import Reading
 
+# The codes of the data stream of versions 3 and 4, by the events that later versions send for them.
+_DATA_CODES = {
+    "0": "text-delta", "2": "data", "3": "error", "8": "annotations", "9": "tool-input-available",
+    "a": "tool-output-available", "b": "tool-input-start", "c": "tool-input-delta", "d": "finish", "e": "finish-step",
+    "f": "start-step", "g": "reasoning-delta", "h": "source", "i": "redacted", "j": "signature", "k": "file",
+}  # fmt: skip
+_DATA_NAMES = {"args": "input", "result": "output", "argsTextDelta": "inputTextDelta"}
 EVENTS = frozenset(
     "start start-step finish-step finish abort text-start text-delta text-end reasoning-start reasoning-delta"
     " reasoning-end tool-input-start tool-input-delta tool-input-available tool-input-error tool-output-available"
@@ -88,6 +96,37 @@ def read_result(body: Row, raw: Any) -> Reading:
     return Reading(draft.reply(body.get("finishReason"), usage.vercel(body.get("usage")), model, "vercel", raw))
 
 
+def from_data_lines(text: str) -> Events | None:
+    """The events of the data stream of versions 3 and 4, `0:"text"` and so on, as those of the later one.
+
+    None where a line is none of it, for such lines may stand in a model's own words; the last one may be torn.
+
+    >>> from_data_lines('0:"Hi"\\nd:{"finishReason":"stop"}').items[0]
+    {'type': 'text-delta', 'id': '0', 'delta': 'Hi'}
+    """
+    events: list[Row] = []
+    texts = 0
+    lines = [line for line in text.split("\n") if line.strip()]
+    for index, line in enumerate(lines):
+        code, _, written = line.partition(":")
+        found = value(written)
+        if found is None and events and index == len(lines) - 1:
+            return Events(events, 1)
+        if code not in _DATA_CODES or found is None:
+            return None
+        body: Row = found if isinstance(found, dict) else {}
+        if code in {"0", "g"} and isinstance(found, str):
+            kind = "text-delta" if code == "0" else "reasoning-delta"
+            events.append({"type": kind, "id": str(texts), "delta": found})
+        elif code == "3":
+            events.append({"type": "error", "error": {"message": found if isinstance(found, str) else written}})
+        elif code in _DATA_CODES:
+            texts += 1
+            renamed = {_DATA_NAMES.get(name, name): inner for name, inner in body.items()}
+            events.append({**renamed, "type": _DATA_CODES[code]})
+    return Events(events) if events else None
+
+
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     """One UI message out of a UI message stream, and whether it came to its end."""
     parts: dict[Any, Row] = {}
@@ -105,6 +144,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
             parts["step", len(parts)] = {"type": "step-start"}
         elif kind == "finish":
             ended = True
+            metadata = {"finishReason": get("finishReason"), "usage": get("usage")} | metadata
         elif kind.startswith("tool-"):
             _tool_event(parts.setdefault(("tool", place(get("toolCallId"))), {"type": "dynamic-tool"}), kind, event)
     for part in parts.values():
