@@ -107,9 +107,13 @@ def _granian(config: Config) -> None:
     from granian.constants import Interfaces
     from granian.http import HTTP1Settings
 
+    from trueup.gateway.deadline import MOST_AROUND
+
     Granian(
         "trueup.gateway.serve:application", address=config.host, port=config.port, interface=Interfaces.ASGI,
         workers=config.workers, factory=True, websockets=False, log_access=False,
         workers_kill_timeout=int(config.limits.stop_seconds) + 5,
-        http1_settings=HTTP1Settings(header_read_timeout=int(config.limits.head_seconds * 1000)),
+        http1_settings=HTTP1Settings(
+            header_read_timeout=int(config.limits.head_seconds * 1000), max_buffer_size=MOST_AROUND
+        ),
     ).serve()  # fmt: skip

@@ -1,0 +1,120 @@
+"""granian before the gateway: which hostile clients it refuses by itself, and what only uvicorn does here."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.test_threats_clients import BODY, HEAD, WHOLE, line_to, told
+from trueup.testing.server import ScriptedServer
+
+LONG = "word " * 200_000
+CONFIG = """
+upstreams: {{main: {{url: "{url}", private: true}}}}
+limits: {{head_seconds: 1, body_seconds: 1, total_seconds: 5, request: 100000}}
+listen: 127.0.0.1:{port}
+server: granian
+"""
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[ScriptedServer]:
+    with ScriptedServer([], then=LONG) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def url(upstream: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A gateway behind granian, as `trueup serve` runs it."""
+    folder: Path = tmp_path_factory.mktemp("granian")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (folder / "gateway.yaml").write_text(CONFIG.format(url=upstream.url, port=port))
+    command = [sys.executable, "-c", "from trueup.cli.main import main; main()", "serve", "gateway.yaml"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    try:
+        until = time.monotonic() + 50
+        while True:
+            try:
+                line_to(f"http://127.0.0.1:{port}").close()
+                break
+            except OSError:
+                assert process.poll() is None, (folder / "log").read_text()
+                assert time.monotonic() < until
+                time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def status(answer: bytes) -> int:
+    return int(answer[9:12]) if answer.startswith(b"HTTP/1.1 ") else 0
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.spec("X30", "X32", "X33")
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"POST /v1/chat/comp", {0, 408}),
+        (HEAD + b"X-Long: " + b"a" * 100_000, {431}),
+        (HEAD + b"X-Many: 1\r\n" * 20_000, {431}),
+        (HEAD + b"Content-Length: 100\r\n\r\n{", {408}),
+        (HEAD + b"Content-Length: 10\r\nContent-Length: 4\r\n\r\n" + BODY, {400}),
+        (HEAD + b"Content-Length: -1\r\n\r\n", {400}),
+        (HEAD + b"Content-Length: 64000000\r\n\r\n" + b" " * 200_000, {413}),
+        (HEAD + CHUNKED + b"f4240\r\n" + b" " * 1_000_000 + b"\r\n", {413}),
+        (HEAD + CHUNKED + b"1;" + b"x" * (1 << 20), {400, 500}),
+        (HEAD + CHUNKED + b"0\r\nX-Trailer: " + b"a" * (1 << 20), {400, 500}),
+    ],
+)
+def test_hostile_requests_are_refused_behind_granian_too(
+    url: str, upstream: ScriptedServer, sent: bytes, expected: set[int]
+) -> None:
+    asked = len(upstream.requests)
+    with line_to(url) as line:
+        start = time.monotonic()
+        try:
+            line.sendall(sent)
+        except OSError:
+            pass
+        assert status(told(line)) in expected
+        assert time.monotonic() - start < 10
+    assert len(upstream.requests) == asked
+
+
+@pytest.mark.spec("X32")
+def test_a_kept_connection_is_not_kept_for_ever_and_who_does_not_read_is_let_go(url: str) -> None:
+    with line_to(url) as line:
+        line.sendall(WHOLE)
+        answer = told(line)  # until granian closes it
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert status(head) == 200
+        assert json.loads(body)["choices"]
+    with line_to(url) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.sendall(WHOLE)
+        time.sleep(0.2)
+        with line_to(url) as other:  # nobody else waits for it
+            other.sendall(b"GET /metrics HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
+            assert b"trueup_requests_active 0" in told(other)
+
+
+def test_what_only_uvicorn_refuses_is_as_the_page_says(url: str, upstream: ScriptedServer) -> None:
+    with line_to(url, 2.5) as silent, pytest.raises(TimeoutError):
+        silent.recv(1)  # longer than the second that a head may take
+    asked = len(upstream.requests)
+    with line_to(url) as line:
+        line.sendall(HEAD + b"Content-Length: 10\r\n" + CHUNKED + b"%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n")
+        assert status(line.recv(65_536)) == 200, "both lengths: chunked is what counts"
+    assert len(upstream.requests) == asked + 1
