@@ -56,7 +56,7 @@ class Composer:
     """Makes the requests of one ask."""
 
     __slots__ = (
-        "_held", "_inside", "_words", "language", "messages", "must_call", "name", "policy", "provider", "schema",
+        "_as_data", "_inside", "_words", "language", "messages", "must_call", "name", "policy", "provider", "schema",
         "takes_tools", "tools",
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ class Composer:
         self.must_call = bool(tools) and calls is not None and calls.required
         # A call can be had as data where one that stands in text is taken for a call.
         readable = calls is not None and calls.from_text and accept in {"guess", "lossy"}
-        self._held = calls_schema(tools) if self.must_call and readable and schema is None else None
+        self._as_data = self.must_call and readable and schema is None
         self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"  # as providers want the name of a schema
         self.language = policy.language or language or "en"
         # What ships is read when something must be said; what the caller chose is refused before anything is spent.
@@ -99,20 +99,21 @@ class Composer:
         """Whether a provider can be held to a schema: the contract's, or that of a call that must be made."""
         schema = self.schema
         an_object = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
-        return an_object or self._held is not None
+        return an_object or self._as_data
 
-    def _holds_call(self, send: Send, faulty: Faulty | None) -> bool:
-        """Whether a step asks for a call as data: the provider was asked for a call, and none that can be made came."""
-        if self._held is None or faulty is None or send.purpose != "repair" or send.mode != "json_schema":
-            return False
-        return send.afresh or not faulty.verdict.reply.calls
+    def _call_as_data(self, send: Send, faulty: Faulty | None) -> dict[str, Any] | None:
+        """The schema of a step that asks for a call as data: the provider was asked for a call, and none came that can be made."""
+        if not self._as_data or faulty is None or send.purpose != "repair" or send.mode != "json_schema":
+            return None
+        return calls_schema(self.tools) if send.afresh or not faulty.verdict.reply.calls else None
 
     def request(self, send: Send, faulty: Faulty | None) -> Request:
         """The request of a step."""
         schema = self.schema
-        held = self._holds_call(send, faulty)
+        as_data = self._call_as_data(send, faulty)
+        held = as_data is not None
         if held:
-            schema = self._held
+            schema = as_data
         elif send.fields and faulty is not None and faulty.asked is not None:
             schema = faulty.asked.schema
         tools, may_call = self._tools(send.reduced)
