@@ -4,6 +4,9 @@
 definitions of tools: none of them calls anything.
 """
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.recover.dialects import DIALECTS, Call, Dialect
@@ -581,3 +584,42 @@ def test_a_misspelt_tool_is_named_with_the_closest(dialect: Dialect) -> None:
 )
 def test_a_signature_is_no_call(text: str) -> None:
     assert calls_of(text) == []
+
+
+# -- in pieces -----------------------------------------------------------------------------------------
+
+
+def streams_of(text: str) -> list[Any]:
+    """A text as the streams of four providers carry it, a few letters at a time."""
+    pieces = [text[i : i + 5] for i in range(0, len(text), 5)]
+    chunks: list[Any] = [{"object": "chat.completion.chunk", "choices": [{"delta": {"content": p}}]} for p in pieces]
+    chunks.append({"object": "chat.completion.chunk", "choices": [{"delta": {}, "finish_reason": "stop"}]})
+    blocks: list[Any] = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": p}} for p in pieces
+    ]
+    head = {"model": "m", "created_at": "2026-01-01T00:00:00Z"}
+    lines = [{**head, "message": {"role": "assistant", "content": p}, "done": False} for p in pieces]
+    lines.append({**head, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"})
+    return [
+        chunks,
+        "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n",
+        [{"type": "message_start", "message": {"type": "message"}}, *blocks, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}],
+        "\n".join(map(json.dumps, lines)),
+        "".join(f"0:{json.dumps(p)}\n" for p in pieces) + 'd:{"finishReason":"stop"}\n',
+    ]  # fmt: skip
+
+
+@pytest.mark.spec("T2", "A1")
+@each_dialect
+def test_a_call_that_leaks_in_pieces_is_the_same_call(dialect: Dialect) -> None:
+    text = f"I'll look.\n\n{dialect.write(TWO)}"
+    whole = CONTRACT.check(text)
+    for size in (1, 7):
+        stream = CONTRACT.stream()
+        for at in range(0, len(text), size):
+            stream.feed(text[at : at + size])
+        verdict = stream.finish()
+        assert (verdict.calls, verdict.findings, verdict.fixes) == (whole.calls, whole.findings, whole.fixes)
+    for source in streams_of(text):
+        verdict = CONTRACT.check(source)
+        assert ([(c.name, c.args) for c in verdict.calls], verdict.findings) == (TWO, ())

@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 
 _DAMAGED = re.compile(f"(?:{SURROGATE.pattern})+")
 _MOST = 1_000
+_NEXT_LINE = re.compile(r"\}\r?\n\{")
 # The first letters of a provider's event stream: what starts so is looked at before it is taken for text.
 STREAM_STARTS = frozenset(("dat", "eve", "id:"))
 
 
+_STARTS = ("data:", "event:", "id:", "f:{", '0:"', 'g:"', "9:{", "b:{", "\0")
+_FIRST_LINES = 4096
+
+
 def _is_stream(text: str) -> bool:
-    return text.startswith(("data:", "event:", "id:"))
+    """Whether a text may be a stream's body: server-sent events, lines of JSON, binary frames, Vercel's data lines."""
+    return text.startswith(_STARTS) or (text[:1] == "{" and _NEXT_LINE.search(text, 0, _FIRST_LINES) is not None)
 
 
 def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:

@@ -39,6 +39,10 @@ _ALONE = re.compile(rf"{NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
 _ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,79}\s?=))\s*")
 _LOOSE = frozenset({"S014", "S015", "S031"})
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
+# Words behind the marks of a code block, which name no tool.
+_LANGUAGES = frozenset(
+    "json jsonc json5 xml yaml python py javascript js typescript ts bash sh text txt markdown".split()
+)
 _MORE = ("<parameter", "<param", "<argument", "<｜DSML｜parameter")
 _PARALLEL = "multi_tool_use.parallel"
 
@@ -231,7 +235,7 @@ class Bodies(LineCalls):
             return self.coded(coded)
         found = _ALONE.match(text, at)
         if found is not None and not inline:
-            if not self.offered(found[0]):
+            if found[0].lower() in _LANGUAGES or not self.offered(found[0]):
                 return [], found.end()
             begin = past(BETWEEN, text, found.end())
             read = self.value(begin)
