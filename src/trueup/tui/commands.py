@@ -5,6 +5,7 @@ Pause, kill and retry end soon and give what they said; resuming starts a proces
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +43,8 @@ def resume(run: Path) -> Done:
     try:
         code = process.wait(timeout=1.5)
     except subprocess.TimeoutExpired:
+        # Somebody must hear of its end, or it stays in the list of processes as long as the screen does.
+        threading.Thread(target=process.wait, name=f"run-{process.pid}", daemon=True).start()
         return Done(0, f"{run.name} goes on as process {process.pid}")
     last = log.read_text("utf-8", errors="replace").strip().splitlines()
     return Done(code, f"{run.name} has ended" + (f": {last[-1]}" if code not in (0, 1) and last else ""))
