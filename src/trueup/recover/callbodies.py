@@ -235,7 +235,7 @@ class Bodies(LineCalls):
             return self.coded(coded)
         found = _ALONE.match(text, at)
         if found is not None and not inline:
-            if found[0].lower() in _LANGUAGES or not self.offered(found[0]):
+            if (text[at - 1 : at] == "`" and found[0] in _LANGUAGES) or not self.offered(found[0]):
                 return [], found.end()
             begin = past(BETWEEN, text, found.end())
             read = self.value(begin)
