@@ -117,7 +117,10 @@ def set_limit(
 @store_option
 @click.option("--tenant", help="Only this tenant.")
 def check(url: str, tenant: str | None) -> int:
-    """Add up the ledger and compare; exit code 1 when something disagrees."""
+    """Add up the ledger and compare it.
+
+    Exit code 0: everything agrees, 1: something does not.
+    """
     from trueup.verdict.display import safe_line
 
     with opened(url) as store:

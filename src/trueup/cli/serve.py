@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("config", metavar="FILE", required=False)
+@click.argument("config", metavar="[FILE]", required=False)
 @click.option("--listen", metavar="HOST:PORT", help="Listen there, whatever the file says.")
 @click.option("--workers", type=click.IntRange(1, 256), help="So many processes on one store.")
 @click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="What serves HTTP.")

@@ -5,13 +5,13 @@ like no keyword are left alone: they are notes of somebody's own. Nothing is jud
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rapidfuzz.distance import OSA
-
-from trueup.contract.files.extends import Origins
-from trueup.contract.files.faults import Fault, fault
 from trueup.verdict.paths import Parts
+
+if TYPE_CHECKING:
+    from trueup.contract.files.extends import Origins
+    from trueup.contract.files.faults import Fault
 
 _ONE = frozenset({
     "items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames",
@@ -66,8 +66,10 @@ def strange_words(schema: Any) -> Iterator[tuple[Parts, str]]:
     yield from sorted(found, key=lambda each: [str(part) for part in each[0]])
 
 
-def lint_words(schema: Any, marks: Origins) -> Iterator[Fault]:
+def lint_words(schema: Any, marks: "Origins") -> "Iterator[Fault]":
     """The slips in the schema of a contract file, each at its key."""
+    from trueup.contract.files.faults import fault  # what reads files is loaded where files are read
+
     for path, near in strange_words(schema):
         whole: Parts = ("schema", *path)
         message = f"{path[-1]!r} is no keyword of JSON Schema, so it asks for nothing" if path else _NONE
@@ -81,6 +83,8 @@ def _near(word: str) -> str:
     """The keyword that was meant, or '' where it may well be a word of somebody's own."""
     if word.startswith(("x-", "x_", "$")) or len(word) < 3:
         return ""
+    from rapidfuzz.distance import OSA  # loaded where there is a strange word
+
     most = 1 if len(word) <= 5 else 2
     best, name = most + 1.0, ""
     for known in _OFFERED:
