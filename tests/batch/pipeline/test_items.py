@@ -29,6 +29,14 @@ def test_permutations_are_without_replacement_and_in_order() -> None:
     assert unit["future"] == CARDS[1]
 
 
+def test_an_item_that_is_a_bare_name_has_nothing_else() -> None:
+    assert list(make_units({"strategy": "direct"}, ["a b", "c"])) == [
+        {"unit_id": "a_b", "name": "a b"}, {"unit_id": "c", "name": "c"},
+    ]  # fmt: skip
+    paired = {"positions": ["left", "right"]}
+    assert list(make_units(paired, ["a", "b"], 1)) == [{"unit_id": "a-b", "left": "a", "right": "b"}]
+
+
 @pytest.mark.spec("B16")
 def test_a_cross_product_takes_each_position_from_its_own_list() -> None:
     processing = {"strategy": "cross_product", "positions": [{"name": "npc", "source_key": "people"}, {"name": "mood"}]}
@@ -53,7 +61,8 @@ def test_direct_units_are_their_items_and_repetitions_are_interleaved() -> None:
         ({"strategy": "direct"}, [{"x": 1}], "no 'name', 'id' or 'name'"),
         ({"strategy": "direct", "items": {"key": "k"}}, {"a": [], "b": []}, "no key 'k'; it has a, b"),
         ({"strategy": "direct"}, {"a": [], "b": []}, "not a list"),
-        ({"strategy": "direct"}, [1], "item 1 is not a mapping"),
+        ({"strategy": "direct"}, [1], "item 1 is neither a mapping nor a name but int"),
+        ({"strategy": "direct"}, ["a", ""], "an item has no 'name'"),
         ({"strategy": "shuffle"}, [], "strategy is one of"),
         ({"strategy": "cross_product"}, {}, "needs positions"),
         ({"strategy": "cross_product", "positions": ["x"]}, {"y": []}, "takes its items from 'xs', which is not there"),

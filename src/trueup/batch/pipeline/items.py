@@ -112,7 +112,8 @@ def _direct(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
     field = _name_field(processing)
     for item in _listed(processing, data):
         unit = {"unit_id": identify(_name_of(item, field))}
-        unit.update((key, value) for key, value in item.items() if key != "unit_id")
+        fields = item if isinstance(item, dict) else {field: item}  # a bare name is an item that has nothing else
+        unit.update((key, value) for key, value in fields.items() if key != "unit_id")
         yield unit
 
 
@@ -154,8 +155,8 @@ def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
     if not isinstance(data, list):
         raise ItemsError("the items are not a list: name the key that holds it (processing.items.key)")
     for index, item in enumerate(data):
-        if not isinstance(item, dict):
-            raise ItemsError(f"item {index + 1} is not a mapping but {type(item).__name__}")
+        if not isinstance(item, dict | str):
+            raise ItemsError(f"item {index + 1} is neither a mapping nor a name but {type(item).__name__}")
     return data
 
 
@@ -196,7 +197,7 @@ def _word(processing: Mapping[str, Any], name: str, default: str | None) -> str 
 
 
 def _name_of(item: Any, field: str) -> Any:
-    if isinstance(item, str | int):
+    if isinstance(item, str | int) and item != "" and not isinstance(item, bool):
         return item
     for name in (field, "id", "name"):
         value = item.get(name) if isinstance(item, dict) else None
