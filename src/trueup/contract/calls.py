@@ -56,7 +56,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 answer_with(answer_refusals)
 _TOOL_LIKE = re.compile(r"[^\W\d][\w.\-:/]{1,79}")
-_SIGNS = ("<", "[TOOL", '"name"', '"tool', '"function', '"recipient_name"', "Action:", "to=", "✿", ">>>", "```", "\n{")
+_QUOTED = ('"name"', '"tool', '"function', '"recipient_name"')
 _MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient", "chatglm3"})
 
 
@@ -145,7 +145,7 @@ class CallJudge:
             names = {account.passed.name for account in accounts}.union(called)
             said = list(mention_findings(prose, self.tools, names, self.options.claims))
             findings += said
-            all_read = reply.text.count('"name"') <= len(given) and not any(sign in prose for sign in _SIGNS)
+            all_read = reply.text.count('"name"') <= len(given) and not _may_call(prose)
             if self.options.from_text and not reply.calls and not all_read and not is_data:
                 findings += self._written_unknown(reply.text, {f.data["name"] for f in said})
         if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
@@ -268,6 +268,15 @@ def _inside(damage: list[Record], start: int, stop: int) -> list[Record]:
     """The damaged places in a stretch of the text."""
     first = bisect_right(damage, start, key=itemgetter(2))
     return damage[first : bisect_left(damage, stop, first, key=itemgetter(1))]
+
+
+def _may_call(prose: str) -> bool:
+    """Whether a call may be left in a text: the letters that are quickly looked for come first."""
+    if "<" in prose or "`" in prose or "✿" in prose or ("[" in prose and "[TOOL" in prose):
+        return True
+    if ('"' in prose and any(sign in prose for sign in _QUOTED)) or (":" in prose and "Action:" in prose):
+        return True
+    return ("{" in prose and "\n{" in prose) or ("=" in prose and "to=" in prose) or (">" in prose and ">>>" in prose)
 
 
 def _moved(change: Fix, place: str) -> Fix:

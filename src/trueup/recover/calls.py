@@ -6,7 +6,7 @@ wherever the reply acts; unmarked ones (JSON, `name(a=1)`) only on lines of thei
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -23,23 +23,12 @@ __all__ = ["Leak", "leaked_calls"]
 _NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
 _NEAR = 200
 _decode = msgspec.json.Decoder().decode
-_OPENERS = ("{", "[", "(", "ction:", "ction 1:", "Tool:")
-_SIGNS = (
-    "<",
-    "[T",
-    "[t",
-    "to=",
-    "functools",
-    "function call",
-    "◁",
-    "✿",
-    "```",
-    ">>>",
-    "functions.",
-    "[ARGS]",
-    "TOOL_CALL",
-    "[C",
-)
+# What a text holds that may hold a call: a letter that is quickly looked for, and what it has to stand in.
+_SIGNS = {
+    "<": ("<",), "[": ("[T", "[t", "[A", "[C"), "`": ("```",), "=": ("to=",), ">": (">>>",), "◁": ("◁",), "✿": ("✿",),
+    "f": ("functools", "function call", "functions."), "T": ("TOOL_CALL",),
+}  # fmt: skip
+_OPENERS = {"{": ("{",), "[": ("[",), "(": ("(",), ":": ("ction:", "Tool:", "ction 1:")}
 # Marks behind a name, where the mark before it was lost: Mistral's, Kimi's and GLM's.
 _BEHIND_NAME = frozenset({"[ARGS]", "<|tool_call_argument_begin|>", "<arg_key>", "<longcat_arg_key>"})
 # The token that MiniMax M3 puts before each tag becomes a namespace of the same length inside of it.
@@ -69,9 +58,9 @@ class _Search:
 
     def run(self) -> list[Leak]:
         text = self.text
-        if any(sign in text for sign in _SIGNS):
+        if _holds(text, _SIGNS):
             pattern = ANY
-        elif any(sign in text for sign in _OPENERS):
+        elif _holds(text, _OPENERS):
             pattern = UNMARKED
         else:
             return []
@@ -217,9 +206,14 @@ def _encoded_calls(text: str, offered: Callable[[str], bool], max_depth: int) ->
     return [leak._replace(start=0, stop=len(text), records=(record,), result=None) for leak in found]
 
 
+def _holds(text: str, signs: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether one of the signs stands in a text."""
+    return any(letter in text and any(sign in text for sign in those) for letter, those in signs.items())
+
+
 def _calls_nothing(text: str, offered: Callable[[str], bool]) -> bool:
     """Whether a text is one clean JSON object that stands for no call: the usual reply, told without a search."""
-    if text[:1] != "{" or text[-1:] != "}" or any(sign in text for sign in _SIGNS):
+    if text[:1] != "{" or text[-1:] != "}" or _holds(text, _SIGNS):
         return False
     try:
         value = _decode(text)
