@@ -30,6 +30,7 @@ _ENVELOPES = frozenset(
     ).split()
 )
 _MAX_OPENED = 6
+_BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 # Between two values: the second takes the place of the first.
 _CORRECTED = re.compile(
     r"\b(?:oops|correct(?:ed|ion)?|instead|revised|updated?|fixed|sorry|apolog\w+|mistakes?|wait|actually|final|korrigiert\w*"
@@ -119,6 +120,10 @@ class Choice:
         if len(used) > len(winner.candidate.spans):
             # closing brackets beside several values: they were one value, and it broke apart
             gaps += [("S042", *record[1:]) for record in gaps if record[0] in ("S007", "S031")]
+        mended = not _BRACKET_CODES.isdisjoint(winner.candidate.codes)
+        end = winner.candidate.end
+        if mended and any(code == "S038" and a == end and self._text[a:b].strip() == "," for code, a, b, _, _ in gaps):
+            gaps.append(("S042", end, len(self._text), "", None))  # it was to go on, so a bracket was not the last one
         return records + gaps
 
 

@@ -250,6 +250,9 @@ def _close(work: Mending) -> bool:
     braces = text.count("{") - text.count("}")
     brackets = text.count("[") - text.count("]")
     end = len(text.rstrip())
+    line = text.rfind("\n", 0, end) + 1
+    if line and text[line] in "}]":
+        return False  # the last line closes the first: a bracket inside is missing, and the lines may tell which
     if (
         text[end - 1] in ",:[{"
         or (end == len(text) and text[end - 1].isalnum())

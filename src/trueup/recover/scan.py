@@ -8,6 +8,7 @@ import re
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import BLANK, EMOJI
+from trueup.recover.indents import rebracketed
 from trueup.recover.reader import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
 from trueup.verdict.catalogue import GRADE, PRICE
 
@@ -35,6 +36,7 @@ _AFTER_KEY = re.compile(r"""["'”]\s*:\s*\Z""")
 _QUOTED_IN_PROSE = re.compile(r"""[^\W\d_][,.!?]?[ ]["'“][^"'“”\n]{1,80}["'”]\s*:\s*\Z""")
 _BETWEEN_ITEMS = re.compile(r"\s*,\s*\Z")
 _CLOSES_LIST = re.compile(r"\s*\]")
+_BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
 _MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
 _TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
@@ -135,6 +137,11 @@ class Scan:
     def read(self, begin: int, stop: int) -> Outcome | None:
         """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""
         best = self.attempt(begin, stop)
+        if not _BRACKETS.isdisjoint(record[0] for record in best.records):
+            told = rebracketed(self.text, begin, stop, self.known, self.max_depth)
+            self.budget -= stop - begin
+            if told is not None and (_price(told) <= _price(best) or told.value != best.value):
+                return told
         if best.cut or _price(best) >= 20:
             for boundary in (_FENCE_END, _TAG_END, _BLANK_LINE):
                 edge = boundary.search(self.text, begin, best.end)

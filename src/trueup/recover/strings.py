@@ -59,8 +59,10 @@ _CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
 _APOSTROPHE = re.compile(r"\w'\w")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 # A comma and a comment at the end of a line.
-_REMARK = re.compile(r",[ \t]*(?://|\#)[^\n\"]*\Z")
+_REMARK = re.compile(r",[ \t]*(?://|\#)[^\n\",]*\Z")
 _MAX_COMMENT = 1000
+# How far back is looked from a quote.
+_NEAR = 300
 _MAX_QUOTED = 400
 _NONE: frozenset[str] = frozenset()
 
@@ -242,7 +244,7 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
     comma = stop > body and text[stop - 1] == ","
     while comma and stop - 1 > body and text[stop - 2] == ",":
         stop -= 1
-    if not comma and (remark := _REMARK.search(text, max(body, text.rfind("\n", body, stop)), stop)):
+    if not comma and (remark := _REMARK.search(text, max(body, stop - _NEAR), stop)):
         stop, comma = remark.start() + 1, True
     separated = comma or "\n" in text[stop:at]
     sure = key[2].strip() in known
@@ -253,7 +255,7 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
     while closed > body and text[closed - 1] in " \t\r\n}])":
         closed -= 1
     if comma and closed < stop:
-        own = _past(text, closed) + 1 if _opens_more(text[body:closed]) else closed
+        own = _past(text, closed) + 1 if _opens_more(text[max(body, closed - _NEAR) : closed]) else closed
         behind = "".join(text[own:stop].split())
         if (own > closed or behind) and stack.startswith(behind):
             return own
@@ -277,7 +279,7 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
     tail = _TAIL.search(text, max(body, end - 2 * len(open_closers) - 64), end)
     if tail and open_closers:
         at = tail.start()
-        if text[at : at + 1] in "}])" and _opens_more(text[body:at]):
+        if text[at : at + 1] in "}])" and _opens_more(text[max(body, at - _NEAR) : at]):
             at += 1
         if "".join(text[at:end].split()) == open_closers:
             at -= text[at - 1] == "," and "\n" in text[at:end]
