@@ -46,8 +46,9 @@ def with_blocks(*kinds: str) -> list[Path]:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own with the files of examples/ in it, as the current one."""
+    """A folder of its own with the files of examples/ in it, as the current one; seen from above they are the same."""
     shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "examples").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
