@@ -227,32 +227,35 @@ class Contract(Generic[T]):
                 return NO_CALLS, text
             return calls.judge(inside, called_before(context.get("history"))), text
         # a value that the schema describes is data, even where it has the shape of a call
-        is_data = self._judge is not None and not reply.calls and calls is not None and self._describes(reply.text)
+        data = None
         judged = NO_CALLS
         if calls is not None:
-            judged = calls.judge(reply, called_before(context.get("history")), is_data=is_data)
+            if self._judge is not None and not reply.calls:
+                data = self._described(reply.text)
+            judged = calls.judge(reply, called_before(context.get("history")), is_data=data is not None)
         if self._judge is None or reply.calls or judged.calls or judged.refused or judged.unread:
             return judged, None
-        return judged, self._check_text(reply, reply.text)
+        return judged, self._check_text(reply, reply.text, data)
 
-    def _describes(self, text: str) -> bool:
-        """Whether a text is a valid object, and every key of it one that the schema names."""
+    def _described(self, text: str) -> dict[str, Any] | None:
+        """The value of a text that is a valid object, every key of it one that the schema names; else None."""
         try:
             data = decode(text)
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-            return False
+            return None
         named = self.schema.root_keys if self.schema is not None else frozenset()
-        return isinstance(data, dict) and bool(data) and named.issuperset(data) and self._is_valid(data)
+        fits = isinstance(data, dict) and bool(data) and named.issuperset(data) and self._is_valid(data)
+        return data if fits else None
 
-    def _check_text(self, reply: str | Reply, text: str) -> Verdict:
-        """Judge a text: the clean path is all here, the rest goes to the judge."""
+    def _check_text(self, reply: str | Reply, text: str, described: dict[str, Any] | None = None) -> Verdict:
+        """Judge a text: the clean path is all here, the rest goes to the judge. `described` is its value, if known to be valid."""
         judge = self._judge
         if judge is None:
             return Verdict(reply)
         if len(text) > self.max_size:
             return too_large(reply, text, self.max_size)
         try:
-            data = decode(text)
+            data = decode(text) if described is None else described
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
             return judge.broken(reply, text, error)
         try:
@@ -261,7 +264,8 @@ class Contract(Generic[T]):
             return judge.odd(reply, text, data)
         if text.count('"') != again.count(b'"') or ("\\" in text and looks_odd(text)):
             return judge.odd(reply, text, data)
-        if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
+        valid = described is not None or self._is_valid(data)
+        if not valid or (self._shallow and depth_over(data, self.max_depth)):
             return judge.misfit(reply, text, data)
         if self._integral is not None and self._integral(data):
             return judge.misfit(reply, text, data)
