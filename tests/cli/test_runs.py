@@ -226,3 +226,9 @@ def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkey
     assert not (desk / "runs").exists()
     assert run("run", "pipelines/reviews", "--provider", "replay", "--price", "1/2", "--run-dir", "runs/r").code == 0
     assert json.loads(run("status", "r", "--json").out)[0]["money"]["usd"] > 0
+
+
+def test_screens_without_a_terminal_are_refused(run: Run) -> None:
+    done = run("tui")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "trueup: the screens need a terminal on both sides; `trueup status` prints how runs stand\n"

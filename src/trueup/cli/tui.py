@@ -1,5 +1,6 @@
 """`trueup tui`: the screens over a folder of runs."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -24,4 +25,6 @@ def tui(folder: Path) -> None:
         raise Refused(f"{error.name} is not installed; `pip install 'trueup[tui]'` brings it") from None
     if not folder.is_dir() and folder != RUNS:
         raise Refused(f"{folder}: there is no such folder")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("the screens need a terminal on both sides; `trueup status` prints how runs stand")
     RunsApp(folder).run()
