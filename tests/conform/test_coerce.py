@@ -160,6 +160,8 @@ EAGER_ROWS: list[tuple[Any, Any, Any, list[str]]] = [
     ("The level is high.", LEVEL, "HIGH", ["C012"]),
     ("it has not started yet", {"enum": ["NOT_STARTED", "STARTED"]}, "NOT_STARTED", ["C012"]),
     ("The answer is B.", {"enum": ["A", "B"]}, "B", ["C012"]),
+    ("Sí", {"type": "boolean"}, True, ["C013"]),
+    ("nein", {"type": "boolean"}, False, ["C013"]),
 ]
 
 

@@ -112,3 +112,19 @@ def test_a_text_that_goes_on_below_is_not_cut() -> None:
     reply = "to: ada@example.org\nbody: Dear Ada,\n\nthank you for the engine.\n\nYours,\nCharles"
     assert not Contract(mail).check(reply).ok
     assert Contract(mail).check("to: ada@example.org\nbody: Thank you.\n\nIs there anything else?").ok
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("<result><item>Python</item><item>A &amp; B</item></result>", ["Python", "A & B"]),
+        ("Here:\n<ul>\n<li>Python</li>\n<li>C</li>\n</ul>", ["Python", "C"]),
+        ("<p>Sorry, no.</p><p>Really.</p>", None),
+        ("<b>x</b> and <b>y</b>", None),
+    ],
+)
+def test_elements_of_one_name_are_the_items_of_a_list(reply: str, expected: Any) -> None:
+    verdict = Contract(TEXTS).check(reply)
+    assert verdict.ok == (expected is not None)
+    if expected is not None:
+        assert verdict.data == expected

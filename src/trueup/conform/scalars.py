@@ -15,7 +15,10 @@ _NUMBER = re.compile(r"\s*([+-]?[0-9]+)(?:\.([0-9]+))?([eE][+-]?[0-9]{1,4})?\s*\
 _POINT_FIRST = re.compile(r"\s*[+-]?\.[0-9]+\s*\Z")
 _BOOLEANS = {"true": True, "false": False}
 NULLS = frozenset({"null", "none"})
-_ANSWERS = {"yes": True, "no": False, "on": True, "off": False}
+_ANSWERS = {
+    **dict.fromkeys(("yes", "on", "sí", "sì", "ja", "oui", "sim", "да", "はい", "是"), True),
+    **dict.fromkeys(("no", "off", "nein", "non", "não", "nee", "нет", "いいえ", "否"), False),
+}
 
 _CURRENCY = r"(?:[$€£¥₹₽₩]|US\$|A\$|C\$|USD|EUR|GBP|JPY|CHF|CAD|AUD|INR|CNY)"
 _DRESSED = re.compile(

@@ -57,6 +57,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield forms.printed(shown, aims.known, aims.max_depth)
     yield forms.members(shown, aims.known, aims.max_depth)
     yield from markup.elements(shown, aims.known, aims.wants)
+    yield markup.listed(shown) if "array" in aims.types and not aims.any_value and not aims.item_keys else []
     if not is_json:
         yield from forms.written_out(shown, aims)
     yield parts

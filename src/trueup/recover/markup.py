@@ -44,6 +44,11 @@ _TYPE_WORDS = frozenset("string str integer int number float boolean bool array 
 _TEXT_ONLY = frozenset({"string", "null"})
 _LIST_ONLY = frozenset({"array", "null"})
 _MAX_DEPTH = 32
+_ITEM = re.compile(r"<([A-Za-z][\w-]{0,40})>([^<>]*)</\1>\s*")
+_ITEMS = re.compile(r"<([A-Za-z][\w-]{0,40})>[^<>]*</\1>(?:\s*<\1>[^<>]*</\1>)+")
+_OPEN_TAG = re.compile(r"<([A-Za-z][\w-]{0,40})>\Z")
+# What marks text up, and sets no item apart.
+_PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3 think".split())
 
 
 def parameters(text: str) -> list[Candidate]:
@@ -100,6 +105,19 @@ class _Element:
 
 def _attribute(found: re.Match[str]) -> tuple[str, str]:
     return found[1], html.unescape(found[2] or found[3] or found[4] or "")
+
+
+def listed(text: str) -> list[Candidate]:
+    """Elements of one name side by side, alone or inside one other: the items of a list."""
+    run = _ITEMS.search(text)
+    if run is None or run[1].lower() in _PARAGRAPHS:
+        return []
+    before, behind = text[: run.start()].rstrip(), text[run.end() :].lstrip()
+    outer = _OPEN_TAG.search(before)
+    if behind and not (outer and behind.startswith(f"</{outer[1]}>")):
+        return []
+    items = [html.unescape(found[2].strip()) for found in _ITEM.finditer(text, run.start(), run.end())]
+    return [Candidate(items, [run.span()], [("F004", *run.span(), "", None)], "elements")]
 
 
 def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Candidate]]:

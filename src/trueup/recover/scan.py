@@ -140,7 +140,7 @@ class Scan:
         if not _BRACKETS.isdisjoint(record[0] for record in best.records):
             told = rebracketed(self.text, begin, stop, self.known, self.max_depth)
             self.budget -= stop - begin
-            if told is not None and (_price(told) <= _price(best) or told.value != best.value):
+            if told is not None and (_price(told) <= _price(best) or (told.value != best.value and not _is_lossy(told))):
                 return told
         if best.cut or _price(best) >= 20:
             for boundary in (_FENCE_END, _TAG_END, _BLANK_LINE):
@@ -184,6 +184,10 @@ def _doubt(outcome: Outcome) -> None:
     repeated = [record for record in outcome.records if record[0] == "S032"]
     if repeated and any(record[0] in _MENDED for record in outcome.records):
         outcome.records.extend(("S042", start, stop, "", node) for _, start, stop, _, node in repeated[:20])
+
+
+def _is_lossy(outcome: Outcome) -> bool:
+    return any(GRADE[record[0]] == "lossy" for record in outcome.records)
 
 
 def _price(outcome: Outcome) -> int:
