@@ -145,7 +145,9 @@ def _imported(named: str, home: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except ModuleNotFoundError as error:
-        raise BadContract(f"{named}: there is no module {error.name!r} (looked in {home} and where this Python looks)") from None
+        raise BadContract(
+            f"{named}: there is no module {error.name!r} (looked in {home} and where this Python looks)"
+        ) from None
     except Exception as error:  # noqa: BLE001 - what a user's module raises on import can be anything
         raise BadContract(f"{named}: {type(error).__name__}: {error}") from None
     if callable(getattr(found, "check", None)):
