@@ -85,6 +85,7 @@ class Answer(Generic[T]):
 
     @property
     def reply(self) -> Reply:
+        """The reply that the verdict is about, in one shape whoever sent it."""
         return self.verdict.reply
 
     @property
@@ -99,14 +100,17 @@ class Answer(Generic[T]):
 
     @property
     def repairs(self) -> int:
+        """How often a reply was sent back with what was wrong."""
         return len({(a.model, a.nth) for a in self.attempts if a.purpose == "repair"})
 
     @property
     def regenerations(self) -> int:
+        """How often a reply was asked for anew, because it did not fit the state."""
         return len({(a.model, a.nth) for a in self.attempts if a.purpose == "regenerate"})
 
     @property
     def retries(self) -> int:
+        """How often a call was made again after a failure of the provider."""
         return len([a for a in self.attempts if a.retry])
 
     @property

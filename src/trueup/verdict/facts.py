@@ -29,10 +29,12 @@ class Fix(msgspec.Struct, frozen=True, order=True):
 
     @property
     def title(self) -> str:
+        """What its code says, in one sentence."""
         return FIXES[self.code].title
 
     @property
     def name(self) -> str:
+        """The name of its code, such as `trailing-comma`."""
         return FIXES[self.code].name
 
     def __str__(self) -> str:
@@ -63,6 +65,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[bool, str, str, str]:
+        """The order of findings: errors first, then by path and code."""
         return (self.level != "error", self.path, self.code, self.message)
 
     def __lt__(self, other: "Finding") -> bool:

@@ -109,10 +109,12 @@ class Verdict(Generic[T]):
 
     @property
     def errors(self) -> Findings:
+        """The findings that refuse the reply."""
         return self.findings.errors
 
     @property
     def warnings(self) -> Findings:
+        """The findings that let the reply pass, and should be known."""
         return self.findings.warnings
 
     @property
