@@ -186,4 +186,10 @@ def _own_fault(error: Exception) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="trueup", message="%(prog)s %(version)s")
 def main() -> None:
-    """Every LLM reply is untrusted. trueup makes it true, or says exactly why not."""
+    """Every LLM reply is untrusted. trueup makes it true, or says exactly why not.
+
+    \b
+      trueup check reply.txt --schema person.json
+      trueup sift replies.jsonl --schema person.json --out sifted
+      trueup COMMAND --help
+    """
