@@ -221,6 +221,42 @@ def test_sixty_four_megabytes_are_refused_at_the_limit(desk: Open, chunked: bool
 
 
 @pytest.mark.spec("X33")
+def test_a_body_over_the_limit_that_came_at_once_is_refused_at_once(desk: Open) -> None:
+    body = BODY[:-1] + b" " * 5_000 + b"}"
+    with desk([], config=strict(request=1000)) as d, line_to(d.url) as line:
+        start = time.monotonic()
+        line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert told(line).startswith(b"HTTP/1.1 413 ")
+        assert time.monotonic() - start < 1.5
+        assert d.upstream.requests == []
+
+
+@pytest.mark.spec("X32")
+def test_a_kept_connection_that_is_not_used_is_closed_and_one_that_is_used_is_not(desk: Open) -> None:
+    with desk([], config=strict(), then=GOOD) as d, line_to(d.url) as used, line_to(d.url) as idle:
+
+        def ask(line: socket.socket) -> None:
+            line.sendall(WHOLE)
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += line.recv(65_536)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+
+        for connection in (used, idle):
+            ask(connection)
+        for connection in list(d.gateway.server.server_state.connections):
+            connection.timeout_keep_alive = 0.6
+            connection.loop.call_soon_threadsafe(connection.timeout_keep_alive_handler)  # looks, and comes back
+        start = time.monotonic()
+        for _ in range(6):
+            time.sleep(0.2)
+            ask(used)
+        assert told(idle) == b""
+        assert time.monotonic() - start < 5
+        ask(used)
+
+
+@pytest.mark.spec("X33")
 def test_a_client_that_waits_for_leave_is_told_before_it_sends(desk: Open) -> None:
     with desk([], config=strict(request=1000)) as d, line_to(d.url) as line:
         line.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n")

@@ -99,6 +99,9 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
         super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
         for task in [self.leaving.pop() for _ in range(len(self.leaving))]:
             task.cancel()
 
@@ -131,8 +134,7 @@ class Connection(HttpToolsProtocol):
             )
 
     def _unset_keepalive_if_required(self) -> None:
-        if self.transport.is_closing():
-            super()._unset_keepalive_if_required()
+        """The timer stays: it looks by itself whether the connection has been used."""
 
     def timeout_keep_alive_handler(self) -> None:
         self.timeout_keep_alive_task = None

@@ -28,7 +28,7 @@ from trueup.gateway.streaming import CHARGED, Broken, Streaming
 from trueup.gateway.tab import Tab
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.upstream import Line
-from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, headers_of, read_body
+from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
 from trueup.gateway.within import Within
 from trueup.store.store import Store
 
@@ -126,8 +126,8 @@ class Gateway:
         out = Out(send, turn)
         try:
             headers, caller = self._admit(scope)
-            raw = turn.body() if turn is not None else None
-            if raw is None or len(raw) > self.config.limits.request:
+            raw = None if turn is None else body_of(turn, self.config.limits)
+            if raw is None:
                 raw = await read_body(receive, headers, self.config.limits)
             exchange = self.door.open(protocol, name, headers, raw, caller, began)
             task = asyncio.current_task()

@@ -15,9 +15,10 @@ from trueup.store.store import Store
 class Running:
     """A gateway under way: its address, and the application itself."""
 
-    def __init__(self, gateway: Gateway, url: str) -> None:
+    def __init__(self, gateway: Gateway, url: str, server: Any) -> None:
         self.gateway = gateway
         self.url = url
+        self.server = server  # of uvicorn
 
 
 @contextlib.contextmanager
@@ -46,7 +47,7 @@ def running(config: Config, store: Store | None = None, tracing: Any = None, por
             if not thread.is_alive():
                 raise RuntimeError(f"the gateway did not start: {failed or 'see the log'}")
             thread.join(0.005)
-        yield Running(gateway, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        yield Running(gateway, f"http://127.0.0.1:{listener.getsockname()[1]}", server)
     finally:
         server.should_exit = True
         thread.join(60)

@@ -42,6 +42,14 @@ class Turn(Protocol):
         """Send a whole reply at once, if that can be done."""
 
 
+def body_of(turn: Turn, limits: Limits) -> bytes | None:
+    """The whole body of a request, if it has come in already; or a refusal."""
+    body = turn.body()
+    if body is not None and len(body) > limits.request:
+        raise _too_large(limits.request)
+    return body
+
+
 async def read_body(receive: Receive, headers: dict[str, str], limits: Limits) -> bytes:
     """The whole body of a request, or a refusal: too large, too slow."""
     most, seconds = limits.request, limits.body_seconds
