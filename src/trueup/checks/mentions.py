@@ -48,6 +48,7 @@ _SPEAKING = (
     rf"(?i:{_DID}|{_DOING}|{_DONE}|used){_GAP}{_LOOSE_THE}[a-z][a-z0-9_]*[A-Z_]"
     rf"|(?i:{_LOOSE_TOOL})[a-z][a-z0-9_]*[A-Z_]|`[a-z][a-z0-9]*_|[a-z0-9]_[a-z0-9_]+\("
 )
+_OF_THREE = "[a-z0-9]_[a-z0-9]{1,40}_[a-z0-9]"  # a name made like an offered one has three words at least
 _LOOSE_ALREADY = _ALREADY.replace(r"\s+", _GAP)
 _CLAIM_GATE = (
     rf"(?i)(?:{_I}{_LOOSE_ALREADY}{_GAP}(?:{_DID}|used)|{_HAVE}{_LOOSE_ALREADY}{_GAP}{_DONE}"
@@ -116,7 +117,7 @@ def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
             said.setdefault(found[group], found.span(group))
     if "_" in text and tools.phrases:
         made_alike = _likeness(tools)
-        for start, stop in stretches(text, "_"):
+        for start, stop in stretches(text, _OF_THREE):
             for word in _ANY_NAME.finditer(text, start, stop):
                 if word[1] not in said and made_alike(word[1]):
                     said[word[1]] = word.span(1)
