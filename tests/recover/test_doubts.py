@@ -194,3 +194,17 @@ def test_openings_in_the_prompt_and_other_marks(reply: str) -> None:
 )
 def test_what_stands_behind_is_not_lost(reply: str, expected: Any) -> None:
     check(True, reply, expected)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        pytest.param('{"a": "x", "b": [[]]  "', None, id="a-key-that-was-cut-at-its-first-quote"),
+        pytest.param('{"note = [], "tags = "$5", "user": 1}', None, id="equals-signs"),
+        pytest.param('{"age: [], "tags: "R&D, "x: "y, "n: null}', None, id="no-closing-quotes-at-all"),
+        pytest.param('{"age" => "ok; "is_ok" => 85.79; "p" => "5 %; "n" => 6}', None, id="arrows"),
+        pytest.param('{"a": "Ada, /* a, b */ \n  "b": null}', {"a": "Ada", "b": None}, id="comment"),
+    ],
+)
+def test_keys_inside_a_string_that_was_never_closed(reply: str, expected: Any) -> None:
+    check(True, reply, expected)

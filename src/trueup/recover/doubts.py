@@ -12,7 +12,9 @@ _NEXT_MEMBER = re.compile(
     r"""["”](?<!\\.)\s*,\s*"[^"\n:,]{1,60}(?::|"\s*(?:["\[{]|-?[0-9]|true\b|false\b|null\b))|(?<!["”]),[ \t]*\r?\n\s*"(?![,.;])"""
 )
 _WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
-_KEY_SIGNS = frozenset(",:{}[]=\n")
+# A separator and a key, with or without its last quote.
+_KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
+_KEY_SIGNS = frozenset(",:：{}[]=\n")
 
 
 def swallows(raw: str) -> bool:
@@ -38,14 +40,14 @@ def is_odd_key(raw: str) -> bool:
 
 
 def is_half_quoted(raw: str) -> bool:
-    """Whether a string that was never closed holds one quote, with words behind it: the string may have ended there.
+    """Whether a string that was never closed may have ended at a quote: there is one with words behind it, or a key.
 
     >>> is_half_quoted('Ada" and'), is_half_quoted('the "x" one'), is_half_quoted('5" pipe')
     (True, False, False)
     """
     quotes = raw.count('"') - raw.count('\\"')
     if quotes != 1:
-        return False
+        return quotes > 0 and _KEY_INSIDE.search(raw) is not None
     at = raw.rindex('"')
     return at > 0 and not raw[at - 1].isdigit() and _WORDS_BETWEEN.match(raw, at + 1) is not None
 

@@ -175,7 +175,7 @@ class Cursor:
         text, pos, end = self.text, self.pos, self.end
         stop = pos + 1
         if text[pos] in QUOTES:
-            code = "S040"
+            code = "S040" if stop < len(text) else "S029"  # at the very end it opens what was cut off
         else:
             code = "S031"
             while stop < end and text[stop] not in ',;}])\n"':

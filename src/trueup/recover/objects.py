@@ -4,6 +4,7 @@ import re
 
 from trueup.recover import quoted, strings
 from trueup.recover.between import Between
+from trueup.recover.doubts import is_odd_key
 from trueup.recover.escapes import unescape
 from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import (
@@ -133,6 +134,8 @@ class Objects(Between):
                 self.note("S004", start, pos, shown(key) + ":", node)
             else:
                 self.note("S004", pos, pos, ":", node)
+                if is_odd_key(key):
+                    self.note("S042", start, pos, "", node)  # `"note = [], "x"`: the key ran on
                 if self.records[-2:-1] and self.records[-2][0] == "S014" and not _PLAIN_VALUE.match(self.text, pos):
                     self.note("S042", start, pos, "", node)  # `{not json}`: two words in braces are no member
             frame.loose = frame.kind == "{"

@@ -59,7 +59,7 @@ _CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
 _APOSTROPHE = re.compile(r"\w'\w")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 # A comma and a comment at the end of a line.
-_REMARK = re.compile(r",[ \t]*(?://|\#)[^\n\",]*\Z")
+_REMARK = re.compile(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
 _MAX_COMMENT = 1000
 # How far back is looked from a quote.
 _NEAR = 300
