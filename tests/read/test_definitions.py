@@ -259,3 +259,16 @@ def test_a_pydantic_model_and_a_dataclass_are_tools() -> None:
     assert [f.code for f in contract.check({"tool_calls": [call]}).errors] == ["V004"]
     gone = {"id": "2", "function": {"name": "cancel", "arguments": "{}"}}
     assert [f.code for f in contract.check({"tool_calls": [gone]}).errors] == ["V002"]
+
+
+@pytest.mark.spec("T1")
+def test_null_in_a_schema_means_that_nothing_is_said() -> None:
+    said = {"type": "object", "properties": {"x": {"type": "string", "enum": None, "items": None, "default": None}},
+            "required": None, "additionalProperties": None}  # fmt: skip
+    assert definitions([{"name": "f", "parameters": said}])[0].parameters == {
+        "type": "object",
+        "properties": {"x": {"type": "string", "default": None}},
+    }
+    empty = definitions([{"name": "f", "parameters": {"type": "object", "properties": None}}])
+    assert empty[0].parameters == {"type": "object"}
+    assert definitions([{"name": "f", "parameters": {"const": None}}])[0].parameters == {"const": None}

@@ -30,6 +30,7 @@ _SNAKE = {
 }  # fmt: skip
 _HOLDING = frozenset({*_ONE, *_NAMED})
 _MAX_DEPTH = 200
+_MAY_BE_NULL = frozenset({"const", "default", "example"})
 
 
 def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -88,6 +89,8 @@ def _plain(schema: Any, depth: int) -> Any:
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return schema
     out: dict[str, Any] = {_SNAKE.get(str(key), str(key)): value for key, value in schema.items()}
+    for key in [key for key, value in out.items() if value is None and key in _KEYWORDS - _MAY_BE_NULL]:
+        del out[key]  # a dump writes null for what is not said
     for key in _ONE:
         if isinstance(out.get(key), dict):
             out[key] = _plain(out[key], depth + 1)
