@@ -80,6 +80,46 @@ def _faults(rows: list[dict[str, Any]], arm: str) -> str:
     return ", ".join(f"`{code}` {count}" for code, count in ranked) or "none"
 
 
+def _won(rows: list[dict[str, Any]]) -> str:
+    """What asking again made of replies that were not valid at first."""
+    told = []
+    for arm, name in (("whole", "`whole`"), ("fields", "`fields`"), ("held", "as shipped")):
+        first = "held recovery" if arm == "held" else "whole recovery"
+        lost = [row for row in rows if not row[first]["valid"]]
+        told.append(f"{name} {sum(row[arm]['valid'] for row in lost)} of {len(lost)}")
+    return f"Of the replies that were not valid at first, asking again made valid: {', '.join(told)}."
+
+
+def _targets(rows: list[dict[str, Any]]) -> list[str]:
+    """The four targets, and how far each way of asking gets."""
+    arms = (("whole", "told in words, `whole`"), ("fields", "told in words, `fields`"), ("held", "as shipped"))
+    lines = ["| target | " + " | ".join(name for _, name in arms) + " |", "|---" * (len(arms) + 1) + "|"]
+    count = len(rows)
+
+    def row(target: str, met: Any, value: Any) -> str:
+        cells = [value(arm) if met(arm) else f"**missed**: {value(arm)}" for arm, _ in arms]
+        return f"| {target} | " + " | ".join(cells) + " |"
+
+    def readable(arm: str) -> int:
+        return sum(not any(code.startswith("P") for code in row[arm]["why"].split(",")) for row in rows)
+
+    def valid(arm: str) -> int:
+        return sum(row[arm]["valid"] for row in rows)
+
+    def again(arm: str) -> float:
+        return float(sum(row[arm]["again"] for row in rows) / max(count, 1))
+
+    return [
+        *lines,
+        row("readable ≥ 95 % (nothing of family P in the end)", lambda arm: readable(arm) >= 0.95 * count,
+            lambda arm: f"{readable(arm)} of {count}"),
+        row("fits the schema ≥ 99 %", lambda arm: valid(arm) >= 0.99 * count, lambda arm: f"{valid(arm)} of {count}"),
+        row("fewer than 1.2 repairs on average", lambda arm: again(arm) < 1.2, lambda arm: f"{again(arm):.2f}"),
+        row("no valid reply, < 1 %", lambda arm: count - valid(arm) < 0.01 * count,
+            lambda arm: f"{count - valid(arm)} of {count}"),
+    ]  # fmt: skip
+
+
 def tables(result: dict[str, Any]) -> str:
     """The whole of the figures."""
     rows, about = result["rows"], result["about"]
@@ -91,7 +131,13 @@ def tables(result: dict[str, Any]) -> str:
         "",
         *_table(rows, FREE, split=True),
         "",
-        f"{lost}: {_faults(rows, 'whole')} (`whole`); {_faults(rows, 'fields')} (`fields`).",
+        f"{lost}: {_faults(rows, 'whole')} (`whole`); {_faults(rows, 'fields')} (`fields`); {_faults(rows, 'held')} (as shipped).",
+        "",
+        _won(rows),
+        "",
+        "### Against the targets",
+        "",
+        *_targets(rows),
         "",
         "### Task by task, valid replies",
         "",
@@ -102,8 +148,6 @@ def tables(result: dict[str, Any]) -> str:
         "The schema tasks again, by what the request gives the model.",
         "",
         *_table(plain, OTHER, split=False),
-        "",
-        f"{lost}, as shipped: {_faults(rows, 'held')}.",
     ]
     return "\n".join(lines) + "\n"
 

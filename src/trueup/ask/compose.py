@@ -161,7 +161,7 @@ class Composer:
         if purpose == "regenerate":
             return with_system(messages, prompts.regenerate_text(verdict, self.words, self.policy.faults))
         limits: dict[str, Any] = {
-            "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults,
+            "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,
         }  # fmt: skip
         named: dict[str, Any] = {"tools": self.tools if held else self._named(verdict), "as_json": held}
         if afresh and (held or not verdict.reply.calls):
@@ -170,7 +170,6 @@ class Composer:
                 return with_user(messages, text)
         if can_echo(verdict.reply, self.provider):
             return with_results(messages, verdict.reply, self._results(verdict), self.provider)
-        limits["chance"] = faulty.chance
         if fields and faulty.asked is not None:
             return with_user(messages, prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits))
         return with_user(messages, prompts.repair_text(verdict, self.schema, self.words, **limits, **named))

@@ -157,15 +157,16 @@ def _call_wanted(tools: tuple[Tool, ...], words: Words, as_json: bool) -> str:
 
 
 def afresh_text(
-    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int,
+    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float,
     tools: tuple[Tool, ...] = (), as_json: bool = False,
 ) -> str:  # fmt: skip
     """The request made once more where a correction did not help: what was right filled in, nothing wrong shown again.
 
     Empty where a form cannot say what is wanted.
     """
+    told = fault_lines(verdict.errors, words, faults)
     if tools:
-        return _call_wanted(tools, words, as_json)
+        return f"{told}\n{_call_wanted(tools, words, as_json)}"
     if not isinstance(schema, dict) or not is_plain(schema):
         return ""
     wrong = [fault.path for fault in verdict.errors]
@@ -174,8 +175,9 @@ def afresh_text(
     form["shape"] = skeleton(schema, verdict.data, wrong, words.types, quoted)
     if asked is not None:
         form["rules"] = rules(asked.schema, words.types)
-    told = fault_lines(verdict.errors, words, faults)
-    return _without_blanks(words.fill("afresh", nth=nth, most=most, faults=told, **form))
+    fence = quote(form["shape"], quoted, "", chance).fence
+    lines = {"fence": fence, "fence_length": len(fence)}
+    return _without_blanks(words.fill("afresh", nth=nth, most=most, faults=told, **lines, **form))
 
 
 def fields_text(

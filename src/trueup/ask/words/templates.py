@@ -30,7 +30,7 @@ KNOWN: dict[str, frozenset[str]] = {
     "wanted_text": frozenset(),
     "wanted_call": frozenset({"tools"}),
     "wanted_call_json": frozenset({"tools"}),
-    "afresh": frozenset({"nth", "most", "shape", "rules", "schema", "faults"}),
+    "afresh": frozenset({"nth", "most", "shape", "rules", "schema", "faults", "fence", "fence_length"}),
     "fields": _REPAIR,
     "regenerate": frozenset({"faults"}),
     "fault": frozenset({"code", "path", "message"}),
