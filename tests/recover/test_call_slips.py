@@ -5,12 +5,16 @@ definitions of tools: none of them calls anything.
 """
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from tests.recover.dialects import DIALECTS, Call, Dialect
-from tests.recover.test_calls import CONTRACT, TWO
+from tests.recover.test_calls import CONTRACT, TWO, seconds
+from trueup.recover.calls import leaked_calls
+from trueup.recover.reader import TooMany
 
 W: list[Call] = [("get_weather", {"city": "Oslo"})]
 W3: list[Call] = [("get_weather", {"city": "Oslo", "days": 3})]
@@ -388,6 +392,9 @@ SLIPS: list[tuple[str, list[Call]]] = [
     ('get_weather("Oslo")', W),
     ('[{"get_weather": {"city": "Oslo"}}]', W),
     ('<tool_call>{"get_weather": {"city": "Oslo"}, "now": {}}</tool_call>', WN),
+    ('<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Oslo"<|tool_call_end|>', W),
+    ('<function=get_weather>{"city": "Oslo"</function>', W),
+    ('[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"[/TOOL_CALLS]', W),
 ]  # fmt: skip
 
 
@@ -623,3 +630,92 @@ def test_a_call_that_leaks_in_pieces_is_the_same_call(dialect: Dialect) -> None:
     for source in streams_of(text):
         verdict = CONTRACT.check(source)
         assert ([(c.name, c.args) for c in verdict.calls], verdict.findings) == (TWO, ())
+
+
+# -- linear ----------------------------------------------------------------------------------------------
+
+SIGNS = [
+    "Observation: x\n",
+    "<tool_response>",
+    "<tool_response>x",
+    "<|observation|>",
+    "[TOOL_RESULTS]{",
+    '<|open|>call tool="get_weather" i',
+    '<|open|>call tool="get_weather" index="1"<|sep|>',
+    '<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="a"<|sep|>x',
+    '[TOOL_CALL]{tool => "get_weather", args => {--a "',
+    '[TOOL_CALL]{tool => "get_weather", args => {--a "x" ',
+    "get_weather[ARGS]{",
+    "get_weather[ARGS]",
+    "[ARGS]",
+    "get_weather\n```\ntool_call(",
+    "get_weather\n```\ntool_call(a='",
+    "<tool>get_weather</tool><tool_input>",
+    "<tool>get_weather</tool><tool_input>x ",
+    "<tool_call>name: get_weather\n",
+    "<tool_call>name: get_weather\narguments:\n  a: ",
+    "name: get_weather\n",
+    "<tool_call>get_weather\na: 1\n",
+    "＜tool_call＞",
+    "＜tool",
+    "]<]minimax[>[<tool_call>",
+    ']<]minimax[>[<invoke name="get_weather">]<]minimax[>[<a>',
+    "get_weather\n<arg_key>",
+    "<arg_key>a",
+    "<tool_call>get_weather<arg_key>a<arg_value>",
+    '<tool_call>"name": "get_weather",',
+    '\\"name\\"',
+    '<get_weather city="',
+    '<get_weather city="a" ',
+    "<get_weather a=1 b=2 ",
+    '<tool_call>get_weather city="a" ',
+    "<tool_call>get_weather a=1 ",
+    "functions.get_weather:0{",
+    "functions.get_weather:0",
+    "get_weather(a: 1, ",
+    "get_weather(a: str, ",
+    '<tool_call>{"name": "get_weather"}, "arguments": {',
+    "<function=get_weather\n<",
+    "<function=get_weather>\na: 1\n",
+    "<function=get_weather><parameter=a\n",
+    "Action: get_weather\nAction Input: a=1\nObservation: 3\n",
+    "[Calling tool: get_weather(",
+    "<|channel>thought\n",
+    '{"\\"',
+    '"{\\"name\\": ',
+    '<call tool="get_weather" ',
+    "TOOL_CALLS [{",
+    "<tool:get_weather>{",
+    "<tool:get_weather>",
+    "✿RESULT✿",
+    "✿FUNCTION✿: get_weather\n✿RESULT✿ x",
+    "get_weather(a=1), ",
+    "get_weather(a=1); get_weather(",
+    "const r = await get_weather(",
+    "json {",
+    "Action 1: get_weather\n",
+    "<tool_call>call_1\n",
+    "{tool => ",
+]
+
+
+@pytest.mark.spec("X2")
+@pytest.mark.perf
+@pytest.mark.parametrize("unit", SIGNS)
+def test_repeated_signs_are_read_in_linear_time(unit: str) -> None:
+    offered = {"get_weather", "ping", "now"}.__contains__
+    half, whole = unit * (25_000 // len(unit)), unit * (50_000 // len(unit))
+    long = ratio = 9.0
+    for _ in range(4):  # a busy machine is given more than one try
+        long = min(long, seconds(lambda: looked_through(whole, offered), 1))
+        if long < 0.03:
+            return
+        ratio = min(ratio, long / seconds(lambda: looked_through(half, offered)))
+        if long < 0.3 and ratio < 2.5:
+            return
+    assert (long < 0.3, ratio < 2.5) == (True, True), (long, ratio)
+
+
+def looked_through(text: str, offered: Callable[[str], bool]) -> None:
+    with suppress(TooMany):  # so many signs are given up, which takes no time either
+        leaked_calls(text, offered)

@@ -79,7 +79,8 @@ class ObjectCalls(CallReader):
             read = self.further(at, read)
         stop = self.closed(read.stop)
         raw = self.text[at : read.stop]
-        return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=read.cut)], stop
+        cut = read.cut and (read.lost or stop == read.stop)  # a mark that closes the call: only a bracket was forgotten
+        return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=cut)], stop
 
     def unmarked_json(self, at: int, inline: bool) -> Read:
         key = FIRST_KEY.match(self.text, at)
