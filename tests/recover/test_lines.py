@@ -128,3 +128,40 @@ def test_elements_of_one_name_are_the_items_of_a_list(reply: str, expected: Any)
     assert verdict.ok == (expected is not None)
     if expected is not None:
         assert verdict.data == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("- a\\n- b", ["a", "b"]),
+        ("1. a\\n2. b, c\\n3. d", ["a", "b, c", "d"]),
+        ("intro\\n- a\\n- b", ["intro\n- a\n- b"]),
+        ("a", ["a"]),
+    ],
+)
+def test_a_list_with_bullets_in_a_string_is_a_list(said: str, expected: list[str]) -> None:
+    verdict = Contract(an(tags=TEXTS)).check(f'{{"tags": "{said}"}}')
+    assert verdict.ok
+    assert verdict.data == {"tags": expected}
+    assert verdict.fixes
+
+
+@pytest.mark.parametrize(
+    ("reply", "city"),
+    [
+        ('{"city": "A"}\n\nFor example, {"city": "X"} would be wrong.', "A"),
+        ('For example: {"city": "X"}\n\nAnswer: {"city": "A"}', "A"),
+        ('{"city": "A"} instead of {"city": "X"}', "A"),
+        ('Example:\n{"city": "A"}', "A"),
+        ('{"city": "X"}\n{"city": "A"}', "A"),
+    ],
+)
+def test_an_example_is_not_the_answer(reply: str, city: str) -> None:
+    verdict = Contract(an(city=TEXT)).check(reply)
+    assert verdict.ok
+    assert verdict.data == {"city": city}
+
+
+def test_word_boundaries_of_a_pattern_are_kept() -> None:
+    verdict = Contract(True).check(r'{"re": "\bfoo\b \s"}')
+    assert verdict.data == {"re": r"\bfoo\b \s"}

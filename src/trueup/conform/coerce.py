@@ -4,6 +4,7 @@ A value that is valid already leaves as it came, but for a whole float where the
 The value is never written to, nothing is raised, and conforming twice is conforming once.
 """
 
+import re
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -22,6 +23,9 @@ Profile = Literal["off", "standard", "eager"]
 # Steps into a value. Python's stack bears three times as many; deeper values are judged as they are.
 MAX_STEPS = 250
 _MAX_PLANS = 8
+
+# A line of a list, as a model writes one into a string.
+_BULLETED = re.compile(r"^[ \t]*(?:[-*•+]|[0-9]{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 
 # These readings leave the type and are only worth it when the whole comes out valid.
 _MUST_FIT = frozenset({"C008", "C016", "C014"})
@@ -204,6 +208,13 @@ def _to_list(node: Node, value: Any, run: Run, depth: int) -> list[Change]:
         parts = None if table is None else table.split(value)
         if parts is not None:
             return [Change(parts, PRICE["C015"], [("C015", value, parts)])]
+        bulleted = [item.rstrip() for item in _BULLETED.findall(value)] if "\n" in value else []
+        if len(bulleted) > 1 and len(bulleted) == len(value.split("\n")) - value.count("\n\n"):
+            return (
+                [Change(bulleted, PRICE["F010"], [("F010", value, bulleted)])]
+                if run.fits(node, bulleted, value)
+                else []
+            )
         bare = value.strip()
         # A list that does not parse is not the text of an item; "[urgent] call" is.
         if not bare or bare.lower() in NULLS or (bare[0] == "[" and (bare[-1] == "]" or "]" not in bare)):

@@ -30,6 +30,11 @@ _ENVELOPES = frozenset(
     ).split()
 )
 _MAX_OPENED = 6
+_EXAMPLE = re.compile(
+    r"\b(?:for example|for instance|e\.g\.|examples?(?: of| output| reply)?|such as|instead of|unlike|rather than|zum beispiel|z\.B\."
+    r"|por ejemplo|par exemple)[\s:,`*(]*(?:json)?\s*\Z",
+    re.IGNORECASE,
+)
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 # Between two values: the second takes the place of the first.
 _CORRECTED = re.compile(
@@ -257,10 +262,15 @@ def _rank(reading: Reading) -> tuple[bool, bool, bool, bool, int]:
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     best_rank = min(_rank(r) for r in fitting)
     equals = [r for r in fitting if _rank(r) == best_rank]
-    winner = equals[-1]
+    # what is only given as an example is not the answer, wherever it stands
+    winner = ([r for r in equals if not _is_example(text, r.candidate.spans[0][0])] or equals)[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value]
     passed = [r for r in readings if r.candidate is not winner.candidate]
     return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
+
+
+def _is_example(text: str, start: int) -> bool:
+    return _EXAMPLE.search(text, max(0, start - 60), start) is not None
 
 
 def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:

@@ -12,7 +12,7 @@ from trueup.recover.grammar import CONTROL, ESCAPE, SIMPLE_ESCAPES, SURROGATE
 _BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
 # Commands of LaTeX that start like an escape of JSON.
 _COMMAND = re.compile(
-    r"\\(?:[bf][A-Za-z]|n(?:abla|eq?|u|ot|otin|i|mid|ewline|ewcommand|eg|earrow|onumber|oindent|atural|leq|geq|olimits)(?![a-z])"
+    r"\\(?:[bf]|n(?:abla|eq?|u|ot|otin|i|mid|ewline|ewcommand|eg|earrow|onumber|oindent|atural|leq|geq|olimits)(?![a-z])"
     r"|t(?:imes|heta|ext[a-z]*|au|anh?|o|op|riangle[a-z]*|ilde|frac|herefore|iny|able|abular)(?![a-z])"
     r"|r(?:ho|ight[a-z]*|angle|ceil|floor|vert|oot|brace|brack|m|ef|ule)(?![a-z]))"
 )
