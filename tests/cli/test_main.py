@@ -92,3 +92,9 @@ def test_a_package_that_is_missing_is_named_with_its_extra(run: Run, tmp_path: P
     )
     done = run("explain", PYTHONPATH=str(tmp_path))
     assert (done.code, done.err) == (2, "trueup: httptools.parser is not installed: pip install 'trueup[gateway]'\n")
+
+
+def test_it_runs_as_a_module(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "trueup", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=clean_environment())
+    assert done.stdout == f"trueup {trueup.__version__}\n"
