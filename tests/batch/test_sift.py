@@ -254,25 +254,68 @@ def test_integers_of_any_size_are_exact(tmp_path: Path) -> None:
     assert str(big).encode() in (ran.out / "validated.jsonl").read_bytes()
 
 
-def test_lines_are_handed_on_while_a_range_is_judged(tmp_path: Path) -> None:
-    lines = [unit(f"u{n}", f'{{"name": "Ada",\n "age": {n}}}' if n % 10 else "nothing") for n in range(1_000)]
-    file = write(tmp_path / "lines.jsonl", lines)
+def job_over(folder: Path, lines: list[str]) -> tuple[Job, Task]:
+    """One range over all lines of a file."""
+    file = write(folder / "lines.jsonl", lines)
     size = file.stat().st_size
-    source = Source(str(file), file.name, size, "")
-    job = Job("key", None, (source,), str(tmp_path), 1 << 20)  # type: ignore[arg-type]
+    job = Job("key", None, (Source(str(file), file.name, size, ""),), str(folder), 1 << 20)  # type: ignore[arg-type]
+    return job, Task(Range(0, 0, 0, size))
+
+
+@pytest.mark.spec("B19")
+def test_lines_are_handed_on_while_a_range_is_judged(tmp_path: Path) -> None:
+    fails = [n >= 500 and n % 2 == 0 for n in range(1_500)]
+    lines = [
+        unit(f"u{n}", "nothing" if failed else f'{{"name": "Ada",\n "age": {n}}}') for n, failed in enumerate(fails)
+    ]
+    job, task = job_over(tmp_path, lines)
     beat = [IDLE]
     pieces, beats = [], []
-    for piece in judge_range(job, Contract(SCHEMA), Task(Range(0, 0, 0, size)), beat):
+    for piece in judge_range(job, Contract(SCHEMA), task, beat):
         pieces.append(piece)
         beats.append(beat[0])
     assert len(pieces) > 10
-    assert max(map(len, pieces[:-5])) < size / 4
+    assert max(map(len, pieces[:-5])) < sum(map(len, pieces)) / 5
     assert set(beats) == {IDLE}, "no line is at fault while its range is written"
     done = write_part(tmp_path, 0, pieces)
     assert sum(map(len, pieces[:-5])) == done.sizes[0]
-    assert (done.tally["counts"]["valid"], done.tally["counts"]["failed"]) == (900, 100)
-    rows = [json.loads(line) for line in b"".join(pieces[:-5]).splitlines()]
-    assert [row["data"]["age"] for row in rows] == [n for n in range(1_000) if n % 10]
+    assert (done.tally["counts"]["valid"], done.tally["counts"]["failed"]) == (1_000, 500)
+    rows = [json.loads(line)["unit_id"] for line in b"".join(pieces[:-5]).splitlines()]
+    assert rows == [f"u{n}" for n, failed in enumerate(fails) if not failed]
+    rows = [json.loads(line)["unit_id"] for line in pieces[-5].splitlines()]
+    assert rows == [f"u{n}" for n, failed in enumerate(fails) if failed]
+
+
+@pytest.mark.spec("B11")
+def test_lines_put_aside_keep_their_place_among_all_others(tmp_path: Path) -> None:
+    kinds = ["clean", "fenced", "nothing", "no JSON", "long", "condemned"]
+    ways = [kinds[n * 7 % 6] if n % 5 else "clean" for n in range(300)]
+    texts = {"fenced": "```json\n{}\n```", "nothing": "no value", "long": "x" * 5_000}
+    lines = ["{" if way == "no JSON" else unit(f"{n}", texts.get(way, "{}")) for n, way in enumerate(ways)]
+    job, task = job_over(tmp_path, lines)
+    condemned = {n: "U006" for n, way in enumerate(ways) if way == "condemned"}
+    *valid, failed, _, _, _, _ = judge_range(
+        job._replace(max_line=2_000), Contract({"type": "object"}), task._replace(condemned=condemned), [IDLE]
+    )
+    rows = [json.loads(line) for line in b"".join(valid).splitlines()]
+    assert [row["unit_id"] for row in rows] == [f"{n}" for n, way in enumerate(ways) if way in ("clean", "fenced")]
+    assert [bool(row["fixes"]) for row in rows] == [way == "fenced" for way in ways if way in ("clean", "fenced")]
+    offsets = [int(json.loads(line)["place"].partition("@")[2]) for line in failed.splitlines()]
+    assert offsets == sorted(offsets)
+    assert len(offsets) == sum(way not in ("clean", "fenced") for way in ways)
+
+
+def test_the_beat_names_the_line_that_is_judged_though_it_was_put_aside(tmp_path: Path) -> None:
+    beat, seen = [IDLE], []
+
+    class Watching:
+        def check(self, reply: Any, context: Any = None) -> Any:
+            seen.append((beat[0], context["input"]["unit_id"]))
+            return Contract({}).check(reply)
+
+    job, task = job_over(tmp_path, [unit(f"u{n}") for n in range(200)])
+    list(judge_range(job, Watching(), task, beat))
+    assert seen == [(n, f"u{n}") for n in range(200)]
 
 
 def test_a_part_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:

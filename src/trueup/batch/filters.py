@@ -46,7 +46,7 @@ class Filter:
             return self._sort_flat(row, offset)
         else:
             sieve.sift(line, 0, offset)
-        return Sorted(b"".join(sieve.valid), b"".join(sieve.failed), coerced_lines(sieve.notes))
+        return Sorted(sieve.take(), b"".join(sieve.failed), coerced_lines(sieve.notes))
 
     def _sort_flat(self, row: Row, offset: int) -> Sorted:
         """A unit whose own fields are the value; what belongs to the unit is not shown to the schema."""

@@ -1,9 +1,11 @@
 """The sieve: one line enters, its record leaves as bytes, valid or failed, and is counted.
 
 Whatever a line holds and whatever a check does, it costs no other line anything: an exception or a lack of memory fails its
-own unit. The way of a clean reply is kept short on purpose: it decides how fast files are sifted.
+own unit. The way of a clean reply is kept short on purpose: it decides how fast files are sifted. All other lines are put aside
+and judged one after the other, their place among the valid ones kept: what repairs replies is large, and stays in the cache.
 """
 
+from collections.abc import MutableSequence
 from hashlib import blake2b
 from typing import Any
 
@@ -18,6 +20,8 @@ from trueup.verdict.facts import Finding, Fix, finding
 ID_SIZE = 16
 ID_ROW = ID_SIZE + 4
 _BRACE = ord("}")
+_TOGETHER = 128  # lines put aside before they are judged
+_MOST = 2_048  # lines kept while they wait
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -35,6 +39,9 @@ class Sieve:
     """Judges lines under one contract, and keeps what came of them until it is taken."""
 
     __slots__ = (
+        "_aside",
+        "_at",
+        "_beat",
         "_check",
         "_clean",
         "_flips",
@@ -50,7 +57,14 @@ class Sieve:
         "valid",
     )
 
-    def __init__(self, contract: Any, name: str, *, max_line: int, flips: bool = False, notes: bool = False) -> None:
+    def __init__(
+        self, contract: Any, name: str, *, max_line: int, flips: bool = False, notes: bool = False,
+        beat: MutableSequence[int] | None = None,
+    ) -> None:  # fmt: skip
+        # lines that were put aside: their place among the valid ones, the unit where it is plain, the line, its number and offset
+        self._aside: list[tuple[int, Unit | None, bytes, int, int]] = []
+        self._at = 0
+        self._beat = [0] if beat is None else beat
         self._check = contract.check
         self._max_line = max_line
         self._flips = flips
@@ -68,53 +82,69 @@ class Sieve:
         self.tally = Tally()
 
     def sift(self, line: bytes, ordinal: int, offset: int) -> None:
-        """Judge a line; clean replies of plain units end here."""
+        """Judge a line; clean replies of plain units end here, all others wait for `settle`."""
         try:
             row = _plain(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._sift_unit(self._read(line, offset), ordinal, offset)  # another kind of line, or none: read with care
+            self._put_aside(None, line, ordinal, offset)  # another kind of line, or none: read with care
             return
         # a name given twice would hide one of its values
         if not row.unit_id or line.count(b'"unit_id"') != 1 or line.count(b'"raw_response"') != 1:
-            self._sift_unit(self._read(line, offset), ordinal, offset)
+            self._put_aside(None, line, ordinal, offset)
             return
         raw, uid, given = row.raw_response, row.unit_id, row.input
         try:
-            fields = unit_fields(uid, given)
-            data = self._clean(raw, fields)
-            if data is None:
-                verdict = self._check(raw, {"input": fields})
-                self._settle(Unit(uid, raw, raw, given), verdict, ordinal, offset)
-                return
-        except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
-            self._refuse(Unit(uid, raw, raw, given), ordinal, offset, broke(error))
+            data = self._clean(raw, unit_fields(uid, given))
+        except Exception:  # noqa: BLE001 - what went wrong is seen again where the line is settled
+            data = None
+        if data is None:
+            self._put_aside(Unit(uid, raw, raw, given), line, ordinal, offset)
             return
         # nothing was found and nothing changed: the line is its own record
         head = line[:-1] if line[-1] == _BRACE else line.rstrip()[:-1]
         self.valid.append(b"".join((head, b',"data":', data, b',"fixes":[]}\n')))
         self.ids.append(blake2b(uid.encode(), digest_size=ID_SIZE).digest() + ordinal.to_bytes(4, "big"))
 
+    def _put_aside(self, unit: Unit | None, line: bytes, ordinal: int, offset: int) -> None:
+        self._aside.append((len(self.valid), unit, line, ordinal, offset))
+        self.valid.append(b"")  # it stays so where the unit fails
+
+    def settle(self) -> None:
+        """Judge what was put aside; the number of each line stands in the beat meanwhile."""
+        for at, unit, line, ordinal, offset in self._aside:
+            self._at, self._beat[0] = at, ordinal
+            self._sift_unit(self._read(line, offset) if unit is None else unit, ordinal, offset)
+        self._aside.clear()
+
+    def is_ready(self) -> bool:
+        """Whether to take what is there: nothing waits, or enough of it to be judged together."""
+        waiting = len(self._aside)
+        return not waiting or waiting >= _TOGETHER or len(self.valid) >= _MOST
+
     def take(self) -> bytes:
         """The valid lines that were not taken yet, as one piece."""
+        self.settle()
         lines = b"".join(self.valid)
-        self._taken += len(self.valid)
+        self._taken += len(self.valid) - self.valid.count(b"")
         self.valid.clear()
         return lines
 
     def counted(self) -> Tally:
-        """The tally, with how many units there were."""
+        """The tally, with how many units there were, all of them taken."""
         counts = self.tally.counts
-        counts["valid"], counts["failed"] = self._taken + len(self.valid), len(self.failed)
+        counts["valid"], counts["failed"] = self._taken, len(self.failed)
         counts["units"] = counts["valid"] + counts["failed"]
         return self.tally
 
     def sift_long(self, head: bytes, size: int, ordinal: int, offset: int) -> None:
         """A line that is too long to be read."""
+        self.settle()  # failures stay in order too
         unit = too_long(head, size, self._max_line, self._place(offset))
         self._fail(unit, unit.findings, None, ordinal, offset)
 
     def condemn(self, line: bytes, ordinal: int, offset: int, code: str) -> None:
         """Fail a line that is not to be judged: its id is taken, or it has ended a worker."""
+        self.settle()
         self._refuse(self._read(line, offset), ordinal, offset, CONDEMNED[code]())
 
     def _place(self, offset: int) -> str:
@@ -130,7 +160,7 @@ class Sieve:
         try:
             verdict = self._check(unit.reply, {"input": unit_fields(unit.id, unit.input)})
             self._settle(unit, verdict, ordinal, offset)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
             self._refuse(unit, ordinal, offset, broke(error))
 
     def _settle(self, unit: Unit, verdict: Any, ordinal: int, offset: int) -> None:
@@ -140,7 +170,7 @@ class Sieve:
             return
         line = valid_line(unit, verdict)
         self._claim(unit, ordinal)
-        self.valid.append(line)
+        self.valid[self._at] = line
         tally = self.tally
         if verdict.fixes:
             tally.note_fixes(unit.id, verdict.fixes)

@@ -76,7 +76,7 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> Iterator[byt
     """Judge a range; gives its part, piece by piece. The number of each line stands in `beat` while it is judged."""
     piece, condemned = task
     source = job.sources[piece.source]
-    sieve = Sieve(contract, source.name, max_line=job.max_line, flips=job.flips)
+    sieve = Sieve(contract, source.name, max_line=job.max_line, flips=job.flips, beat=beat)
     sift, valid = sieve.sift, sieve.valid
     blank = size = 0
     with source.open() as opened:
@@ -93,13 +93,13 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> Iterator[byt
                 sieve.condemn(line, ordinal, offset, condemned[ordinal])
             else:
                 sift(line, ordinal, offset)
-                if len(valid) >= _AT_ONCE:
-                    beat[0] = IDLE  # to write may take long, and is no fault of a line
+                if len(valid) >= _AT_ONCE and sieve.is_ready():
                     lines = sieve.take()
                     size += len(lines)
+                    beat[0] = IDLE  # to write may take long, and is no fault of a line
                     yield lines
-    beat[0] = IDLE
     lines = sieve.take()
+    beat[0] = IDLE
     yield lines
     tally = sieve.counted()
     tally.counts["blank"] = blank

@@ -130,6 +130,7 @@ class Sift:
         for row in zip(ids, given, columns["raw_response"], strict=True):
             sieve = Sieve(self._contract, "dataset", max_line=1 << 62)
             sieve.sift(line_of(dict(zip(("unit_id", "input", "raw_response"), row, strict=True))), 0, len(valid))
-            valid.append(bool(sieve.valid))
-            records.append((sieve.valid or sieve.failed)[0].decode().rstrip("\n"))
+            line = sieve.take()
+            valid.append(bool(line))
+            records.append((line or sieve.failed[0]).decode().rstrip("\n"))
         return valid, records
