@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import dialogue
+import large
 import loop
 import rules
 import tools
@@ -153,6 +154,7 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "probes": _probes,
     "tools": tools.table,
     "dialogue": dialogue.table,
+    "large": large.table,
     "loop": loop.table,
     "rules": rules.table,
     "imports": _imports,

@@ -17,6 +17,7 @@ from typing import Any
 import report
 from dialogue import dialogue
 from hostile import hostile
+from large import large
 from loop import loop
 from peers import PARSERS
 from plot import svg
@@ -50,6 +51,7 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "hostile": lambda: hostile(2.0 if quick else options.limit, quick),
         "tools": lambda: tools(rounds),
         "dialogue": lambda: dialogue(rounds),
+        "large": lambda: large(0.05 if quick else 10),
         "loop": lambda: loop(rounds),
         "rules": lambda: rules(rounds),
         "imports": lambda: import_time(2 if quick else 7),

@@ -13,7 +13,7 @@ from trueup.recover import fields, prose, tables
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import fold
 from trueup.recover.outline import ROW, TEXT, Keys, Line, fenced, lines_of, split_fields
-from trueup.recover.reader import Frame, Node, Reader, Record
+from trueup.recover.reader import MOST_PLACES, Frame, Node, Reader, Record, TooMany
 from trueup.recover.yamlish import Block, Wants
 
 _CALL_START = re.compile(
@@ -136,6 +136,8 @@ def written_out(text: str, aims: Aims) -> Iterator[list[Candidate]]:
     plain_list = "array" in aims.types and not aims.item_keys and len(aims.types) < _ALL_TYPES
     if not (aims.root_keys or as_items or plain_list) or is_report(text):
         return
+    if text.count("\n") > MOST_PLACES:
+        raise TooMany("lines", MOST_PLACES)
     lines = lines_of(text, 0, len(text))
     documents = [lines_of(text, lines[start].start, lines[stop - 1].stop) for start, stop in fenced(lines)]
     known = [Keys(aims.known), Keys(aims.item_keys if as_items else ()), Keys(aims.root_keys)]
