@@ -4,6 +4,8 @@ Replies named `invoice-…` are judged by examples/schemas/invoice.json, all oth
 """
 
 import json
+import os
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -92,4 +94,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (BrokenPipeError, KeyboardInterrupt) as stop:  # `make demo | head`, or Ctrl-C
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(130 if isinstance(stop, KeyboardInterrupt) else 141)

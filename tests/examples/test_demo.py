@@ -32,3 +32,9 @@ def test_it_says_what_a_try_block_would_have_done() -> None:
 def test_it_fits_the_screen(width: int) -> None:
     lines = [line for line in demo(COLUMNS=str(width)).splitlines() if not line.startswith("$ ")]
     assert max(map(cell_len, lines)) <= width
+
+
+def test_a_reader_that_goes_away_is_no_trouble() -> None:
+    line = f"'{sys.executable}' examples/demo.py | head -1"
+    done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("What became of each reply in examples/replies\n", "")
