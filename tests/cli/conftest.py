@@ -45,7 +45,7 @@ def run_on_terminal(tmp_path: Path) -> Run:
         ) as child:
             os.close(theirs)
             out = read_all(ours)
-            code = child.wait(30)
+            code = child.wait(60)
         os.close(ours)
         return Ran(code, out.decode().replace("\r\n", "\n"))
 

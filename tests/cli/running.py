@@ -33,7 +33,7 @@ def clean_environment(**extra: str) -> dict[str, str]:
 def read_all(terminal: int) -> bytes:
     """Everything that is written to a terminal until its other end is closed."""
     out = b""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120  # a busy machine takes its time
     ready = select.poll()
     ready.register(terminal, select.POLLIN)
     while time.monotonic() < until:

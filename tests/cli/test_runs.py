@@ -164,7 +164,7 @@ def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
 
 
 def wait_for(file: Path) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 90  # a busy machine takes its time
     while not file.exists():
         assert time.monotonic() < end
         time.sleep(0.02)
