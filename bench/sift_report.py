@@ -65,6 +65,16 @@ def budgets(clean: Steps, broken: Kinds) -> str:
     return "\n".join([*steps, "", *kinds])
 
 
+def _more(rows: list[Row]) -> str:
+    """What is said only of rows that are there."""
+    said = ""
+    if any("compiled" in row.name for row in rows):
+        said += "\n**Compiled** is the same package with its hot modules compiled, as `make compiled` does it."
+    if any("Ray" in row.name for row in rows):
+        said += "\n**On Ray** only the CPU time of the command itself is in the figure, not that of Ray's processes, its workers among them."
+    return said
+
+
 def page(rows: list[Row], lines: int, load: tuple[float, float, float], clean: Steps, broken: Kinds) -> str:
     return f"""# Sifting, measured
 
@@ -79,8 +89,7 @@ the turns; the memory is the most that any one process held. Python's bytecode w
 **The floor** is a loop by hand: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
 the lines themselves, and nothing that survives a crash. **The source's way** is what the source system describes, in one process:
 json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set anew for each rule;
-its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.
-**Compiled** is the same package with its hot modules compiled ([how](benchmarks.md)).
+its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.{_more(rows)}
 
 ## Targets
 
@@ -94,8 +103,9 @@ the comparison of ids, and the start.
 
 {budgets(clean, broken)}
 
-A clean reply gets no verdict made: it is parsed, judged and handed on as bytes, 128 lines at a time. A broken one costs what its
-repair costs, and telling each fix with its place and path often takes as long as the repair itself.
+Of a clean reply no verdict is made: it is parsed, judged and handed on as bytes, 128 lines at a time. All other lines are put aside
+and judged together, their place kept: what repairs replies is large, and judging them one here and one there took a tenth more
+of the whole. A broken reply costs what its repair costs; to tell each fix with its place and path often takes as long again.
 
 `make bench-sift` runs all of it; `--lines` and `--quick` take fewer lines, `--no-ray` leaves Ray out.
 """
