@@ -16,7 +16,7 @@ PIECES = [
     "function<|tool_sep|>", "TOOL_CALLS [{", "functions.f:0 {", "[ARGS] {", "<arg_key>", "[Calling tool: f(",
     "function call{", "```tool_code", "`", "``", "```json ", "to=functions.f", "to=f", "Action: ", "action 1:", "Tool:",
     "**Action:**", "Call:", "Observation:", "{", "[", "f(", "```f(", "x = f(", "print(", "await f(", " name {", "json {",
-    "<a>", "<a b", "\n", " ", "\t", ":", ". {", "! [", "…  {", "：{", "a", "_", "1", "|>", "x>", "｜>", "f", "t", "T", "\r\n", "é",
+    "<a>", "<a b", "<", "<<", "[[", ">>", "\n", " ", "\t", ":", ". {", "! [", "…  {", "：{", "a", "_", "1", "|>", "x>", "｜>", "f", "t", "T", "\r\n", "é",
 ]  # fmt: skip
 ALL = re.compile(rf"{callmarks._MARKED}|(?P<line>{callmarks.LINE})|(?P<inline>{callmarks.INLINE})", re.MULTILINE)
 LINES = re.compile(rf"(?P<line>{callmarks.LINE})|(?P<inline>{callmarks.INLINE})", re.MULTILINE)
@@ -38,7 +38,7 @@ def test_a_call_right_behind_a_fence_has_its_whole_name() -> None:
 @pytest.mark.spec("X2")
 @pytest.mark.perf
 @pytest.mark.parametrize(
-    "unit", ["`", " ", ".", "word ", "```json\n", "```python\nx = 1\n```\n", "\U0010fffd", "# Title\ntext\n"]
+    "unit", ["`", "<", "[", " ", ".", "word ", "```json\n", "```python\nx = 1\n```\n", "\U0010fffd", "# Title\ntext\n"]
 )
 def test_texts_without_calls_are_passed_over_quickly(unit: str) -> None:
     text = unit * (200_000 // len(unit)) + "<"
