@@ -577,6 +577,14 @@ def test_a_misspelt_tool_is_named_with_the_closest(dialect: Dialect) -> None:
     assert any("get_wether'" in f.message and "'get_weather'" in f.message for f in verdict.findings)
 
 
+@pytest.mark.spec("T7")
+@pytest.mark.parametrize(
+    "text", ["```python\nget_lather(1)\nprint(2)\n```", "```python\npong(host='a')\n```", "pin {\n}"]
+)
+def test_code_that_is_merely_like_a_tool_is_no_mention(text: str) -> None:
+    assert CONTRACT.check(text).findings == ()
+
+
 @pytest.mark.spec("T4")
 @pytest.mark.parametrize(
     "text",

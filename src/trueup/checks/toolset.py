@@ -101,7 +101,7 @@ class Toolset:
             return None
         return self._looks.get(skeleton(name))
 
-    def closest(self, name: str) -> str | None:
+    def closest(self, name: str, cutoff: float = _CLOSE) -> str | None:
         """The offered name nearest to this one, if one is near.
 
         >>> Toolset([Tool("check_adapter_status")]).closest("check_adaptor_status")
@@ -110,7 +110,7 @@ class Toolset:
         forms = _forms(name[:200]) if _PLAIN.match(name) else (name[:200],)
         best: tuple[float, str] | None = None
         for form in forms:
-            found = process.extractOne(form, self.tools.keys(), scorer=fuzz.ratio, score_cutoff=_CLOSE)
+            found = process.extractOne(form, self.tools.keys(), scorer=fuzz.ratio, score_cutoff=cutoff)
             if found and (best is None or found[1] > best[0]):
                 best = (found[1], found[0])
         return best[1] if best else None

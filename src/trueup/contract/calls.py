@@ -56,6 +56,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 answer_with(answer_refusals)
 _TOOL_LIKE = re.compile(r"[^\W\d][\w.\-:/]{1,79}")
+_MISSPELT = 90  # of a hundred: nearer than this, a name without any mark is a slip of an offered one
 _QUOTED = ('"name"', '"tool', '"function', '"recipient_name"')
 _MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient", "chatglm3"})
 
@@ -235,7 +236,7 @@ class CallJudge:
             written = leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name)))
         for leak in written:
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
-            sure = sure or self.tools.closest(leak.name) is not None
+            sure = sure or self.tools.closest(leak.name, _MISSPELT) is not None
             if sure and leak.name not in seen and not self.tools.offers(leak.name.removesuffix(".call")):
                 seen.add(leak.name)
                 yield undefined(leak.name, (leak.start, leak.stop), self.tools)
