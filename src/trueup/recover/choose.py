@@ -4,7 +4,6 @@ Candidates and a judge enter (the judge brings a value to the schema and says wh
 one choice leaves, with records for everything that was passed over. The order of candidates does not matter.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -16,7 +15,6 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.clean import decode
 from trueup.recover.find import Aims, stages
 from trueup.recover.grammar import fold
-from trueup.recover.grouped import regrouped
 from trueup.recover.reader import Record, under
 from trueup.recover.wrappers import gap_records, reasoning_spans
 from trueup.verdict.paths import Parts
@@ -30,18 +28,7 @@ _ENVELOPES = frozenset(
     ).split()
 )
 _MAX_OPENED = 6
-_EXAMPLE = re.compile(
-    r"\b(?:for example|for instance|e\.g\.|examples?(?: of| output| reply)?|such as|instead of|unlike|rather than|zum beispiel|z\.B\."
-    r"|por ejemplo|par exemple)[\s:,`*(]*(?:json)?\s*\Z",
-    re.IGNORECASE,
-)
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
-# Between two values: the second takes the place of the first.
-_CORRECTED = re.compile(
-    r"\b(?:oops|correct(?:ed|ion)?|instead|revised|updated?|fixed|sorry|apolog\w+|mistakes?|wait|actually|final|korrigiert\w*"
-    r"|corregid[oa]s?|corrig[ée]\w*|perdón|entschuldig\w+)\b",
-    re.IGNORECASE,
-)
 
 
 class Fit(NamedTuple):
@@ -165,6 +152,8 @@ def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[R
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
+    from trueup.recover.grouped import regrouped  # as in `find`: loaded when a reply first needs it
+
     out: list[Reading] = []
     for reading in readings:
         both = regrouped(reading.candidate, aims.wants) if "S015" in reading.candidate.codes else None
@@ -262,26 +251,30 @@ def _rank(reading: Reading) -> tuple[bool, bool, bool, bool, int]:
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     best_rank = min(_rank(r) for r in fitting)
     equals = [r for r in fitting if _rank(r) == best_rank]
-    # what is only given as an example is not the answer, wherever it stands
-    winner = ([r for r in equals if not _is_example(text, r.candidate.spans[0][0])] or equals)[-1]
+    winner = equals[-1]
+    if len(equals) > 1:
+        from trueup.recover.introductions import is_example  # as in `find`: loaded when a reply first needs it
+
+        # what is only given as an example is not the answer, wherever it stands
+        winner = ([r for r in equals if not is_example(text, r.candidate.spans[0][0])] or equals)[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value]
     passed = [r for r in readings if r.candidate is not winner.candidate]
     return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
 
 
-def _is_example(text: str, start: int) -> bool:
-    return _EXAMPLE.search(text, max(0, start - 60), start) is not None
-
-
 def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
     """Several objects where a list of them is asked for: all of them, in order."""
-    if any(_CORRECTED.search(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
+    if judge_item is None or len(readings) < 2:
+        return None
+    from trueup.recover.introductions import corrects  # as above
+
+    if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
         return None
     lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
-    if judge_item is not None and len(lists) > 1 and len(lists) == len(readings):
+    if len(lists) > 1 and len(lists) == len(readings):
         return _joined(lists, judge)
     items = [r for r in readings if isinstance(r.candidate.value, dict)]
-    if judge_item is None or len(items) < 2:
+    if len(items) < 2:
         return None
     if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
         return None

@@ -4,18 +4,13 @@ The raw content of a string enters; its value and the codes of what JSON would n
 """
 
 import re
+from functools import cache
 
 from trueup.recover.clean import unmeant
 from trueup.recover.grammar import CONTROL, ESCAPE, SIMPLE_ESCAPES, SURROGATE
 
 # A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
 _BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
-# Commands of LaTeX that start like an escape of JSON.
-_COMMAND = re.compile(
-    r"\\(?:[bf]|n(?:abla|eq?|u|ot|otin|i|mid|ewline|ewcommand|eg|earrow|onumber|oindent|atural|leq|geq|olimits)(?![a-z])"
-    r"|t(?:imes|heta|ext[a-z]*|au|anh?|o|op|riangle[a-z]*|ilde|frac|herefore|iny|able|abular)(?![a-z])"
-    r"|r(?:ho|ight[a-z]*|angle|ceil|floor|vert|oot|brace|brack|m|ef|ule)(?![a-z]))"
-)
 _SPACED = re.compile(r"[\s{}$^=]")
 # A doubled backslash before a letter: somebody escaped this string with care.
 _DOUBLED_WORD = re.compile(r"(?<!\\)(?:\\\\)+[A-Za-z]")
@@ -24,6 +19,16 @@ _SHARE = re.compile(r"\\\\[\w.$-]{1,80}\\[^\\{}^=\s][^{}^=]*\Z")
 _PATTERN_SIGNS = frozenset(".()[]{}*+?^$|-")
 _FORMULA = re.compile(r"(?<!\\)\\(?:\([^()\n]*\\\)|\[([^\[\]\n]*)\\\])")
 _FORMULA_SIGNS = frozenset("\\^_=+")
+
+
+@cache
+def _commands() -> re.Pattern[str]:
+    """Commands of LaTeX that start like an escape of JSON."""
+    return re.compile(
+        r"\\(?:[bf]|n(?:abla|eq?|u|ot|otin|i|mid|ewline|ewcommand|eg|earrow|onumber|oindent|atural|leq|geq|olimits)(?![a-z])"
+        r"|t(?:imes|heta|ext[a-z]*|au|anh?|o|op|riangle[a-z]*|ilde|frac|herefore|iny|able|abular)(?![a-z])"
+        r"|r(?:ho|ight[a-z]*|angle|ceil|floor|vert|oot|brace|brack|m|ef|ule)(?![a-z]))"
+    )
 
 
 def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
@@ -64,7 +69,7 @@ def _decoded(raw: str) -> tuple[str, list[str]]:
         escape = m[1]
         plain = SIMPLE_ESCAPES.get(escape)
         if plain is not None:
-            if (pairs and plain == "\\") or (plain < " " and words and (is_path or _COMMAND.match(raw, m.start()))):
+            if (pairs and plain == "\\") or (plain < " " and words and (is_path or _commands().match(raw, m.start()))):
                 if not odd:
                     odd.append("S041")
                 return m[0]

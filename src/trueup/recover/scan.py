@@ -8,7 +8,6 @@ import re
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.grammar import BLANK, EMOJI
-from trueup.recover.indents import rebracketed
 from trueup.recover.reader import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
 from trueup.verdict.catalogue import GRADE, PRICE
 
@@ -138,9 +137,13 @@ class Scan:
         """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""
         best = self.attempt(begin, stop)
         if not _BRACKETS.isdisjoint(record[0] for record in best.records):
+            from trueup.recover.indents import rebracketed  # loaded when brackets are first at fault
+
             told = rebracketed(self.text, begin, stop, self.known, self.max_depth)
             self.budget -= stop - begin
-            if told is not None and (_price(told) <= _price(best) or (told.value != best.value and not _is_lossy(told))):
+            if told is not None and (
+                _price(told) <= _price(best) or (told.value != best.value and not _is_lossy(told))
+            ):
                 return told
         if best.cut or _price(best) >= 20:
             for boundary in (_FENCE_END, _TAG_END, _BLANK_LINE):
