@@ -461,6 +461,10 @@ def test_slips_of_every_family(text: str, calls: list[Call]) -> None:
         'now: {"time": 3}',
         'get_weather: {"temp": 3}',
         'Tool output:\nget_weather\n{"temp": 3}',
+        'tools: [{"name": "get_weather", "parameters": [{"name": "city", "type": "string", "required": true}]}]',
+        '[{"name": "ping", "parameters": {"type": "object"}}]',
+        '```pycon\n>>> client.ping\n{"host": "a"}\n>>> ping(host="a")\n\'pong\'\n```',
+        '>>> client.get_weather\n{"city": "Oslo"}',
     ],
 )
 def test_what_only_speaks_of_calls_makes_none(text: str) -> None:

@@ -161,4 +161,8 @@ def _is_talk(item: Any) -> bool:
 
 def _is_schema(value: Any) -> bool:
     """Whether what stands as arguments is the schema of arguments: the object defines a tool and calls none."""
-    return isinstance(value, dict) and value.get("type") in ("object", "OBJECT") and "properties" in value
+    if isinstance(value, list):  # the simple form: a list of parameters, each with its name and type
+        return bool(value) and all(isinstance(item, dict) and "name" in item and "type" in item for item in value)
+    if not isinstance(value, dict) or value.get("type") not in ("object", "OBJECT"):
+        return False
+    return "properties" in value or len(value) == 1
