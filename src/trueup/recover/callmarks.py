@@ -117,6 +117,6 @@ XTML = r"<\|open\|>(?:tools)?call tool=\""
 _MARKED = rf"(?P<think>{THINK})|(?P<xtml>{XTML})|(?P<tag>{TAG})|(?P<told>{TOLD})|(?P<mark>{MARK})|(?P<to>{TO})"
 MARKED = re.compile(_MARKED)
 # All that a sign may begin with: one look at a letter spares a try of every branch there.
-_FIRST = r"(?:^|(?<=>)|(?=<(?!<(?!f))|\[[A-Za-z]|>>>|[◁✿]|[:：.!…][ \t]|fu|to=|TOOL)|(?<!`)(?=`))"
+_FIRST = r"(?>^|(?<=>)|(?=<(?!<(?!f))|\[[A-Za-z]|>>>|[◁✿]|[:：.!…][ \t]|fu|to=|TOOL)|(?<!`)(?=`))"
 ANY = re.compile(rf"{_FIRST}(?:{_MARKED}|(?P<line>{LINE})|(?P<inline>{INLINE}))", re.MULTILINE)
-UNMARKED = re.compile(rf"(?:^|(?<=>)|(?=[:：.!…][ \t]))(?:(?P<line>{LINE})|(?P<inline>{INLINE}))", re.MULTILINE)
+UNMARKED = re.compile(rf"(?>^|(?<=>)|(?=[:：.!…][ \t]))(?:(?P<line>{LINE})|(?P<inline>{INLINE}))", re.MULTILINE)
