@@ -398,3 +398,13 @@ def test_damage_in_many_places_is_covered_and_told_in_few_words() -> None:
 
 def test_damaged_bytes_keep_to_the_size_limit() -> None:
     assert codes(Contract(max_size=10).check(b"\xff" * 11).errors) == ["L001"]
+
+
+@pytest.mark.spec("X2")
+def test_more_calls_or_values_than_anybody_means_are_refused() -> None:
+    tools = [{"name": "book", "parameters": {"type": "object"}}]
+    assert codes(Contract(tools=tools).check("book(day='x') " * 10_001).errors) == ["L003"]
+    schema = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day", "hour"]}
+    assert codes(Contract(schema).check("Say Visit(day='x') now. " * 40_001).errors) == ["L003"]
+    assert codes(Contract(schema).check("[" + "{'day': 'x'}, " * 60_000 + "]").errors) == ["L003"]
+    assert codes(Contract(schema).check("name: value\n" * 40_002).errors) == ["L003"]

@@ -11,7 +11,7 @@ from trueup.recover import pythonic
 from trueup.recover.callmarks import NAME, PYTHON_CALL
 from trueup.recover.callobjects import ObjectCalls, Read, past
 from trueup.recover.callvalues import Leak
-from trueup.recover.reader import Reader, Record, TooDeep
+from trueup.recover.reader import MOST_CALLS, Reader, Record, TooDeep, TooMany
 
 LIST_OF_CALLS = re.compile(rf"\[\s*(?={NAME}\s?\()")
 _NEXT_CALL = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
@@ -44,6 +44,8 @@ class PythonCalls(ObjectCalls):
                 return ([], found.end()) if listed or not leaks else (leaks, leaks[-1].stop)
             leak = self.python_call(name, start if not leaks else found.start(1), found.start(1), found.end(), dialect)
             leaks.append(leak)
+            if len(leaks) > MOST_CALLS:
+                raise TooMany("calls", MOST_CALLS)
             at = leak.stop
             if leak.cut:
                 break

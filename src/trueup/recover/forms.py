@@ -64,6 +64,8 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
         # the name, the brackets and every equals sign are what was taken off
         records: list[Record] = [("F003", *span, "", None)]
         records += [record for record in outcome.records if record[0] != "F003" or record[4] is not None]
+        if len(out) == MOST_PLACES:
+            raise TooMany("values", MOST_PLACES)
         out.append(Candidate(outcome.value, [span], records, "call"))
         at = max(outcome.end, found.end())
     return out
