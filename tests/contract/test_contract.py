@@ -63,7 +63,7 @@ def test_a_bad_schema_is_refused_when_the_contract_is_made(schema: Any) -> None:
 
 def test_an_option_that_does_not_exist_is_refused() -> None:
     with pytest.raises(TypeError, match="depth"):
-        Contract(PERSON, depth=3)  # type: ignore[call-arg]
+        Contract(PERSON, depth=3)  # type: ignore[call-overload]
 
 
 def test_a_schema_may_be_a_file(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class Aims(Protocol):
 
 def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
     """`Name(a=1, b='x')`, anywhere in the text."""
-    out = []
+    out: list[Candidate] = []
     at = 0
     while found := _CALL_START.search(text, at):
         outcome = Reader(text, found.start(), len(text), known, max_depth).read()
