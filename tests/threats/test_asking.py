@@ -1,5 +1,6 @@
 """X37 and X43 at the level of a whole ask: no storm, no growth, no instruction out of a quoted reply."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def test_what_is_sent_does_not_grow_with_the_attempts() -> None:
     sizes = [len(str(seen["messages"])) for seen in model.seen]
     assert len(sizes) == 7
     assert max(sizes) < 1000 + 2000 + 2500
-    assert max(sizes[1:]) - min(sizes[1:]) < 60
+    assert all(later < earlier + 60 for earlier, later in pairwise(sizes[1:]))
 
 
 @pytest.mark.spec("X37")
