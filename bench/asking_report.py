@@ -126,8 +126,11 @@ def tables(result: dict[str, Any]) -> str:
     plain = [row for row in rows if not row["calls"]]
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     lost = "What was wrong with the last reply where the loop gave up"
+    part = (
+        " (the first of the hundred, which stand in an order that mixes tasks and languages)" if len(rows) < 100 else ""
+    )
     lines = [
-        f"{len(rows)} prompts, {about['minutes']:.0f} minutes of one processor; Python {about['python']}, {versions}.",
+        f"{len(rows)} prompts{part}, {about['minutes']:.0f} minutes of one processor; Python {about['python']}, {versions}.",
         "",
         *_table(rows, FREE, split=True),
         "",
