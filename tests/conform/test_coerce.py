@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trueup.conform.coerce import Note, Options, conform
+from trueup.conform.coerce import Note, conform
+from trueup.conform.options import Options
 from trueup.conform.schema import compile_schema
 
 EAGER = Options("eager")

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.conform.coerce import Options, conform
+from trueup.conform.coerce import conform
+from trueup.conform.options import Options
 from trueup.conform.schema import Schema, compile_schema
 
 KEYS = ["a", "b", "firstName", "first_name", "A", "kind"]

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from trueup.conform.coerce import Options, conform
+from trueup.conform.coerce import conform
+from trueup.conform.options import Options
 from trueup.conform.schema import _CACHE, CACHE_SIZE, MAX_BYTES, SchemaError, compile_schema
 
 
@@ -26,7 +27,8 @@ def test_deep_values_crash_nothing(depth: int, shape: str) -> None:
     done = in_subprocess(
         f"""
         import threading
-        from trueup.conform.coerce import Options, conform
+        from trueup.conform.coerce import conform
+        from trueup.conform.options import Options
         from trueup.conform.schema import compile_schema
         node = {{"$ref": "#/$defs/n"}}
         any_json = {{"anyOf": [{{"type": "integer"}}, {{"type": "array", "items": node}},
@@ -172,7 +174,8 @@ def test_ten_thousand_schemas_keep_memory_bounded() -> None:
     done = in_subprocess(
         """
         import resource
-        from trueup.conform.coerce import Options, conform
+        from trueup.conform.coerce import conform
+        from trueup.conform.options import Options
         from trueup.conform.schema import compile_schema
         def use(i):
             props = {f"p{i}_{k}": {"type": "string", "pattern": f"^a{i}"} for k in range(10)}

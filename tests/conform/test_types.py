@@ -14,7 +14,8 @@ import msgspec
 import pydantic
 import pytest
 
-from trueup.conform.coerce import Options, conform
+from trueup.conform.coerce import conform
+from trueup.conform.options import Options
 from trueup.conform.schema import SchemaError, compile_schema
 
 

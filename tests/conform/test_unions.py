@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from trueup.conform.coerce import Options, conform
+from trueup.conform.coerce import conform
+from trueup.conform.options import Options
 from trueup.conform.schema import compile_schema
 
 CAT = {

@@ -11,7 +11,7 @@ import pydantic
 import pytest
 
 from trueup import Contract, Finding, Fix, Rejected, Reply, Verdict
-from trueup.conform.coerce import Options
+from trueup.conform.options import Options
 from trueup.conform.schema import SchemaError
 
 PERSON: dict[str, Any] = {

@@ -19,7 +19,7 @@ from trueup.batch.pipeline.running import execute
 from trueup.batch.sift import Options as SiftOptions
 from trueup.batch.sift import sift
 from trueup.batch.work import Guard
-from trueup.conform.coerce import Options
+from trueup.conform.options import Options
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import lint_contract
 from trueup.verdict.catalogue import FINDINGS, FIXES

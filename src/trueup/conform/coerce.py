@@ -5,20 +5,17 @@ The value is never written to, nothing is raised, and conforming twice is confor
 """
 
 import re
-from typing import Any, Literal, NamedTuple
-
-import msgspec
+from typing import Any, NamedTuple
 
 from trueup.conform.containers import walk_array, walk_object
 from trueup.conform.embedded import read_json
 from trueup.conform.nodes import Node, Plan
+from trueup.conform.options import STANDARD, Options
 from trueup.conform.run import Change, Run, Trail
 from trueup.conform.scalars import NULLS, recast
 from trueup.conform.schema import Schema
 from trueup.conform.unions import choose, same
 from trueup.verdict.catalogue import PRICE
-
-Profile = Literal["off", "standard", "eager"]
 
 # Steps into a value. Python's stack bears three times as many; deeper values are judged as they are.
 MAX_STEPS = 250
@@ -38,18 +35,6 @@ class Note(NamedTuple):
     path: tuple[str | int, ...]
     before: Any
     after: Any
-
-
-class Options(msgspec.Struct, frozen=True):
-    """How far coercion may go. `aliases` gives other names of a key or an enum value."""
-
-    profile: Profile = "standard"
-    aliases: dict[str, list[str]] = {}
-    enum_prefixes: tuple[str, ...] = ()
-    enum_delimiters: tuple[str, ...] = ()
-
-
-STANDARD = Options()
 
 
 def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[Any, list[Note]]:

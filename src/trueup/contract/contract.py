@@ -5,21 +5,23 @@ A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 import msgspec
 from orjson import dumps
 
-from trueup.conform.coerce import Options
+from trueup.conform.options import Options, Profile
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.envelope import SCHEMA as ENVELOPE
 from trueup.contract.envelope import opened
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
+from trueup.contract.given import Given, no_such_option, refuse_bad_options, told
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
-from trueup.contract.judge import Judge, damaged, depth_over, too_large
+from trueup.contract.integers import integral_test
+from trueup.contract.limits import depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
 from trueup.recover.clean import WRITABLE_DEPTH, decode, looks_odd, written
-from trueup.verdict.catalogue import GRADES, Accept
+from trueup.verdict.catalogue import Accept
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
@@ -30,12 +32,9 @@ if TYPE_CHECKING:
     from trueup.ask.policy import Policy
     from trueup.ask.stream import AskStream, AsyncAskStream
     from trueup.contract.calls import CallJudge, CallOptions
-    from trueup.contract.given import Given
+    from trueup.contract.judge import Judge
     from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
-
-Profile = Literal["off", "standard", "eager"]
-PROFILES = get_args(Profile)
 
 
 class Contract(Generic[T]):
@@ -54,15 +53,15 @@ class Contract(Generic[T]):
     """
 
     __slots__ = (
-        "_brief", "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_judge", "_meaning", "_plain", "_shallow",
+        "_brief", "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_made", "_meaning", "_plain", "_shallow",
         "_text_only",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
     @overload
-    def __init__(self, schema: type[T], **options: "Unpack[Given]") -> None: ...
+    def __init__(self, schema: type[T], **options: Unpack[Given]) -> None: ...
     @overload
-    def __init__(self: "Contract[Any]", schema: Any = None, **options: "Unpack[Given]") -> None: ...
+    def __init__(self: "Contract[Any]", schema: Any = None, **options: Unpack[Given]) -> None: ...
     def __init__(
         self,
         schema: Any = None,
@@ -86,11 +85,9 @@ class Contract(Generic[T]):
         **unknown: Any,
     ) -> None:
         if unknown:
-            from trueup.contract.given import no_such_option  # loaded where somebody slipped
-
             raise TypeError(no_such_option(next(iter(unknown))))
         self._given = {option: value for option, value in locals().items() if option not in {"self", "unknown"}}
-        _refuse_bad_options(accept, coerce, strict, max_size, max_depth)
+        refuse_bad_options(accept, coerce, strict, max_size, max_depth)
         self.name, self.language, self.version = name, language, version
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
         self.accept = accept
@@ -98,7 +95,7 @@ class Contract(Generic[T]):
         self.strict = strict
         self.max_size = max_size
         self.max_depth = max_depth
-        self._judge: Judge | None = None
+        self._made: Judge | None = None
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
@@ -110,14 +107,12 @@ class Contract(Generic[T]):
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
-            self._judge = Judge(self.schema, self.options, accept, strict, max_depth)
-            self._integral = self._judge.integral
+            whole = self.schema.has_integer and self.options.profile != "off"
+            self._integral = integral_test(self.schema.source, whole)
             self._brief = self._plain and self._calls is None and not self.judges_meaning
 
     def __repr__(self) -> str:
         """A line that tells one contract from another: its name, its schema, and what else it asks for."""
-        from trueup.contract.given import told  # loaded where somebody looks
-
         return f"<Contract{told(self.name, self._given)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -201,7 +196,7 @@ class Contract(Generic[T]):
 
     def _check_value(self, value: Any) -> Verdict:
         text = written(value).decode()
-        if self._judge is None:
+        if self.schema is None:
             return Verdict(text, value)
         if self._is_valid(value) and self._plain and not (self._integral and self._integral(value)):
             return Verdict(text, value)
@@ -213,7 +208,9 @@ class Contract(Generic[T]):
         if len(reply.text) > self.max_size:
             return too_large(reply, reply.text, self.max_size)
         if damage:
-            return damaged(reply, reply.text, damage, self._judge)
+            from trueup.contract.judge import damaged  # with all that mends, loaded where there is something to mend
+
+            return damaged(reply, reply.text, damage, None if self.schema is None else self._judge)
         judged, text_verdict = (NO_CALLS, None) if read_findings else self._parts(reply, context)
         return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
 
@@ -230,10 +227,10 @@ class Contract(Generic[T]):
         data = None
         judged = NO_CALLS
         if calls is not None:
-            if self._judge is not None and not reply.calls:
+            if self.schema is not None and not reply.calls:
                 data = self._described(reply.text)
             judged = calls.judge(reply, called_before(context.get("history")), is_data=data is not None)
-        if self._judge is None or reply.calls or judged.calls or judged.refused or judged.unread:
+        if self.schema is None or reply.calls or judged.calls or judged.refused or judged.unread:
             return judged, None
         return judged, self._check_text(reply, reply.text, data)
 
@@ -249,29 +246,40 @@ class Contract(Generic[T]):
 
     def _check_text(self, reply: str | Reply, text: str, described: dict[str, Any] | None = None) -> Verdict:
         """Judge a text: the clean path is all here, the rest goes to the judge. `described` is its value, if known to be valid."""
-        judge = self._judge
-        if judge is None:
+        if self.schema is None:
             return Verdict(reply)
         if len(text) > self.max_size:
             return too_large(reply, text, self.max_size)
         try:
             data = decode(text) if described is None else described
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
-            return judge.broken(reply, text, error)
+            return self._judge.broken(reply, text, error)
         try:
             again = dumps(data)
         except TypeError:
-            return judge.odd(reply, text, data)
+            return self._judge.odd(reply, text, data)
         if text.count('"') != again.count(b'"') or ("\\" in text and looks_odd(text)):
-            return judge.odd(reply, text, data)
+            return self._judge.odd(reply, text, data)
         valid = described is not None or self._is_valid(data)
         if not valid or (self._shallow and depth_over(data, self.max_depth)):
-            return judge.misfit(reply, text, data)
+            return self._judge.misfit(reply, text, data)
         if self._integral is not None and self._integral(data):
-            return judge.misfit(reply, text, data)
+            return self._judge.misfit(reply, text, data)
         if self._plain:
             return Verdict(reply, data)
-        return judge.fitting(reply, text, data)
+        return self._judge.fitting(reply, text, data)
+
+    @property
+    def _judge(self) -> "Judge":
+        """What judges a reply that is not plain, valid JSON; made when the first one comes, with all that mends."""
+        judge = self._made
+        if judge is None:
+            from trueup.contract.judge import Judge
+
+            assert self.schema is not None
+            judge = Judge(self.schema, self.options, self.accept, self.strict, self.max_depth, self._integral)
+            self._made = judge
+        return judge
 
     def _call_judge(self, tools: Any, order: Any, options: Any) -> "CallJudge":
         from trueup.contract.calls import make_call_judge  # its many patterns are compiled only where tools are judged
@@ -367,23 +375,8 @@ class Contract(Generic[T]):
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""
-        return [] if self._judge is None else self._judge.member_errors(slot, value)
+        return [] if self.schema is None else self._judge.member_errors(slot, value)
 
 
 def _made_of(kind: type[Contract], given: dict[str, Any]) -> Contract:
     return kind(**given)
-
-
-def _refuse_bad_options(accept: Any, coerce: Any, strict: Any, max_size: Any, max_depth: Any) -> None:
-    """Say which option is wrong, and what it takes."""
-    if accept not in GRADES:
-        raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
-    if coerce not in PROFILES and not isinstance(coerce, Options):
-        raise ValueError(f"coerce is one of {', '.join(PROFILES)}, or Options; got {coerce!r}")
-    if not isinstance(strict, bool):
-        raise TypeError(f"strict is True or False; got {strict!r}")
-    for name, number, highest in (("max_size", max_size, None), ("max_depth", max_depth, 500)):
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise TypeError(f"{name} is a whole number; got {number!r}")
-        if number < 1 or (highest and number > highest):
-            raise ValueError(f"{name} is {f'between 1 and {highest}' if highest else 'at least 1'}; got {number!r}")

@@ -1,13 +1,15 @@
 """The options of a contract as its users see them: their types for editors, the nearest for a slip, a line for `repr`.
 
-Options enter, words about them leave; nothing is judged or kept here.
+Options enter, words about them leave, or a refusal of one that is wrong; nothing is kept here.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
-from trueup.conform.coerce import Options, Profile
-from trueup.verdict.catalogue import Accept
+from trueup.conform.options import Options, Profile
+from trueup.verdict.catalogue import GRADES, Accept
+
+_PROFILES = get_args(Profile)
 
 
 class Given(TypedDict, total=False):
@@ -72,3 +74,18 @@ def _short(schema: Any) -> str:
         return schema.__qualname__
     text = str(schema) if hasattr(schema, "__fspath__") or isinstance(schema, str) else repr(schema)
     return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def refuse_bad_options(accept: Any, coerce: Any, strict: Any, max_size: Any, max_depth: Any) -> None:
+    """Say which option is wrong, and what it takes."""
+    if accept not in GRADES:
+        raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
+    if coerce not in _PROFILES and not isinstance(coerce, Options):
+        raise ValueError(f"coerce is one of {', '.join(_PROFILES)}, or Options; got {coerce!r}")
+    if not isinstance(strict, bool):
+        raise TypeError(f"strict is True or False; got {strict!r}")
+    for name, number, highest in (("max_size", max_size, None), ("max_depth", max_depth, 500)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"{name} is a whole number; got {number!r}")
+        if number < 1 or (highest and number > highest):
+            raise ValueError(f"{name} is {f'between 1 and {highest}' if highest else 'at least 1'}; got {number!r}")

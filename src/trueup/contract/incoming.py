@@ -9,15 +9,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from trueup.recover.grammar import SURROGATE
-from trueup.recover.reader import Record
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
 if TYPE_CHECKING:
     from trueup.read.reading import Reading
+    from trueup.recover.reader import Record
 
-_DAMAGED = re.compile(f"(?:{SURROGATE.pattern})+")
+_HALF = re.compile(r"[\ud800-\udfff]")
+_DAMAGED = re.compile(r"[\ud800-\udfff]+")
 _MOST = 1_000
 _NEXT_LINE = re.compile(r"\}\r?\n\{")
 # The first letters of a provider's event stream: what starts so is looked at before it is taken for text.
@@ -33,7 +33,7 @@ def _is_stream(text: str) -> bool:
     return text.startswith(_STARTS) or (text[:1] == "{" and _NEXT_LINE.search(text, 0, _FIRST_LINES) is not None)
 
 
-def incoming(source: Any) -> tuple[Reply, tuple[Finding, ...], list[Record]]:
+def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
     """What was handed in as one Reply, what is wrong with its shape, and records of what had to be replaced in it."""
     if type(source) is dict:
         reading = _reader()(source)
@@ -67,20 +67,20 @@ def called_before(history: Any) -> list[Reply]:
     return [reply for reply in replies if reply.calls or reply.text]
 
 
-def _decoded(raw: bytes) -> tuple[str, list[Record]]:
+def _decoded(raw: bytes) -> "tuple[str, list[Record]]":
     try:
         return raw.decode(), []
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "surrogateescape")
-    return SURROGATE.sub("\ufffd", text), _damage(text, "S039")
+    return _HALF.sub("\ufffd", text), _damage(text, "S039")
 
 
-def without_surrogates(text: str) -> tuple[str, list[Record]]:
+def without_surrogates(text: str) -> "tuple[str, list[Record]]":
     """The text with each half of a surrogate pair replaced."""
-    return SURROGATE.sub("\ufffd", text), _damage(text, "S035")
+    return _HALF.sub("\ufffd", text), _damage(text, "S035")
 
 
-def _damage(text: str, code: str) -> list[Record]:
+def _damage(text: str, code: str) -> "list[Record]":
     """A record for each damaged place; where there are more than anybody will read, the last one covers all the rest."""
     records: list[Record] = []
     for run in _DAMAGED.finditer(text):

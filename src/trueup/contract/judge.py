@@ -11,12 +11,14 @@ from itertools import islice
 from typing import Any
 
 from trueup.checks.fixes import SPEAKING, remarks, too_many
-from trueup.conform.coerce import Note, Options, conform
+from trueup.conform.coerce import Note, conform
 from trueup.conform.document import facets
+from trueup.conform.options import Options
 from trueup.conform.schema import Schema
 from trueup.conform.survey import types_at
 from trueup.contract.incoming import without_surrogates
-from trueup.contract.integers import integral_test
+from trueup.contract.integers import Test
+from trueup.contract.limits import depth_over, shown
 from trueup.contract.written import numbers_as_written
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
@@ -30,7 +32,6 @@ from trueup.recover.spots import nodes_at
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
 from trueup.verdict.paths import render
-from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Fixes, Verdict
 
 _ASK = "Reply with one JSON value that matches the schema, and nothing else."
@@ -47,6 +48,7 @@ class Judge:
         "_accept",
         "_aims",
         "_allowed",
+        "_integral",
         "_is_valid",
         "_item",
         "_item_own",
@@ -56,11 +58,13 @@ class Judge:
         "_own",
         "_schema",
         "_strict",
-        "integral",
     )
 
-    def __init__(self, schema: Schema, options: Options, accept: str, strict: bool, max_depth: int) -> None:
+    def __init__(
+        self, schema: Schema, options: Options, accept: str, strict: bool, max_depth: int, integral: Test | None
+    ) -> None:
         self._schema = schema
+        self._integral = integral
         self._options = options
         self._accept = accept
         self._allowed = GRADES[accept]
@@ -72,7 +76,6 @@ class Judge:
         self._item = schema.item
         self._own = _closed_keys(schema, options)
         self._item_own = _closed_keys(self._item, options) if self._item is not None else None
-        self.integral = integral_test(schema.source, schema.has_integer and options.profile != "off")
         eager = options.profile == "eager"
         item_keys = self._item.root_keys if self._item is not None else frozenset()
         self._aims = Aims(
@@ -91,7 +94,7 @@ class Judge:
         if candidate is None:
             return self.recover(reply, text, records)
         if not records and self._quiet(candidate):
-            return Verdict(_shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
+            return Verdict(shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
         choice = choose_only(text, candidate, self._fit, self._aims.root_keys)
         if not choice.reading.fit.ok:
             return self.recover(reply, text, records)
@@ -102,7 +105,7 @@ class Judge:
         if not self._lenient or not self._loud.isdisjoint(candidate.codes):
             return False
         value = candidate.value
-        return self._is_valid(value) and (self.integral is None or not self.integral(value))
+        return self._is_valid(value) and (self._integral is None or not self._integral(value))
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
         return to_fixes(text, choose_only(text, candidate, self._fit, self._aims.root_keys).records())
@@ -175,7 +178,7 @@ class Judge:
         try:
             choice = choose(text, self._aims, self._fit, self._fit_item if self._item else None)
         except TooMany as limit:
-            return Verdict(_shown(reply, text), None, Findings((too_many(limit),)))
+            return Verdict(shown(reply, text), None, Findings((too_many(limit),)))
         except TooDeep:
             return self._too_deep(reply, text)
         if choice is None:
@@ -212,13 +215,13 @@ class Judge:
         if self._strict:
             findings = [promoted(f) for f in findings]
         ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
-        return Verdict(_shown(reply, text), data, ordered, fixes, None if value is data else value)
+        return Verdict(shown(reply, text), data, ordered, fixes, None if value is data else value)
 
     def _too_deep(self, reply: Any, text: str) -> Verdict:
         limit = self._aims.max_depth
         message = f"The reply nests deeper than {limit} levels"
         found = finding("L002", "$", message, None, {"limit": limit}, "Give a flatter value.")
-        return Verdict(_shown(reply, text), None, Findings((found,)))
+        return Verdict(shown(reply, text), None, Findings((found,)))
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """The errors of one member of the root, judged alone; nothing where the schema does not speak of it."""
@@ -231,7 +234,7 @@ class Judge:
     # -- fitting -------------------------------------------------------------------------------
 
     def _fit(self, value: Any) -> Fit:
-        if self._schema.is_valid(value) and not (self.integral and self.integral(value)):
+        if self._schema.is_valid(value) and not (self._integral and self._integral(value)):
             return Fit(value, [], 0, True)
         if self._shares_nothing(value, self._own):
             return Fit(value, [], 0, ok=False)
@@ -273,23 +276,12 @@ def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
     return frozenset().union(*map(types_at, named))
 
 
-def too_large(reply: Any, text: str, limit: int) -> Verdict:
-    """The verdict of a reply over the size limit: it is not read at all."""
-    message = f"The reply has {len(text):,} characters; the limit is {limit:,}"
-    found = finding("L001", "$", message, None, {"size": len(text), "limit": limit}, "Give a shorter reply.")
-    return Verdict(_shown(reply, text), None, Findings((found,)))
-
-
 def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:
     """The verdict of bytes that are not text: refused under any contract."""
     if judge is not None:
         return judge.recover(reply, text, records)
     said = Findings(remarks(to_fixes(text, records[:_MAX_FINDINGS]), "lossy"))
-    return Verdict(_shown(reply, text), None, said, partial(to_fixes, text, records))
-
-
-def _shown(reply: Any, text: str) -> Reply | str:
-    return reply if isinstance(reply, Reply | str) else text
+    return Verdict(shown(reply, text), None, said, partial(to_fixes, text, records))
 
 
 def _renamed(data: Any, own: frozenset[str]) -> dict[str, str]:
@@ -316,9 +308,9 @@ def _unmeant(text: str, span: tuple[int, int]) -> Finding:
 
 
 def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
-    shown = [_short(value) for value in values[-2:]]
-    message = f"{len(values)} different values fit: {shown[0]} and {shown[1]}"
-    return finding("P008", "$", message, span, {"readings": shown, "count": len(values)}, "Give exactly one value.")
+    readings = [_short(value) for value in values[-2:]]
+    message = f"{len(values)} different values fit: {readings[0]} and {readings[1]}"
+    return finding("P008", "$", message, span, {"readings": readings, "count": len(values)}, "Give exactly one value.")
 
 
 class _Fixes:
@@ -359,18 +351,3 @@ class _Fixes:
 def _short(value: Any) -> str:
     text = written(value).decode()
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def depth_over(value: Any, limit: int) -> bool:
-    """Whether a value nests deeper than the limit, looked at level by level."""
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        if not level:
-            return False
-        level = [
-            child
-            for outer in level
-            for child in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(child, dict | list)
-        ]
-    return bool(level)

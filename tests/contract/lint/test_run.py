@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trueup import Contract
-from trueup.conform.coerce import Options
+from trueup.conform.options import Options
 from trueup.contract.files.faults import ContractError
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import lint_contract

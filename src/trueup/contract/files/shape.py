@@ -107,7 +107,7 @@ def _parts() -> dict[str, Shape]:
     import msgspec
 
     from trueup.checks.order import Order
-    from trueup.conform.coerce import Options
+    from trueup.conform.options import Options
     from trueup.contract.calls import CallOptions
 
     _, found = msgspec.json.schema_components([Order, CallOptions, Options])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.conform.coerce import Options
+from trueup.conform.options import Options
 from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.contract import Contract
 from trueup.contract.files.extends import Origins, Whole, read_whole
