@@ -236,3 +236,30 @@ def test_contracts_by_route_model_and_header_and_none_can_be_undone(desk: Open) 
         body = {"model": "any", "messages": [{"role": "user", "content": "x"}]}
         assert d.http.post("/strict/v1/chat/completions", json=body).status_code == 422
         assert d.http.post("/nowhere/v1/chat/completions", json=body).status_code == 404
+
+
+TOOLS = [{"name": "look", "description": "Look around", "parameters": {"type": "object", "properties": {}}}]
+
+
+@pytest.mark.parametrize(
+    ("path", "tool", "given", "sent"),
+    [
+        ("/v1/chat/completions", {"type": "function", "function": TOOLS[0]}, None, "required"),
+        ("/v1/chat/completions", {"type": "function", "function": TOOLS[0]}, "auto", "required"),
+        ("/v1/chat/completions", {"type": "function", "function": TOOLS[0]}, "none", "none"),
+        ("/v1/messages", {"name": "look", "input_schema": {"type": "object"}}, None, {"type": "any"}),
+        ("/v1/messages", {"name": "look", "input_schema": {"type": "object"}}, {"type": "auto", "disable_parallel_tool_use": True},
+         {"type": "any", "disable_parallel_tool_use": True}),
+        ("/v1/messages", {"name": "look", "input_schema": {"type": "object"}}, {"type": "tool", "name": "look"},
+         {"type": "tool", "name": "look"}),
+    ],
+)  # fmt: skip
+def test_a_call_that_the_contract_requires_is_required_of_the_upstream(
+    desk: Open, path: str, tool: object, given: object, sent: object
+) -> None:
+    contract = Contract(tools=TOOLS, calls={"required": True}, name="looking")
+    with desk([Call("look", {})], contract) as d:
+        body = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "Look."}], "tools": [tool]}
+        answer = d.http.post(path, json=body if given is None else {**body, "tool_choice": given})
+        assert answer.status_code == 200, answer.text
+        assert d.upstream.requests[0].json["tool_choice"] == sent

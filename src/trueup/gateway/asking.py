@@ -191,7 +191,8 @@ class Asking:
             exchange.upstream = found or exchange.upstream
         untouched = (
             send.attempt == 1 and not exchange.extended and request.mode == "text" and request.temperature is None
-            and request.max_tokens is None and not request.model and len(request.messages) == len(self.asked.messages)
+            and request.max_tokens is None and not request.model and not request.must_call
+            and len(request.messages) == len(self.asked.messages)
             and not (self.asked.stream and exchange.protocol.holds)
         )  # fmt: skip
         body = exchange.raw if untouched else encode(exchange.protocol.request(self.body, request, self.asked))

@@ -62,6 +62,8 @@ class Chat:
             new["tools"] = kept_tools(body["tools"], request, _tool_name)
             if not request.call_tools:
                 new["tool_choice"] = "none"
+            elif request.must_call and body.get("tool_choice") in (None, "auto"):  # who names a tool wants that one
+                new["tool_choice"] = "required"
         if asked.stream:  # what it cost is needed here, whether the client wants to know or not
             options = body.get("stream_options")
             new["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}

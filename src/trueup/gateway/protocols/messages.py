@@ -64,6 +64,10 @@ class Messages:
             )
             if not request.call_tools:
                 new["tool_choice"] = {"type": "none"}
+            elif request.must_call:
+                choice = body.get("tool_choice") or {"type": "auto"}
+                if isinstance(choice, dict) and choice.get("type") == "auto":  # who names a tool wants that one
+                    new["tool_choice"] = {**choice, "type": "any"}
         return new
 
     def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:

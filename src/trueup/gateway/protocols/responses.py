@@ -64,6 +64,8 @@ class Responses:
             )
             if not request.call_tools:
                 new["tool_choice"] = "none"
+            elif request.must_call and body.get("tool_choice") in (None, "auto"):  # who names a tool wants that one
+                new["tool_choice"] = "required"
         return new
 
     def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:
