@@ -91,7 +91,8 @@ def _baml(schema: Any) -> Read:
 # Readers of broken text.
 REPAIRERS = (
     TRUEUP,
-    FAST,
+    Peer("fast_json_repair", "fast_json_repair", _fast_json_repair_loads),
+    Peer("the same, told it is broken", "fast_json_repair", FAST.make),  # it leaves the first try out
     JSON_REPAIR,
     Peer("json_repair + schema", "json_repair", _json_repair_schema),
     Peer("repairjson", "repairjson", _repairjson),
@@ -110,6 +111,6 @@ PARSERS = (
     Peer("pydantic", "pydantic", _pydantic, typed=True),
     ORJSON,
     JSONSCHEMA,
-    Peer("fast_json_repair", "fast_json_repair", _fast_json_repair_loads),  # tries orjson first: right for clean text
-    *REPAIRERS[2:],
+    REPAIRERS[1],
+    *REPAIRERS[3:],
 )
