@@ -17,6 +17,17 @@ from trueup.verdict.catalogue import GRADE, GRADES
 from trueup.verdict.paths import parse
 
 
+def reads_as(schema: Any, reply: str, expected: Any) -> None:
+    """Hold a reply against its value (None: it is refused), and see that no change goes unsaid."""
+    verdict = Contract(schema).check(reply)
+    if expected is None:
+        assert not verdict.ok, verdict.data
+    else:
+        assert verdict.ok, verdict.findings
+        assert verdict.data == expected
+        assert verdict.fixes, "what is not JSON as it stands was changed"
+
+
 def well_formed(contract: Contract, text: str) -> None:
     """Nothing is raised; the verdict can be told, stored and read back; every fact lies inside the text."""
     verdict = contract.check(text)

@@ -7,22 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.recover.laws import reads_as as check
 from trueup import Contract
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 PERSON = {"type": "object", "properties": {"name": TEXT, "age": WHOLE}, "required": ["name", "age"]}
 ADA = {"name": "Ada", "age": 36}
-
-
-def check(schema: Any, reply: str, expected: Any) -> None:
-    """Hold a reply against its value; None: it is refused."""
-    verdict = Contract(schema).check(reply)
-    if expected is None:
-        assert not verdict.ok, verdict.data
-    else:
-        assert verdict.ok, verdict.findings
-        assert verdict.data == expected
-        assert verdict.fixes, "what is not JSON as it stands was changed"
 
 
 @pytest.mark.parametrize(

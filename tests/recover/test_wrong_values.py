@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.recover.laws import reads_as as check
 from trueup import Contract
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
@@ -23,17 +24,6 @@ NUMBERS: dict[str, Any] = {"type": "array", "items": WHOLE}
 SPOKEN = an(msg=TEXT, ok={"type": "boolean"})
 CODE = an(code=TEXT, lang=TEXT)
 AMOUNT = an(s=TEXT)
-
-
-def check(schema: Any, reply: str, expected: Any) -> None:
-    """Hold a reply against its value (None: it is refused), and see that no change goes unsaid."""
-    verdict = Contract(schema).check(reply)
-    if expected is None:
-        assert not verdict.ok, verdict.data
-    else:
-        assert verdict.ok, verdict.findings
-        assert verdict.data == expected
-        assert verdict.fixes, "what is not JSON as it stands was changed"
 
 
 @pytest.mark.parametrize(

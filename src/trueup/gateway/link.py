@@ -77,13 +77,7 @@ class Link(asyncio.Protocol):
         else:
             self._transport.writelines((head, body))
         while not self.ended:
-            if self._error is not None:
-                raise self._error
-            self._waiter = self._loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
+            await self._more()
 
     async def read(self) -> bytes:
         """The bytes of the body that are there, as soon as there are any; none at its end."""
