@@ -6,8 +6,8 @@ STAMP  := $(VENV)/.installed
 BENCH  := .venv-bench
 COMPILED := build/compiled
 HOT    := $(wildcard src/trueup/recover/*.py src/trueup/conform/*.py src/trueup/contract/*.py)
-COMPILER := $(shell command -v $(CC))
-UNCOMPILED := skipped for want of a C compiler: the tests of the engine on compiled modules
+COMPILER := $(shell command -v $(CC) >/dev/null && $(PYTHON) -c 'import os, sysconfig as s; print(os.path.exists(s.get_paths()["include"] + "/Python.h") or "")')
+UNCOMPILED := skipped for want of a C compiler or of Python's headers: the tests of the engine on compiled modules
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
 
@@ -81,7 +81,7 @@ $(COMPILED)/.built: $(STAMP) hatch_build.py $(HOT)
 	@$(BIN)/python -m zipfile -e $(COMPILED)/trueup-*.whl $(COMPILED)
 	@touch $@
 
-bench: $(BENCH)/.installed $(COMPILED)/.built ## measure against the peers, in an environment of its own
+bench: $(BENCH)/.installed $(if $(COMPILER),$(COMPILED)/.built) ## measure against the peers, in an environment of its own
 	@PYTHONPATH=$(COMPILED) $(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
 
 study: $(BENCH)/.installed ## ask the local model 100 things, with and without trueup and its peers (20 minutes)
