@@ -54,7 +54,7 @@ def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
     def outcome(valid: bool, again: int, tokens: int) -> dict[str, Any]:
         return {"valid": valid, "right": False, "again": again, "tokens": tokens, "why": "" if valid else "V002,V005"}
 
-    arms = [arm for arm, _ in [*asking_report.FREE, *asking_report.OTHER]]
+    arms = [*(arm for arm, _ in [*asking_report.FREE, *asking_report.OTHER]), "held recovery"]
     rows = [
         {
             "id": f"{lang}",
@@ -69,6 +69,7 @@ def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
     text = asking_report.tables({"rows": rows, "about": about})
     assert "| instructor, MD_JSON (tools: TOOLS) | 1 of 2 | 1 of 1 | 0 of 1 | – | 0 of 2 | 2.00 | 100 | 200 |" in text
     assert "`V002` 1, `V005` 1 (`whole`)" in text
+    assert "asking again made valid: `whole` 0 of 1, `fields` 0 of 1, as shipped 0 of 1." in text
     page = tmp_path / "page.md"
     page.write_text(f"before\n{asking_report.MARKS[0]}\nearlier figures\n{asking_report.MARKS[1]}\nafter\n", "utf-8")
     asking_report.put(page, text)

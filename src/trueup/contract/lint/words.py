@@ -38,7 +38,7 @@ def strange_words(schema: Any) -> Iterator[tuple[Parts, str]]:
     """The path of each key that is no keyword but nearly one, with that one; for a schema without any keyword, with ''.
 
     >>> list(strange_words({"type": "object", "requried": ["a"], "properties": {"note": {"tpye": "string"}}}))
-    [(('requried',), 'required'), (('properties', 'note', 'tpye'), 'type')]
+    [(('properties', 'note', 'tpye'), 'type'), (('requried',), 'required')]
     """
     if (
         isinstance(schema, dict)
