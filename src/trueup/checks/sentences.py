@@ -15,7 +15,9 @@ _REACH = 600
 # A point behind one of these ends no sentence: "with Dr. Patel".
 _SHORT = "dr dra sr sra mr mrs ms prof st ud uds".split()
 _END = re.compile(
-    "".join(rf"(?<!\b{word})" for word in _SHORT) + r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])",
+    "(?=[.!?])"
+    + "".join(rf"(?<!\b{word})" for word in _SHORT)
+    + r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"\?[?!]*\Z")

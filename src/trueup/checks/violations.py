@@ -94,7 +94,8 @@ class Lookout:
             last = place
             if is_term and text[place[0] : place[1]].strip("_") in names:
                 continue
-            if self._is_excused(watched, around(text, *place), around(meant, *place)):
+            here = around(text, *place)
+            if self._is_excused(watched, here, here if meant is text else around(meant, *place)):
                 continue
             span = folded.span(*place)
             yield Hit(folded.text[span[0] : span[1]], span)
