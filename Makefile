@@ -70,7 +70,7 @@ compiled:
 else
 compiled: $(COMPILED)/.built ## compile the hot modules into build/compiled and test the engine on them
 	@echo "== pytest, compiled"
-	@PYTHONPATH=$(COMPILED) TRUEUP_COMPILED=1 $(BIN)/python -m pytest -q -p no:cacheprovider -m "not perf" tests/recover tests/conform \
+	@PYTHONPATH=$(COMPILED) TRUEUP_COMPILED=1 $(BIN)/python -m pytest -q -p no:cacheprovider -m "not perf" tests/recover tests/conform tests/threats \
 	    tests/test_compiled.py
 endif
 

@@ -188,7 +188,7 @@ def read_string(
     `open_closers` are the brackets that would have to follow at the end of the text.
     """
     quote = quote or text[start]
-    style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     body = start + 1
     up_to = _UP_TO[quote]
     if _DRIVE.match(text, body, end):
@@ -314,7 +314,7 @@ def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...])
 def read_key(text: str, start: int, end: int) -> Read:
     """Read a quoted key: it ends at the first quote with a colon behind it, else at its first quote."""
     quote = text[start]
-    style = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     up_to = _UP_TO[quote]
     first = at = min(up_to.match(text, start + 1, end).end(), end)  # type: ignore[union-attr]
     colon = _COLON_INSIDE.match(text, start + 1, first)
