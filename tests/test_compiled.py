@@ -7,22 +7,25 @@ import importlib.util
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trueup.measure.build import build
 
 
-def _hot(root: Path) -> list[str]:
+def _hook(root: Path) -> Any:
     spec = importlib.util.spec_from_file_location("hatch_build", root / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
     hook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)
-    return [
-        ".".join(path.relative_to(root / "src").with_suffix("").parts)
-        for path in hook.hot_modules(root / "src" / "trueup")
-    ]
+    return hook
+
+
+def _hot(root: Path) -> list[str]:
+    source = root / "src"
+    return [".".join(p.relative_to(source).with_suffix("").parts) for p in _hook(root).hot_modules(source / "trueup")]
 
 
 def test_the_hot_modules_are_the_engine_and_never_what_users_derive_from(root: Path) -> None:
@@ -45,11 +48,7 @@ def test_what_runs_is_what_was_asked_for(root: Path) -> None:
 
 @pytest.mark.parametrize("value", ["", "0"])
 def test_a_build_is_pure_unless_asked(root: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    spec = importlib.util.spec_from_file_location("hatch_build", root / "hatch_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
+    hook = _hook(root)
     monkeypatch.setenv("TRUEUP_COMPILE", value)
     assert not hook.wanted()
     monkeypatch.setenv("TRUEUP_COMPILE", "1")

@@ -5,16 +5,12 @@ definitions of tools: none of them calls anything.
 """
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from tests.recover.dialects import DIALECTS, Call, Dialect
-from tests.recover.test_calls import CONTRACT, TWO, seconds
-from trueup.recover.calls import leaked_calls
-from trueup.recover.reader import TooMany
+from tests.recover.test_calls import CONTRACT, TWO, searched_in_linear_time
 
 W: list[Call] = [("get_weather", {"city": "Oslo"})]
 W3: list[Call] = [("get_weather", {"city": "Oslo", "days": 3})]
@@ -715,19 +711,4 @@ SIGNS = [
 @pytest.mark.perf
 @pytest.mark.parametrize("unit", SIGNS)
 def test_repeated_signs_are_read_in_linear_time(unit: str) -> None:
-    offered = {"get_weather", "ping", "now"}.__contains__
-    half, whole = unit * (25_000 // len(unit)), unit * (50_000 // len(unit))
-    long = ratio = 9.0
-    for _ in range(4):  # a busy machine is given more than one try
-        long = min(long, seconds(lambda: looked_through(whole, offered), 1))
-        if long < 0.03:
-            return
-        ratio = min(ratio, long / seconds(lambda: looked_through(half, offered)))
-        if long < 0.3 and ratio < 2.5:
-            return
-    assert (long < 0.3, ratio < 2.5) == (True, True), (long, ratio)
-
-
-def looked_through(text: str, offered: Callable[[str], bool]) -> None:
-    with suppress(TooMany):  # so many signs are given up, which takes no time either
-        leaked_calls(text, offered)
+    searched_in_linear_time(unit, 50_000)
