@@ -118,7 +118,8 @@ def test_a_late_and_dripping_reply() -> None:
 def test_a_client_that_leaves_is_noticed_at_once() -> None:
     with ScriptedServer([Slow(LONG, every=30)]) as server:
         with httpx.Client(base_url=server.url) as client, client.stream("POST", PATH, json=STREAM) as response:
-            next(response.iter_raw())
+            got = next(response.iter_raw())
+            assert 0 < server.exchanges[0].sent <= len(got), "what is under way is counted as it goes"
         assert server.wait_until(lambda exchanges: exchanges[0].ended == "client left")
         assert server.exchanges[0].sent < 500
 

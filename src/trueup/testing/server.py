@@ -29,7 +29,11 @@ START_SECONDS = 10.0
 
 
 class Exchange(msgspec.Struct):
-    """One request and what became of it: the status, the bytes of body sent, how it ended."""
+    """One request and what became of it: the status, the bytes of body sent, how it ended.
+
+    The status and the bytes are written down before they go out, so whoever has the reply finds them here. `ended` is written when the
+    server has seen the end, which may be after the client has: wait for it with `ScriptedServer.wait_until`.
+    """
 
     request: Request
     status: int = 0
@@ -154,7 +158,8 @@ class ScriptedServer:
                 if not await self._deliver(line, exchange, response):
                     break
         except ValueError as error:
-            await line.send(Response(400, (("Content-Type", "text/plain"),), (str(error).encode(),), end="close"))
+            refused = Response(400, (("Content-Type", "text/plain"),), (str(error).encode(),), end="close")
+            await line.send(refused, lambda _: None)
         except (OSError, asyncio.CancelledError):
             line.abort()  # the client broke the connection off, or the server is closing; the exchange says which
         finally:
@@ -162,7 +167,11 @@ class ScriptedServer:
 
     async def _deliver(self, line: Connection, exchange: Exchange, response: Response) -> bool:
         """Send the response unless the client leaves first; whether the connection goes on."""
-        sending = asyncio.ensure_future(line.send(response, bare=exchange.request.method == "HEAD"))
+
+        def told(count: int) -> None:
+            exchange.sent += count
+
+        sending = asyncio.ensure_future(line.send(response, told, bare=exchange.request.method == "HEAD"))
         leaving = asyncio.ensure_future(line.left())
         again, ended = False, "server closed"
         try:
@@ -177,7 +186,6 @@ class ScriptedServer:
                 task.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
             with self._change:
-                exchange.sent = line.sent
                 exchange.ended = ended  # type: ignore[assignment]  # one of the four words
                 self._change.notify_all()
         return again and exchange.request.headers.get("connection", "").lower() != "close"

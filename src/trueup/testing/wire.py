@@ -6,7 +6,7 @@ Refuses what no client of ours sends (a head over 64 KB, a body over 1 GB, a req
 import asyncio
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
@@ -92,7 +92,6 @@ class Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._buffer = bytearray()
-        self.sent = 0
         writer.transport.set_write_buffer_limits(high=0)
 
     async def _fill(self) -> bool:
@@ -163,20 +162,22 @@ class Connection:
         self._writer.write(data)
         await self._writer.drain()
 
-    async def send(self, response: Response, *, bare: bool = False) -> bool:
-        """Send it, without its body when `bare` (HEAD); whether the connection can be used again."""
-        self.sent = 0
+    async def send(self, response: Response, told: Callable[[int], None], *, bare: bool = False) -> bool:
+        """Send it, without its body when `bare` (HEAD); whether the connection can be used again.
+
+        `told` hears of the bytes of every piece before the piece goes out: a client never holds more than was told of.
+        """
         if response.first:
             await asyncio.sleep(response.first)
         if not response.silent and (response.end != "hang" or response.framing == "none"):
-            await self._send_pieces(response, bare)
+            await self._send_pieces(response, told, bare)
         if response.end == "hang":
             await asyncio.Event().wait()
         if response.end == "reset":
             self.reset()
         return response.end == "keep" and response.framing != "close"
 
-    async def _send_pieces(self, response: Response, bare: bool) -> None:
+    async def _send_pieces(self, response: Response, told: Callable[[int], None], bare: bool) -> None:
         pieces = [] if bare else [piece for piece in response.pieces if piece]
         waiting = b"" if response.framing == "none" else _head(response)
         for number, piece in enumerate(pieces):
@@ -186,12 +187,12 @@ class Connection:
                 waiting = b""
                 await asyncio.sleep(response.every)
             waiting += framed
+            told(len(piece))
             if number + 1 < len(pieces) and (
                 response.every or len(waiting) > 1 << 16 or response.framing in ("chunked", "none")
             ):
                 await self._write(waiting)
                 waiting = b""
-            self.sent += len(piece)
         if response.framing == "chunked" and response.whole and not bare:
             waiting += b"0\r\n\r\n"
         await self._write(waiting)
