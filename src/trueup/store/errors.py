@@ -6,6 +6,7 @@ A refusal by quota is one of them: it is an answer to whoever asked, not a fault
 from datetime import UTC, datetime
 
 MICROS = 1_000_000
+MOST = 10**15  # no count of tokens or money is written larger, whoever claims it: a sum of many still fits its column
 
 
 class StoreError(Exception):
@@ -26,6 +27,10 @@ class StoreClosed(StoreError):
 
 class StoreUnavailable(StoreError):
     """The database cannot be opened or reached."""
+
+
+class NotStorable(StoreError):
+    """No table takes these values: a text too long for its index, a number too large; to try again would not help."""
 
 
 class UnknownVerdict(StoreError):

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
-from trueup.store.errors import StoreBusy, StoreError, StoreFull, StoreUnavailable
+from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Clock, Row, lock_number
 
 _MARK = re.compile(r"\?")
 _dialect: dict[str, str] = {}
+_TOO_LARGE = "54"  # the class of errors about the server's own limits, such as a text too long for an index
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
@@ -39,15 +40,15 @@ def without_password(url: str) -> str:
 class PostgresSession:
     """A connection to the server."""
 
-    def __init__(self, url: str, clock: Clock | None) -> None:
+    def __init__(self, url: str, clock: Clock | None, writing: bool) -> None:
         import psycopg
 
         self._clock = clock
         self._db: psycopg.Connection[Row] = psycopg.connect(
             url, autocommit=True, connect_timeout=10, application_name="trueup", prepare_threshold=3
         )
-        # A session that hangs in mid-transaction must not hold its tenants' locks for ever.
-        self._db.execute("SET idle_in_transaction_session_timeout = '60s'")
+        if writing:  # one that hangs in mid-transaction must not hold its tenants' locks for ever; a reader may be slow
+            self._db.execute("SET idle_in_transaction_session_timeout = '60s'")
         self._db.execute("SET lock_timeout = '30s'")
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -96,6 +97,7 @@ class Postgres:
     """A database of PostgreSQL."""
 
     blob = "BYTEA"
+    by_tenant = True
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         try:
@@ -107,8 +109,8 @@ class Postgres:
         self.where = without_password(url)
         self._clock = clock
 
-    def connect(self, writing: bool = False) -> PostgresSession:  # noqa: ARG002 - the server asks nobody to say
-        return PostgresSession(self._url, self._clock)
+    def connect(self, writing: bool = False) -> PostgresSession:
+        return PostgresSession(self._url, self._clock, writing)
 
     def explain(self, error: BaseException) -> StoreError | None:
         import psycopg
@@ -122,6 +124,10 @@ class Postgres:
             error, pg.LockNotAvailable | pg.DeadlockDetected | pg.SerializationFailure | pg.TooManyConnections
         ):
             return StoreBusy(f"{self.where}: {self._said(error)}; try again")
+        unsent = isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None  # of a type that no cell takes
+        too_large = (error.sqlstate or "").startswith(_TOO_LARGE)
+        if unsent or too_large or isinstance(error, psycopg.DataError | psycopg.IntegrityError):
+            return NotStorable(f"{self.where}: does not take this: {self._said(error)}")
         if isinstance(error, psycopg.OperationalError):
             return StoreUnavailable(f"{self.where}: cannot be reached ({self._said(error)}); is the server running?")
         return StoreError(f"{self.where}: {self._said(error)}")
@@ -136,7 +142,7 @@ class Postgres:
     def broken(self, error: BaseException) -> bool:
         import psycopg
 
-        lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | psycopg.InternalError)
         return lost and getattr(error, "sqlstate", None) in (None, "57P01", "57P02", "57P03", "25P03", "08006", "08003")
 
 

@@ -13,7 +13,7 @@ import orjson
 
 from trueup.store import ledger
 from trueup.store.cells import pack, unpack
-from trueup.store.errors import MICROS, QuotaError
+from trueup.store.errors import MICROS, MOST, QuotaError
 from trueup.store.ledger import Entry, Wish
 from trueup.store.limits import PERIODS, SCOPES, UNITS, UNLIMITED, Bucket, Limit, Period, Scope, Standing, Unit
 from trueup.store.session import Row, Session
@@ -167,7 +167,7 @@ def _spend(held: Reservation, attempt: int, cost: int) -> Callable[[Session], bo
     if cost < 0:
         raise ValueError(f"a cost is at least 0; got {cost}")
     tenant, key = pack(held.tenant), pack(held.key)
-    return lambda s: ledger.spend(s, tenant, key, held.token, attempt, cost)
+    return lambda s: ledger.spend(s, tenant, key, held.token, attempt, min(cost, MOST))
 
 
 def _expire(tenant: str) -> Callable[[Session], int]:

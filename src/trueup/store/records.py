@@ -15,7 +15,7 @@ import msgspec
 import orjson
 
 from trueup.store.cells import pack, to_bytes, to_text, unpack
-from trueup.store.errors import MICROS
+from trueup.store.errors import MICROS, MOST
 from trueup.store.redaction import Redaction
 from trueup.store.session import Row, Session
 from trueup.verdict.verdict import Verdict
@@ -183,7 +183,7 @@ def _row(note: Note, now: int) -> tuple[Any, ...]:
         pack(note.contract), pack(note.state), int(verdict.ok), pack(note.outcome or _outcome(verdict)),
         reason_of(verdict) if found else "", codes, note.attempts, int(note.latency * MICROS),
         _tokens(usage, "input", "prompt_tokens", "input_tokens"),
-        _tokens(usage, "output", "completion_tokens", "output_tokens"), note.cost,
+        _tokens(usage, "output", "completion_tokens", "output_tokens"), min(note.cost, MOST),
     )  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def _tokens(usage: dict[str, int], *names: str) -> int:
     for name in names:
         count = usage.get(name)
         if isinstance(count, int):
-            return count
+            return min(count, MOST)
     return 0
 
 
@@ -243,7 +243,7 @@ def _tallies(notes: Sequence[Note], hour: int) -> Counter[tuple[int, str, str, s
         if note.final:
             model, contract = pack(note.model), pack(note.contract)
             tallies[hour, model, contract, "attempts"] += note.attempts
-            tallies[hour, model, contract, "cost"] += note.cost
+            tallies[hour, model, contract, "cost"] += min(note.cost, MOST)
     for (model, contract, what), n in alike.items():
         for word in what:
             tallies[hour, pack(model), pack(contract), word] += n

@@ -46,6 +46,7 @@ class Backend(Protocol):
 
     blob: str
     where: str
+    by_tenant: bool  # writers of different tenants go on side by side
 
     def connect(self, writing: bool = False) -> Session: ...
 

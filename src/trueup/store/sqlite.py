@@ -11,12 +11,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from trueup.store.errors import StoreBusy, StoreError, StoreFull, StoreUnavailable
+from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Clock, Row
 
 PATIENCE = 30.0
 _LARGEST_CACHE = 64 << 20
 _ROWS = 64  # of one statement
+_BINDING = "Error binding parameter"  # a value of a type that no cell takes
 
 
 def machine_clock() -> int:
@@ -96,6 +97,7 @@ class Sqlite:
     """A file of SQLite."""
 
     blob = "BLOB"
+    by_tenant = False
 
     def __init__(self, path: Path, clock: Clock | None = None) -> None:
         self.path = path
@@ -122,12 +124,14 @@ class Sqlite:
             return StoreBusy(f"{self.where}: another process has held the database for {PATIENCE:.0f} s; try again")
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             return StoreUnavailable(f"{self.where}: cannot be written ({text}); check the folder and its permissions")
+        if isinstance(error, sqlite3.DataError | sqlite3.IntegrityError) or _BINDING in text:
+            return NotStorable(f"{self.where}: does not take this: {text}")
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return StoreUnavailable(f"{self.where}: is not a store ({text}); give another path")
         return StoreError(f"{self.where}: {text}")
 
     def broken(self, error: BaseException) -> bool:
-        return isinstance(error, sqlite3.ProgrammingError)
+        return isinstance(error, sqlite3.ProgrammingError) and _BINDING not in str(error)
 
     def _full(self) -> StoreFull:
         return StoreFull(f"{self.where}: the disk is full; free some space and try again, nothing written is lost")

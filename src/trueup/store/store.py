@@ -52,7 +52,7 @@ class Store:
                 migrate(backend, session)
             finally:
                 session.close()
-            self._writer = Writer(backend, self._insert, capacity)
+            self._writer = Writer(backend, self._insert, lambda notes: self.alarm.note(notes), capacity)
         except Exception as error:  # noqa: BLE001 - every driver has its own
             raise self._told(error) from None
         self.quota = Quota(self._writer, self.read)
@@ -200,7 +200,6 @@ class Store:
 
     def _insert(self, session: Session, notes: Sequence[Note]) -> None:
         records.insert(session, notes, self._redaction)
-        self.alarm.note(notes)
 
     def _told(self, error: Exception) -> Exception:
         return error if isinstance(error, StoreError) else self._backend.explain(error) or error

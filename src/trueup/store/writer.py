@@ -3,7 +3,8 @@
 A job is a function of a session and has a waiting caller; a record may have one. Their callers hear of success only
 after the commit. A full queue makes callers wait, then raises StoreBusy. After a lost connection the group is tried
 again whole, a few times: all that is written here may be written twice. On a full disk jobs are still tried one by
-one, and records that nobody waits for stay in the queue until there is room; none is dropped without a word.
+one, and records that nobody waits for stay in the queue until there is room; none is dropped without a word. What no
+table takes fails alone, and holds up nothing.
 """
 
 import logging
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreUnavailable
+from trueup.store.errors import NotStorable, StoreBusy, StoreClosed, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Backend, Session
 
 log = logging.getLogger("trueup.store")
@@ -22,6 +23,7 @@ log = logging.getLogger("trueup.store")
 T = TypeVar("T")
 Work = Callable[[Session], Any]
 Bulk = Callable[[Session, Sequence[Any]], None]
+Written = Callable[[Sequence[Any]], None]
 _GROUP = 1000
 _PAUSE = 0.5  # seconds between two tries while the disk is full
 _TRIES = (0.0, 0.0, 0.02, 0.1, 0.3)  # seconds before each try; there is another one after a lost connection only
@@ -44,10 +46,12 @@ class Record(NamedTuple):
 
 
 class Writer:
-    """The queue and its thread."""
+    """The queue and its thread; `bulk` inserts records, `written` hears of them once they are on disk."""
 
-    def __init__(self, backend: Backend, bulk: Bulk, capacity: int = 10_000, linger: float = 0.05) -> None:
-        self._backend, self._bulk = backend, bulk
+    def __init__(
+        self, backend: Backend, bulk: Bulk, written: Written, capacity: int = 10_000, linger: float = 0.05
+    ) -> None:
+        self._backend, self._bulk, self._written = backend, bulk, written
         self._capacity, self._linger = capacity, linger
         self._jobs: deque[Job] = deque()
         self._records: deque[Record] = deque()
@@ -107,14 +111,12 @@ class Writer:
     def close(self) -> None:
         """Write what is queued, then end; what cannot be written is told."""
         with self._change:
-            if self._ended and not self._thread.is_alive():
-                return
             self._closing = True
             self._change.notify_all()
         self._thread.join()
-        left = len(self._records)
+        left = sum(record.value is not _MARK for record in self._records)
+        self._records.clear()
         if left:
-            self._records.clear()
             raise StoreFull(f"{left} verdicts could not be written before the store was closed: {self.trouble}")
 
     def _make_room(self, queue: "deque[Any]", patience: float) -> None:
@@ -136,8 +138,10 @@ class Writer:
             with self._change:
                 self._ended = True
                 self._change.notify_all()
-            for job in self._jobs:
-                self._tell(job.done, StoreClosed("the writer of the store has ended"))
+            waiting: list[Job | Record] = [*self._jobs, *self._records]
+            for one in waiting:
+                if one.done is not None and one.done.set_running_or_notify_cancel():
+                    self._tell(one.done, self.trouble or StoreClosed("the writer of the store has ended"))
             if self._session is not None:
                 self._session.close()
 
@@ -171,10 +175,22 @@ class Writer:
         if isinstance(outcome, list):
             self._settle(jobs, outcome, records)
             return
-        for job in jobs:  # one of them spoiled the group: each alone, quota before anything large
-            alone = outcome if isinstance(outcome, StoreUnavailable) else self._together([job], [])
-            self._tell(job.done, alone[0] if isinstance(alone, list) else alone)
+        if isinstance(outcome, StoreUnavailable) or (isinstance(outcome, StoreBusy) and not self._backend.by_tenant):
+            for job in jobs:  # nobody can write: to wait again for each of them would help none
+                self._tell(job.done, outcome)
+            self._keep(records, outcome)
+            return
+        self._one_by_one(jobs)
         self._write_records(records)
+
+    def _one_by_one(self, jobs: list[Job]) -> None:
+        """One of them spoiled the group: each alone, quota before anything large."""
+        busy: dict[str, Exception] = {}
+        for job in jobs:
+            alone = busy.get(job.tenant) or self._together([job], [])
+            if isinstance(alone, StoreBusy):
+                busy[job.tenant] = alone  # the others of this tenant have waited long enough
+            self._tell(job.done, alone[0] if isinstance(alone, list) else alone)
 
     def _write_records(self, records: list[Record]) -> None:
         if not records:
@@ -182,7 +198,7 @@ class Writer:
         outcome = self._together([], records)
         if isinstance(outcome, list):
             self._settle([], [], records)
-        elif isinstance(outcome, StoreError):
+        elif isinstance(outcome, StoreError) and not isinstance(outcome, NotStorable):
             self._keep(records, outcome)
         elif len(records) == 1:
             log.error("a verdict could not be written: %s", outcome)
@@ -236,20 +252,24 @@ class Writer:
             self.trouble = None
         for job, result in zip(jobs, given, strict=True):
             self._tell(job.done, result)
+        try:
+            self._written([record.value for record in records if record.value is not _MARK])
+        except Exception:  # whoever listens has a fault of his own; what is written stays written
+            log.exception("verdicts were written, but not heard of")
         for record in records:
             if record.done is not None:
                 record.done.set_result(None)
 
     def _keep(self, records: list[Record], why: StoreError) -> None:
         """Records that cannot be written now: who waits is told, the others go back to the front of the queue."""
-        if self.trouble is None:
-            log.error("verdicts wait to be written: %s", why)
+        with self._change:
+            self._records.extendleft(record for record in reversed(records) if record.done is None)
+            if self.trouble is None and self._records:
+                log.error("verdicts wait to be written: %s", why)
+            self.trouble = why if self._records else None  # where nothing waits, the next one is tried
+            self._ended = self._closing  # close() tells how much was left
         for record in records:
             self._tell(record.done, why)
-        with self._change:
-            self.trouble = why
-            self._records.extendleft(record for record in reversed(records) if record.done is None)
-            self._ended = self._closing  # close() tells how much was left
 
     @staticmethod
     def _tell(done: "Future[Any] | None", result: Any) -> None:

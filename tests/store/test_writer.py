@@ -1,0 +1,216 @@
+"""What the writer does when it cannot write: who waits is told, who comes later is served, and one bad value stops nobody."""
+
+import asyncio
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+from trueup.store.alarm import Alarm
+from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull
+from trueup.store.open import open_store
+from trueup.store.session import Session
+from trueup.store.store import Store
+
+CONTRACT = Contract(True)
+GOOD = CONTRACT.check('{"age": 1}')
+NO_SPACE = OSError(28, "No space left on device")
+
+
+class Tap:
+    """The writer's way to the tables, which can be shut."""
+
+    def __init__(self, store: Store) -> None:
+        self._real = store._writer._bulk
+        self.shut = False
+        self.tries = 0
+        store._writer._bulk = self
+
+    def __call__(self, session: Session, values: Any) -> None:
+        self.tries += 1
+        self._real(session, values)
+        if self.shut:
+            raise NO_SPACE
+
+
+def until(true: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.002)
+
+
+def test_after_a_failure_that_was_told_the_next_verdict_is_tried(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db") as store:
+        tap = Tap(store)
+        tap.shut = True
+        for _ in range(2):
+            with pytest.raises(StoreFull, match="free some space"):
+                store.record_verdict(GOOD)
+            assert store.trouble is None, "nothing waits to be written"
+        tap.shut = False
+        made = store.record_verdict(GOOD)
+        store.flush()
+        assert [stored.id for stored in store.verdicts()] == [made]
+
+
+def test_what_is_written_late_is_heard_of_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    with open_store(tmp_path / "s.db", alarm=Alarm(least=3, tell=said.append)) as store:
+        tap = Tap(store)
+        tap.shut = True
+        store.record_verdict(GOOD, model="m", attempts=3, wait=False)
+        until(lambda: tap.tries > 4)
+        assert store.trouble is not None
+        tap.shut = False
+        until(lambda: store.trouble is None)
+        assert list(store.alarm._last["m"]) == [True]
+        assert said == []
+
+
+def test_an_alarm_that_fails_costs_no_verdict(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def tell(_: str) -> None:
+        raise RuntimeError("the pager is broken")
+
+    with open_store(tmp_path / "s.db", alarm=Alarm(least=1, tell=tell)) as store:
+        made = store.record_verdict(GOOD, model="m", attempts=2)
+        assert [stored.id for stored in store.verdicts()] == [made]
+        assert store.stats()[0].asked == 1
+    assert "the pager is broken" in caplog.text
+
+
+@pytest.mark.spec("X46")
+def test_nobody_waits_for_ever_when_a_store_in_trouble_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trueup.store.writer._GROUP", 2)
+    store = open_store(tmp_path / "s.db")
+    gate = threading.Event()
+
+    def stuck(_: Session, __: Any) -> None:
+        gate.wait(60)
+        raise NO_SPACE
+
+    store._writer._bulk = stuck
+    for _ in range(3):
+        store.record_verdict(GOOD, wait=False)
+    told: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            store.record_verdict(GOOD)
+        except StoreError as error:
+            told.append(error)
+
+    waiting = [threading.Thread(target=wait, daemon=True) for _ in range(4)]
+    for thread in waiting:
+        thread.start()
+    until(lambda: len(store._writer._records) >= 5)  # a group is under way, the others are behind it
+    gone = store._writer.submit(lambda session: session.now())
+    gone.cancel()  # whoever went away meanwhile keeps nobody from being told
+    unwritten: list[str] = []
+
+    def close() -> None:
+        try:
+            store.close()
+        except StoreFull as error:
+            unwritten.append(str(error))
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    until(lambda: store._writer._closing)
+    gate.set()
+    closing.join(60)
+    for thread in waiting:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in waiting)
+    assert len(told) == 4
+    assert len(unwritten) == 1
+    assert "could not be written" in unwritten[0]
+
+
+def test_a_value_that_no_table_takes_fails_alone_and_holds_up_nothing(opened: Store) -> None:
+    ids = [opened.record_verdict(GOOD, wait=False, attempt=n) for n in (1, 2**70, 2)]
+    opened.flush()
+    assert [stored.id for stored in opened.verdicts()] == [ids[0], ids[2]]
+    assert opened.trouble is None
+    with pytest.raises((NotStorable, OverflowError)):
+        opened.record_verdict(GOOD, attempt=2**70)
+    with pytest.raises(StoreError, match="does not take this"):
+        opened.record_verdict(GOOD, attempt={"no": "number"})  # type: ignore[arg-type]
+    assert opened.trouble is None
+
+
+@pytest.mark.needs("database")
+def test_a_text_too_long_for_its_index_is_told_to_its_own_caller_alone(server: str) -> None:
+    from tests.store.conftest import empty_database
+
+    with open_store(empty_database(server)()) as store:
+        ids = [store.record_verdict(GOOD, wait=False, request=text) for text in ("a", secrets.token_hex(9000), "b")]
+        store.flush()
+        assert [stored.id for stored in store.verdicts()] == [ids[0], ids[2]]
+        held = threading.Event()
+        first = store._writer.submit(lambda _: held.wait(60))
+        keys = ["a", secrets.token_hex(9000), "b"]
+        told: list[Any] = []
+
+        async def reserve() -> None:
+            asking = asyncio.gather(*(store.quota.areserve("acme", key) for key in keys), return_exceptions=True)
+            await asyncio.sleep(0)
+            held.set()
+            told.extend(await asking)
+
+        asyncio.run(reserve())
+        assert first.result(60)
+        assert isinstance(told[1], NotStorable)
+        assert [told[0].state, told[2].state] == ["held", "held"]
+        assert store.quota.audit() == []
+
+
+def test_what_a_provider_claims_to_have_used_is_stored_however_large(opened: Store) -> None:
+    reply = {"choices": [{"message": {"content": "{}"}}], "usage": {"prompt_tokens": 10**30, "completion_tokens": 7}}
+    for _ in range(3):
+        stored = opened.get(opened.record_verdict(CONTRACT.check(reply), model="m", cost=10**40))
+        assert (stored.tokens_in, stored.tokens_out, stored.cost) == (10**15, 7, 10**15)
+    assert opened.stats()[0].cost == 3 * 10**15
+    opened.quota.set_limit("acme", 100, unit="cost", period="total")
+    held = opened.quota.reserve("acme", "k")
+    assert opened.quota.spend(held, 1, 10**40) is True
+    assert opened.quota.audit() == []
+
+
+def test_a_database_that_another_process_holds_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = tmp_path / "s.db"
+    with open_store(url) as store:
+        store._writer._session.run("PRAGMA busy_timeout = 50")  # type: ignore[union-attr]
+        tries = 0
+        real = store._writer._once
+
+        def once(*group: Any) -> list[Any]:
+            nonlocal tries
+            tries += 1
+            return real(*group)
+
+        monkeypatch.setattr(store._writer, "_once", once)
+        other = sqlite3.connect(url, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with store._writer._change:  # so that they come as one group
+            late = store.record_verdict(GOOD, wait=False)
+            jobs = [store._writer.submit(lambda session: session.now(), f"t{n}") for n in range(20)]
+        for job in jobs:
+            with pytest.raises(StoreBusy, match="another process"):
+                job.result(60)
+        assert tries <= 3, "not once for each of them"
+        other.execute("ROLLBACK")
+        other.close()
+        until(lambda: store.trouble is None)
+        store.flush()
+        assert [stored.id for stored in store.verdicts()] == [late]
