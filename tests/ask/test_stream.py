@@ -184,6 +184,7 @@ def test_cancelling_ends_a_stream_at_once() -> None:
     assert len(seen) <= 2
 
 
+@pytest.mark.perf
 def test_feeding_a_gate_is_linear() -> None:
     def cost(n: int) -> float:
         best = 9.0

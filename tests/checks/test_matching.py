@@ -48,6 +48,7 @@ def test_a_set_too_large_for_its_memory_is_done_without() -> None:
     assert starved.which(text) == Matcher(sources).which(text) != []
 
 
+@pytest.mark.perf
 @pytest.mark.spec("X11", "C12")
 @pytest.mark.parametrize(
     "pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*)*x", r"([a-z]+)*[0-9]", r"(?:a?){30}a{30}", r".*.*=.*"]

@@ -432,6 +432,7 @@ def test_what_nobody_can_see_is_whitespace(unseen: str) -> None:
     assert reason(f"{unseen}Yes{unseen}") == "Insufficient text (3 chars)"
 
 
+@pytest.mark.perf
 def test_many_blocks_of_reasoning_take_linear_time() -> None:
     def seconds(count: int) -> float:
         text = "<think></think> " * count

@@ -126,6 +126,7 @@ def test_a_string_fix_says_what_the_string_became() -> None:
     assert [fact.after for fact in locate(odd)[0]] == ['"a\\"b"']
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize("text", ["[" * 60_000, '{"a":' * 30_000, "[1," * 60_000, "x" * 300_000, '"' * 200_000])
 def test_a_hostile_text_is_searched_in_bounded_time(text: str) -> None:
     fixes = tuple(fix("C001", f"$.a[{n}].b", None, "1", "2") for n in range(1_000))

@@ -223,6 +223,7 @@ def test_large_hostile_values_take_linear_time(value: Any, schema: Any) -> None:
     assert time.process_time() - start < 10.0
 
 
+@pytest.mark.perf
 @pytest.mark.spec("X9")
 def test_a_deep_union_over_a_wide_value_is_linear() -> None:
     node = {"$ref": "#/$defs/n"}

@@ -108,6 +108,7 @@ def test_two_unions_that_agree_both_apply() -> None:
     assert result({"a": "1", "b": "2"}, schema) == {"a": 1, "b": 2}
 
 
+@pytest.mark.perf
 @pytest.mark.spec("X9")
 def test_thirty_nested_unions_take_no_time() -> None:
     import time

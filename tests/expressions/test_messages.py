@@ -108,6 +108,7 @@ def test_any_template_renders(template: str, record: dict[str, str]) -> None:
         assert text == template
 
 
+@pytest.mark.perf
 def test_a_long_template_takes_linear_time() -> None:
     begun = time.process_time()
     compile_message("{a[" * 300_000).render({"a": 1})

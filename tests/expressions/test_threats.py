@@ -106,6 +106,7 @@ PAIRING = (
 DOUBLING = "".join(f"[[x{i}, x{i}] for x{i} in " for i in range(40)) + "[[1]]" + "]" * 40
 
 
+@pytest.mark.perf
 @pytest.mark.spec("B7")
 @pytest.mark.parametrize("source", BOMBS)
 def test_a_bomb_ends_in_an_error_within_milliseconds(source: str) -> None:
@@ -116,6 +117,7 @@ def test_a_bomb_ends_in_an_error_within_milliseconds(source: str) -> None:
     assert time.process_time() - begun < 0.5  # tens of milliseconds; the rest is for a busy machine
 
 
+@pytest.mark.perf
 @pytest.mark.spec("B7")
 @pytest.mark.parametrize(
     "use",
@@ -281,6 +283,7 @@ def test_large_data_is_no_reason_to_refuse() -> None:
         assert compile_expression(source).evaluate(record) is True, source
 
 
+@pytest.mark.perf
 def test_long_names_in_the_data_do_not_slow_an_error_down() -> None:
     record = {"x" * 20_000 + str(i): 1 for i in range(500)}
     rules = [compile_expression("y" * 5_000), compile_expression("yyyy + 1")]
@@ -291,6 +294,7 @@ def test_long_names_in_the_data_do_not_slow_an_error_down() -> None:
     assert time.process_time() - begun < 0.5
 
 
+@pytest.mark.perf
 @pytest.mark.spec("B7")
 def test_rules_over_ten_megabytes_end_in_time() -> None:
     numbers = [(2**61 - 1) * k for k in range(1, 150_000)]

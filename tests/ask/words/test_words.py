@@ -239,6 +239,7 @@ def test_the_form_of_a_value(schema: Any, form: str) -> None:
     assert shape(schema) == form
 
 
+@pytest.mark.perf
 def test_the_form_of_a_schema_that_refers_to_itself_ends() -> None:
     endless: dict[str, Any] = {"$defs": {"n": {"properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "#/$defs/n"}}}}}
     endless["$ref"] = "#/$defs/n"

@@ -81,6 +81,7 @@ def test_scalars_are_those_of_yaml_1_2(text: str, value: Any) -> None:
     assert type(found) is type(value)
 
 
+@pytest.mark.perf
 @pytest.mark.spec("X6")
 def test_an_alias_bomb_is_refused_before_it_is_built() -> None:
     lines = ["a0: &a0 [" + ", ".join(["x"] * 10) + "]"]
@@ -97,6 +98,7 @@ def test_a_bomb_of_long_texts_is_refused_as_well() -> None:
     assert stopped("\n".join(lines)).code == "N003"
 
 
+@pytest.mark.perf
 @pytest.mark.spec("X6", "X1")
 @pytest.mark.parametrize("kind", [".yaml", ".json", ".toml"])
 @pytest.mark.parametrize("depth", [10, 200, 100_000])
@@ -242,6 +244,7 @@ TOKENS = {
 }  # fmt: skip
 
 
+@pytest.mark.perf
 @pytest.mark.spec("X2")
 @pytest.mark.parametrize(("kind", "token"), [(kind, token) for kind, tokens in TOKENS.items() for token in tokens])
 def test_repeated_tokens_are_read_in_bounded_time(kind: str, token: str) -> None:
