@@ -7,6 +7,7 @@ written taken back. A line without its end is cut off before anything is appende
 import errno
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ class Disk:
 
 
 class Appender:
-    """A file of lines that only grows; opening it mends its tail."""
+    """A file of lines that only grows; opening it mends its tail. It may be synced and closed from different threads."""
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path = path
@@ -144,6 +145,7 @@ class Appender:
         fresh = not path.exists()
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._size = os.fstat(self._handle).st_size
+        self._turn = threading.Lock()
         try:
             if fresh:
                 disk.sync_folder(path.parent)
@@ -157,13 +159,16 @@ class Appender:
         self._size += len(data)
 
     def sync(self) -> None:
-        """Make what was appended survive the end of the machine."""
-        self._disk.sync(self._handle)
+        """Make what was appended survive the end of the machine; whoever has closed the file has seen to that before."""
+        with self._turn:
+            if self._handle >= 0:
+                self._disk.sync(self._handle)
 
     def close(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        with self._turn:
+            if self._handle >= 0:
+                os.close(self._handle)
+                self._handle = -1
 
 
 def _good_size(handle: int, size: int) -> int:

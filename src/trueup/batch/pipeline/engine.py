@@ -23,6 +23,7 @@ from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.stop import Stop
 
+_TICK = 1.0  # seconds between two looks at how things stand
 _SLICE = 0.02  # seconds that may pass before others get their turn
 _GRACE = 20.0  # seconds that calls under way have to come in after a stop
 _GUARD = 20  # units that fail a step, none passing, before the run stops
@@ -66,6 +67,8 @@ class Engine:
                 raise
         finally:
             watch.cancel()
+            if self.stop:
+                self.run.given_up.set()
             for task in (*workers, ticker):
                 task.cancel()
             await asyncio.gather(*workers, ticker, return_exceptions=True)
@@ -88,13 +91,18 @@ class Engine:
                 closing.callback(job.close)
 
     async def _tick(self) -> None:
-        """Once a second: make recorded replies last, look for a request to pause, show how things stand."""
-        while True:
-            await asyncio.sleep(1.0)
-            for job in list(self.jobs.values()):
-                await asyncio.to_thread(job.sync)
-            if self.on_tick is not None:
-                self.on_tick(self)
+        """Now and then: make recorded replies last, look for a request to pause, show how things stand."""
+        try:
+            while True:
+                await asyncio.sleep(_TICK)
+                for job in list(self.jobs.values()):
+                    await asyncio.to_thread(job.sync)
+                if self.on_tick is not None:
+                    self.on_tick(self)
+        except OSError as error:  # what the disk says of recorded replies it says once
+            self.stop.ask("disk", f"recorded replies cannot be made to last: {error.strerror or error}")
+        except Exception as error:  # noqa: BLE001 - without this nobody could pause the run any more
+            self.stop.ask("internal", f"{type(error).__name__}: {str(error)[:300]}; run it again to go on")
 
     async def _work(self) -> None:
         try:

@@ -60,7 +60,7 @@ class LocalSteps:
             return str(error)
         run.commit("script", step=step, status="started")
         args = args_of(config)
-        result = run_script(script, run.path, args, step, timeout)
+        result = run_script(script, run.path, args, step, timeout, run.given_up)
         target = str(config.get("output") or f"{step}_output.txt")
         if result.output:
             folder = run.path / "outputs"

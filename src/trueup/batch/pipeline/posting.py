@@ -17,6 +17,8 @@ def post_process(run: OwnedRun) -> None:
     for number, entry in enumerate(run.pipeline.posts):
         if not isinstance(entry, dict):
             continue
+        if run.given_up.is_set():
+            return
         name = str(entry.get("name") or entry.get("script") or entry.get("type") or f"post_process {number + 1}")
         try:
             error = _compress(run, entry) if entry.get("type") == "gzip" else _script(run, entry)
@@ -36,7 +38,7 @@ def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
     if not script.is_file():
         return f"there is no script {entry.get('script')!r} in the folder of the pipeline; left out"
     timeout = float(run.pipeline.number(("api", "subprocess_timeout_seconds"), 600, 0.001))
-    result = run_script(script, run.path, args_of(entry), "post_process", timeout)
+    result = run_script(script, run.path, args_of(entry), "post_process", timeout, run.given_up)
     if result.error:
         return f"the script {result.error}"
     target = entry.get("output")
@@ -57,7 +59,10 @@ def _compress(run: OwnedRun, entry: dict[str, Any]) -> str:
             if file.suffix == ".gz" or not file.is_file():
                 continue
             beside = file.with_name(f".{file.name}.gz.new")
-            with file.open("rb") as source, gzip.open(beside, "wb") as target:
-                shutil.copyfileobj(source, target)
-            beside.replace(file.with_name(f"{file.name}.gz"))
+            try:
+                with file.open("rb") as source, gzip.open(beside, "wb") as target:
+                    shutil.copyfileobj(source, target)
+                beside.replace(file.with_name(f"{file.name}.gz"))
+            finally:
+                beside.unlink(missing_ok=True)
     return ""

@@ -6,6 +6,7 @@ the journal for people and tools: it may be lost and is written anew.
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,7 @@ class OwnedRun(RunDir):
         self.lock = lock
         self.journal = Journal(path, disk, lock, state.number)
         self.log = RunLog(path)
+        self.given_up = threading.Event()  # scripts under way are ended
         self._next_chunk = state.next_number("chunk")
 
     @classmethod

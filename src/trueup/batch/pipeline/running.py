@@ -96,11 +96,11 @@ async def _execute(
     opened = _open_providers(run, options, stop, provider)
     try:
         run.commit("began", mode="batch" if options.batch else "realtime")
-        with _signals(stop):
+        with _signals(stop, run.given_up.set):
             opened.foresee((chunk for chunk in run.state.chunks.values() if run.state.is_open(chunk)), "start")
             live = Live(run, stop, opened, options, on_live)
             await _carry_on(run, options, opened, stop, live)
-        return await asyncio.to_thread(_end, run, stop, live)
+            return await asyncio.to_thread(_end, run, stop, live)
     finally:
         await opened.close()
 
@@ -225,14 +225,15 @@ class _Providers:
 
 
 @contextlib.contextmanager
-def _signals(stop: Stop) -> Any:
-    """Ctrl-C and a polite end let the calls under way come in; a second Ctrl-C ends at once."""
+def _signals(stop: Stop, give_up: Callable[[], None]) -> Any:
+    """Ctrl-C and a polite end let the calls under way come in, and end scripts; a second Ctrl-C ends at once."""
     loop = asyncio.get_running_loop()
 
     def asked() -> None:
         if stop:
             raise KeyboardInterrupt
         stop.ask("interrupted", "interrupted; run it again to go on")
+        give_up()
 
     signals = (signal.SIGINT, signal.SIGTERM)
     try:
@@ -250,23 +251,32 @@ def _signals(stop: Stop) -> Any:
 
 def _end(run: OwnedRun, stop: Stop, live: Live) -> Result:
     """Write down how it ended."""
-    reason = stop.reason
-    if reason is not None and reason.kind == "fenced":
-        return Result("paused", reason.text, _CODES["fenced"])
-    if reason is not None:
-        status = "failed" if reason.kind == "failed" else "paused"
-        run.commit("ended", status=status, reason=reason.text)
-        run.log.say(f"{status}: {reason.text}")
-        run.write_manifest(live.picture())
-        return Result(status, reason.text, _CODES[reason.kind])
+    if stop:
+        return _stopped(run, stop, live)
     began = time.monotonic()
+    run.free_reserve()  # what is gathered needs the space now
     valid, failed = gather(run)
     post_process(run)
+    if stop:
+        return _stopped(run, stop, live)
     status, text = ("done", "") if valid else ("failed", _nothing(run))
     run.commit("ended", status=status, reason=text)
     run.log.say(f"{status}: {valid} valid, {failed} failed (gathered in {time.monotonic() - began:.1f}s)")
     run.write_manifest()
     return Result(status, text, 0 if status == "done" and not failed else 1)
+
+
+def _stopped(run: OwnedRun, stop: Stop, live: Live) -> Result:
+    """Write down what stopped it; an owner that was overtaken writes nothing."""
+    reason = stop.reason
+    assert reason is not None
+    if reason.kind == "fenced":
+        return Result("paused", reason.text, _CODES["fenced"])
+    status = "failed" if reason.kind == "failed" else "paused"
+    run.commit("ended", status=status, reason=reason.text)
+    run.log.say(f"{status}: {reason.text}")
+    run.write_manifest(live.picture())
+    return Result(status, reason.text, _CODES[reason.kind])
 
 
 def _nothing(run: OwnedRun) -> str:

@@ -1,18 +1,24 @@
 """Scripts of a pipeline: steps of scope `run`, and what is run after the last step.
 
 A script gets the run directory as its first argument; what it prints goes to a file or the log. Scripts are part of the
-pipeline and are trusted like it; they must stand in its folder. One that fails or takes too long is told with its last words.
+pipeline and are trusted like it; they must stand in its folder. One that fails or takes too long is told with its last words;
+one that is under way when the run is stopped is ended, and run again when the run goes on.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 _TAIL = 2000
+_TURN = 0.1  # seconds between two looks at whether to give up
+_GRACE = 2.0  # seconds that a script has to end by itself
 
 
 class ScriptResult(NamedTuple):
@@ -29,9 +35,10 @@ def args_of(entry: Mapping[str, Any]) -> list[str]:
 
 
 def run_script(
-    script: Path, run: Path, args: Sequence[str] = (), step: str = "", timeout: float = 600.0
-) -> ScriptResult:
-    """Run a script and wait for it; it and what it started are ended when it takes too long."""
+    script: Path, run: Path, args: Sequence[str] = (), step: str = "", timeout: float = 600.0,
+    given_up: threading.Event | None = None,
+) -> ScriptResult:  # fmt: skip
+    """Run a script and wait for it; it and what it started are ended when it takes too long, or is given up."""
     command = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
     environment = {**os.environ, "TRUEUP_RUN": str(run.resolve()), "TRUEUP_STEP": step}
     try:
@@ -42,13 +49,27 @@ def run_script(
         )  # fmt: skip
     except OSError as error:
         return ScriptResult(f"cannot be started: {error.strerror}")
-    try:
-        output, said = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, said = process.communicate()
-        return ScriptResult(f"took longer than {timeout:g} seconds and was ended", output)
-    if process.returncode:
-        last = said[-_TAIL:].decode("utf-8", "replace").strip()
-        return ScriptResult(f"ended with code {process.returncode}{': ' + last if last else ''}", output)
-    return ScriptResult("", output)
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            output, said = process.communicate(timeout=max(0.0, min(_TURN, until - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            if given_up is not None and given_up.is_set():
+                return ScriptResult("was ended with the run", _end(process, signal.SIGTERM, signal.SIGKILL))
+            if time.monotonic() >= until:
+                printed = _end(process, signal.SIGKILL)
+                return ScriptResult(f"took longer than {timeout:g} seconds and was ended", printed)
+        else:
+            last = said[-_TAIL:].decode("utf-8", "replace").strip()
+            wrong = f"ended with code {process.returncode}{': ' + last if last else ''}" if process.returncode else ""
+            return ScriptResult(wrong, output)
+
+
+def _end(process: "subprocess.Popen[bytes]", *how: signal.Signals) -> bytes:
+    """Send a script and all that it started one signal after the other until it has ended; gives what it has printed."""
+    for each in how:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, each)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=_GRACE)[0]
+    return b""  # something that left its group still holds the pipe
