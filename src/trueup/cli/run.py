@@ -12,7 +12,7 @@ from trueup.cli.runs import Refused, find_run, is_run, make_run, over_config, to
 @click.command()
 @click.argument("place", metavar="PIPELINE|RUN")
 @over_config
-@click.option("--batch", is_flag=True, help="Through the provider's batches: cheaper, later.")
+@click.option("--batch/--no-batch", default=None, help="Through the provider's batches: cheaper, later.")
 @click.option(
     "-j", "--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls at the same time.  [default: 8]"
 )

@@ -26,6 +26,8 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from trueup.batch.pipeline.batching import sorted_out
+from trueup.batch.pipeline.providers.choose import NoProvider
+from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.running import Options
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
@@ -178,6 +180,22 @@ def test_batches_survive_a_process_that_dies_anywhere(tmp_path: Path) -> None:
             assert_whole(path)
             assert len(ran.valid) == 12
             assert ran.money.calls == 16 == len(results(path))
+
+
+def test_batches_under_way_are_not_left_behind_unless_it_is_meant(tmp_path: Path) -> None:
+    with ScriptedServer(answer, batches=[Batch(polls=1_000_000)] * 3) as server:
+        path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        ran = go(path, OPTIONS._replace(timeout=0.001))
+        assert (ran.result.status, ran.result.code) == ("paused", 3)
+        assert created(server) == 3
+        for _ in range(2):
+            with pytest.raises(NoProvider, match="3 of its batches, with 12 requests, were sent and not collected"):
+                go(path)
+        assert RunDir.look(path).state.status == "paused"
+        ran = go(path, Options(batch=False))
+    assert len(ran.valid) == 12
+    assert "they are left behind" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert_whole(path)
 
 
 def test_more_batches_than_allowed_are_not_under_way(tmp_path: Path) -> None:

@@ -49,9 +49,9 @@ _CODES = {
 
 
 class Options(NamedTuple):
-    """How a run is carried out this time."""
+    """How a run is carried out this time; without a word on batches none that is under way is left behind."""
 
-    batch: bool = False
+    batch: bool | None = None
     workers: int = 8
     max_cost: float | None = None
     timeout: float | None = None
@@ -92,6 +92,8 @@ async def _execute(
     run: OwnedRun, options: Options, on_live: Callable[[Live], None] | None, provider: Provider | None
 ) -> Result:
     stop = Stop()
+    if not options.batch:
+        _look_behind(run, options.batch is False)
     (run.path / PAUSE).unlink(missing_ok=True)
     opened = _open_providers(run, options, stop, provider)
     try:
@@ -103,6 +105,20 @@ async def _execute(
             return await asyncio.to_thread(_end, run, stop, live)
     finally:
         await opened.close()
+
+
+def _look_behind(run: OwnedRun, leave: bool) -> None:
+    """Batches that were sent and never collected are paid for: to ask again in realtime must be meant."""
+    left = [batch for chunk in run.state.chunks.values() for batch in chunk.batches if not batch.collected]
+    if not left:
+        return
+    requests = sum(batch.requests for batch in left)
+    said = f"{len(left)} of its batches, with {requests} requests, were sent and not collected"
+    if not leave:
+        raise NoProvider(
+            f"{run.path}: {said}; run it with --batch to collect them, or with --no-batch to ask again, and pay again"
+        )
+    run.log.say(f"{said}; they are left behind, and all is asked again")
 
 
 async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
