@@ -591,3 +591,13 @@ def test_two_sets_of_arguments_in_one_call_are_refused(between: str) -> None:
     assert "several objects" in verdict.findings[0].message
     call["function"]["arguments"] = '{"host": "a"}' + between + '{"host": "a"}'  # type: ignore[index]
     assert [c.args for c in contract.check({"role": "assistant", "tool_calls": [call]}).calls] == [{"host": "a"}]
+
+
+@pytest.mark.spec("X1")
+@pytest.mark.parametrize(
+    "text", ['"name"\n{x \ud800', "`a`\n[a b\ud800 c, {x", '[{"type": ["text"]}]', 'See:\n{"parts": [{"type": []}]}']
+)
+def test_no_text_makes_the_search_for_calls_fail(text: str) -> None:
+    assert CONTRACT.check(text).calls == ()
+    before = [{"role": "assistant", "content": text}]
+    assert CONTRACT.check("Fine.", context={"history": before}).findings == ()

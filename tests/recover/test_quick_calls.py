@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.recover.calls import _calls_nothing, _Search
+from trueup.recover.calls import _calls_nothing, _Found, _Search
 from trueup.recover.callvalues import CALL_KEYS
 
 _keys = st.sampled_from([*sorted(CALL_KEYS), "x", "book", "properties", "description"])
@@ -20,5 +20,5 @@ _values = st.recursive(_leaves, lambda inner: st.lists(inner, max_size=2) | st.d
 def test_the_quick_look_never_misses_what_the_search_finds(value: dict[str, Any], indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
     for offered in ({"book", "cancel"}.__contains__, str.isidentifier):
-        found = _Search(text, offered, 500).run()
+        found = _Search(_Found(text), offered, 500).run()
         assert not (_calls_nothing(text, offered) and found)

@@ -29,7 +29,7 @@ from trueup.contract.leaks import as_call, invented, is_signature, unbundled
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
-from trueup.recover.calls import Leak, leaked_calls
+from trueup.recover.calls import CallText, Leak, leaked_calls
 from trueup.recover.candidate import to_fixes
 from trueup.recover.reader import Record, TooMany
 from trueup.verdict.facts import Finding, Fix, finding, fix
@@ -124,11 +124,12 @@ class CallJudge:
         findings: list[Finding] = []
         fixes: list[Fix] = []
         prose = reply.text
+        written = _Written(self.tools)
         given: Sequence[ToolCall] = reply.calls
         remarked: list[list[Finding]] | None = None
         if not given and prose and self.options.from_text and not is_data:
             try:
-                given, remarked, prose = self._from_text(reply, fixes)
+                given, remarked, prose = self._from_text(reply, written, fixes)
             except TooMany as limit:
                 return Judged((), (), [too_many(limit)], [], [], unread=True)
         if any(call.name.endswith("parallel") for call in given):
@@ -148,7 +149,7 @@ class CallJudge:
             findings += said
             all_read = reply.text.count('"name"') <= len(given) and not _may_call(prose)
             if self.options.from_text and not reply.calls and not all_read and not is_data:
-                findings += self._written_unknown(reply.text, {f.data["name"] for f in said})
+                findings += self._written_unknown(written.alike(), {f.data["name"] for f in said})
         if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
             message = "The reply has neither text nor calls"
             findings.append(finding("T013", "$", message, None, {}, "Answer, or call a tool."))
@@ -200,7 +201,9 @@ class CallJudge:
             names += [self.tools.meant(name) for name in said]
         return names
 
-    def _from_text(self, reply: Reply, fixes: list[Fix]) -> tuple[list[ToolCall], list[list[Finding]], str]:
+    def _from_text(
+        self, reply: Reply, written: "_Written", fixes: list[Fix]
+    ) -> tuple[list[ToolCall], list[list[Finding]], str]:
         """Calls that were written into the text; what their reading gives cause to say; the text without them."""
         text = reply.text
         damage: list[Record] = []
@@ -210,7 +213,7 @@ class CallJudge:
         remarked: list[list[Finding]] = []
         prose: list[str] = []
         at = 0
-        for leak in leaked_calls(text, self.tools.offers):
+        for leak in written.offered(text):
             tool = self.tools.tools.get(self.tools.meant(leak.name))
             if is_signature(leak, tool):
                 continue
@@ -228,12 +231,9 @@ class CallJudge:
             at = max(at, leak.stop)
         return calls, remarked, "".join((*prose, text[at:])) if calls else text
 
-    def _written_unknown(self, text: str, known: AbstractSet[str]) -> Iterator[Finding]:
+    def _written_unknown(self, written: list[Leak], known: AbstractSet[str]) -> Iterator[Finding]:
         """A warning for each call in the text, beyond doubt a call, of a tool that is not offered."""
         seen = set(known)
-        written: list[Leak] = []
-        with suppress(TooMany):
-            written = leaked_calls(text, lambda name: bool(_TOOL_LIKE.fullmatch(name)))
         for leak in written:
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
             sure = sure or self.tools.closest(leak.name, _MISSPELT) is not None
@@ -263,6 +263,42 @@ class CallJudge:
             call, name=tool.name, args=call.args if outcome.args is None else outcome.args, parse_error=""
         )
         return Account(call, passed, problems)
+
+
+class _Written:
+    """The calls that a text holds, of tools that are offered and of tools that might be; it is gone through once for both."""
+
+    __slots__ = ("_doubted", "_found", "_offers", "_text")
+
+    def __init__(self, tools: Toolset) -> None:
+        self._offers = tools.offers
+        self._text = CallText("")
+        self._found: list[Leak] = []
+        self._doubted = False  # a name came up that is offered or like a tool's, and not both
+
+    def offered(self, text: str) -> list[Leak]:
+        """The calls of tools that are offered."""
+        self._text = CallText(text)
+        self._found = self._text.calls(self._is_offered)
+        return self._found
+
+    def alike(self) -> list[Leak]:
+        """The calls of whatever has a name as tools have; none where nobody could tell."""
+        if not self._doubted:  # every name that was asked for would have got the same answer
+            return self._found
+        with suppress(TooMany):
+            return self._text.calls(_is_like_a_tool)
+        return []
+
+    def _is_offered(self, name: str) -> bool:
+        offered = self._offers(name)
+        if not self._doubted:
+            self._doubted = offered != _is_like_a_tool(name)
+        return offered
+
+
+def _is_like_a_tool(name: str) -> bool:
+    return _TOOL_LIKE.fullmatch(name) is not None
 
 
 def _inside(damage: list[Record], start: int, stop: int) -> list[Record]:

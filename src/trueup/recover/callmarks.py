@@ -99,11 +99,11 @@ CLOSE = re.compile(
 # Where a line starts in a way that may be a call without a mark, or with a word for one.
 _ASSIGNED = r"(?:print\(|await |(?:(?:const|let|var) )?[a-z_]\w{0,30} = (?:await )?)?"
 # A name that is taken whole or not at all: nothing that follows one could be part of it.
-_WHOLE = r"\w[\w.\-/]{0,119}+(?::[^\W\d][\w.\-/]{0,119}+)?+"
+WHOLE = r"\w[\w.\-/]{0,119}+(?::[^\W\d][\w.\-/]{0,119}+)?+"
 LINE = (
     r"(?:^|(?<=[\w|｜]>))[ \t]*+(?:`{3,9}+(?:[\w-]++[ \t]*+|[ \t]*+)|json[ \t]++)?(?:(?P<react>(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?)|(?P<recipient>>>>(?![ \t]))|(?P<raven>Call:)|(?=[{\[])"
     rf"|(?P<seen>{SEEN})"
-    rf"|(?={_ASSIGNED}{_WHOLE}\s?\()|(?={_WHOLE}[ \t]*\r?\n?[ \t]*(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\())|(?=<[^\W\d][\w.\-]{{0,119}}[>\s/]))"
+    rf"|(?={_ASSIGNED}{WHOLE}\s?\()|(?={WHOLE}[ \t]*\r?\n?[ \t]*(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\())|(?=<[^\W\d][\w.\-]{{0,119}}[>\s/]))"
 )
 INLINE = r"[:：.!…][ \t]+(?=[{\[])"
 REACT_INPUT = re.compile(

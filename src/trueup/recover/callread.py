@@ -43,10 +43,13 @@ class Value(NamedTuple):
 class CallReader:
     """Reads values at given places of one text, and knows which names are offered."""
 
-    __slots__ = ("_stop", "budget", "max_depth", "offered", "text")
+    __slots__ = ("_stop", "_values", "budget", "max_depth", "offered", "text")
 
-    def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
+    def __init__(
+        self, text: str, offered: Callable[[str], bool], max_depth: int, values: dict[int, Value] | None = None
+    ) -> None:
         self.text = text
+        self._values = {} if values is None else values  # by their offsets: no name has a part in them
         self.offered = offered
         self.max_depth = max_depth
         self._stop = (0, -1, 0)
@@ -74,7 +77,10 @@ class CallReader:
         """The value that opens here; None when none does."""
         if at >= len(self.text) or self.text[at] not in "{[":
             return None
-        return self._exact(at) or self._mended(at, self.stop_after(at + 1)[0])
+        known = self._values.get(at)
+        if known is None:
+            known = self._values[at] = self._exact(at) or self._mended(at, self.stop_after(at + 1)[0])
+        return known
 
     def further(self, at: int, first: Value) -> Value:
         """The value here once more, when it was cut inside a string: the mark that ended it may stand in the string."""

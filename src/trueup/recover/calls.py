@@ -13,11 +13,13 @@ import msgspec
 from trueup.recover.callbodies import Bodies
 from trueup.recover.callmarks import ANY, COLON_TAG, MARKED, NO_NAME, UNMARKED, UNTHINK
 from trueup.recover.callplaces import acts
+from trueup.recover.callread import Value
+from trueup.recover.callsigns import Signs
 from trueup.recover.calltold import result_span
 from trueup.recover.callvalues import Leak, calls_in
 from trueup.recover.reader import MOST_CALLS, MOST_PLACES, TooMany
 
-__all__ = ["Leak", "leaked_calls"]
+__all__ = ["CallText", "Leak", "leaked_calls"]
 
 # Between two calls that stand side by side: blanks, and the marks that close one and open the next.
 _NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
@@ -36,17 +38,21 @@ _MINIMAX = re.compile(r"\]<\]minimax\[>\[<(/?)")
 # Tags in full-width signs, and DeepSeek's tokens with blanks: each is brought to the usual signs, one for one.
 _WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
 _SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
 
 
 class _Search:
     """One search of one text."""
 
-    __slots__ = ("acting", "apart", "bodies", "invented", "last", "leaks", "missing", "quiet", "text", "thinking")
+    __slots__ = (
+        "acting", "apart", "bodies", "invented", "last", "leaks", "missing", "quiet", "signs", "text", "thinking",
+    )  # fmt: skip
 
-    def __init__(self, text: str, offered: Callable[[str], bool], max_depth: int) -> None:
-        self.text = text
-        self.bodies = Bodies(text, offered, max_depth)
+    def __init__(self, found: "_Found", offered: Callable[[str], bool], max_depth: int) -> None:
+        self.text = found.text
+        self.signs = found.signs
+        self.bodies = Bodies(found.text, offered, max_depth, found.values)
         self.leaks: list[Leak] = []
         self.thinking = False  # inside reasoning that never ends: only marked calls count
         self.acting = False  # what the last call was found to be
@@ -57,15 +63,10 @@ class _Search:
         self.missing: set[str] = set()
 
     def run(self) -> list[Leak]:
-        text = self.text
-        if _holds(text, _SIGNS):
-            pattern = ANY
-        elif _holds(text, _OPENERS):
-            pattern = UNMARKED
-        else:
+        if self.signs is None:
             return []
         at = count = 0
-        while found := pattern.search(text, at):
+        while found := self.signs.after(at):
             count += 1
             if count > MOST_PLACES:
                 raise TooMany("signs of a call", MOST_PLACES)
@@ -171,6 +172,57 @@ class _Search:
         return kept
 
 
+class _Found:
+    """What a search finds in a text whatever the names: its signs, and the values that were read."""
+
+    __slots__ = ("signs", "text", "values")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        pattern = ANY if _holds(text, _SIGNS) else UNMARKED if _holds(text, _OPENERS) else None
+        self.signs = None if pattern is None else Signs(text, pattern)
+        self.values: dict[int, Value] = {}
+
+
+class CallText:
+    """A text, without halves of pairs, whose calls are asked for under one set of names or several; it is gone through once."""
+
+    __slots__ = ("_found", "_inner", "_max_depth", "_text")
+
+    def __init__(self, text: str, max_depth: int = 500) -> None:
+        self._text = text
+        self._max_depth = max_depth
+        self._found: _Found | None = None
+        self._inner: _Found | None = None
+
+    def calls(self, offered: Callable[[str], bool]) -> list[Leak]:
+        """Every call of an offered tool that was written into the text instead of being made, in order."""
+        if self._found is None:
+            if _calls_nothing(self._text, offered):
+                return []
+            self._found = _Found(_usual(self._text))
+        found = _Search(self._found, offered, self._max_depth).run()
+        return found or (self._encoded_calls(offered) if "\\" in self._text else [])
+
+    def _encoded_calls(self, offered: Callable[[str], bool]) -> list[Leak]:
+        """The calls of a reply that was written as a JSON string, with its quotes or without them."""
+        text = self._found.text if self._found is not None else self._text
+        opened = _ESCAPED.match(text)
+        if opened is None:
+            return []
+        if self._inner is None:
+            try:
+                inner = _decode('"' * (not opened[1]) + text.strip() + '"' * (not opened[1]))
+            except (msgspec.MsgspecError, UnicodeEncodeError):
+                inner = ""
+            self._inner = _Found(inner if isinstance(inner, str) else "")
+        found = _Search(self._inner, offered, self._max_depth).run()
+        record = ("W008" if opened[1] else "W009", 0, len(text), "", None)
+        if any(leak.records for leak in found):
+            return []
+        return [leak._replace(start=0, stop=len(text), records=(record,), result=None) for leak in found]
+
+
 def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500) -> list[Leak]:
     """Every call of an offered tool that was written into the text instead of being made, in order.
 
@@ -178,32 +230,18 @@ def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500
     >>> [leak.name for leak in found]
     ['ping']
     """
-    if _calls_nothing(text, offered):
-        return []
+    return CallText(text if text.isascii() else _HALF.sub("\ufffd", text), max_depth).calls(offered)
+
+
+def _usual(text: str) -> str:
+    """The text with the signs of some dialects brought to the usual ones, one for one."""
     if "＜" in text:
         text = _WIDE.sub(r"<\1>", text)
     if "]<]minimax[>[" in text:
         text = _MINIMAX.sub(r"<\1minimaxmmmmm:", text)
     if "tool " in text:
         text = _SPACED.sub(lambda token: token[0].replace(" ", "▁"), text)
-    found = _Search(text, offered, max_depth).run()
-    return found or (_encoded_calls(text, offered, max_depth) if "\\" in text else [])
-
-
-def _encoded_calls(text: str, offered: Callable[[str], bool], max_depth: int) -> list[Leak]:
-    """The calls of a reply that was written as a JSON string, with its quotes or without them."""
-    opened = _ESCAPED.match(text)
-    if opened is None:
-        return []
-    try:
-        inner = _decode('"' * (not opened[1]) + text.strip() + '"' * (not opened[1]))
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return []
-    found = _Search(inner, offered, max_depth).run() if isinstance(inner, str) else []
-    record = ("W008" if opened[1] else "W009", 0, len(text), "", None)
-    if any(leak.records for leak in found):
-        return []
-    return [leak._replace(start=0, stop=len(text), records=(record,), result=None) for leak in found]
+    return text
 
 
 def _holds(text: str, signs: Mapping[str, tuple[str, ...]]) -> bool:

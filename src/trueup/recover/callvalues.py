@@ -156,7 +156,10 @@ def _id(value: dict[str, Any]) -> str:
 
 def _is_talk(item: Any) -> bool:
     """Whether an item of a list is a block of text beside the calls."""
-    return isinstance(item, dict) and item.get("type") in _TALK_TYPES and "name" not in item
+    if not isinstance(item, dict) or "name" in item:
+        return False
+    kind = item.get("type")
+    return isinstance(kind, str) and kind in _TALK_TYPES
 
 
 def _is_schema(value: Any) -> bool:
