@@ -179,6 +179,16 @@ def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> No
     assert (fresh.exit_code, len(read_run(tmp_path / "out").valid)) == (0, 1)
 
 
+@pytest.mark.parametrize("name", ["validated.jsonl", "failures.jsonl", "summary.json"])
+def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, name: str) -> None:
+    ran = run(tmp_path, [unit("a"), unit("b", "no")])
+    (tmp_path / "out" / name).unlink()
+    with pytest.raises(Refused, match=f"{name} is gone since; use --fresh"):
+        run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
+    again = run_files(tmp_path, [str(tmp_path / "lines.jsonl")], fresh=True)
+    assert (again.valid, again.failed) == (ran.valid, ran.failed)
+
+
 def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "validated.jsonl").write_text("mine")

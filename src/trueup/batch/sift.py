@@ -152,8 +152,7 @@ class _Run:
     def finish(self) -> Result:
         """Take every step that is left."""
         if self.manifest.get("state") == "done":
-            summary = orjson.loads((self._out / SUMMARY).read_bytes())
-            return Result(summary, already=True)
+            return self._done_before()
         self.manifest.commit({"about": {"contract": self._spec.digest}})
         if self.manifest.get("state") == "judging":
             self._judge(self._tasks())
@@ -167,6 +166,19 @@ class _Run:
             merge.run(lambda done, total: self._say("merging", done, total, merge.tally))
             self.manifest.commit({"state": "publishing"})
         return Result(self._publish(Tally.of(self.manifest.get("merge")["tally"])))
+
+    def _done_before(self) -> Result:
+        """The run has ended: its summary, if what it wrote is still there."""
+        for name in (*self._names, SUMMARY):
+            if not (self._out / name).is_file():
+                raise Refused(
+                    f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it anew"
+                )
+        return Result(orjson.loads((self._out / SUMMARY).read_bytes()), already=True)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return FILES if self._options.flips else FILES[:2]
 
     # -- judging ---------------------------------------------------------------------------------
 
@@ -234,8 +246,7 @@ class _Run:
     def _publish(self, tally: Tally) -> dict[str, Any]:
         """Put the files in place; each step may be taken again."""
         self._lock.check()
-        names = FILES if self._options.flips else FILES[:2]
-        for name in names:
+        for name in self._names:
             if (self._work / name).exists():
                 (self._work / name).replace(self._out / name)
         summary = self._summary(tally)

@@ -357,7 +357,11 @@ def test_a_script_that_fails_stops_the_run_with_its_last_words(tmp_path: Path, b
     assert (ran.result.status, ran.result.code) == ("failed", 1)
     assert said in ran.result.reason
     (ran.path / "config" / "total.py").write_text("pass", "utf-8")
-    assert len(go(ran.path).valid) == 3  # put right, it goes on
+    config = ran.path / "config" / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace('seconds": 0.5', 'seconds": 60'), "utf-8")
+    log: list[str] = []
+    assert len(go(ran.path, on_log=log.append).valid) == 3  # put right, it goes on
+    assert "config/total.py was changed after the run was made; it is taken as it is now" in log
 
 
 def test_what_is_done_at_the_end_stops_nothing(tmp_path: Path) -> None:

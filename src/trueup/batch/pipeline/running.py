@@ -30,6 +30,7 @@ from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.stop import Stop
 from trueup.batch.pipeline.templates import PromptError, Prompts
+from trueup.batch.pipeline.verify import verify_copy
 from trueup.contract.files.faults import ContractError
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ async def _execute(
     opened = _open_providers(run, options, stop, provider)
     try:
         run.commit("began", mode="batch" if options.batch else "realtime")
+        for problem in verify_copy(run):
+            run.log.say(f"{problem.message}; it is taken as it is now")
         with _signals(stop, run.given_up.set):
             opened.foresee((chunk for chunk in run.state.chunks.values() if run.state.is_open(chunk)), "start")
             live = Live(run, stop, opened, options, on_live)

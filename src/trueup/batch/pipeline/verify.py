@@ -30,14 +30,15 @@ class Problem(NamedTuple):
 
 def verify(run: RunDir) -> Iterator[Problem]:
     """Everything that is wrong with a run."""
-    yield from _snapshot(run)
+    yield from verify_copy(run)
     starts: Counter[str] = Counter()
     for chunk in run.state.chunks.values():
         yield from _chunk(run, chunk, starts)
     yield from _input(run, starts)
 
 
-def _snapshot(run: RunDir) -> Iterator[Problem]:
+def verify_copy(run: RunDir) -> Iterator[Problem]:
+    """Whether the run's copy of its pipeline is what it was made with."""
     folder = run.path / "config"
     try:
         hashes: dict[str, str] = next(iter(read_lines(folder / HASHES)), {})
