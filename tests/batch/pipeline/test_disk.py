@@ -118,5 +118,9 @@ def test_a_damaged_line_of_the_journal_is_named(tmp_path: Path) -> None:
     with pytest.raises(Damaged, match=r"journal\.jsonl:2: the line was changed or damaged"):
         list(read_journal(tmp_path))
     assert [record["number"] for record in read_journal(tmp_path, salvage=True)] == [0, 2, 3]
+    file.write_bytes(b"".join([*rows[:3], rows[3].replace(b'"number":3', b'"number":7')]))
+    with pytest.raises(Damaged, match=r"journal\.jsonl:4: the line was changed"):  # before anything is put behind it
+        list(read_journal(tmp_path))
+    assert [record["number"] for record in read_journal(tmp_path, salvage=True)] == [0, 1, 2]
     file.write_bytes(b"".join(rows[:3]) + rows[3][:10])
     assert [record["number"] for record in read_journal(tmp_path)] == [0, 1, 2]

@@ -25,6 +25,7 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from trueup.batch.pipeline.create import CannotCreate
+from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.pipeline.repair import repair
 from trueup.batch.pipeline.retry import retry
 from trueup.batch.pipeline.rundir import NoRun, OwnedRun, RunDir
@@ -255,15 +256,18 @@ def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_pat
         assert_whole(path)
 
 
-def test_repair_puts_damaged_lines_of_the_journal_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [b'{"n": 4, nonsense\n', b'{"n":4,"term":1,"kind":"done","sum":1}\n'])
+def test_repair_puts_damaged_lines_of_the_journal_aside(tmp_path: Path, damage: bytes) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows, chunk_size=1), tmp_path / "run")
     before = go(path)
     journal = path / "journal.jsonl"
     raw = journal.read_bytes().splitlines(keepends=True)
     at = next(n for n, line in enumerate(raw) if b'"done"' in line and b"chunk_001" in line)
-    raw[at] = b'{"n": 4, nonsense\n'
+    raw[at] = damage
     journal.write_bytes(b"".join(raw))
+    with pytest.raises(Damaged, match="trueup repair"):
+        go(path)
     done, left = repair(path)
     assert "1 damaged lines of the journal were put aside" in done[0]
     assert not left

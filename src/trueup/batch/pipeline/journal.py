@@ -82,19 +82,29 @@ def unsealed(raw: bytes) -> Record | None:
 def read_journal(folder: Path, *, salvage: bool = False) -> Iterator[Record]:
     """Every record that counts, in order: a torn tail is passed over, and so is what an overtaken owner wrote.
 
-    A damaged line before the end is refused; with `salvage` it is passed over as well.
+    A damaged line is refused, at the end too where it is whole and yet not what was written; with `salvage` it is passed
+    over as well.
     """
     path = folder / JOURNAL
     term, bad = 0, 0
     with path.open("rb") as opened:
         for number, raw in enumerate(opened, 1):
             record = unsealed(raw)
-            if bad and record is not None and not salvage:
-                raise Damaged(f"{path}:{bad}: the line was changed or damaged; `trueup repair` works around it")
             if record is None:
                 bad = bad or number
+            if bad and not salvage and (record is not None or _is_whole(raw)):
+                raise Damaged(f"{path}:{bad}: the line was changed or damaged; `trueup repair` works around it")
+            if record is None:
                 continue
             if record["term"] < term:
                 continue
             term = record["term"]
             yield record
+
+
+def _is_whole(raw: bytes) -> bool:
+    """Whether a line is JSON to its end: none that was torn is."""
+    try:
+        return raw.endswith(b"\n") and isinstance(decode(raw), dict)
+    except (ValueError, RecursionError):
+        return False
