@@ -73,7 +73,7 @@ def test_connections_cut_at_any_instant_while_many_write(url: str) -> None:
             thread.start()
         for _ in range(10):
             before = len(done)
-            until = time.monotonic() + 5
+            until = time.monotonic() + 60
             while len(done) == before and time.monotonic() < until:
                 time.sleep(0.002)
             cut(url)

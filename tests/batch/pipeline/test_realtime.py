@@ -209,17 +209,16 @@ def test_an_unknown_price_is_shown_as_unknown(tmp_path: Path) -> None:
 
 
 def test_rate_limits_are_kept(tmp_path: Path) -> None:
-    began = time.monotonic()
-    limits = {"requests_per_minute": 1200}
-    ran, _ = served(tmp_path, lambda _: Say(GOOD), rate_limit=limits)
-    assert len(ran.valid) == 20
-    assert time.monotonic() - began < 30
-    # 1,200 a minute are 20 a second, with six seconds' worth kept: 20 requests go at once.
-    items = [{"id": str(n)} for n in range(8)]
+    # 120 a minute are two a second, with six seconds' worth kept: 12 requests go at once, three more have to wait for their turn.
+    items = [{"id": str(n)} for n in range(15)]
     rows = reply("ask", "*", GOOD)
-    slow = {"rate_limit": {"requests_per_minute": 300}}
+    slow = {"rate_limit": {"requests_per_minute": 120}}
     pipeline = write_pipeline(tmp_path / "slow", [asking("ask")], items, rows, slow)
-    assert len(run_pipeline(pipeline, tmp_path / "slow_run").valid) == 8
+    began = time.monotonic()
+    assert len(run_pipeline(pipeline, tmp_path / "slow_run").valid) == 15
+    assert time.monotonic() - began > 1.4
+    ran, _ = served(tmp_path, lambda _: Say(GOOD), rate_limit={"requests_per_minute": 1200})
+    assert len(ran.valid) == 20
 
 
 @pytest.mark.spec("B20")
@@ -236,7 +235,7 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     until(lambda: len(results(path)) > 3)
     with pytest.raises(Busy, match="another process is running it"):
         Lock(path)
-    assert pause(path, wait=30)
+    assert pause(path, wait=60)
     thread.join()
     assert found[0].status == "paused"
     assert found[0].code == 130, "0 would say that all is valid"
@@ -249,7 +248,7 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     assert_whole(path)
 
 
-def until(test: Any, seconds: float = 20) -> None:
+def until(test: Any, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not test():
         assert time.monotonic() < end
@@ -389,7 +388,7 @@ def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkey
     began = time.monotonic()
     ran = go(path, Options(timeout=0.2))
     assert ran.result.code == 3
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 55, "a call takes 60 seconds"
     assert RunDir.look(path).state.step_rows()[0]["pending"] == 20
 
 
