@@ -27,7 +27,7 @@ from tests.batch.pipeline.making import (
 )
 from trueup.batch.pipeline.batching import sorted_out
 from trueup.batch.pipeline.providers.choose import NoProvider
-from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
@@ -180,6 +180,27 @@ def test_batches_survive_a_process_that_dies_anywhere(tmp_path: Path) -> None:
             assert_whole(path)
             assert len(ran.valid) == 12
             assert ran.money.calls == 16 == len(results(path))
+
+
+def test_a_batch_of_another_run_is_not_taken_for_ours(tmp_path: Path) -> None:
+    """Anthropic keeps no key: after a crash between the intent and the id, any batch of the same size may be ours."""
+    with ScriptedServer(answer, batches=[Batch(polls=3), Batch(polls=3)]) as server:
+        pipeline = write(tmp_path / "pipeline", server.url, "anthropic", size=12)
+        other = start(pipeline, tmp_path / "other")
+        assert go(other, OPTIONS._replace(timeout=0.001, poll=600)).result.status == "paused"
+        assert created(server) == 1
+        path = start(pipeline, tmp_path / "run")
+        run = OwnedRun.open(path)
+        run.commit("intent", chunk="chunk_000", step="ask", round=0, key="tu-0", requests=12, provider="anthropic")
+        run.close()
+        ran = go(path, OPTIONS)
+        theirs = go(other, OPTIONS)
+    assert "is of another run; looking again" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert len(ran.valid) == len(theirs.valid) == 12
+    for each in (path, other):
+        rows = [row for file in (each / "chunks").glob("*/*_results.jsonl") for row in lines(file)]
+        assert not any("transport" in row for row in rows), "nothing is counted against a unit"
+        assert_whole(each)
 
 
 def test_batches_under_way_are_not_left_behind_unless_it_is_meant(tmp_path: Path) -> None:

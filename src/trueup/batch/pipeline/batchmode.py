@@ -41,6 +41,8 @@ class BatchEngine(Engine):
         self._purse = purse
         given = poll if poll is not None else run.pipeline.number(("api", "poll_interval_seconds"), _POLL, 0)
         self._poll = max(0.001, float(given))
+        self._found: set[str] = set()  # batches that were taken for ours by their size alone
+        self._strange: set[str] = set()  # those of them that are of another run
 
     async def _begin(self, job: Job) -> None:
         """Carry a chunk through its step: rounds of batches until every unit is settled."""
@@ -109,29 +111,46 @@ class BatchEngine(Engine):
         """Send a batch unless it was, wait for it, record its answers."""
         provider = self._batches[job.step.name]
         try:
-            if not batch.id and not await self._submit(job, batch, asks, provider):
-                return "stop"
-            came = await self._wait(job, batch, provider)
-            if came != "done":
-                return came
-            await self._record(job, batch, asks, provider)
+            for turn in range(_LOST + 1):
+                if not batch.id and not await self._submit(job, batch, asks, provider):
+                    return "stop"
+                came = await self._wait(job, batch, provider)
+                if came != "done":
+                    return came
+                lines = await self._lines(batch, provider)
+                if turn == _LOST or not self._is_strange(job, batch, lines):
+                    self._record(job, batch, asks, lines)
+                    break
         except TransportFailure as error:
             self.stop.ask("provider", f"{provider.name}: {error.failure.reason}")
             return "stop"
         self.run.commit("collected", chunk=job.chunk.name, key=batch.key)
         return "done"
 
+    def _is_strange(self, job: Job, batch: Batch, lines: list[bytes]) -> bool:
+        """Whether a batch that was found by its size alone turns out to be of another run; ours is then looked for again."""
+        key = batch.key.encode()
+        if batch.id not in self._found or not lines or any(key in raw for raw in lines):
+            return False
+        self.run.log.say(f"{job.chunk.name} {job.step.name}: batch {batch.id} is of another run; looking again")
+        self._strange.add(batch.id)
+        batch.id = ""
+        return True
+
     async def _submit(self, job: Job, batch: Batch, asks: dict[int, Ask], provider: Batches) -> bool:
         """Send a batch once: one that the provider has under this key already is taken as sent."""
         requests = requests_of(job, asks, batch.key)
         known = {other.id for chunk in self.run.state.chunks.values() for other in chunk.batches if other.id}
+        known |= self._strange
         ident: str | None = None
-        first = True
+        first = not (job.resumed or self._strange)
         for wait in self._waits():
             if self.stop:
                 return False
             try:
-                ident = await provider.find(batch.key, batch.requests, known) if job.resumed or not first else None
+                ident = None if first else await provider.find(batch.key, batch.requests, known)
+                if ident is not None and not provider.keyed:
+                    self._found.add(ident)
                 ident = ident or await provider.submit(batch.key, job.step.name, requests)
                 break
             except TransportFailure as error:
@@ -180,14 +199,14 @@ class BatchEngine(Engine):
             await self.stop.sleep(self._poll)
         return "stop"
 
-    async def _record(self, job: Job, batch: Batch, asks: dict[int, Ask], provider: Batches) -> None:
+    def _record(self, job: Job, batch: Batch, asks: dict[int, Ask], lines: list[bytes]) -> None:
         """Record the answers of a batch, each once; what has none is of the transport, and counted."""
         places = {job.units[place]["unit_id"]: place for place in asks}
         owners = {
             custom_id(batch.key, unit_id, call): unit_id for unit_id in places for call in range(job.calls(unit_id) + 1)
         }
         answered = job.recorded_ids()
-        found, odd = sorted_out(await self._lines(batch, provider), owners, job.step.policy.modes[0])
+        found, odd = sorted_out(lines, owners, job.step.policy.modes[0])
         for cid, record in found.items():
             if cid not in answered:
                 answered.add(cid)

@@ -32,6 +32,7 @@ class Batches(Protocol):
     """A provider that takes batches."""
 
     name: str
+    keyed: bool  # it keeps the key of a batch, so that one which is found is certainly ours
 
     async def submit(self, key: str, step: str, requests: Requests) -> str: ...
 
@@ -48,6 +49,8 @@ class Batches(Protocol):
 
 class OpenAIBatches:
     """Files and batches as OpenAI has them, and all that do the same."""
+
+    keyed = True
 
     def __init__(self, name: str, http: Http) -> None:
         self.name = name
@@ -109,6 +112,7 @@ class AnthropicBatches:
     """Message batches as Anthropic has them. They carry no key: one is found by its size and by being nobody else's."""
 
     name = "anthropic"
+    keyed = False
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -153,6 +157,7 @@ class GeminiBatches:
     """Batches as Gemini has them, with the requests inline; the key is the display name."""
 
     name = "gemini"
+    keyed = True
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -212,6 +217,7 @@ class ReplayBatches:
     """Recorded replies as batches: done at once, in any order; forgotten with the process, as a lost batch would be."""
 
     name = "replay"
+    keyed = True
 
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
