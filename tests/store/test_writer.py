@@ -3,6 +3,8 @@
 import asyncio
 import secrets
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -72,6 +74,29 @@ def test_what_is_written_late_is_heard_of_once(tmp_path: Path) -> None:
         until(lambda: store.trouble is None)
         assert list(store.alarm._last["m"]) == [True]
         assert said == []
+
+
+ENDING = """
+import atexit, os, sys
+from trueup import Contract
+from trueup.store.open import open_store
+
+store = open_store(sys.argv[1])
+for _ in range(30):
+    store.record_verdict(Contract(True).check("1"), wait=False)
+if os.fork() == 0:
+    atexit._run_exitfuncs()  # the parent's queue is no business of the child's
+    os._exit(0)
+assert os.wait()[1] == 0
+"""
+
+
+def test_a_process_that_ends_without_closing_writes_what_it_has_queued(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", ENDING, str(tmp_path / "s.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    with open_store(tmp_path / "s.db") as store:
+        assert len(list(store.verdicts())) == 30
 
 
 def test_an_alarm_that_fails_costs_no_verdict(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,9 @@ one, and records that nobody waits for stay in the queue until there is room; no
 table takes fails alone, and holds up nothing.
 """
 
+import atexit
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -61,6 +63,8 @@ class Writer:
         self._session: Session | None = backend.connect(writing=True)
         self._thread = threading.Thread(target=self._loop, name="trueup-store", daemon=True)
         self._thread.start()
+        self._process = os.getpid()
+        atexit.register(self._at_exit)
 
     @property
     def queued(self) -> int:
@@ -114,10 +118,16 @@ class Writer:
             self._closing = True
             self._change.notify_all()
         self._thread.join()
+        atexit.unregister(self._at_exit)
         left = sum(record.value is not _MARK for record in self._records)
         self._records.clear()
         if left:
             raise StoreFull(f"{left} verdicts could not be written before the store was closed: {self.trouble}")
+
+    def _at_exit(self) -> None:
+        """A process that ends without closing the store writes what it has queued; one that was forked has nothing to write."""
+        if os.getpid() == self._process:
+            self.close()
 
     def _make_room(self, queue: "deque[Any]", patience: float) -> None:
         if len(queue) >= self._capacity and not self._closing:
