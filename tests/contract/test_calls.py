@@ -593,7 +593,6 @@ def test_two_sets_of_arguments_in_one_call_are_refused(between: str) -> None:
     assert [c.args for c in contract.check({"role": "assistant", "tool_calls": [call]}).calls] == [{"host": "a"}]
 
 
-@pytest.mark.spec("X1")
 @pytest.mark.parametrize(
     "text", ['"name"\n{x \ud800', "`a`\n[a b\ud800 c, {x", '[{"type": ["text"]}]', 'See:\n{"parts": [{"type": []}]}']
 )

@@ -53,8 +53,9 @@ ARG_EDGE = re.compile(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close
 ARG_NEXT = re.compile(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
 
 # A mark that a call follows: a tag or token with one of these words, unless it ends something or tells a result.
-_WORD = r"(?i:tool|function|action|plugin|python|recipient|invoke)"
-_NOT = r"(?![\w▁:.-]{0,60}?(?:end\b|END\b|_sep|▁sep|(?i:response|result|output)|suffix|_name|_input|_args|:name|:args))"
+# A look at the letter spares a try of every word at it.
+_WORD = r"(?=[tfapriTFAPRIıİ])(?i:tool|function|action|plugin|python|recipient|invoke)"
+_NOT = r"(?![\w▁:.-]{0,60}?(?=[eErRoOs_▁:])(?:end\b|END\b|_sep|▁sep|(?i:response|result|output)|suffix|_name|_input|_args|:name|:args))"
 _TOKEN = rf"<[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}(?:[|｜]|\s{{1,4}}(?:(?:id|type|index)\s?=[^<>\n]{{0,60}})?)?>"
 MARK = (
     rf"{_TOKEN}|\[(?:TOOL_CALLS?|tool_calls?|TOOL_REQUEST)\]|\bfunctools(?=\s?\[)|<<function>>|✿FUNCTION✿:"
@@ -67,7 +68,7 @@ _RESULT = TOLD.replace("?P<result>", "?:")
 RESULT = re.compile(rf"{_RESULT}|{SEEN}")
 # What stands between a mark and the call, or between a name and its arguments, and says nothing.
 NOISE = re.compile(
-    rf"(?:\s+|{_TOKEN}|(?!{_RESULT})<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
+    rf"(?:\s+|<tool_call>|{_TOKEN}|(?!{_RESULT})<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
     r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
 )
 # What ends a name, seen from behind; where arguments would stand, behind a name that has none.

@@ -13,12 +13,17 @@ import orjson
 
 from trueup.recover.callmarks import CLOSE, STOP
 from trueup.recover.clean import decode, keeps_all_keys
-from trueup.recover.reader import Reader, Record, TooDeep, parts_of
+from trueup.recover.reader import Reader, Record, TooDeep, TooMany, parts_of
+from trueup.verdict.catalogue import GRADE
 
 _raw_decode = json.JSONDecoder().raw_decode
 _CUT = frozenset({"S028", "S029", "S030"})
 _BROKEN = frozenset({"S005", "S028", "S031"})
 _GEMMA = re.compile(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
+_LOSSY = frozenset(code for code, grade in GRADE.items() if grade == "lossy")
+# Of values that hold no clean reading so much is read, one of them counting for so much at most: one is read whole.
+MOST_BROKEN = 2_000_000
+_MOST_OF_ONE = 10_000
 _TRIES = 3
 _WINDOW = 1024
 _EDGE = 16
@@ -43,7 +48,7 @@ class Value(NamedTuple):
 class CallReader:
     """Reads values at given places of one text, and knows which names are offered."""
 
-    __slots__ = ("_stop", "_values", "budget", "max_depth", "offered", "text")
+    __slots__ = ("_broken", "_stop", "_values", "budget", "max_depth", "offered", "text")
 
     def __init__(
         self, text: str, offered: Callable[[str], bool], max_depth: int, values: dict[int, Value] | None = None
@@ -53,6 +58,7 @@ class CallReader:
         self.offered = offered
         self.max_depth = max_depth
         self._stop = (0, -1, 0)
+        self._broken = 0
         self.budget = 2 * len(text) + 4096  # for readings that may be in vain
 
     def own(self, name: str) -> str:
@@ -80,7 +86,15 @@ class CallReader:
         known = self._values.get(at)
         if known is None:
             known = self._values[at] = self._exact(at) or self._mended(at, self.stop_after(at + 1)[0])
+            if not _LOSSY.isdisjoint(record[0] for record in known.records):
+                self._count_broken(known.stop - at)
         return known
+
+    def _count_broken(self, length: int) -> None:
+        """Give up where too much of a text looks like values and is none: source code by the megabyte, random signs."""
+        self._broken += min(length, _MOST_OF_ONE)
+        if self._broken > MOST_BROKEN:
+            raise TooMany("letters of broken values", MOST_BROKEN)
 
     def further(self, at: int, first: Value) -> Value:
         """The value here once more, when it was cut inside a string: the mark that ended it may stand in the string."""

@@ -15,7 +15,7 @@ _WORDS = (
     "(?i:tool|function|action|plugin|python|recipient|invoke|call|observation|th(?:ink|ought)|reasoning|reflection|scratch"
     "|analysis|monologue|arg_key)"
 )
-_TAG = rf"<(?:<function>>|[|｜‖\w▁:-]{{0,110}}?(?=[acfimoprstACFIMOPRST])(?:{_WORDS}|(?<=<[|｜])(?:start\||open\||channel|START_)))"
+_TAG = rf"<(?:<function>>|[|｜‖\w▁:-]{{0,110}}?(?=[acfimoprstACFIMOPRSTıİ])(?:{_WORDS}|(?<=<[|｜])(?:start\||open\||channel|START_)))"
 _LINE = (
     r"[ \t]*+(?:`{3,9}+(?:[\w-]++[ \t]*+|[ \t]*+)|json[ \t]++)?(?=[\w{\[<*>])(?:[{\[]|<[^\W\d][\w.\-]{0,119}[>\s/]|>>>(?![ \t])"
     r"|(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool|Call|Observation(?: \d{1,3})?):"
