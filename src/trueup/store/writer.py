@@ -186,9 +186,9 @@ class Writer:
             self._settle(jobs, outcome, records)
             return
         if isinstance(outcome, StoreUnavailable) or (isinstance(outcome, StoreBusy) and not self._backend.by_tenant):
+            self._keep(records, outcome)  # first, so that whoever is told finds the trouble that he is told of
             for job in jobs:  # nobody can write: to wait again for each of them would help none
                 self._tell(job.done, outcome)
-            self._keep(records, outcome)
             return
         self._one_by_one(jobs)
         self._write_records(records)
