@@ -191,7 +191,9 @@ def test_a_batch_of_another_run_is_not_taken_for_ours(tmp_path: Path) -> None:
         assert created(server) == 1
         path = start(pipeline, tmp_path / "run")
         run = OwnedRun.open(path)
-        run.commit("intent", chunk="chunk_000", step="ask", round=0, key="tu-0", requests=12, provider="anthropic")
+        run.commit(
+            "intent", chunk="chunk_000", step="ask", round=0, key=f"tu-{0:016x}", requests=12, provider="anthropic"
+        )
         run.close()
         ran = go(path, OPTIONS)
         theirs = go(other, OPTIONS)
