@@ -124,12 +124,12 @@ class CallJudge:
         findings: list[Finding] = []
         fixes: list[Fix] = []
         prose = reply.text
-        written = _Written(self.tools)
+        written: _Written | None = None
         given: Sequence[ToolCall] = reply.calls
         remarked: list[list[Finding]] | None = None
         if not given and prose and self.options.from_text and not is_data:
             try:
-                given, remarked, prose = self._from_text(reply, written, fixes)
+                given, remarked, prose, written = self._from_text(reply, fixes)
             except TooMany as limit:
                 return Judged((), (), [too_many(limit)], [], [], unread=True)
         if any(call.name.endswith("parallel") for call in given):
@@ -148,7 +148,7 @@ class CallJudge:
             said = list(mention_findings(prose, self.tools, names, self.options.claims))
             findings += said
             all_read = reply.text.count('"name"') <= len(given) and not _may_call(prose)
-            if self.options.from_text and not reply.calls and not all_read and not is_data:
+            if written is not None and not all_read:
                 findings += self._written_unknown(written.alike(), {f.data["name"] for f in said})
         if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
             message = "The reply has neither text nor calls"
@@ -201,9 +201,7 @@ class CallJudge:
             names += [self.tools.meant(name) for name in said]
         return names
 
-    def _from_text(
-        self, reply: Reply, written: "_Written", fixes: list[Fix]
-    ) -> tuple[list[ToolCall], list[list[Finding]], str]:
+    def _from_text(self, reply: Reply, fixes: list[Fix]) -> "tuple[list[ToolCall], list[list[Finding]], str, _Written]":
         """Calls that were written into the text; what their reading gives cause to say; the text without them."""
         text = reply.text
         damage: list[Record] = []
@@ -213,7 +211,8 @@ class CallJudge:
         remarked: list[list[Finding]] = []
         prose: list[str] = []
         at = 0
-        for leak in written.offered(text):
+        written = _Written(text, self.tools.offers)
+        for leak in written.offered():
             tool = self.tools.tools.get(self.tools.meant(leak.name))
             if is_signature(leak, tool):
                 continue
@@ -229,7 +228,7 @@ class CallJudge:
             remarked[-1] += invented(leak, index)
             prose += (text[at : leak.start], " " * (max(leak.stop, at) - max(leak.start, at)))
             at = max(at, leak.stop)
-        return calls, remarked, "".join((*prose, text[at:])) if calls else text
+        return calls, remarked, "".join((*prose, text[at:])) if calls else text, written
 
     def _written_unknown(self, written: list[Leak], known: AbstractSet[str]) -> Iterator[Finding]:
         """A warning for each call in the text, beyond doubt a call, of a tool that is not offered."""
@@ -270,15 +269,14 @@ class _Written:
 
     __slots__ = ("_doubted", "_found", "_offers", "_text")
 
-    def __init__(self, tools: Toolset) -> None:
-        self._offers = tools.offers
-        self._text = CallText("")
+    def __init__(self, text: str, offers: Callable[[str], bool]) -> None:
+        self._offers = offers
+        self._text = CallText(text)
         self._found: list[Leak] = []
         self._doubted = False  # a name came up that is offered or like a tool's, and not both
 
-    def offered(self, text: str) -> list[Leak]:
+    def offered(self) -> list[Leak]:
         """The calls of tools that are offered."""
-        self._text = CallText(text)
         self._found = self._text.calls(self._is_offered)
         return self._found
 

@@ -19,6 +19,8 @@ from trueup.recover.yamlish import Block, Wants
 _CALL_START = re.compile(
     r"""(?<![\w.])(?:[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)|array\(\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*=>)"""
 )
+# What stands behind the name; a search for it leaps from bracket to bracket.
+_ARGUMENTS = re.compile(r"""\(\s*(?:[^\W\d]\w*\s*=(?!=)|"[^"\n]{1,80}"\s*=>|'[^'\n]{1,80}'\s*=>)""")
 # Fields as Python prints a model: `name='Ada' age=36`.
 _PRINTED = re.compile(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
 _MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
@@ -29,6 +31,8 @@ _REPORT = re.compile(
     r"|<!doctype html|<html[\s>]",
     re.MULTILINE | re.IGNORECASE,
 )
+_REPORTING = ("traceback (most recent call last):", 'file "', "<!doctype html", "<html")
+_AT_PLACE = re.compile(r"at [\w.$<>/]{1,200}\(")
 # A bare key at the start of a line, right before a value.
 _LABEL = re.compile(
     r"(?:\A|\n)[ \t]*(?:[-*+•][ \t]+)?[*_`]{0,3}([^\W_][^:：=*`\"'\n{\[]{0,60})[*_`]{0,3}[ \t]?[:：=][*_`]{0,3}[ \t]*\Z"
@@ -58,7 +62,7 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
     """`Name(a=1, b='x')`, anywhere in the text."""
     out: list[Candidate] = []
     at = 0
-    while found := _CALL_START.search(text, at):
+    while found := _next_call(text, at):
         outcome = Reader(text, found.start(), len(text), known, max_depth).read()
         span = (found.start(), outcome.end)
         # the name, the brackets and every equals sign are what was taken off
@@ -69,6 +73,19 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
         out.append(Candidate(outcome.value, [span], records, "call"))
         at = max(outcome.end, found.end())
     return out
+
+
+def _next_call(text: str, at: int) -> re.Match[str] | None:
+    """The first call at an offset or behind it."""
+    behind = at
+    while given := _ARGUMENTS.search(text, behind):
+        behind = given.start() + 1
+        start = given.start()
+        while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_."):
+            start -= 1
+        if start >= at and (found := _CALL_START.match(text, start)):
+            return found
+    return None
 
 
 def printed(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
@@ -129,6 +146,10 @@ def _shares(value: Any, keys: frozenset[str]) -> bool:
 
 def is_report(text: str) -> bool:
     """Whether a text is a web page or the trace of an error: neither answers anything."""
+    if text.isascii():  # a look for the words costs less than one for the lines
+        small = text.lower()
+        if not any(word in small for word in _REPORTING) and _AT_PLACE.search(small) is None:
+            return False
     return _REPORT.search(text) is not None
 
 

@@ -134,7 +134,7 @@ def _walked(text: str, begin: int, stop: int) -> _Walk | None:
 
 def rebracketed(text: str, begin: int, stop: int, known: frozenset[str], max_depth: int) -> Outcome | None:
     """The value with its brackets where the lines say they are; None when that takes other faults, or does not tell."""
-    if "\n" not in text[begin:stop]:
+    if text.find("\n", begin, stop) < 0:
         return None
     walk = _walked(text, begin, stop)
     if walk is None or not walk.edits:

@@ -32,6 +32,8 @@ _INVOKE = re.compile(r"<[｜|\w]{0,12}?(?:invoke\b[^<>\n]{0,120}|function=[^<>\n
 _TAG = re.compile(
     r"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<(/?)([^\W\d][\w:.\-]{0,79})((?:\s[^<>]{0,400}?)?)(/?)>"
 )
+_TAG_NAME = re.compile(r"<([^\W\d][\w:.\-]{0,79})")
+_ATTRIBUTED = re.compile(r"<[^\W\d][\w:.\-]{0,79}\s[^<>=]{0,400}=")
 _CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
 _ATTRIBUTE = re.compile(r"([^\W\d][\w:.\-]{0,79})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
 _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
@@ -125,7 +127,7 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
     if "<" not in text or ">" not in text or not known or _PAGE.search(text):
         return
     keys = Keys(known)
-    root = _Tree(text, keys).read()
+    root = _Tree(text, keys).read() if _may_hold(text, keys) else None
     if root is None:
         return
     reader = _Values(text, keys, wants)
@@ -134,6 +136,18 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
     if reader.choices:
         reader.raw = True
         yield reader.candidates(root)
+
+
+def _may_hold(text: str, keys: Keys) -> bool:
+    """Whether a tag is named after a key, or may name one by an attribute: without any, no tree is built."""
+    seen: set[str] = set()
+    for found in _TAG_NAME.finditer(text):
+        name = found[1]
+        if name not in seen:
+            seen.add(name)
+            if keys.get(name) is not None or keys.get(name.rpartition(":")[2]) is not None:
+                return True
+    return _ATTRIBUTED.search(text) is not None
 
 
 class _Tree:

@@ -111,10 +111,21 @@ def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | 
     raw = text[line.body_at : line.end]
     for sign in _SEPARATORS:
         labels = [part.strip("*_` \"'\ufeff") for part in raw.split(sign)] if sign in raw else []
-        named = [keys.get(label) for label in labels] if 2 <= len(labels) <= _MAX_COLUMNS else []
-        if named and None not in named and len(set(named)) == len(named):
+        named = _all_named(labels, keys) if 2 <= len(labels) <= _MAX_COLUMNS else []
+        if named and len(set(named)) == len(named):
             return _rows_below(text, lines, at, sign, named)
     return None
+
+
+def _all_named(labels: list[str], keys: Keys) -> list[str | None]:
+    """The fields that labels name; none as soon as one of them names nothing."""
+    named: list[str | None] = []
+    for label in labels:
+        key = keys.get(label)
+        if key is None:
+            return []
+        named.append(key)
+    return named
 
 
 def _rows_below(text: str, lines: list[Line], at: int, sign: str, keys: list[str | None]) -> Table | None:

@@ -5,6 +5,7 @@ Serves JSON that was encoded twice and JSON copied out of a string with its back
 
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 
 from trueup.recover.candidate import Candidate
@@ -29,14 +30,39 @@ _LEAST_LINES = 3
 class Unfolded:
     """A stretch of text with one level of escapes taken off; `back` finds where a character came from."""
 
-    __slots__ = ("offsets", "text")
+    __slots__ = ("_places", "_sources", "_steps", "text")
 
-    def __init__(self, text: str, offsets: list[int]) -> None:
-        self.text = text
-        self.offsets = offsets
+    def __init__(self, pieces: "_Pieces") -> None:
+        self.text = "".join(pieces.out)
+        self._places = pieces.places
+        self._sources = pieces.sources
+        self._steps = pieces.steps
 
     def back(self, at: int) -> int:
-        return self.offsets[min(at, len(self.offsets) - 1)]
+        at = min(at, len(self.text))
+        piece = bisect_right(self._places, at) - 1
+        return self._sources[piece] + (at - self._places[piece]) * self._steps[piece]
+
+
+class _Pieces:
+    """What an unfolded text is put together from: where each piece begins in it, and where it came from."""
+
+    __slots__ = ("length", "out", "places", "sources", "steps")
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.places: list[int] = []
+        self.sources: list[int] = []
+        self.steps: list[int] = []
+        self.length = 0
+
+    def add(self, piece: str, source: int, step: int) -> None:
+        """A piece as it stands in the original (step 1), or one that stands for a single place there (step 0)."""
+        self.out.append(piece)
+        self.places.append(self.length)
+        self.sources.append(source)
+        self.steps.append(step)
+        self.length += len(piece)
 
 
 def unfold(text: str, start: int, stop: int) -> Unfolded:
@@ -45,25 +71,20 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
     >>> unfold(r"{\"a\": 1}", 0, 10).text
     '{"a": 1}'
     """
-    out: list[str] = []
-    offsets: list[int] = []
+    pieces = _Pieces()
     at = start
     for found in ESCAPE.finditer(text, start, stop):
-        out.append(text[at : found.start()])
-        offsets.extend(range(at, found.start()))
+        pieces.add(text[at : found.start()], at, 1)
         escape = found[1]
         meaning = SIMPLE_ESCAPES.get(escape)
         if meaning is None:
             # halves of a surrogate pair stay escaped: the string they stand in is decoded later
             wide = escape[0] == "u" and len(escape) == 5
             meaning = escape if not wide else found[0] if escape[1] in "dD" else chr(int(escape[1:], 16))
-        out.append(meaning)
-        offsets.extend([found.start()] * len(meaning))
+        pieces.add(meaning, found.start(), 0)
         at = found.end()
-    out.append(text[at:stop])
-    offsets.extend(range(at, stop))
-    offsets.append(stop)
-    return Unfolded("".join(out), offsets)
+    pieces.add(text[at:stop], at, 1)
+    return Unfolded(pieces)
 
 
 _ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);")
@@ -96,18 +117,15 @@ def unbreak(text: str) -> Unfolded | None:
 
 
 def _replaced(text: str, pattern: re.Pattern[str], meaning: Callable[[re.Match[str]], str]) -> Unfolded:
-    out: list[str] = []
-    offsets: list[int] = []
+    pieces = _Pieces()
     at = 0
     for found in pattern.finditer(text):
         plain = meaning(found)
-        out += (text[at : found.start()], plain)
-        offsets.extend(range(at, found.start()))
-        offsets.extend([found.start()] * len(plain))
+        pieces.add(text[at : found.start()], at, 1)
+        pieces.add(plain, found.start(), 0)
         at = found.end()
-    out.append(text[at:])
-    offsets.extend(range(at, len(text) + 1))
-    return Unfolded("".join(out), offsets)
+    pieces.add(text[at:], at, 1)
+    return Unfolded(pieces)
 
 
 def unquote(text: str) -> Unfolded | None:
@@ -128,7 +146,8 @@ def unlined(text: str) -> Unfolded | None:
     if first is None:
         return None
     kind, number = _MARK_OF[first[2]] if first[2] else "", int(first[1] or 0)
-    out, offsets = [text[: first.start()]], list(range(first.start()))
+    pieces = _Pieces()
+    pieces.add(text[: first.start()], 0, 1)
     at, last = first.start(), ""
     count = 0
     while found := _PREFIX.match(text, at):
@@ -137,16 +156,14 @@ def unlined(text: str) -> Unfolded | None:
             break
         stop = text.find("\n", found.end())
         stop = len(text) if stop < 0 else stop + 1
-        out.append(text[found.end() : stop])
-        offsets.extend(range(found.end(), stop))
+        pieces.add(text[found.end() : stop], found.end(), 1)
         last = text[found.end() : stop].strip()[:1]
         at = stop
         count += 1
     if count < _LEAST_LINES or last not in ("}", "]"):
         return None
-    out.append(text[at:])
-    offsets.extend(range(at, len(text) + 1))
-    return Unfolded("".join(out), offsets)
+    pieces.add(text[at:], at, 1)
+    return Unfolded(pieces)
 
 
 def refold(inner: Candidate, unfolded: Unfolded, code: str) -> Candidate:

@@ -9,12 +9,12 @@ import re
 from trueup.recover.reader import Record
 
 REASONING_OPEN = re.compile(
-    r"<\s*(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\b[^<>\n]{0,80}>"
+    r"<\s*(?=[trsai])(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\b[^<>\n]{0,80}>"
     r"|<\|(?:begin_of_thought|channel\|>analysis<\|message)\|>|◁think▷",
     re.IGNORECASE,
 )
 REASONING_CLOSE = re.compile(
-    r"<\s*/\s*(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\s*>"
+    r"<\s*/\s*(?=[trsai])(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\s*>"
     r"|<\|(?:end_of_thought|end)\|>|◁/think▷",
     re.IGNORECASE,
 )
