@@ -267,12 +267,13 @@ class CallJudge:
 class _Written:
     """The calls that a text holds, of tools that are offered and of tools that might be; it is gone through once for both."""
 
-    __slots__ = ("_doubted", "_found", "_offers", "_text")
+    __slots__ = ("_answers", "_doubted", "_found", "_offers", "_text")
 
     def __init__(self, text: str, offers: Callable[[str], bool]) -> None:
         self._offers = offers
         self._text = CallText(text)
         self._found: list[Leak] = []
+        self._answers: dict[str, bool] = {}
         self._doubted = False  # a name came up that is offered or like a tool's, and not both
 
     def offered(self) -> list[Leak]:
@@ -289,9 +290,10 @@ class _Written:
         return []
 
     def _is_offered(self, name: str) -> bool:
-        offered = self._offers(name)
-        if not self._doubted:
-            self._doubted = offered != _is_like_a_tool(name)
+        offered = self._answers.get(name)
+        if offered is None:
+            offered = self._answers[name] = self._offers(name)
+            self._doubted = self._doubted or offered != _is_like_a_tool(name)
         return offered
 
 

@@ -86,7 +86,7 @@ class CallReader:
         known = self._values.get(at)
         if known is None:
             known = self._values[at] = self._exact(at) or self._mended(at, self.stop_after(at + 1)[0])
-            if not _LOSSY.isdisjoint(record[0] for record in known.records):
+            if known.records and not _LOSSY.isdisjoint(record[0] for record in known.records):
                 self._count_broken(known.stop - at)
         return known
 

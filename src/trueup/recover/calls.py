@@ -14,7 +14,7 @@ from trueup.recover.callbodies import Bodies
 from trueup.recover.callmarks import ANY, COLON_TAG, MARKED, NO_NAME, UNMARKED, UNTHINK
 from trueup.recover.callplaces import acts
 from trueup.recover.callread import Value
-from trueup.recover.callsigns import Signs
+from trueup.recover.callsigns import signs_of
 from trueup.recover.calltold import result_span
 from trueup.recover.callvalues import Leak, calls_in
 from trueup.recover.reader import MOST_CALLS, MOST_PLACES, TooMany
@@ -46,12 +46,12 @@ class _Search:
     """One search of one text."""
 
     __slots__ = (
-        "acting", "apart", "bodies", "invented", "last", "leaks", "missing", "quiet", "signs", "text", "thinking",
+        "acting", "apart", "bodies", "invented", "last", "leaks", "missing", "quiet", "sign_after", "text", "thinking",
     )  # fmt: skip
 
     def __init__(self, found: "_Found", offered: Callable[[str], bool], max_depth: int) -> None:
         self.text = found.text
-        self.signs = found.signs
+        self.sign_after = found.sign_after
         self.bodies = Bodies(found.text, offered, max_depth, found.values)
         self.leaks: list[Leak] = []
         self.thinking = False  # inside reasoning that never ends: only marked calls count
@@ -63,10 +63,10 @@ class _Search:
         self.missing: set[str] = set()
 
     def run(self) -> list[Leak]:
-        if self.signs is None:
+        if self.sign_after is None:
             return []
         at = count = 0
-        while found := self.signs.after(at):
+        while found := self.sign_after(at):
             count += 1
             if count > MOST_PLACES:
                 raise TooMany("signs of a call", MOST_PLACES)
@@ -175,12 +175,12 @@ class _Search:
 class _Found:
     """What a search finds in a text whatever the names: its signs, and the values that were read."""
 
-    __slots__ = ("signs", "text", "values")
+    __slots__ = ("sign_after", "text", "values")
 
     def __init__(self, text: str) -> None:
         self.text = text
         pattern = ANY if _holds(text, _SIGNS) else UNMARKED if _holds(text, _OPENERS) else None
-        self.signs = None if pattern is None else Signs(text, pattern)
+        self.sign_after = None if pattern is None else signs_of(text, pattern)
         self.values: dict[int, Value] = {}
 
 

@@ -6,11 +6,12 @@ the spots that are worth a look; what stands there is told by the patterns of `c
 
 import re
 from bisect import bisect_right
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 from trueup.recover.callmarks import WHOLE
 
-_LONG = 2_000  # up to here the second pattern is not worth compiling
+_LONG = 2_000  # up to here leaping is not worth its pattern
 _WORDS = (
     "(?i:tool|function|action|plugin|python|recipient|invoke|call|observation|th(?:ink|ought)|reasoning|reflection|scratch"
     "|analysis|monologue|arg_key)"
@@ -36,15 +37,19 @@ def spots() -> re.Pattern[str]:
     )
 
 
+def signs_of(text: str, pattern: re.Pattern[str]) -> Callable[[int], re.Match[str] | None]:
+    """What finds the first sign at an offset of a text or behind it."""
+    return partial(pattern.search, text) if len(text) <= _LONG else Signs(text, pattern).after
+
+
 class Signs:
     """The signs of one text that a pattern finds."""
 
-    __slots__ = ("_found", "_leaps", "_pattern", "_since", "_text")
+    __slots__ = ("_found", "_pattern", "_since", "_text")
 
     def __init__(self, text: str, pattern: re.Pattern[str]) -> None:
         self._text = text
         self._pattern = pattern
-        self._leaps = spots() if len(text) > _LONG else None
         self._since: list[int] = []  # where each search began, and what it found
         self._found: list[re.Match[str] | None] = []
 
@@ -63,11 +68,9 @@ class Signs:
 
     def _search(self, at: int) -> re.Match[str] | None:
         text, match = self._text, self._pattern.match
-        if self._leaps is None:
-            return self._pattern.search(text, at)
         if text[max(at - 1, 0) : at] in ("", "\n", ">") and (found := match(text, at)):
             return found
-        search = self._leaps.search
+        search = spots().search
         while spot := search(text, at):
             at = spot.start()
             if found := match(text, at):
