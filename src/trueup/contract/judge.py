@@ -29,6 +29,7 @@ from trueup.recover.locate import Places
 from trueup.recover.mend import CUT, mend, region, whole_rest
 from trueup.recover.reader import Record, TooDeep, TooMany, parts_of
 from trueup.recover.spots import nodes_at
+from trueup.recover.wrappers import may_withdraw
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
 from trueup.verdict.paths import render
@@ -39,6 +40,9 @@ _OPEN_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "patternProperties",
 _GUESS = GRADES["guess"]
 _MAX_FINDINGS = 20
 _SHOWN = 80
+_NEIGHBOURS = 2
+# No more than a fence stands behind the value.
+_FENCE_LENGTH = 9
 
 
 class Judge:
@@ -93,7 +97,9 @@ class Judge:
         candidate = self._mend(text, None if records else error)
         if candidate is None:
             return self.recover(reply, text, records)
-        if not records and self._quiet(candidate):
+        stop = candidate.spans[0][1]
+        alone = len(text) - stop <= _FENCE_LENGTH
+        if not records and self._quiet(candidate) and (alone or not may_withdraw(text, stop)):
             return Verdict(shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
         choice = choose_only(text, candidate, self._fit, self._aims.root_keys)
         if not choice.reading.fit.ok:
@@ -192,6 +198,8 @@ class Judge:
         if any(note.code == "C008" for note in choice.reading.fit.notes):
             numbers_as_written(text, choice, self._aims, self._is_valid)
         reading, fit = choice.reading, choice.reading.fit
+        if _lost_a_list(text, choice):
+            reading.extra.append(("S042", reading.candidate.spans[0][0], reading.candidate.end, "", None))
         codes = choice.codes
         codes.update(record[0] for record in before)
         codes.update(note.code for note in fit.notes)
@@ -274,6 +282,14 @@ def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
     places = [here for schema in schemas if schema is not None for here in facets((schema.place,))]
     named = [place.child("properties", key) for place in places if key in (place.rules.get("properties") or ())]
     return frozenset().union(*map(types_at, named))
+
+
+def _lost_a_list(text: str, choice: Choice) -> bool:
+    """Whether neighbours became lists of one and a closing bracket was too many: `[[1, 2], 3, 4]]` lost an opening one."""
+    wrapped = Counter(note.path[:-1] for note in choice.reading.fit.notes if note.code == "C006" and note.path)
+    if not wrapped or max(wrapped.values()) < _NEIGHBOURS:
+        return False
+    return any(code == "S007" and "]" in text[start:stop] for code, start, stop, _, _ in choice.records())
 
 
 def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:

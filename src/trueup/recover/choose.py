@@ -100,7 +100,8 @@ class Choice:
         for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]):
             value, start, stop = other.candidate.value, other.candidate.spans[0][0], other.candidate.end
             apart = start >= at and all(b <= start or stop <= a for a, b in winner.candidate.spans)
-            if apart and (_substantial(value) or other.fit.ok):
+            alike = _is_list_of_scalars(value) and _is_list_of_scalars(winner.candidate.value)
+            if apart and (_substantial(value) or other.fit.ok or alike):
                 records.append((self._name(other), start, stop, "", None))
                 used.append((start, stop))
                 at = stop
@@ -116,7 +117,21 @@ class Choice:
         end = winner.candidate.end
         if mended and any(code == "S038" and a == end and self._text[a:b].strip() == "," for code, a, b, _, _ in gaps):
             gaps.append(("S042", end, len(self._text), "", None))  # it was to go on, so a bracket was not the last one
-        return records + gaps
+        return records + gaps + self._doubts(winner.candidate)
+
+    def _doubts(self, winner: Candidate) -> list[Record]:
+        """Records of what the words around the value say against it."""
+        if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form not in ("json", "mark"):
+            return []
+        from trueup.recover.introductions import is_example, is_withdrawn  # as in `find`: loaded when first needed
+
+        span = winner.spans[0][0], winner.end
+        found: list[Record] = []
+        if winner.form == "mark" or is_example(self._text, span[0]):
+            found.append(("W017", *span, "", None))
+        if is_withdrawn(self._text, span[1]):
+            found.append(("W018", *span, "", None))
+        return found
 
 
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
@@ -127,7 +142,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
         gathered = _gather(text, readings, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
-        fitting = [r for r in readings if r.fit.ok] or _regrouped(readings, judge, aims)
+        fitting = [r for r in readings if r.fit.ok] or _regrouped(readings, judge, aims) or _lifted(readings, judge)
         if fitting:
             return _pick(text, fitting, readings)
         seen += readings
@@ -161,6 +176,18 @@ def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Readin
             continue
         if both[0].value == both[1].value or not judge(both[1].value).ok:
             out.append(reading._replace(candidate=both[0], fit=fit))
+    return out
+
+
+def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
+    """Readings that fit once members are lifted out of an object that a bracket should have closed before them."""
+    out: list[Reading] = []
+    for reading in readings:
+        if "S005" in reading.candidate.codes and reading.candidate.form == "json" and not reading.candidate.lossy:
+            from trueup.recover.lifted import lifted  # as above
+
+            found = lifted(reading.candidate, lambda value: fit.cost if (fit := judge(value)).ok else None)
+            out += [reading._replace(candidate=found, fit=judge(found.value))] if found is not None else []
     return out
 
 
@@ -253,13 +280,29 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     equals = [r for r in fitting if _rank(r) == best_rank]
     winner = equals[-1]
     if len(equals) > 1:
-        from trueup.recover.introductions import is_example  # as in `find`: loaded when a reply first needs it
-
         # what is only given as an example is not the answer, wherever it stands
-        winner = ([r for r in equals if not is_example(text, r.candidate.spans[0][0])] or equals)[-1]
-    rivals = [r for r in equals if r.fit.value != winner.fit.value]
+        winner = (_without_examples(text, equals) or equals)[-1]
+    if len(fitting) > 1 and _takes_its_place(text, winner, fitting[-1]):
+        winner = fitting[-1]
+    rivals = [r for r in equals if r.fit.value != winner.fit.value and r is not winner]
     passed = [r for r in readings if r.candidate is not winner.candidate]
     return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
+
+
+def _without_examples(text: str, readings: list[Reading]) -> list[Reading]:
+    from trueup.recover.introductions import is_example  # as in `find`: loaded when a reply first needs it
+
+    return [r for r in readings if not is_example(text, r.candidate.spans[0][0])]
+
+
+def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
+    """Whether the last reading is whole, and the words before it take back what would have been chosen."""
+    start = last.candidate.spans[0][0]
+    if start < winner.candidate.end or last.candidate.form != "json" or last.candidate.lossy:
+        return False
+    from trueup.recover.introductions import withdraws  # as above
+
+    return withdraws(text, winner.candidate.end, start)
 
 
 def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
@@ -269,6 +312,9 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
     from trueup.recover.introductions import corrects  # as above
 
     if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
+        return None
+    meant = _without_examples(text, readings)
+    if len(meant) < len(readings) and any(r.fit.ok for r in meant):
         return None
     lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
     if len(lists) > 1 and len(lists) == len(readings):
@@ -314,3 +360,7 @@ def _substantial(value: Any) -> bool:
     return (isinstance(value, dict) and bool(value)) or (
         isinstance(value, list) and any(isinstance(v, dict) for v in value)
     )
+
+
+def _is_list_of_scalars(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and not any(isinstance(v, dict | list) for v in value)

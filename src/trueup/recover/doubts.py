@@ -14,6 +14,7 @@ _NEXT_MEMBER = re.compile(
 _WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
 _KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
+_QUOTE_AND_COMMA = re.compile(r"""(?<![\s\d\\])"\s*,""")
 _KEY_SIGNS = frozenset(",:：{}[]=\n")
 
 
@@ -50,6 +51,23 @@ def is_half_quoted(raw: str) -> bool:
         return quotes > 0 and _KEY_INSIDE.search(raw) is not None
     at = raw.rindex('"')
     return at > 0 and not raw[at - 1].isdigit() and _WORDS_BETWEEN.match(raw, at + 1) is not None
+
+
+def is_half_escaped(raw: str) -> bool:
+    r"""Whether a string has one quote that is not escaped, right behind a word and with a comma behind it: its end.
+
+    Where other quotes are escaped they come in pairs, so that this one has no partner.
+
+    >>> (
+    ...     is_half_escaped(r'a \"b\";", c'),
+    ...     is_half_escaped('div", and'),
+    ...     is_half_escaped(r'a \"b", c'),
+    ...     is_half_escaped('a "b", c'),
+    ... )
+    (True, True, False, False)
+    """
+    escaped = raw.count('\\"')
+    return escaped % 2 == 0 and raw.count('"') - escaped == 1 and _QUOTE_AND_COMMA.search(raw) is not None
 
 
 def without_stray(raw: str) -> str | None:

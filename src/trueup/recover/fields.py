@@ -224,7 +224,8 @@ class Sheet:
         where = len(block.records)
         if key in value:
             block.records.append(("S032", line.start, line.end, "", (node, key)))
-        value[key] = block.field(line, (node, key), self.wants(key), 1, loose=True)
+        said = block.field(line, (node, key), self.wants(key), 1, loose=True)
+        value[key] = said.replace("\\|", "|") if line.kind == ROW and isinstance(said, str) else said
         end = self.lines[block.at - 1].stop
         if value[key] is None and not line.value and end >= self.final:
             block.records.append(("S036", line.end, line.end, "null", (node, key)))

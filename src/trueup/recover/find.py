@@ -3,14 +3,30 @@
 The stages are lazy: a later one is only read when nothing before it fits what the caller wants.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.scan import Scan, stretches_outside
-from trueup.recover.unfold import ESCAPED_START, refold, unbreak, unentity, unfold, unlined, unmark, unquote
+from trueup.recover.unfold import (
+    ESCAPED_START,
+    refold,
+    unbreak,
+    undouble,
+    unentity,
+    unfold,
+    unlined,
+    unmark,
+    unquote,
+)
 from trueup.recover.wrappers import reasoning_spans
 
+# A quote that is not escaped: more than one string.
+_INNER_QUOTE = {quote: re.compile(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
+_INVISIBLE = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u180e]+")
+_CDATA_OPENS = "<![CDATA["
+_CDATA = re.compile(r"<!\[CDATA\[\s*([{\[][\s\S]*?)(?:\]\]>|\Z)")
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
 _MAX_UNFOLD = 3
 
@@ -35,13 +51,18 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first."""
     from trueup.recover import forms, markup, prose  # their many patterns are compiled when a reply first needs them
 
+    if text and not (text[0].isprintable() or text[0].isspace()) and (lead := _INVISIBLE.match(text)):
+        for behind in stages(text[lead.end() :], aims, level):
+            yield [_shifted(candidate, lead.end()) for candidate in behind]
+        return
     quoted = (unquote(text) or unlined(text)) if level < _MAX_UNFOLD else None
     if quoted is not None:
         yield [refold(c, quoted, "W016") for c in _scanner(quoted.text, aims).candidates([(0, len(quoted.text))])]
     reasoning = reasoning_spans(text)
     visible = stretches_outside(len(text), reasoning)
     yield _encoded(text, aims, level)
-    for unescaped, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009")):
+    yield _in_cdata(text, aims)
+    for unescaped, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
         plain = unescaped(text) if level < _MAX_UNFOLD else None
         if plain is not None:
             yield [refold(c, plain, code) for c in _scanner(plain.text, aims).candidates([(0, len(plain.text))])]
@@ -70,6 +91,27 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield hidden
     if not aims.any_value and aims.types & _SCALARS:
         yield prose.scalar(shown, aims.types, aims.eager)
+
+
+def _shifted(candidate: Candidate, by: int) -> Candidate:
+    """A candidate of the text behind an offset as one of the whole text."""
+    spans = [(start + by, stop + by) for start, stop in candidate.spans]
+    records = [(code, start + by, stop + by, after, node) for code, start, stop, after, node in candidate.records]
+    return Candidate(candidate.value, spans, records, candidate.form)
+
+
+def _in_cdata(text: str, aims: Aims) -> list[Candidate]:
+    """Values inside CDATA sections: their signs are no brackets of JSON."""
+    if _CDATA_OPENS not in text:
+        return []
+    found: list[Candidate] = []
+    for section in _CDATA.finditer(text):
+        for candidate in _scanner(text, aims).candidates([section.span(1)]):
+            if not text[candidate.end : section.end(1)].strip():
+                candidate.spans = [section.span()]
+                candidate.records.append(("W004", *section.span(), "", None))
+                found.append(candidate)
+    return found if len(found) == 1 else []
 
 
 def _blanked(text: str, visible: list[tuple[int, int]]) -> str:
@@ -107,6 +149,8 @@ def _escaped(text: str, start: int, stop: int, aims: Aims, level: int) -> list[C
     if len(found) == 1 and quote in ('"', "'") and text.startswith(quote, found[0].end):
         found[0].spans = [(start - 1, found[0].end + 1)]
         found[0].records[-1] = ("W008", *found[0].records[-1][1:])
+    elif len(found) == 1 and quote == '"' and "S005" in found[0].codes and '"' not in text[found[0].end - 1 :]:
+        found[0].records.append(("S028", stop, stop, "", None))  # the string around it was cut off
     return found
 
 
@@ -116,7 +160,8 @@ def _encoded(text: str, aims: Aims, level: int) -> list[Candidate]:
     if level >= _MAX_UNFOLD or len(stripped) < 4 or stripped[0] not in "\"'" or stripped[-1] != stripped[0]:
         return []
     start = text.index(stripped)
-    if "\\" not in stripped and stripped[1:2] not in ("{", "["):
+    several = _INNER_QUOTE[stripped[0]].search(stripped, 1, len(stripped) - 1) is not None
+    if stripped[1:2] not in ("{", "[") and ("\\" not in stripped or several):
         return []
     return _unfolded(text, start + 1, start + len(stripped) - 1, aims, level, "W008")
 

@@ -103,6 +103,12 @@ ODD_KEY_AHEAD = re.compile(
 KEY_NO_COLON = re.compile(
     r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=(["'“\d\-]|true|false|null|True|False|None)|[\[{])"""
 )
+# A quoted key without its colon, and a whole value behind it.
+LONE_KEY = re.compile(
+    r"""\s*"[^"\n\\]{1,80}"[ \t]+(?:"[^"\n\\]{0,200}"|-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None)\s*(?:[}\n]|,\s*["}])"""
+)
+# A word that joins the next member to the last: `, and "b": 2`.
+JOINED_KEY = re.compile(r"""\s*(and|also|plus|then)\s+(?="[^"\n\\]{1,80}"\s*:)""")
 # The same for a key that stands directly at a quote inside a string that was perhaps never closed.
 KEY_AT_QUOTE = re.compile(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
 BARE_KEY = re.compile(

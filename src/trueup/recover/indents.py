@@ -63,6 +63,8 @@ class _Walk:
         for place, sign in enumerate(run, at):
             if self.end >= 0:
                 return
+            if not self.frames:
+                raise _Stuck  # what it closes was opened by another sign
             if self.frames[-1].indent != indent:
                 self.edit(place, place + 1, "", "S007")
                 continue

@@ -37,6 +37,8 @@ _ATTRIBUTED = re.compile(r"<[^\W\d][\w:.\-]{0,79}\s[^<>=]{0,400}=")
 _CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
 _ATTRIBUTE = re.compile(r"([^\W\d][\w:.\-]{0,79})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
 _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
+# The same where a field is called `html`.
+_WHOLE_PAGE = re.compile(r"<!doctype html|<html[^<>]{0,200}>\s*<(?:head|body)[\s>]", re.IGNORECASE)
 _STRAY_END = re.compile(r"</[^<>\n]{1,80}>\s*\Z")
 _CUT_TAG = re.compile(r"<[^<>\n]{0,200}\Z")
 # Elements that say which field they are by an attribute.
@@ -46,8 +48,9 @@ _TYPE_WORDS = frozenset("string str integer int number float boolean bool array 
 _TEXT_ONLY = frozenset({"string", "null"})
 _LIST_ONLY = frozenset({"array", "null"})
 _MAX_DEPTH = 32
-_ITEM = re.compile(r"<([A-Za-z][\w-]{0,40})>([^<>]*)</\1>\s*")
-_ITEMS = re.compile(r"<([A-Za-z][\w-]{0,40})>[^<>]*</\1>(?:\s*<\1>[^<>]*</\1>)+")
+_SAID = r"(?:<!\[CDATA\[(?:(?!\]\]>|<!\[CDATA)[\s\S])*\]\]>|[^<>])*"
+_ITEM = re.compile(rf"<([A-Za-z][\w-]{{0,40}})>({_SAID})</\1>\s*")
+_ITEMS = re.compile(rf"<([A-Za-z][\w-]{{0,40}})>{_SAID}</\1>(?:\s*<\1>{_SAID}</\1>)+")
 _OPEN_TAG = re.compile(r"<([A-Za-z][\w-]{0,40})>\Z")
 # What marks text up, and sets no item apart.
 _PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3 think".split())
@@ -118,15 +121,17 @@ def listed(text: str) -> list[Candidate]:
     outer = _OPEN_TAG.search(before)
     if behind and not (outer and behind.startswith(f"</{outer[1]}>")):
         return []
-    items = [html.unescape(found[2].strip()) for found in _ITEM.finditer(text, run.start(), run.end())]
+    items = [_plain(found[2]) for found in _ITEM.finditer(text, run.start(), run.end())]
     return [Candidate(items, [run.span()], [("F004", *run.span(), "", None)], "elements")]
 
 
 def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Candidate]]:
     """Groups of sibling elements named after known keys; then once more with inner tags kept as text."""
-    if "<" not in text or ">" not in text or not known or _PAGE.search(text):
+    if "<" not in text or ">" not in text or not known:
         return
     keys = Keys(known)
+    if (_PAGE if keys.get("html") is None else _WHOLE_PAGE).search(text):
+        return
     root = _Tree(text, keys).read() if _may_hold(text, keys) else None
     if root is None:
         return

@@ -18,7 +18,7 @@ from trueup.recover.clean import WRITABLE_DEPTH, decode, looks_odd
 from trueup.recover.grammar import CONTROL, KEY_AHEAD, json_word
 from trueup.recover.locate import OF_CONTAINER, Places
 from trueup.recover.reader import Record
-from trueup.recover.scan import starts_value
+from trueup.recover.scan import is_mark, starts_value
 from trueup.recover.spots import mended_offsets, nodes_at
 from trueup.recover.sweeps import (
     Mending,
@@ -283,7 +283,7 @@ def region(text: str) -> tuple[int, int] | None:
         return None
     if start:
         before = text[:start]
-        if before[-1] == "\\":
+        if before[-1] == "\\" or is_mark(text, 0, start, length):
             return None
         if "<" in before:
             closed = text.rfind("</think>")
@@ -294,8 +294,8 @@ def region(text: str) -> tuple[int, int] | None:
                 return None
         elif not _PROSE_SIGNS.isdisjoint(before):
             lead = before.rstrip()
-            if leads_in(text, 0, start):
-                return None
+            if leads_in(text, 0, start) or ("{" in before and '"' in before):
+                return None  # perhaps a value that does not look like one, in a quotation for instance
             if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
                 return None
     stop = text.rfind("}" if text[start] == "{" else "]") + 1

@@ -4,7 +4,7 @@ import re
 
 from trueup.recover import quoted, strings
 from trueup.recover.between import Between
-from trueup.recover.doubts import is_odd_key
+from trueup.recover.doubts import is_half_escaped, is_odd_key
 from trueup.recover.escapes import unescape
 from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import (
@@ -12,6 +12,7 @@ from trueup.recover.grammar import (
     CLOSERS,
     ELLIPSIS,
     FOREIGN,
+    JOINED_KEY,
     KEY_AHEAD,
     MEMBER,
     ODD_COMMA,
@@ -212,6 +213,10 @@ class Objects(Between):
         if sign == ":" and (symbol := BARE_KEY.match(text, pos, end)):
             self.note("S014", pos, symbol.end(), "", frame.node)
             self.pos = pos = symbol.end()
+        if joined := JOINED_KEY.match(text, pos, end):
+            self.note("S038", pos, joined.end(1), "", frame.node)
+            self.pos = joined.end()
+            return self.quoted_key(frame)
         word = SPACED_KEY.match(text, pos, end) or BARE_KEY.match(text, pos, end)
         if word is None:
             self.no_key(frame, sign)
@@ -224,7 +229,9 @@ class Objects(Between):
         elif frame.last_string is not None and self.reopen(frame, stop):
             return None
         elif frame.kind != "=":
-            self.note("S014", pos, stop, f'"{key}"', node)
+            # `also approved: true`: a word before a key that the schema does not know may be none of it
+            guessed = " " in key and key not in self.known
+            self.note("S015" if guessed else "S014", pos, stop, f'"{key}"', node)
         self.pos = stop
         return key
 
@@ -289,7 +296,9 @@ class Objects(Between):
         if "S028" in found.codes:
             return False
         start = last[1]
-        value, codes = unescape(self.text[start + 1 : found.stop])
+        raw = self.text[start + 1 : found.stop]
+        value, codes = unescape(raw)
+        codes = (*codes, "S042") if is_half_escaped(raw) else codes
         frame.value[last[0]] = value
         self.note("S012", start, found.after, "", (frame.node, last[0]))
         for code in codes:

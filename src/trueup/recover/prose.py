@@ -116,6 +116,8 @@ def _unwrapped(text: str) -> tuple[int, int]:
         tag = _ANSWER_TAG.match(text, start, stop)
         if tag and text.endswith(f"</{tag[1]}>", tag.end(), stop):
             start, stop = tag.end(), stop - len(tag[1]) - 3
+        elif text.startswith("<![CDATA[", start, stop) and text.endswith("]]>", start, stop):
+            start, stop = start + 9, stop - 3
         start, stop = _trimmed(text, start, stop)
         if (start, stop) == before:
             break

@@ -20,7 +20,7 @@ _OBJECT_START = re.compile(
 )
 _LIST_START = re.compile(
     rf"[\[［][{BLANK}]*"
-    r"""(?:["'“„«「‘`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+    r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 # `[1]` behind a word: the number of a source.
@@ -106,12 +106,7 @@ class Scan:
             if _is_member(self.text, max(start, begin - 100), begin):
                 self.doubtful.append((begin, at))
                 continue
-            form = (
-                "mark"
-                if _CITATION.match(self.text, begin, at)
-                and _WORDS_BEFORE.search(self.text, max(start, begin - 2), begin)
-                else "json"
-            )
+            form = "mark" if is_mark(self.text, start, begin, at) else "json"
             if len(found) == MOST_PLACES:
                 raise TooMany("values", MOST_PLACES)
             found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records, form))
@@ -162,6 +157,13 @@ class Scan:
         if self.faults > MOST_FAULTS:
             raise TooMany("faults", MOST_FAULTS)
         return outcome
+
+
+def is_mark(text: str, start: int, at: int, stop: int) -> bool:
+    """Whether a bracket holds only a number and stands behind a word, as the number of a source does."""
+    if _CITATION.match(text, at, stop) is None:
+        return False
+    return _WORDS_BEFORE.search(text, max(start, at - 2), at) is not None
 
 
 def starts_value(text: str, at: int, stop: int) -> bool:

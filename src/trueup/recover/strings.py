@@ -7,16 +7,18 @@ The decision at each quote looks a bounded way ahead, so a string costs time in 
 import re
 from typing import NamedTuple
 
-from trueup.recover.doubts import Quotation, is_half_quoted, is_odd_key, swallows, without_stray
+from trueup.recover.doubts import Quotation, is_half_escaped, is_half_quoted, is_odd_key, swallows, without_stray
 from trueup.recover.escapes import unescape
 from trueup.recover.grammar import (
     ARGUMENT_AHEAD,
     BLANK,
     COMMAS,
     CONTROL,
+    JOINED_KEY,
     KEY_AHEAD,
     KEY_AT_QUOTE,
     KEY_NO_COLON,
+    LONE_KEY,
     ODD_COMMA,
     ODD_KEY_AHEAD,
     QUOTE_CODE,
@@ -37,11 +39,13 @@ _UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*
 _RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
 _DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
 _VALUE_AHEAD = re.compile(
-    rf"""[{BLANK},]*(?:["'`“‘„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z"""
+    rf"""[{BLANK},]*(?:["'`“”‘’„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z"""
     r"""|[rbuf]["']|[^\W\d][\w.]{0,40}\([\w"'\[{(])"""
 )
 _CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
-_PIECE_AHEAD = re.compile(r"""(["'])[^"'\n]{0,400}\1(?:\s+\1[^"'\n]{0,400}\1){0,12}\s*[,}\])]""")
+_PIECE_AHEAD = re.compile(
+    r"""(?:"[^"\n]{0,400}"(?:\s+"[^"\n]{0,400}"){0,12}|'[^'\n]{0,400}'(?:\s+'[^'\n]{0,400}'){0,12})\s*[,}\])]"""
+)
 _ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
@@ -60,6 +64,7 @@ _APOSTROPHE = re.compile(r"\w'\w")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 # A comma and a comment at the end of a line.
 _REMARK = re.compile(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
+_BARE_WORD = re.compile(r"\s*([^\W\d]\w{0,79}):")
 _MAX_COMMENT = 1000
 # How far back is looked from a quote.
 _NEAR = 300
@@ -139,13 +144,25 @@ def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[
         return bool(_VALUE_AHEAD.match(text, behind, end))
     if place is ARGUMENT and ARGUMENT_AHEAD.match(text, behind, end):
         return True
-    if starts_member(text, behind, end, known) or (place is LOOSE_VALUE and KEY_NO_COLON.match(text, behind, end)):
+    if starts_member(text, behind, end, known) and (first or not _is_prose(text, behind, end, known)):
+        return True
+    if (place is LOOSE_VALUE and KEY_NO_COLON.match(text, behind, end)) or (
+        first and LONE_KEY.match(text, behind, end)
+    ):
+        return True
+    if first and JOINED_KEY.match(text, behind, end):
         return True
     if not first and text[comma] in ";；؛":
         return False
     if _CLOSING_AHEAD.match(text, behind, end):
         return True
     return first and REST_OF_LIST.match(text, _past(text, behind), end) is not None
+
+
+def _is_prose(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+    """Whether the word and colon behind a comma are no member: bare, and not one of the schema's keys."""
+    bare = _BARE_WORD.match(text, at, end) if known else None
+    return bare is not None and bare[1] not in known
 
 
 def _past(text: str, at: int) -> int:
@@ -303,7 +320,7 @@ def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...])
     elif codes == ("S013",) and raw.endswith('\\"') and raw.count('\\"') % 2 and raw[-3:-2].isalpha():
         raw = raw[:-2]  # the quote that closes was escaped
     mended = ("S012" in codes or "S013" in codes) and "S042" not in codes
-    if mended and (swallows(raw) or ("S013" in codes and is_half_quoted(raw))):
+    if mended and (swallows(raw) or ("S013" in codes and is_half_quoted(raw)) or is_half_escaped(raw)):
         codes = (*codes, "S042")
     if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
         raw, codes = raw[:-1], (*codes[:-1], "S009")

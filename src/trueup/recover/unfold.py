@@ -25,6 +25,8 @@ _PREFIX = re.compile(_LINE_MARK)
 _LINED = re.compile(rf"(?m)^{_LINE_MARK}[ \t]*(?=[{{\[][ \t]*\r?$)")
 _MARK_OF = {"//": "//", ">>>": ">", "...": ">", "+": "+", "#": "#", "*": "*", "|": "|"}
 _LEAST_LINES = 3
+# Braces of an object inside another one, each written twice.
+_DOUBLED_TWICE = 4
 
 
 class Unfolded:
@@ -87,6 +89,8 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
     return Unfolded(pieces)
 
 
+_BRACES = re.compile(r"\{+|\}+")
+_DOUBLED_START = re.compile(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,60})\s*:""")
 _ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);")
 _ENTITY_START = re.compile(r"[{\[]\s*&(?:quot|apos|#34|#39|#x22|#x27);")
 _BREAK = re.compile(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
@@ -111,9 +115,21 @@ def unmark(text: str) -> Unfolded | None:
 
 def unbreak(text: str) -> Unfolded | None:
     """Take line breaks for what they are where they stand escaped between tokens; None when no bracket opens onto one."""
-    if "\\" not in text or not _BREAK_START.search(text):
+    opened = _BREAK_START.search(text) if "\\" in text else None
+    if opened is None or ((first := ESCAPED_START.search(text)) and first.start() < opened.start()):
         return None
     return _replaced(text, _BREAK, lambda found: found[0] if found[0][0] == '"' else " ")
+
+
+def undouble(text: str) -> Unfolded | None:
+    """Halve braces that are doubled throughout, as in a template; None when one is not, or only the outermost are."""
+    if "{{" not in text or not _DOUBLED_START.search(text):
+        return None
+    runs = [found[0] for found in _BRACES.finditer(text)]
+    opening = sum(len(run) for run in runs if run[0] == "{")
+    if opening < _DOUBLED_TWICE or 2 * opening != sum(map(len, runs)) or any(len(run) % 2 for run in runs):
+        return None
+    return _replaced(text, _BRACES, lambda found: found[0][::2])
 
 
 def _replaced(text: str, pattern: re.Pattern[str], meaning: Callable[[re.Match[str]], str]) -> Unfolded:

@@ -24,7 +24,7 @@ REASONING_MARK = re.compile(
 _PIECE = re.compile(
     r"(?P<fence>(?:```+|~~~+)[^\n`{\[]{0,60}(?:\n|\Z)|(?:```+|~~~+)[\w+.-]{0,20})"
     r"|(?P<token><\|[^<>|\n]{1,60}\|>|<｜[^<>｜\n]{1,60}｜>|</?s>|\[/?INST\]|\[TOOL_CALLS\]|\[ARGS\]|<\|[^<>|\n]{1,40}>|<[^<>|\n]{1,40}\|>)"
-    r"|(?P<tag></?[A-Za-z_][\w:.-]{0,60}(?:[ =][^<>\n]{0,200})?/?>)"
+    r"|(?P<tag></?[A-Za-z_][\w:.-]{0,60}(?:[ =][^<>\n]{0,200})?/?>|<!\[CDATA\[|\]\]>)"
     r"|(?P<invisible>[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u180e\u0000]+)"
 )
 _BRACKET = re.compile(r"[{\[]")
@@ -35,6 +35,7 @@ _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
 _EDGE = re.compile(r"\n[ \t]*\n|```|~~~|</|<\|")
 _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
 _KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
+_FAR = 400
 _STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
 _DEBRIS = re.compile(
@@ -76,8 +77,24 @@ def _starts_line(text: str, at: int) -> bool:
     return at == 0 or text[at - 1] in "\n}])"
 
 
+def may_withdraw(text: str, stop: int) -> bool:
+    """Whether the words behind a value may take it back; quick, and True when in doubt.
+
+    >>> may_withdraw("{} I hope this helps!", 2), may_withdraw("{} Wait, that's wrong.", 2)
+    (False, True)
+    """
+    said = text[stop : stop + _FAR].lower()
+    # one word after the other: a pattern of them all takes five times as long
+    return (
+        "wait" in said or "correct" in said or "mistake" in said or "error" in said or "oops" in said
+        or " wrong" in said or "not right" in said or "hmm" in said or " fixed" in said or " revised" in said
+    )  # fmt: skip
+
+
 def leads_in(text: str, start: int, stop: int) -> bool:
     """Whether what stands before a value is the start of a larger one: open brackets, or a key of its own."""
+    if text.endswith("<![CDATA[", start, stop):
+        stop -= 9
     edge = stop
     for found in _EDGE.finditer(text, start, stop):
         start = found.end()

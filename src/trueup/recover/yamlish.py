@@ -163,11 +163,16 @@ class Block:
             out[key] = self.field(line, (node, key), frozenset(), depth, loose=False)
             line = None
 
-    def sequence(self, indent: int, node: Node, depth: int) -> list[Any]:
-        """The bullets that stand at one indentation."""
+    def sequence(self, indent: int, node: Node, depth: int, first: Line | None = None) -> list[Any]:
+        """The bullets that stand at one indentation; `first` is an item that shares its line with an outer bullet."""
         if depth > self.max_depth:
             raise Unreadable
         out: list[Any] = []
+        if first is not None:
+            inner = first.body_at + 2
+            out.append(self.scalar(inner, first.end, (node, 0), frozenset(), depth))
+            if self.at >= self.stop or self.lines[self.at].indent <= first.indent:
+                return out
         self.ends = common_end(list(self.bullets(indent)), self.text)
         while self.at < self.stop:
             line = self.lines[self.at]
@@ -193,6 +198,9 @@ class Block:
         if self.names(line):
             return self.mapping(line.indent, line, node, depth)
         first = self.at
+        if self.text.startswith("- ", line.body_at, line.end):
+            below = self.lines[first] if first < self.stop else line
+            return self.sequence(max(below.indent, line.indent + 1), node, depth + 1, line)
         while self.at < self.stop and self.lines[self.at].indent > line.indent and self.lines[self.at].kind == TEXT:
             self.at += 1
         if self.at == first:

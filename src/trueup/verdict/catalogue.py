@@ -60,6 +60,12 @@ _FIXES = (
     FixKind(
         "W016", "quote-block", "lossless", 1, "The marks of a quotation, or line numbers, were taken off each line."
     ),
+    FixKind(
+        "W017", "only-example", "guess", 4, "The words before the value call it an example, and there is no other."
+    ),
+    FixKind(
+        "W018", "withdrawn", "lossy", 40, "The words behind the value take it back, and what they announce is missing."
+    ),
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
     FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),
