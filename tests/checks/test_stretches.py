@@ -36,9 +36,17 @@ def test_the_same_is_found_as_in_one_piece(seed: int, monkeypatch: pytest.Monkey
 
 
 def test_what_lies_across_the_edge_of_a_stretch_is_found() -> None:
-    for at in range(16_384 - 40, 16_384 + 2):
-        text = "." * at + " I've called send_mail now. " + "." * 30_000
-        assert [code for code, _, _ in found(text)] == ["T012"]
+    for edge in (stretches._BLOCK, stretches._BLOCK + stretches._LAP):
+        for at in range(edge - 40, edge + 2):
+            text = "." * at + " I've called send_mail now. " + "." * 30_000
+            assert [code for code, _, _ in found(text)] == ["T012"]
+
+
+def test_no_name_is_cut_at_the_end_of_a_stretch() -> None:
+    edge = stretches._BLOCK + stretches._LAP
+    for at in range(edge - 40, edge + 2):
+        text = "." * at + " I will run reset_the_router and run test_all.py. " + "." * 30_000
+        assert [said.split("'")[1] for _, said, _ in found(text)] == ["reset_the_router"]
 
 
 @pytest.mark.parametrize(

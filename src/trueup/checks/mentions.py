@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from trueup.checks.stretches import LONG, stretches
+from trueup.checks.stretches import LONG, matches
 from trueup.checks.toolset import Toolset
 from trueup.verdict.facts import Finding, finding
 
@@ -90,11 +90,10 @@ def claimed_tools(text: str, tools: Toolset) -> dict[str, tuple[int, int]]:
     looked_up: set[str] = set()
     plain = text.lower() if len(text) <= LONG else ""
     if not plain or _holds(plain, _CLAIMING):
-        for start, stop in stretches(text, _CLAIM_GATE):
-            for claim in _CLAIM.finditer(text, start, stop):
-                if claim[1] not in looked_up:
-                    looked_up.add(claim[1])
-                    claimed.setdefault(tools.meant(claim[1]), claim.span(1))
+        for claim in matches(_CLAIM, text, _CLAIM_GATE):
+            if claim[1] not in looked_up:
+                looked_up.add(claim[1])
+                claimed.setdefault(tools.meant(claim[1]), claim.span(1))
     if not plain or _holds(plain, _HAVING):
         for name, span in _deeds(text, tools):
             claimed.setdefault(name, span)
@@ -111,16 +110,14 @@ def _holds(text: str, words: Sequence[str]) -> bool:
 
 def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
     said: dict[str, tuple[int, int]] = {}
-    for start, stop in stretches(text, _SPEAKING):
-        for found in _IN_CONTEXT.finditer(text, start, stop):
-            group = found.lastindex or 1
-            said.setdefault(found[group], found.span(group))
+    for found in matches(_IN_CONTEXT, text, _SPEAKING):
+        group = found.lastindex or 1
+        said.setdefault(found[group], found.span(group))
     if "_" in text and tools.phrases:
         made_alike = _likeness(tools)
-        for start, stop in stretches(text, _OF_THREE):
-            for word in _ANY_NAME.finditer(text, start, stop):
-                if word[1] not in said and made_alike(word[1]):
-                    said[word[1]] = word.span(1)
+        for word in matches(_ANY_NAME, text, _OF_THREE):
+            if word[1] not in said and made_alike(word[1]):
+                said[word[1]] = word.span(1)
     count = 0
     for name, span in said.items():
         if tools.by_convention(name) or name in tools.words:
@@ -155,14 +152,13 @@ def _likeness(tools: Toolset) -> Callable[[str], bool]:
 
 def _deeds(text: str, tools: Toolset) -> Iterator[tuple[str, tuple[int, int]]]:
     """`I've booked the table` says that book_table was run."""
-    for start, stop in stretches(text, _DEED_GATE):
-        for deed in _DEED.finditer(text, start, stop):
-            verb = _VERB[deed[1].lower()]
-            rest = {word.lower() for word in _WORD.findall(deed[2])}
-            for name in tools.by_verb(verb):
-                objects = [word.lower() for word in name.split("_")[1:]]
-                if not objects or not rest.isdisjoint(objects):
-                    yield name, deed.span(1)
+    for deed in matches(_DEED, text, _DEED_GATE):
+        verb = _VERB[deed[1].lower()]
+        rest = {word.lower() for word in _WORD.findall(deed[2])}
+        for name in tools.by_verb(verb):
+            objects = [word.lower() for word in name.split("_")[1:]]
+            if not objects or not rest.isdisjoint(objects):
+                yield name, deed.span(1)
 
 
 def _phrases(text: str, claims: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[int, int]]]:
