@@ -33,6 +33,7 @@ from trueup.recover.callobjects import Read, past
 from trueup.recover.callpython import LIST_OF_CALLS
 from trueup.recover.calltags import Tagged
 from trueup.recover.callvalues import Leak
+from trueup.recover.reader import MOST_CALLS, TooMany
 
 _BLANK = re.compile(r"\s*")
 _ALONE = re.compile(rf"{NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
@@ -66,6 +67,8 @@ class Bodies(LineCalls):
             if not read[0]:
                 return leaks, read[1]
             leaks += read[0]
+            if len(leaks) > MOST_CALLS:
+                raise TooMany("calls", MOST_CALLS)
             start = read[1]
             at = past(BETWEEN, self.text, start)
 
