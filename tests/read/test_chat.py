@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from trueup.ask.policy import Policy, Price
 from trueup.read.reader import read
 from trueup.verdict.reply import Reply
 
@@ -236,3 +237,11 @@ def test_no_choices_is_no_answer() -> None:
 def test_an_unknown_ending_is_unknown() -> None:
     assert reply({"content": "x"}, "because").finish == "unknown"
     assert reply({"content": "x"}, None).finish == "unknown"
+
+
+@pytest.mark.parametrize("claimed", [-1, 10**13, 10**400, 1e300, True, "9", None])
+def test_a_count_that_cannot_be_is_none(claimed: Any) -> None:
+    usage = {"prompt_tokens": claimed, "completion_tokens": 5, "total_tokens": 14}
+    found = reply({"content": "hi"}, usage=usage)
+    assert found.usage == {"output_tokens": 5, "total_tokens": 14}
+    assert Policy(prices={"*": Price(1.0, 1.0)}).cost("m", found.usage) is None

@@ -19,6 +19,7 @@ from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull
 from trueup.store.open import open_store
 from trueup.store.session import Session
 from trueup.store.store import Store
+from trueup.verdict.reply import Reply
 
 CONTRACT = Contract(True)
 GOOD = CONTRACT.check('{"age": 1}')
@@ -199,7 +200,7 @@ def test_a_text_too_long_for_its_index_is_told_to_its_own_caller_alone(server: s
 
 
 def test_what_a_provider_claims_to_have_used_is_stored_however_large(opened: Store) -> None:
-    reply = {"choices": [{"message": {"content": "{}"}}], "usage": {"prompt_tokens": 10**30, "completion_tokens": 7}}
+    reply = Reply("{}", usage={"input_tokens": 10**30, "output_tokens": 7})
     for _ in range(3):
         stored = opened.get(opened.record_verdict(CONTRACT.check(reply), model="m", cost=10**40))
         assert (stored.tokens_in, stored.tokens_out, stored.cost) == (10**15, 7, 10**15)

@@ -1,7 +1,7 @@
 """Token counts in one shape: input_tokens, output_tokens, total_tokens, reasoning_tokens, cached_tokens.
 
 Input counts what was read from a cache, output counts reasoning, as most providers do; where a provider keeps them
-apart, they are added. What it did not say is left out, what is no count is ignored.
+apart, they are added. What it did not say is left out; what is no count, or none that could be, is ignored.
 """
 
 from typing import Any
@@ -10,13 +10,12 @@ from trueup.read.objects import Row, record
 
 Usage = dict[str, int]
 _PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
+MOST = 10**12  # of tokens: more than any reply has, and money counted with it is still exact
 _NAMES = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "cached_tokens")
 
 
 def _count(value: Any) -> int | None:
-    if type(value) is int:
-        return value
-    if type(value) is float and value.is_integer():
+    if (type(value) is int or (type(value) is float and value.is_integer())) and 0 <= value <= MOST:
         return int(value)
     return None
 
@@ -24,12 +23,12 @@ def _count(value: Any) -> int | None:
 def counts(taken: Any, given: Any, total: Any = None, reasoning: Any = None, cached: Any = None) -> Usage:
     """The counts that are counts; the total is worked out where it was not told.
 
-    >>> counts(9, 3.0, None, None, "many")
+    >>> counts(9, 3.0, None, -1, "many")
     {'input_tokens': 9, 'output_tokens': 3, 'total_tokens': 12}
     """
     found: Usage = {}
     for name, value in zip(_NAMES, (taken, given, total, reasoning, cached), strict=True):
-        number = value if type(value) is int else _count(value)
+        number = _count(value)
         if number is not None:
             found[name] = number
     if "total_tokens" not in found and "input_tokens" in found and "output_tokens" in found:
@@ -43,7 +42,7 @@ def openai(source: Any) -> Usage:
         return {}
     usage = record(source)
     get = usage.get
-    if len(usage) == 3 and usage.keys() == _PLAIN and all(type(count) is int for count in usage.values()):
+    if len(usage) == 3 and usage.keys() == _PLAIN and all(type(n) is int and 0 <= n <= MOST for n in usage.values()):
         return {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"], "total_tokens": usage["total_tokens"]}  # fmt: skip
     before = get("prompt_tokens_details") or get("input_tokens_details")
     after = get("completion_tokens_details") or get("output_tokens_details")

@@ -127,7 +127,10 @@ class Writer:
     def _at_exit(self) -> None:
         """A process that ends without closing the store writes what it has queued; one that was forked has nothing to write."""
         if os.getpid() == self._process:
-            self.close()
+            try:
+                self.close()
+            except StoreError as error:
+                log.error("%s", error)  # noqa: TRY400 - the process is ending; a traceback would tell nobody more
 
     def _make_room(self, queue: "deque[Any]", patience: float) -> None:
         if len(queue) >= self._capacity and not self._closing:
