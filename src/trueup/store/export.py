@@ -39,7 +39,7 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
         rows = iter(store.feedback())
     else:
         raise StoreError(f"there are verdicts and feedback to export; got {what!r}")
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         count = write(part, rows)
         os.replace(part, path)  # noqa: PTH105 - in one step, over what was there

@@ -27,6 +27,7 @@ from tests.batch.pipeline.making import (
 )
 from trueup.batch.pipeline.batching import sorted_out
 from trueup.batch.pipeline.providers.choose import NoProvider
+from trueup.batch.pipeline.providers.http import Http
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options
 from trueup.testing.batches import Batch
@@ -142,6 +143,27 @@ def test_a_batch_that_the_provider_refuses_stops_the_run_with_its_reason(tmp_pat
         assert ran.result.code == 3
         assert "line 3 is too long" in ran.result.reason
         again = go(ran.path, OPTIONS)  # the next start sends it anew
+    assert len(again.valid) == 12
+
+
+def test_an_answer_without_the_name_of_the_batch_is_told_and_the_batch_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Http.json
+
+    async def nameless(self: Http, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
+        found = await real(self, method, path, body, **more)
+        return {"object": "batch"} if (method, path) == ("POST", "/batches") else found
+
+    with ScriptedServer(answer) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(Http, "json", nameless)
+            ran = run_pipeline(write(tmp_path / "pipeline", server.url, size=12), tmp_path / "run", OPTIONS)
+        assert ran.result.status == "paused"
+        assert "names no 'id': {'object': 'batch'}" in ran.result.reason
+        assert created(server) == 1
+        again = go(ran.path, OPTIONS)
+        assert created(server) == 2  # the second round, for what was refused; the first was found
     assert len(again.valid) == 12
 
 

@@ -47,6 +47,14 @@ class Batches(Protocol):
     async def close(self) -> None: ...
 
 
+def _named(answer: Mapping[str, Any], key: str) -> str:
+    """What a provider calls the thing it has made; an answer without it is no answer."""
+    name = answer.get(key)
+    if not isinstance(name, str) or not name:
+        raise TransportFailure(Failure(f"the provider's answer names no {key!r}: {str(answer)[:200]}", "fatal"))
+    return name
+
+
 class OpenAIBatches:
     """Files and batches as OpenAI has them, and all that do the same."""
 
@@ -65,9 +73,9 @@ class OpenAIBatches:
         form.add_field("purpose", "batch")
         form.add_field("file", b"\n".join(lines) + b"\n", filename=f"{key}.jsonl", content_type="application/jsonl")
         file = await self._http.json("POST", "/files", form=form)
-        body = {"input_file_id": file["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        body = {"input_file_id": _named(file, "id"), "endpoint": "/v1/chat/completions", "completion_window": "24h"}
         batch = await self._http.json("POST", "/batches", {**body, "metadata": {"trueup": key}})
-        return str(batch["id"])
+        return _named(batch, "id")
 
     async def find(self, key: str, requests: int, known: set[str]) -> str | None:  # noqa: ARG002
         after = ""
@@ -76,7 +84,7 @@ class OpenAIBatches:
             rows = page.get("data") or []
             for row in rows:
                 if (row.get("metadata") or {}).get("trueup") == key:
-                    return str(row["id"])
+                    return _named(row, "id")
             if not page.get("has_more") or not rows:
                 return None
             after = f"&after={rows[-1]['id']}"
@@ -119,7 +127,7 @@ class AnthropicBatches:
 
     async def submit(self, key: str, step: str, requests: Requests) -> str:  # noqa: ARG002
         lines = [batch_line("anthropic", cid, request) for cid, _, _, request in requests]
-        return str((await self._http.json("POST", "/v1/messages/batches", {"requests": lines}))["id"])
+        return _named(await self._http.json("POST", "/v1/messages/batches", {"requests": lines}), "id")
 
     async def find(self, key: str, requests: int, known: set[str]) -> str | None:
         """A batch of that many requests, of which the first answer carries a custom id of the key."""
@@ -128,8 +136,8 @@ class AnthropicBatches:
             counts = row.get("request_counts") or {}
             if row.get("id") in known or sum(n for n in counts.values() if type(n) is int) != requests:
                 continue
-            if row.get("processing_status") != "ended" or await self._carries(str(row["id"]), key):
-                return str(row["id"])
+            if row.get("processing_status") != "ended" or await self._carries(_named(row, "id"), key):
+                return _named(row, "id")
         return None
 
     async def _carries(self, batch: str, key: str) -> bool:
@@ -170,7 +178,7 @@ class GeminiBatches:
             lines.append({"request": one["request"], "metadata": {"key": cid}})
         body = {"batch": {"display_name": key, "input_config": {"requests": {"requests": lines}}}}
         model = requests[0][3].model
-        return str((await self._http.json("POST", f"/v1beta/models/{model}:batchGenerateContent", body))["name"])
+        return _named(await self._http.json("POST", f"/v1beta/models/{model}:batchGenerateContent", body), "name")
 
     async def find(self, key: str, requests: int, known: set[str]) -> str | None:  # noqa: ARG002
         after = ""
@@ -179,7 +187,7 @@ class GeminiBatches:
             for row in page.get("operations") or page.get("batches") or []:
                 about = row.get("metadata") or row
                 if key in {about.get("displayName"), about.get("display_name")}:
-                    return str(row["name"])
+                    return _named(row, "name")
             token = page.get("nextPageToken")
             if not token:
                 return None
