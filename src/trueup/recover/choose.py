@@ -4,6 +4,7 @@ Candidates and a judge enter (the judge brings a value to the schema and says wh
 one choice leaves, with records for everything that was passed over. The order of candidates does not matter.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -16,7 +17,7 @@ from trueup.recover.clean import decode
 from trueup.recover.find import Aims, stages
 from trueup.recover.grammar import fold
 from trueup.recover.reader import Record, under
-from trueup.recover.wrappers import gap_records, reasoning_spans
+from trueup.recover.wrappers import code_blocks, gap_records, reasoning_spans
 from trueup.verdict.paths import Parts
 
 _ENVELOPES = frozenset(
@@ -109,7 +110,7 @@ class Choice:
         if winner.candidate.form != "json":
             # the other forms are read with reasoning blanked out, so it may lie inside what they used
             records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
-        gaps = gap_records(self._text, used, reasoning)
+        gaps = gap_records(self._text, used, self._apart(reasoning))
         if len(used) > len(winner.candidate.spans):
             # closing brackets beside several values: they were one value, and it broke apart
             gaps += [("S042", *record[1:]) for record in gaps if record[0] in ("S007", "S031")]
@@ -118,6 +119,18 @@ class Choice:
         if mended and any(code == "S038" and a == end and self._text[a:b].strip() == "," for code, a, b, _, _ in gaps):
             gaps.append(("S042", end, len(self._text), "", None))  # it was to go on, so a bracket was not the last one
         return records + gaps + self._doubts(winner.candidate)
+
+    def _apart(self, reasoning: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
+        """Stretches that are no part of a value that broke: reasoning, and fences of code that the value is not in."""
+        apart = [(start, stop, "W003") for start, stop in reasoning]
+        if "```" in self._text or "~~~" in self._text:
+            taken = sorted([*self.reading.candidate.spans, *reasoning])
+            for start, stop in code_blocks(self._text):
+                after = bisect_left(taken, (stop, stop))
+                if after == 0 or taken[after - 1][1] <= start:
+                    apart.append((start, stop, "W002"))
+            apart.sort()
+        return apart
 
     def _doubts(self, winner: Candidate) -> list[Record]:
         """Records of what the words around the value say against it."""
@@ -280,8 +293,8 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     equals = [r for r in fitting if _rank(r) == best_rank]
     winner = equals[-1]
     if len(equals) > 1:
-        # what is only given as an example is not the answer, wherever it stands
-        winner = (_without_examples(text, equals) or equals)[-1]
+        # what is only given as an example, or stands in a program, is not the answer, wherever it stands
+        winner = (_meant(text, equals) or equals)[-1]
     if len(fitting) > 1 and _takes_its_place(text, winner, fitting[-1]):
         winner = fitting[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value and r is not winner]
@@ -289,10 +302,18 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
 
 
-def _without_examples(text: str, readings: list[Reading]) -> list[Reading]:
+def _meant(text: str, readings: list[Reading]) -> list[Reading]:
+    """Readings that are neither called an example nor a piece of a program."""
     from trueup.recover.introductions import is_example  # as in `find`: loaded when a reply first needs it
 
-    return [r for r in readings if not is_example(text, r.candidate.spans[0][0])]
+    blocks = code_blocks(text)
+
+    def in_code(at: int) -> bool:
+        before = bisect_right(blocks, (at, len(text)))
+        return before > 0 and at < blocks[before - 1][1]
+
+    starts = [(r, r.candidate.spans[0][0]) for r in readings]
+    return [r for r, start in starts if not in_code(start) and not is_example(text, start)]
 
 
 def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
@@ -313,7 +334,7 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
 
     if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
         return None
-    meant = _without_examples(text, readings)
+    meant = _meant(text, readings)
     if len(meant) < len(readings) and any(r.fit.ok for r in meant):
         return None
     lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]

@@ -27,7 +27,13 @@ _PIECE = re.compile(
     r"|(?P<tag></?[A-Za-z_][\w:.-]{0,60}(?:[ =][^<>\n]{0,200})?/?>|<!\[CDATA\[|\]\]>)"
     r"|(?P<invisible>[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u180e\u0000]+)"
 )
+_FENCE_LINE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_LANGUAGES = frozenset(
+    "bash c c++ cpp cs csharp css dart go golang groovy haskell html java javascript js jsx kotlin less lua matlab objc perl"
+    " php powershell ps1 py python r rb rs ruby rust scala scss sh shell sql swift ts tsx typescript vue zsh".split()
+)
 _BRACKET = re.compile(r"[{\[]")
+_OPENS = re.compile(r"\s*+[{\[]")
 _JSON_BLANK = " \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
@@ -132,30 +138,54 @@ def reasoning_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def gap_records(text: str, used: list[tuple[int, int]], reasoning: list[tuple[int, int]]) -> list[Record]:
-    """Records for everything outside the used stretches, each under the name of what it is."""
+def code_blocks(text: str) -> list[tuple[int, int]]:
+    """What stands in fences that are closed and name a programming language, in order; JSON in such a fence is none.
+
+    >>> code_blocks("```js\\nf() { }\\n```\\n```js\\n{}\\n```\\n```json\\n{}\\n```")
+    [(5, 14)]
+    """
+    blocks: list[tuple[int, int]] = []
+    mark = ""
+    language, start = "", 0
+    for line in _FENCE_LINE.finditer(text):
+        if not mark:
+            mark, language, start = line[1], line[2].lower(), line.end()
+        elif line[1].startswith(mark) and not line[2]:
+            if language in _LANGUAGES and not _OPENS.match(text, start, line.start()):
+                blocks.append((start, line.start()))
+            mark = ""
+    return blocks
+
+
+def gap_records(text: str, used: list[tuple[int, int]], apart: list[tuple[int, int, str]]) -> list[Record]:
+    """Records for everything outside the used stretches, each under the name of what it is.
+
+    `apart` are stretches, in order, that have nothing to do with what stands beside them, each with its name.
+    """
     records: list[Record] = []
     at = 0
     first = 0
     for start, stop in [*sorted(used), (len(text), len(text))]:
         if start > at:
-            while first < len(reasoning) and reasoning[first][1] <= at:
+            while first < len(apart) and apart[first][1] <= at:
                 first += 1
-            _name_gap(text, at, start, at > 0, reasoning, first, records)
+            _name_gap(text, at, start, at > 0, apart, first, records)
         at = max(at, stop)
     return records
 
 
 def _name_gap(
-    text: str, start: int, stop: int, behind: bool, reasoning: list[tuple[int, int]], first: int, records: list[Record]
+    text: str, start: int, stop: int, behind: bool, apart: list[tuple[int, int, str]], first: int, records: list[Record]
 ) -> None:
-    """Name one gap: reasoning first, then fences, tags and tokens, the rest as prose."""
+    """Name one gap: what is set apart first, then fences, tags and tokens, the rest as prose."""
     at = start
-    while first < len(reasoning) and reasoning[first][0] < stop:
-        opened, closed = reasoning[first]
-        _name_piece(text, at, max(at, opened), behind, records)
-        records.append(("W003", max(at, opened), min(closed, stop), "", None))
+    while first < len(apart) and apart[first][0] < stop:
+        opened, closed, code = apart[first]
+        opened = max(at, opened)
+        _name_piece(text, at, opened, behind, records)
         at = min(closed, stop)
+        if text[opened:at].strip():
+            records.append((code, opened, at, "", None))
         first += 1
     _name_piece(text, at, stop, behind, records)
 

@@ -1,0 +1,72 @@
+"""Code in fences beside the value: it is no part of a value that broke, and is told as what it is."""
+
+import time
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+from trueup.recover.wrappers import code_blocks
+
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+}
+ANSWER = '```json\n{"name": "Ada", "age": 36}\n```\n'
+CODE = [
+    '```js\nfunction f(a) {\n  if (a) { return {name: "x"}; }\n  return null;\n}\n```\n',
+    '```c\nint main() { int a[3] = {1,2,3}; if (a[0]) { puts("hi"); } return 0; }\n```\n',
+    '~~~python\nd = {"name": [1, {"age": f"{x}"}\nprint(d["name"])\n~~~\n',
+    "```css\na { color: red; }\nb { margin: 0 }\n```\n",
+    '```go\nm := map[string][]int{"a": {1}, "b": {2}}\n```\n',
+]
+
+
+@pytest.mark.parametrize("schema", [PERSON, True])
+@pytest.mark.parametrize("code", CODE)
+@pytest.mark.parametrize("order", ["before", "behind", "both"])
+def test_code_beside_the_answer_is_no_part_of_it(schema: Any, code: str, order: str) -> None:
+    text = f"How it works:\n\n{code if order != 'behind' else ''}\nThe answer:\n{ANSWER}\n{code if order != 'before' else ''}"
+    verdict = Contract(schema).check(text)
+    assert verdict.ok, verdict.findings
+    assert verdict.data == {"name": "Ada", "age": 36}
+    assert {fix.grade for fix in verdict.fixes} <= {"lossless", "guess"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nf() { }\n```",
+        "```json\nf() { }\n```",
+        '```js\n {"a": [\n```',
+        "```js\nf() {",
+        "```js\nf() { }\n```json\n{}",
+    ],
+)
+def test_what_may_be_the_start_of_the_value_is_not_taken_for_code(text: str) -> None:
+    assert code_blocks(text) == []
+
+
+def test_a_fence_inside_a_longer_one_does_not_end_it() -> None:
+    assert code_blocks("````sh\ncat <<x\n```\nx\n````\n") == [(6, 21)]
+
+
+@pytest.mark.parametrize("value", ['{"name": "Ada", "age": 36}', "{'name': 'Ada', 'age': 36}"])
+def test_a_value_in_a_fence_of_code_is_read_all_the_same(value: str) -> None:
+    for text in (f"```js\nconst p = {value};\n```", f"```python\n{value}\n```"):
+        assert Contract(PERSON).check(text).data == {"name": "Ada", "age": 36}
+
+
+@pytest.mark.perf
+@pytest.mark.parametrize("piece", ["```js\nf() { x }\n```\n", "```js\n", "```js\n{}\n```\n", "~~~c\n```\n"])
+def test_many_fences_take_linear_time(piece: str) -> None:
+    contract = Contract(PERSON)
+
+    def seconds(count: int) -> float:
+        began = time.process_time()
+        _ = contract.check(piece * count + ANSWER).fixes
+        return time.process_time() - began
+
+    whole = min(seconds(8000) for _ in range(3))
+    assert whole < 0.1 or whole < 3 * min(seconds(4000) for _ in range(3))
