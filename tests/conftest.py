@@ -4,6 +4,7 @@ Profiles: `dev` (quick, the default), `ci` (TRUEUP_PROFILE=ci) and `soak` (`make
 """
 
 import functools
+import gc
 import os
 import shutil
 import time
@@ -52,16 +53,23 @@ MEASUREMENTS = 3
 
 
 def _measured_again(test: Callable[..., None]) -> Callable[..., None]:
-    """What else a machine does only ever makes a measurement worse, so the best of three counts; a real slowness fails all three."""
+    """What else a machine does only ever makes a measurement worse, so the best of three counts; a real slowness fails all three.
+
+    The garbage collector leaves alone meanwhile what other tests have left behind.
+    """
 
     @functools.wraps(test)
     def measured(*args: Any, **more: Any) -> None:
-        for _ in range(MEASUREMENTS - 1):
-            try:
-                return test(*args, **more)
-            except AssertionError:
-                time.sleep(1)
-        return test(*args, **more)
+        gc.freeze()
+        try:
+            for _ in range(MEASUREMENTS - 1):
+                try:
+                    return test(*args, **more)
+                except AssertionError:
+                    time.sleep(1)
+            return test(*args, **more)
+        finally:
+            gc.unfreeze()
 
     return measured
 

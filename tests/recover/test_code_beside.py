@@ -1,10 +1,10 @@
 """Code in fences beside the value: it is no part of a value that broke, and is told as what it is."""
 
-import time
 from typing import Any
 
 import pytest
 
+from tests.threats.test_blowup import assert_linear
 from trueup import Contract
 from trueup.recover.wrappers import code_blocks
 
@@ -62,11 +62,4 @@ def test_a_value_in_a_fence_of_code_is_read_all_the_same(value: str) -> None:
 @pytest.mark.parametrize("piece", ["```js\nf() { x }\n```\n", "```js\n", "```js\n{}\n```\n", "~~~c\n```\n"])
 def test_many_fences_take_linear_time(piece: str) -> None:
     contract = Contract(PERSON)
-
-    def seconds(count: int) -> float:
-        began = time.process_time()
-        _ = contract.check(piece * count + ANSWER).fixes
-        return time.process_time() - began
-
-    whole = min(seconds(8000) for _ in range(3))
-    assert whole < 0.1 or whole < 3 * min(seconds(4000) for _ in range(3))
+    assert_linear(contract, piece * 4000 + ANSWER, piece * 8000 + ANSWER, fixes=True)

@@ -57,6 +57,8 @@ def _has_formula(raw: str) -> bool:
 
 
 def _decoded(raw: str) -> tuple[str, list[str]]:
+    if raw.count("\\") == raw.count('\\"'):
+        return raw.replace('\\"', '"'), []
     odd: list[str] = []
     words = _BACKSLASH_WORD.search(raw) is not None or unmeant(f'"{raw}"', 0, len(raw) + 2) is not None
     is_path = words and _SPACED.search(raw) is None

@@ -99,7 +99,7 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
 
 def _has_drive(text: str) -> bool:
     """Whether a string starts like `C:\\dir` with a single backslash."""
-    at = text.find("\\")
+    at = text.find("\\") if ":\\" in text else -1
     while at >= 0:
         if at > 2 and text[at - 1] == ":" and text[at - 3] in "\"'" and text[at + 1 : at + 2] != "\\":
             return True

@@ -32,18 +32,20 @@ _DOUBLED_TWICE = 4
 class Unfolded:
     """A stretch of text with one level of escapes taken off; `back` finds where a character came from."""
 
-    __slots__ = ("_places", "_sources", "_steps", "text")
+    __slots__ = ("_found", "_pieces", "text")
 
-    def __init__(self, pieces: "_Pieces") -> None:
-        self.text = "".join(pieces.out)
-        self._places = pieces.places
-        self._sources = pieces.sources
-        self._steps = pieces.steps
+    def __init__(self, text: str, pieces: "Callable[[], _Pieces]") -> None:
+        self.text = text
+        self._pieces = pieces  # worked out when somebody first asks where something came from
+        self._found: _Pieces | None = None
 
     def back(self, at: int) -> int:
+        pieces = self._found
+        if pieces is None:
+            pieces = self._found = self._pieces()
         at = min(at, len(self.text))
-        piece = bisect_right(self._places, at) - 1
-        return self._sources[piece] + (at - self._places[piece]) * self._steps[piece]
+        piece = bisect_right(pieces.places, at) - 1
+        return pieces.sources[piece] + (at - pieces.places[piece]) * pieces.steps[piece]
 
 
 class _Pieces:
@@ -66,6 +68,10 @@ class _Pieces:
         self.steps.append(step)
         self.length += len(piece)
 
+    def whole(self) -> Unfolded:
+        """The text that they make."""
+        return Unfolded("".join(self.out), lambda: self)
+
 
 def unfold(text: str, start: int, stop: int) -> Unfolded:
     r"""Take one level of escapes off a stretch of text.
@@ -73,6 +79,13 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
     >>> unfold(r"{\"a\": 1}", 0, 10).text
     '{"a": 1}'
     """
+    stretch = text[start:stop]
+    if stretch.count("\\") == stretch.count('\\"'):  # quotes alone are escaped, as nearly always
+        return Unfolded(stretch.replace('\\"', '"'), lambda: _unfolded(text, start, stop))
+    return _unfolded(text, start, stop).whole()
+
+
+def _unfolded(text: str, start: int, stop: int) -> _Pieces:
     pieces = _Pieces()
     at = start
     for found in ESCAPE.finditer(text, start, stop):
@@ -86,7 +99,7 @@ def unfold(text: str, start: int, stop: int) -> Unfolded:
         pieces.add(meaning, found.start(), 0)
         at = found.end()
     pieces.add(text[at:stop], at, 1)
-    return Unfolded(pieces)
+    return pieces
 
 
 _BRACES = re.compile(r"\{+|\}+")
@@ -141,7 +154,7 @@ def _replaced(text: str, pattern: re.Pattern[str], meaning: Callable[[re.Match[s
         pieces.add(plain, found.start(), 0)
         at = found.end()
     pieces.add(text[at:], at, 1)
-    return Unfolded(pieces)
+    return pieces.whole()
 
 
 def unquote(text: str) -> Unfolded | None:
@@ -179,7 +192,7 @@ def unlined(text: str) -> Unfolded | None:
     if count < _LEAST_LINES or last not in ("}", "]"):
         return None
     pieces.add(text[at:], at, 1)
-    return Unfolded(pieces)
+    return pieces.whole()
 
 
 def refold(inner: Candidate, unfolded: Unfolded, code: str) -> Candidate:
