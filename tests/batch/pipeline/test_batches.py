@@ -26,9 +26,8 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from trueup.batch.pipeline.batching import sorted_out
-from trueup.batch.pipeline.providers.choose import NoProvider
 from trueup.batch.pipeline.providers.http import Http
-from trueup.batch.pipeline.rundir import OwnedRun, RunDir
+from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.running import Options
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
@@ -227,19 +226,28 @@ def test_a_batch_of_another_run_is_not_taken_for_ours(tmp_path: Path) -> None:
         assert_whole(each)
 
 
-def test_batches_under_way_are_not_left_behind_unless_it_is_meant(tmp_path: Path) -> None:
-    with ScriptedServer(answer, batches=[Batch(polls=1_000_000)] * 3) as server:
+def test_batches_under_way_are_waited_for_unless_they_are_to_be_left_behind(tmp_path: Path) -> None:
+    said = "3 of its batches, with 12 requests, were sent and not collected; "
+    with ScriptedServer(answer, batches=[Batch(polls=3)] * 3) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
-        ran = go(path, OPTIONS._replace(timeout=0.001))
+        ran = go(path, Options(batch=True, timeout=0.001, poll=60))
         assert (ran.result.status, ran.result.code) == ("paused", 3)
         assert created(server) == 3
-        for _ in range(2):
-            with pytest.raises(NoProvider, match="3 of its batches, with 12 requests, were sent and not collected"):
-                go(path)
-        assert RunDir.look(path).state.status == "paused"
-        ran = go(path, Options(batch=False))
+        ran = go(path, Options(poll=0.002))
+        assert created(server) == 3 + 2  # the second round of two chunks, for what was refused
     assert len(ran.valid) == 12
-    assert "they are left behind" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert f"{said}they are waited for" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert_whole(path)
+
+
+def test_batches_may_be_left_behind(tmp_path: Path) -> None:
+    with ScriptedServer(answer, batches=[Batch(polls=1_000_000)] * 3) as server:
+        path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        go(path, OPTIONS._replace(timeout=0.001))
+        ran = go(path, Options(batch=False))
+        assert created(server) == 3
+    assert len(ran.valid) == 12
+    assert "they are left behind, and all is asked again" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert_whole(path)
 
 

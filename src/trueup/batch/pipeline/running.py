@@ -50,7 +50,7 @@ _CODES = {
 
 
 class Options(NamedTuple):
-    """How a run is carried out this time; without a word on batches none that is under way is left behind."""
+    """How a run is carried out this time; without a word on batches, those that are under way are waited for."""
 
     batch: bool | None = None
     workers: int = 8
@@ -93,8 +93,7 @@ async def _execute(
     run: OwnedRun, options: Options, on_live: Callable[[Live], None] | None, provider: Provider | None
 ) -> Result:
     stop = Stop()
-    if not options.batch:
-        _look_behind(run, options.batch is False)
+    options = options._replace(batch=_by_batch(run, options.batch))
     (run.path / PAUSE).unlink(missing_ok=True)
     opened = _open_providers(run, options, stop, provider)
     try:
@@ -110,18 +109,14 @@ async def _execute(
         await opened.close()
 
 
-def _look_behind(run: OwnedRun, leave: bool) -> None:
-    """Batches that were sent and never collected are paid for: to ask again in realtime must be meant."""
+def _by_batch(run: OwnedRun, asked: bool | None) -> bool:
+    """Whether to go on through batches: as asked; without a word, if some were sent and never collected, for they are paid for."""
     left = [batch for chunk in run.state.chunks.values() for batch in chunk.batches if not batch.collected]
-    if not left:
-        return
-    requests = sum(batch.requests for batch in left)
-    said = f"{len(left)} of its batches, with {requests} requests, were sent and not collected"
-    if not leave:
-        raise NoProvider(
-            f"{run.path}: {said}; run it with --batch to collect them, or with --no-batch to ask again, and pay again"
-        )
-    run.log.say(f"{said}; they are left behind, and all is asked again")
+    if left and not asked:
+        requests = sum(batch.requests for batch in left)
+        follows = "they are waited for" if asked is None else "they are left behind, and all is asked again"
+        run.log.say(f"{len(left)} of its batches, with {requests} requests, were sent and not collected; {follows}")
+    return bool(left) if asked is None else asked
 
 
 async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
