@@ -42,11 +42,17 @@ def _chosen(signs: str) -> Callable[[int], str]:
 
 
 def _list(size: int) -> str:
-    return f"[{_fill(_ONE + ',', size)}{_ONE}]"
+    return (
+        f"[{_fill(_ONE + ',', size - len(_ONE) - 2)}{_ONE}]"  # no longer than asked for: more would not be read at all
+    )
+
+
+def _bracketed(unit: str) -> Callable[[int], str]:
+    return lambda size: f"[{_fill(unit, size - 2)}]"
 
 
 def _middle(size: int) -> str:
-    text = _list(size)
+    text = _list(size - len(" oops "))
     return f"{text[: size // 2]} oops {text[size // 2 :]}"
 
 
@@ -74,9 +80,9 @@ INPUTS: dict[str, Callable[[int], Text]] = {
     "valid JSON": _list,
     "JSON without its end": lambda size: _list(size)[:-1],
     "JSON with a word too many": _middle,
-    "trailing commas": lambda size: "[" + _fill('{"a": 1,},', size) + "]",
-    "Python": lambda size: "[" + _fill("{'a': True},", size) + "]",
-    "keys without quotes": lambda size: "[" + _fill("{a: b},", size) + "]",
+    "trailing commas": _bracketed('{"a": 1,},'),
+    "Python": _bracketed("{'a': True},"),
+    "keys without quotes": _bracketed("{a: b},"),
     **{name: (lambda size, unit=unit: _fill(unit, size)) for name, unit in _UNITS.items()},  # type: ignore[misc]
 }
 _TOOLS = [
