@@ -1,5 +1,9 @@
 """The quick lane: sweeps that go over a whole text leave what stands inside strings alone."""
 
+import json
+import time
+from typing import Any
+
 import pytest
 
 from trueup import Contract
@@ -16,3 +20,23 @@ from trueup import Contract
 )
 def test_a_sweep_leaves_strings_alone(text: str, value: object) -> None:
     assert Contract({"type": "object"}).check(text).data == value
+
+
+@pytest.mark.parametrize("item", [{"a": 1}, {"a": [1, {"b": "]"}]}, [1, [2]], {"a": "x [y", "b": "{"}, {"a": 'q"r'}])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_list_that_lacks_its_last_bracket_alone_is_closed(item: Any, indent: int | None) -> None:
+    text = json.dumps([item, item, item], indent=indent)[:-1].rstrip()
+    verdict = Contract({"type": "array"}).check(text)
+    assert verdict.data == [item, item, item]
+    assert [(fix.code, fix.path, fix.span, fix.after) for fix in verdict.fixes] == [
+        ("S005", "$", (len(text), len(text)), "]")
+    ]
+
+
+@pytest.mark.perf
+def test_a_large_list_that_lacks_its_last_bracket_is_quick() -> None:
+    text = json.dumps([{"name": "Ada", "tags": ["x", "y"], "age": n} for n in range(100_000)])[:-1]
+    contract = Contract({"type": "array", "items": {"type": "object", "required": ["name"]}})
+    begun = time.process_time()
+    assert contract.check(text).ok
+    assert time.process_time() - begun < 1.0

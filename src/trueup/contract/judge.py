@@ -147,11 +147,13 @@ class Judge:
 
     def _mend(self, text: str, error: Exception | None) -> Candidate | None:
         """The quick lane: one container in the text, its faults plain."""
+        aims = self._aims
+        if error is not None and str(error) == CUT and _lacks_its_end(text):
+            return mend(text, 0, len(text), aims.known, aims.max_depth, CUT)
         where = region(text)
         if where is None:
             return None
         start, stop = where
-        aims = self._aims
         if start and self._is_labelled(text, start):
             return None
         fault = str(error) if error is not None and start == 0 else ""
@@ -282,6 +284,13 @@ def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
     places = [here for schema in schemas if schema is not None for here in facets((schema.place,))]
     named = [place.child("properties", key) for place in places if key in (place.rules.get("properties") or ())]
     return frozenset().union(*map(types_at, named))
+
+
+def _lacks_its_end(text: str) -> bool:
+    """Whether a list that was cut off behind an item lacks its own bracket alone: there is one place for it."""
+    if text[:1] != "[" or text[-1:] not in ("}", "]"):
+        return False
+    return text.count("[") - text.count("]") == 1 and text.count("{") == text.count("}")
 
 
 def _lost_a_list(text: str, choice: Choice) -> bool:
