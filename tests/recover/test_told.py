@@ -3,9 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.recover.laws import reads_as as check
 from trueup import Contract
+from trueup.recover.introductions import is_withdrawn
+from trueup.recover.wrappers import may_withdraw
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
@@ -272,3 +276,17 @@ def test_a_web_page_is_no_value_of_a_field_named_html() -> None:
 )
 def test_what_was_likely_misread_is_refused(schema: Any, reply: str) -> None:
     assert not Contract(schema).check(reply).ok
+
+
+SAID = [
+    "oops", "Oops!", "wait", "Wait,", "hmm", "actually", "that's", "this is", "wrong", "not right", "incorrect", ".", ":",
+    "\n", "\n\n", "```", "I made", "a mistake", "an error", "Here is the", "corrected", "fixed", "revised", "Correction", "waıt", "if ",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(SAID), max_size=7), st.sampled_from([" ", "\n", ""]))
+def test_no_value_that_is_taken_back_passes_by_the_quick_lane(words: list[str], between: str) -> None:
+    text = '{"age": 5}' + between + between.join(words)
+    assert may_withdraw(text, 10) or not is_withdrawn(text, 10)
+    verdict = Contract(AGE).check(text)
+    assert not (verdict.ok and any(fix.grade == "lossy" for fix in verdict.fixes)), verdict.fixes

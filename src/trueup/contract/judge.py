@@ -41,8 +41,6 @@ _GUESS = GRADES["guess"]
 _MAX_FINDINGS = 20
 _SHOWN = 80
 _NEIGHBOURS = 2
-# No more than a fence stands behind the value.
-_FENCE_LENGTH = 9
 
 
 class Judge:
@@ -97,9 +95,7 @@ class Judge:
         candidate = self._mend(text, None if records else error)
         if candidate is None:
             return self.recover(reply, text, records)
-        stop = candidate.spans[0][1]
-        alone = len(text) - stop <= _FENCE_LENGTH
-        if not records and self._quiet(candidate) and (alone or not may_withdraw(text, stop)):
+        if not records and self._quiet(candidate) and not may_withdraw(text, candidate.spans[0][1]):
             return Verdict(shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
         choice = choose_only(text, candidate, self._fit, self._aims.root_keys)
         if not choice.reading.fit.ok:

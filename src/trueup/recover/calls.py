@@ -17,6 +17,7 @@ from trueup.recover.callread import Value
 from trueup.recover.callsigns import signs_of
 from trueup.recover.calltold import result_span
 from trueup.recover.callvalues import Leak, calls_in
+from trueup.recover.grammar import SURROGATE
 from trueup.recover.reader import MOST_CALLS, MOST_PLACES, TooMany
 
 __all__ = ["CallText", "Leak", "leaked_calls"]
@@ -38,7 +39,6 @@ _MINIMAX = re.compile(r"\]<\]minimax\[>\[<(/?)")
 # Tags in full-width signs, and DeepSeek's tokens with blanks: each is brought to the usual signs, one for one.
 _WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
 _SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
-_HALF = re.compile(r"[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
 
 
@@ -230,7 +230,7 @@ def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500
     >>> [leak.name for leak in found]
     ['ping']
     """
-    return CallText(text if text.isascii() else _HALF.sub("\ufffd", text), max_depth).calls(offered)
+    return CallText(text if text.isascii() else SURROGATE.sub("\ufffd", text), max_depth).calls(offered)
 
 
 def _usual(text: str) -> str:

@@ -35,13 +35,15 @@ _LANGUAGES = frozenset(
 _BRACKET = re.compile(r"[{\[]")
 _OPENS = re.compile(r"\s*+[{\[]")
 _JSON_BLANK = " \t\r\n"
+_FENCE_SIGNS = "`~ \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
 _EDGE = re.compile(r"\n[ \t]*\n|```|~~~|</|<\|")
 _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
 _KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
-_FAR = 400
+FAR = 400  # letters behind a value in which it may be taken back
+_LEAST_WORD = 4
 _STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
 _DEBRIS = re.compile(
@@ -89,11 +91,13 @@ def may_withdraw(text: str, stop: int) -> bool:
     >>> may_withdraw("{} I hope this helps!", 2), may_withdraw("{} Wait, that's wrong.", 2)
     (False, True)
     """
-    said = text[stop : stop + _FAR].lower()
+    said = text[stop : stop + FAR].strip(_FENCE_SIGNS).lower()
+    if len(said) < _LEAST_WORD:
+        return False
     # one word after the other: a pattern of them all takes five times as long
     return (
         "wait" in said or "correct" in said or "mistake" in said or "error" in said or "oops" in said
-        or " wrong" in said or "not right" in said or "hmm" in said or " fixed" in said or " revised" in said
+        or "wrong" in said or "not right" in said or "hmm" in said or "fixed" in said or "revised" in said
     )  # fmt: skip
 
 
