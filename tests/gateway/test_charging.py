@@ -144,8 +144,7 @@ def test_a_store_that_falls_behind_lets_nothing_new_begin_and_loses_no_verdict(d
         began = time.monotonic()
         statuses = [d.chat().status_code for _ in range(20)]
         assert time.monotonic() - began < 5, "the gateway does not stand still meanwhile"
-        assert statuses[0] == 200
-        assert statuses[-1] == 503
+        assert statuses == [200] * 4 + [503] * 16, "what is being written takes its room until it is on disk"
         assert d.http.get("/readyz").status_code == 503
         other.execute("ROLLBACK")
         other.close()

@@ -58,6 +58,7 @@ class Writer:
         self._jobs: deque[Job] = deque()
         self._records: deque[Record] = deque()
         self._change = threading.Condition()
+        self._out = 0  # records that are being written: until the commit they take their room in the queue
         self._urgent = self._closing = self._ended = False
         self.trouble: StoreError | None = None
         self._session: Session | None = backend.connect(writing=True)
@@ -69,14 +70,14 @@ class Writer:
     @property
     def queued(self) -> int:
         """How much waits to be written."""
-        return len(self._jobs) + len(self._records)
+        return len(self._jobs) + len(self._records) + self._out
 
     def submit(self, work: Callable[[Session], T], tenant: str = "", patience: float = 5.0) -> "Future[T]":
         """Queue a job; its result is there once it has been committed."""
         done: Future[T] = Future()
         with self._change:
             if len(self._jobs) >= self._capacity or self._closing or self._ended:
-                self._make_room(self._jobs, patience)
+                self._make_room(lambda: len(self._jobs) < self._capacity, patience)
             self._jobs.append(Job(work, tenant, done))
             self._urgent = True
             self._change.notify_all()
@@ -89,8 +90,8 @@ class Writer:
             if self.trouble is not None and wait:
                 raise self.trouble
             queue = self._records
-            if len(queue) >= self._capacity or self._closing or self._ended:
-                self._make_room(queue, patience)
+            if not self.has_room() or self._closing or self._ended:
+                self._make_room(self.has_room, patience)
             queue.append(Record(value, done))
             self._urgent = self._urgent or wait
             if wait or len(queue) == 1 or len(queue) == _GROUP:
@@ -100,7 +101,7 @@ class Writer:
     @property
     def crowded(self) -> bool:
         """Whether so much waits that new work should not be begun: four fifths of the room for records are taken."""
-        return len(self._records) * 5 >= self._capacity * 4
+        return (len(self._records) + self._out) * 5 >= self._capacity * 4
 
     def flush(self) -> None:
         """Wait until every record that was queued before is on disk."""
@@ -110,7 +111,7 @@ class Writer:
 
     def has_room(self) -> bool:
         """Whether a record would be queued at once."""
-        return len(self._records) < self._capacity
+        return len(self._records) + self._out < self._capacity
 
     def close(self) -> None:
         """Write what is queued, then end; what cannot be written is told."""
@@ -132,12 +133,12 @@ class Writer:
             except StoreError as error:
                 log.error("%s", error)  # noqa: TRY400 - the process is ending; a traceback would tell nobody more
 
-    def _make_room(self, queue: "deque[Any]", patience: float) -> None:
-        if len(queue) >= self._capacity and not self._closing:
-            self._change.wait_for(lambda: len(queue) < self._capacity or self._closing, patience)
+    def _make_room(self, has_room: Callable[[], bool], patience: float) -> None:
+        if not self._ended:
+            self._change.wait_for(lambda: has_room() or self._closing or self._ended, patience)
         if self._closing or self._ended:
             raise StoreClosed("the store is closed; open it again")
-        if len(queue) >= self._capacity:
+        if not has_room():
             raise self.trouble or StoreBusy(
                 f"{self._backend.where}: {self._capacity:,} writes are waiting and none was done in {patience:g} s"
             )
@@ -172,13 +173,13 @@ class Writer:
             self._change.wait_for(self._ripe, self._linger)  # a little later there may be more to write at once
             jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP))]
             records = [self._records.popleft() for _ in range(min(len(self._records), _GROUP))]
+            # Whoever has gone away meanwhile is not served; whoever is still here can no longer go.
+            jobs = [job for job in jobs if job.done.set_running_or_notify_cancel()]
+            records = [one for one in records if one.done is None or one.done.set_running_or_notify_cancel()]
+            self._out = len(records)
             self._urgent = bool(self._jobs)
             self._change.notify_all()
-        # Whoever has gone away meanwhile is not served; whoever is still here can no longer go.
-        return (
-            [job for job in jobs if job.done.set_running_or_notify_cancel()],
-            [record for record in records if record.done is None or record.done.set_running_or_notify_cancel()],
-        )
+        return jobs, records
 
     def _ripe(self) -> bool:
         return self._urgent or self._closing or len(self._records) >= _GROUP
@@ -215,6 +216,7 @@ class Writer:
             self._keep(records, outcome)
         elif len(records) == 1:
             log.error("a verdict could not be written: %s", outcome)
+            self._leave(records)
             self._tell(records[0].done, outcome)
         else:
             for record in records:  # a record that no table takes fails alone
@@ -259,10 +261,17 @@ class Writer:
             except Exception as worse:  # noqa: BLE001 - it was of no use any more
                 log.debug("closing failed: %s", worse)
 
+    def _leave(self, records: list[Record]) -> None:
+        """They have left the queue, written or not; whoever is told so finds room where they were."""
+        with self._change:
+            self._out -= len(records)
+            self._change.notify_all()
+
     def _settle(self, jobs: list[Job], given: list[Any], records: list[Record]) -> None:
         if self.trouble is not None and records:
             log.warning("%s: writing again", self._backend.where)
             self.trouble = None
+        self._leave(records)
         for job, result in zip(jobs, given, strict=True):
             self._tell(job.done, result)
         try:
@@ -276,6 +285,7 @@ class Writer:
     def _keep(self, records: list[Record], why: StoreError) -> None:
         """Records that cannot be written now: who waits is told, the others go back to the front of the queue."""
         with self._change:
+            self._out -= len(records)
             self._records.extendleft(record for record in reversed(records) if record.done is None)
             if self.trouble is None and self._records:
                 log.error("verdicts wait to be written: %s", why)
