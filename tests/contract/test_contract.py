@@ -408,3 +408,50 @@ def test_more_calls_or_values_than_anybody_means_are_refused() -> None:
     assert codes(Contract(schema).check("Say Visit(day='x') now. " * 40_001).errors) == ["L003"]
     assert codes(Contract(schema).check("[" + "{'day': 'x'}, " * 60_000 + "]").errors) == ["L003"]
     assert codes(Contract(schema).check("name: value\n" * 40_002).errors) == ["L003"]
+
+
+LINES = [
+    {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"content": '{"age":'}, "done": False},
+    {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"content": " 36}"}, "done": False},
+    {
+        "model": "m",
+        "created_at": "2026-01-01T00:00:00Z",
+        "message": {"content": ""},
+        "done": True,
+        "done_reason": "stop",
+    },
+]
+EVENTS = 'data: {"choices": [{"delta": {"content": "{\\"age\\": 36}"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.spec("Q10")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\n".join(map(json.dumps, LINES)),
+        "\r\n".join(map(json.dumps, LINES)),
+        'f:{"messageId":"m"}\n0:"{\\"age\\":"\n0:" 36}"\nd:{"finishReason":"stop"}\n',
+        EVENTS,
+        EVENTS.replace("\n", "\r\n"),
+        f": OPENROUTER PROCESSING\n\n{EVENTS}",
+        f"retry: 3000\n{EVENTS}",
+        f"\n{EVENTS}",
+        f"\ufeff{EVENTS}",
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"schema": True}, {"tools": []}, {"states": {"IDLE": {}}}])
+def test_the_body_of_a_stream_is_put_together_by_any_contract_as_text_and_as_bytes(
+    body: str, options: dict[str, Any]
+) -> None:
+    contract = Contract(**options)
+    for source in (body, body.encode()):
+        verdict = contract.check(source)
+        assert (verdict.reply.text, verdict.findings.errors) == ('{"age": 36}', ())
+        assert verdict.data == ({"age": 36} if options == {"schema": True} else None)
+
+
+@pytest.mark.spec("Q10")
+@pytest.mark.parametrize("text", ['{"a": 1}\n{"a": 1}', ": a colon", "data: none", " \n", "", "id: 7", "retry: later"])
+def test_text_that_only_begins_as_a_stream_does_is_text(text: str) -> None:
+    assert Contract().check(text).reply.text == text
+    assert Contract(True).check(text).reply.text == text

@@ -16,7 +16,7 @@ from trueup.contract.envelope import SCHEMA as ENVELOPE
 from trueup.contract.envelope import opened
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.given import Given, no_such_option, refuse_bad_options, told
-from trueup.contract.incoming import STREAM_STARTS, called_before, incoming
+from trueup.contract.incoming import STREAM_STARTS, called_before, incoming, is_stream
 from trueup.contract.integers import integral_test
 from trueup.contract.limits import depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
@@ -150,7 +150,7 @@ class Contract(Generic[T]):
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
-        if type(reply) is str and self._text_only and reply[:3] not in STREAM_STARTS:
+        if type(reply) is str and self._text_only and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
         if context is not None and not isinstance(context, dict):
             raise TypeError(f"context is a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
@@ -190,7 +190,7 @@ class Contract(Generic[T]):
 
     def _check_structure(self, reply: Any, context: dict[str, Any]) -> Verdict:
         """The verdict before any check of meaning."""
-        if type(reply) is str and self._calls is None and reply[:3] not in STREAM_STARTS:
+        if type(reply) is str and self._calls is None and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
         return self._check_reply(reply, context)
 
@@ -247,12 +247,14 @@ class Contract(Generic[T]):
     def _check_text(self, reply: str | Reply, text: str, described: dict[str, Any] | None = None) -> Verdict:
         """Judge a text: the clean path is all here, the rest goes to the judge. `described` is its value, if known to be valid."""
         if self.schema is None:
-            return Verdict(reply)
+            return self._check_reply(text, {}) if isinstance(reply, str) and is_stream(text) else Verdict(reply)
         if len(text) > self.max_size:
             return too_large(reply, text, self.max_size)
         try:
             data = decode(text) if described is None else described
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
+            if isinstance(reply, str) and is_stream(text):  # lines of JSON may be the events of a stream
+                return self._check_reply(text, {})
             return self._judge.broken(reply, text, error)
         try:
             again = dumps(data)

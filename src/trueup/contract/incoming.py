@@ -20,17 +20,22 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 _DAMAGED = re.compile(r"[\ud800-\udfff]+")
 _MOST = 1_000
 _NEXT_LINE = re.compile(r"\}\r?\n\{")
-# The first letters of a provider's event stream: what starts so is looked at before it is taken for text.
-STREAM_STARTS = frozenset(("dat", "eve", "id:"))
-
-
-_STARTS = ("data:", "event:", "id:", "f:{", '0:"', 'g:"', "9:{", "b:{", "\0")
+# The first letters of a stream's body but for `{`, which most values have too.
+STREAM_STARTS = frozenset("deir:f0g9b\0\ufeff\r\n ")
+_STARTS = ("data:", "event:", "id:", "retry:", ":", "f:{", '0:"', 'g:"', "9:{", "b:{", "\0")
+_BLANK = "\ufeff\r\n "
 _FIRST_LINES = 4096
 
 
-def _is_stream(text: str) -> bool:
-    """Whether a text may be a stream's body: server-sent events, lines of JSON, binary frames, Vercel's data lines."""
-    return text.startswith(_STARTS) or (text[:1] == "{" and _NEXT_LINE.search(text, 0, _FIRST_LINES) is not None)
+def is_stream(text: str) -> bool:
+    """Whether a text may be a stream's body: server-sent events, lines of JSON, binary frames, Vercel's data lines.
+
+    >>> is_stream(": a comment\\n\\ndata: {}"), is_stream('{"a": 1}'), is_stream("I think so.")
+    (True, False, False)
+    """
+    if text[:1] == "{":
+        return _NEXT_LINE.search(text, 0, _FIRST_LINES) is not None
+    return (text[:64].lstrip(_BLANK) if text[:1] in _BLANK else text).startswith(_STARTS)
 
 
 def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
@@ -41,11 +46,11 @@ def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
     if isinstance(source, Reply):
         return source, (), []
     if isinstance(source, str):
-        if not _is_stream(source):
+        if not is_stream(source):
             return Reply(text=source), (), []
     elif isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
-        if damage or not _is_stream(text):
+        if damage or not is_stream(text):
             return Reply(text=text), (), damage
     reading = _reader()(source)
     return reading.reply, reading.findings, []
