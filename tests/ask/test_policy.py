@@ -1,11 +1,13 @@
 """The policy: every number has its bounds, and what makes no sense is refused at once."""
 
+import inspect
+import pickle
 from typing import Any
 
 import msgspec
 import pytest
 
-from trueup import Policy, Price
+from trueup import Contract, Policy, Price
 
 
 @pytest.mark.parametrize(
@@ -32,8 +34,10 @@ def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> 
 
 
 def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(TypeError, match="repiars"):
+    with pytest.raises(TypeError, match="Policy takes no 'repiars'; did you mean 'repairs'"):
         Policy(repiars=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="Policy takes no 'zebra'; it takes models, modes, temperature, "):
+        Policy(zebra=2)  # type: ignore[call-arg]
     with pytest.raises(msgspec.ValidationError, match="repiars"):
         msgspec.convert({"repiars": 2}, Policy)
 
@@ -44,6 +48,19 @@ def test_a_policy_is_frozen_and_reads_from_data() -> None:
     assert Policy(models=["a"]).models == ("a",)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         policy.repairs = 5  # type: ignore[misc]
+
+
+def test_what_a_policy_takes_can_still_be_looked_up() -> None:
+    assert list(inspect.signature(Policy).parameters) == list(Policy.__struct_fields__)
+    assert msgspec.structs.replace(Policy(repairs=5), retries=1) == Policy(repairs=5, retries=1)
+    assert pickle.loads(pickle.dumps(Policy(repairs=5))) == Policy(repairs=5)
+
+
+def test_options_that_are_no_policy_are_refused_before_anything_is_asked() -> None:
+    asked: list[Any] = []
+    with pytest.raises(TypeError, match=r"policy is a Policy\(…\), such as Policy\(repairs=1\); got dict"):
+        Contract(True).ask(asked.append, "Who?", {"repairs": 1})  # type: ignore[arg-type]
+    assert not asked
 
 
 @pytest.mark.spec("A11")

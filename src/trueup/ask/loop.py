@@ -74,6 +74,8 @@ class Loop:
         memory: Memory = MODES,
         clock: Clock = SYSTEM,
     ) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policy is a Policy(…), such as Policy(repairs=1); got {type(policy).__name__}")
         self.contract = contract
         self.client = client
         self.policy = policy

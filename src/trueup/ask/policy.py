@@ -21,7 +21,17 @@ class Price(msgspec.Struct, frozen=True):
     cached: float | None = None
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Named(msgspec.StructMeta):
+    """Tells a slip in an option's name from a wrong use, before msgspec sees it."""
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in self.__struct_fields__:
+                raise TypeError(_no_such_option(name, self.__struct_fields__))
+        return super().__call__(*given, **options)
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=_Named):
     """How a model is asked, how often again, and what stops it.
 
     >>> Policy(repairs=1, models=("small", "large")).repairs
@@ -29,6 +39,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     >>> Policy(repairs=-1)
     Traceback (most recent call last):
     ValueError: repairs is a whole number, 0 or more; got -1
+    >>> Policy(atempts=3)
+    Traceback (most recent call last):
+    TypeError: Policy takes no 'atempts'; did you mean 'attempts'?
     """
 
     # whom to ask, and how
@@ -119,6 +132,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         cached = usage.get("cached_tokens", 0) if price.cached is not None else 0
         fresh = max(0, usage["input_tokens"] - cached)
         return (fresh * price.input + cached * (price.cached or 0.0) + usage["output_tokens"] * price.output) / 1e6
+
+
+def _no_such_option(name: str, known: tuple[str, ...]) -> str:
+    from rapidfuzz import process
+
+    near = process.extractOne(name, known, score_cutoff=60)
+    return f"Policy takes no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}")
 
 
 def _whole(policy: Policy, name: str, least: int) -> None:
