@@ -3,6 +3,8 @@
 import copy
 from typing import Any
 
+import httpx
+import openai
 import pytest
 
 from trueup.read.reader import read, read_document
@@ -23,7 +25,9 @@ CODES = ("status", "code", "message", "retryable")
         ({"message": "Too fast", "__type": "ThrottlingException"}, None, "ThrottlingException", "Too fast", True),
         ({"id": "x", "message": "model not found"}, None, "", "model not found", False),
         ({"error": "model 'tiny' not found"}, None, "", "model 'tiny' not found", False),
-        ({"error": "Model is loading", "estimated_time": 20.0}, None, "", "Model is loading", False),
+        ({"error": "Model is loading", "estimated_time": 20.0}, None, "", "Model is loading", True),
+        ({"Error": {"Code": "ThrottlingException", "Message": "Slow down"}, "ResponseMetadata": {"HTTPStatusCode": 429}}, 429, "ThrottlingException", "Slow down", True),
+        ({"Error": {"Code": "ValidationException", "Message": "Bad"}, "ResponseMetadata": {"HTTPStatusCode": 400}}, 400, "ValidationException", "Bad", False),
         ({"object": "error", "message": "Too long", "type": "BadRequestError", "code": 400}, 400, "BadRequestError", "Too long", False),
         ({"detail": "Unauthorized"}, None, "", "Unauthorized", False),
         ({"detail": [{"loc": ["body"], "msg": "field required"}]}, None, "", "[{'loc': ['body'], 'msg': 'field required'}]", False),
@@ -159,3 +163,30 @@ def test_no_messages_at_all_hold_no_answer(source: Any) -> None:
     reading = read(source)
     assert [f.code for f in reading.findings] == ["R004"]
     assert reading.reply.messages == ()
+
+
+class ClientError(Exception):
+    """As botocore raises it: the whole body in `response`."""
+
+    def __init__(self, code: str, status: int) -> None:
+        super().__init__(f"An error occurred ({code})")
+        self.response = {"Error": {"Code": code, "Message": "No"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+
+
+@pytest.mark.spec("A8")
+@pytest.mark.parametrize(
+    ("error", "status", "retryable"),
+    [
+        (ClientError("ThrottlingException", 429), 429, True),
+        (ClientError("ValidationException", 400), 400, False),
+        (openai.APIConnectionError(request=httpx.Request("POST", "http://localhost")), None, True),
+        (ConnectionResetError("reset by peer"), None, True),
+        (httpx.RemoteProtocolError("peer closed"), None, True),
+        (httpx.ConnectError("refused"), None, True),
+        (KeyError("x"), None, False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+def test_what_was_raised_says_whether_to_try_again(error: Exception, status: int | None, retryable: bool) -> None:
+    (found,) = read(error).findings
+    assert (found.code, found.data["status"], found.data["retryable"]) == ("R002", status, retryable)

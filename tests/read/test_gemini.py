@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from trueup import Contract
 from trueup.read.reader import read
 
 
@@ -113,3 +114,59 @@ def test_code_that_gemini_ran_is_an_output() -> None:
 def test_content_without_parts() -> None:
     source = {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}
     assert read(source).reply.text == ""
+
+
+def fragments(*calls: dict[str, Any]) -> list[dict[str, Any]]:
+    return [answer({"functionCall": call}, finish=None) for call in calls]
+
+
+def text_at(path: str, text: str, more: bool = True) -> dict[str, Any]:
+    return {"partialArgs": [{"jsonPath": path, "stringValue": text, "willContinue": more}], "willContinue": True}
+
+
+@pytest.mark.spec("T2")
+def test_arguments_that_vertex_streams_in_fragments_are_one_call() -> None:
+    chunks = [
+        *fragments(
+            {"id": "fc1", "name": "plan", "willContinue": True},
+            text_at("$.stops[0].city", "Os"),
+            text_at("$.stops[0].city", "lo", more=False),
+            text_at("$['to.day']", "x", more=False),
+            {
+                "partialArgs": [
+                    {"jsonPath": "$.stops[0].days", "numberValue": 3},
+                    {"jsonPath": "$.stops[0].rain", "boolValue": False},
+                    {"jsonPath": "$.stops[1]", "nullValue": "NULL_VALUE"},
+                ],
+                "willContinue": True,
+            },
+            {},
+        ),
+        answer({"functionCall": {"name": "clock", "args": {"zone": "CET"}}}, {"functionCall": {"name": "stop"}}),
+    ]
+    calls = read(chunks).reply.calls
+    assert [(c.name, c.id, c.args) for c in calls] == [
+        ("plan", "fc1", {"stops": [{"city": "Oslo", "days": 3, "rain": False}, None], "to.day": "x"}),
+        ("clock", "", {"zone": "CET"}),
+        ("stop", "", {}),
+    ]
+
+
+@pytest.mark.spec("T4")
+@pytest.mark.parametrize(
+    "path", ["", "stops", "$", "$.", "$[0]", "$.a[7]", "$.a[*]", "$..a", "$.a[-1]", "$" + ".a" * 101, 5, None]
+)
+def test_a_fragment_whose_path_leads_nowhere_is_no_argument_and_no_crash(path: Any) -> None:
+    pieces = [{"jsonPath": "$.b", "stringValue": "x"}, {"jsonPath": path, "stringValue": "y"}]
+    (call,) = read(answer({"functionCall": {"name": "plan", "partialArgs": pieces}})).reply.calls
+    assert call.args is None
+    assert call.parse_error
+
+
+@pytest.mark.spec("T4")
+def test_a_call_in_fragments_that_was_to_go_on_is_cut_off() -> None:
+    contract = Contract(tools=[{"name": "plan", "parameters": {}}])
+    verdict = contract.check([*fragments({"name": "plan", "willContinue": True}, text_at("$.city", "Os")), answer()])
+    assert [f.code for f in verdict.findings] == ["T006"]
+    again = [*fragments({"name": "plan", "willContinue": True}), answer({"functionCall": {"name": "plan"}})]
+    assert [(c.name, c.args) for c in read(again).reply.calls] == [("plan", None), ("plan", {})]

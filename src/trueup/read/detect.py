@@ -197,6 +197,8 @@ def is_error(body: Row) -> bool:
     error = body.get("error")
     if isinstance(error, dict) and error:
         return bool({"message", "code", "type", "status", "msg", "error"} & error.keys())
+    if "ResponseMetadata" in body and "Code" in record(body.get("Error")):
+        return True
     if not body.keys() <= _ERROR_KEYS:
         return False
     return (isinstance(error, str) and bool(error)) or body.get("object") == "error" or body.get("type") == "error"

@@ -10,6 +10,7 @@ from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.draft import Draft
 from trueup.read.endings import finish_of
+from trueup.read.gemini_calls import whole_calls
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, silent
 from trueup.verdict.reply import Reply
@@ -55,8 +56,7 @@ def read(body: Row, raw: Any) -> Reading:
 def fill_parts(draft: Draft, parts: Any) -> None:
     """Read the parts of a content into a draft."""
     thoughts: list[str] = []
-    for item in parts:
-        part = record(item)
+    for part in whole_calls(parts):
         text = part.get("text")
         if isinstance(text, str):
             if part.get("thought"):

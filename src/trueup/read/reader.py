@@ -216,7 +216,7 @@ def _raised(error: BaseException) -> Reading:
     """An exception of an SDK, handed over in place of a reply."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     status = status if type(status) is int else None
-    body = getattr(error, "body", None)
+    body = getattr(error, "body", None) or as_dict(getattr(error, "response", None) if not status else None)
     failure = failure_of(body, status) if body else Failure(str(error), type(error).__name__, status)
     if not failure.message:
         failure = failure._replace(message=str(error))

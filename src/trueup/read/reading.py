@@ -18,7 +18,8 @@ _SHOWN_KEYS = 8
 _SHOWN = 500
 _TRANSIENT = re.compile(
     r"overloaded|rate_?limit|timeout|timed_out|unavailable|server_?error|internal|throttl|expired|cancell?ed"
-    r"|resource_exhausted|deadline|too_many_requests|api_error|bad_gateway|model_not_ready|aborted|tool_use_failed",
+    r"|resource_exhausted|deadline|too_many_requests|api_error|bad_gateway|model_not_ready|aborted|tool_use_failed"
+    r"|is_(?:currently_)?loading|connection|connect_?error|disconnected|remote_?protocol",
     re.IGNORECASE,
 )
 _LASTING = re.compile(r"insufficient_quota|invalid|authentication|permission|not_found|billing", re.IGNORECASE)
@@ -117,7 +118,7 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
         return Failure(error, "", status)
     body = record(error)
     for _ in range(4):
-        inner = body.get("error")
+        inner = body.get("error", body.get("Error"))
         if isinstance(inner, str) and inner:
             code = word(body.get("code") or body.get("error_type") or body.get("type"))
             return Failure(inner, "" if code == "error" else code, status or _status(body))
@@ -129,7 +130,7 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
     said = get("message") or get("errorMessage") or get("Message") or get("detail") or get("msg") or ""
     if not isinstance(said, str):
         said = str(said)[:_SHOWN]
-    label = get("code")
+    label = get("code", get("Code"))
     if not isinstance(label, str) or label.isdigit():
         label = get("status") if isinstance(get("status"), str) else get("type") or get("__type") or get("errorCode")
     code = word(label)
@@ -144,8 +145,9 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
 
 def _status(body: Row) -> int | None:
     """The HTTP status that an error body carries, if it does."""
-    for name in ("status_code", "statusCode", "status", "code", "errorCode"):
-        value = body.get(name)
+    held = record(body.get("ResponseMetadata")) or body
+    for name in ("status_code", "statusCode", "status", "code", "errorCode", "HTTPStatusCode"):
+        value = held.get(name)
         if isinstance(value, str) and value.isdigit() and len(value) < 5:
             value = int(value)
         if type(value) is int:
