@@ -124,7 +124,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(desk: Desk) -> No
         (["--local", "hi"], "give --url, or --local"),
         (["--json", "--stream", "hi"], "exclude each other"),
         (["hi", "--file", "x"], "exclude each other"),
-        (["--file", "nowhere.txt"], "cannot be read"),
+        (["--file", "nowhere.txt"], "nowhere.txt: there is no such file"),
         (["-s", "nowhere.json", "hi"], "there is no such file"),
         (["--language", "tlh", "-s", PERSON, "hi"], "there are words for en, es"),
         ([], "the prompt is empty"),

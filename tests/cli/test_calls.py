@@ -139,6 +139,18 @@ def test_the_history_counts(run: Run, tmp_path: Path) -> None:
         assert "warning[T007]" in run(*args, stdin=chat(("look", "{}"))).out
 
 
+def test_calls_that_nothing_judges_are_shown_and_said_to_be_so(run: Run, desk: Path) -> None:
+    done = run("check", "--schema", "none", "--reply", "responses/openai-calls.json")
+    assert done.code == 0
+    assert "Calls  3 not judged (--tools names what may be called)\n" in done.out
+    assert """? 1 functions.get_ip_config\n    {'adapter': 'eth0', 'version': "4",}\n""" in done.out
+    assert '? 3 ping_gateway\n    {"count": 50}\n' in done.out
+    many = run("check", "--schema", "none", "--reply", "-", stdin=chat(*[("look", "{}")] * 30)).out
+    assert "… and 10 more calls (--all shows them)" in many
+    by_contract = run("check", "--contract", "contracts/salon.yaml", "--reply", "responses/openai-calls.json").out
+    assert "--tools" not in by_contract
+
+
 def test_python_functions_are_tools(run: Run, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(
         "def price(item: str, count: int = 1) -> float:\n    return 1.0\n\n\nTOOLS = [price]\n"

@@ -99,6 +99,10 @@ def test_a_class_is_a_schema(run: Run, tmp_path: Path) -> None:
     ("args", "says"),
     [
         (["gone.txt"], ["gone.txt", "no such file"]),
+        (["replly.txt"], ["replly.txt: there is no such file; did you mean 'reply.txt'?"]),
+        (["--schema", "lst.json"], ["--schema lst.json: there is no such file; did you mean 'list.json'?"]),
+        (["--contract", "bad.yaml"], ["--contract bad.yaml: there is no such file; did you mean 'bad.json'?"]),
+        (["--contract", "gone/shop.yaml"], ["--contract gone/shop.yaml: there is no such file"]),
         (["."], ["directory"]),
         (["--schema", "gone.json"], ["gone.json", "no such file", "module:Class"]),
         (["--schema", "."], ["directory"]),
@@ -121,6 +125,7 @@ def test_what_is_wrong_with_the_command_is_said_without_a_traceback(
 ) -> None:
     (tmp_path / "bad.json").write_text('{"a":\n  oops}')
     (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "reply.txt").write_text("{}")
     (tmp_path / "latin.json").write_bytes(b'{"title": "\xe9"}')
     (tmp_path / "broken.py").write_text("x = 0\n1 / x\n")
     (tmp_path / "fine.py").write_text("class Thing:\n    a: int\n\n\nnumber = 5\n")

@@ -103,4 +103,7 @@ def test_a_file_that_is_no_model_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def test_alone_it_shows_its_help(run: Run) -> None:
-    assert "install" in run("local").out
+    for group, command in (("local", "install"), ("quota", "show")):
+        done = run(group)
+        assert (done.code, done.out) == (2, "")  # as `trueup` alone does
+        assert command in done.err

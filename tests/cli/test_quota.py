@@ -54,7 +54,7 @@ def test_the_ledger_can_be_checked(run: Run, tmp_path: Path) -> None:
     ("args", "message"),
     [
         (["show", "--store", "none.db"], "none.db: there is no such store"),
-        (["show"], "Missing option '--store'"),
+        (["show"], "no store: give --store with a file or an address, or set TRUEUP_STORE"),
         (["set", "--store", "s.db", "--tenant", "a"], "give one of --replies and --cost"),
         (
             ["set", "--store", "s.db", "--tenant", "a", "--replies", "1", "--user", "u", "--model", "m"],

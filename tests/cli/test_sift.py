@@ -199,15 +199,41 @@ def test_a_filter_neither_hangs_nor_holds_back(files: Path) -> None:
     assert child.returncode == 0
 
 
+def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
+    run: Run, run_on_terminal: Run, files: Path
+) -> None:
+    write(files / "in.jsonl", [unit("a")])
+    (files / "people.yaml").write_text("schema: {type: object}\n")
+    by = ("--schema", "s.json", "--out", "out")
+    for wrong, says in (
+        (("in.jsonl", *by, "--table", "t.xlsx"), "--table t.xlsx: a table is a file that ends in .csv or .jsonl"),
+        (("in.jsonl", *by, "--engine", "spark"), "--engine spark: there are local and ray[:ADDRESS]"),
+        (("in.jsonl", *by, "--contract", "people.yaml"), "--contract says it all: leave out --schema, or give"),
+        (("in.jsonl", "--contract", "people.yml", "--out", "out"), "did you mean 'people.yaml'?"),
+    ):
+        ran = run("sift", *wrong)
+        assert ran.code == 2, wrong
+        assert says in ran.err
+    typed = run_on_terminal("sift", "-", *by)
+    assert (typed.code, "'-' is standard input: pipe a JSONL file in" in typed.out) == (2, True)
+    assert not (files / "out").exists()
+
+
 def test_filters_say_what_is_wrong_with_them(run: Run, files: Path) -> None:
     (files / "bad.yaml").write_text("rules:\n  - {name: x, expr: '1 +'}\n")
     (files / "none.yaml").write_text("7\n")
+    (files / "contract.yaml").write_text("name: person\nschema: {type: object}\n")
+    (files / "steps.yaml").write_text("validation:\n  split: {required: [a]}\n  grade: {required: [b]}\n")
     for wrong, says in (
         (("schema", "none.json"), "no such file"),
         (("schema", '{"type": 5}'), "type"),
         (("rules", "bad.yaml"), "bad.yaml"),
         (("rules", "none.yaml"), "validation"),
         (("rules", "missing.yaml"), "missing.yaml"),
+        (("schema", "gone.json"), "SCHEMA gone.json: there is no such file"),
+        (("rules", "contract.yaml"), "contract.yaml: there are no rules in it; give a file with"),
+        (("rules", "steps.yaml"), "steps.yaml: its rules are by step; name one with --step: split, grade"),
+        (("rules", "steps.yaml", "--step", "spilt"), "has no such step (there: split, grade)"),
     ):
         ran = run(*wrong)
         assert ran.code == 2, wrong

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trueup.cli.named import Unavailable
+from trueup.cli.named import Unavailable, no_file
 
 if TYPE_CHECKING:
     from trueup.ask.answer import Answer
@@ -27,8 +27,8 @@ _MOST_PROMPT = 10_000_000  # bytes
 @click.option("-c", "--contract", "contract_file", metavar="FILE", help="A contract file (YAML, TOML or JSON).")
 @click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`.")
 @click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools to offer.")
-@click.option("--context", "context", metavar="JSON", help="What the conversation knows: a .json file or JSON text.")
-@click.option("--state", metavar="STATE", help="The state that the conversation is in.")
+@click.option("--context", "context", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text.")
+@click.option("--state", metavar="NAME", help="The state that the conversation is in.")
 @click.option(
     "--url", metavar="URL", help="A server that speaks OpenAI's chat completions, such as http://127.0.0.1:8080/v1."
 )
@@ -76,8 +76,8 @@ def ask(prompt: str | None, file: str | None, as_json: bool, stream: bool, quiet
     standard error. Exit code 0: a reply kept the contract, 1: none did, 2: the command or the contract is wrong.
 
     \b
-      trueup ask --local --schema person.json "Ada Lovelace was 36. Give name and age."
-      trueup ask --url http://127.0.0.1:8080/v1 -m small -m large -c shop.yaml < letter.txt
+      trueup ask --local --schema person.json "Ada was 36. Give name and age."
+      trueup ask --url http://127.0.0.1:8080/v1 -c shop.yaml < letter.txt
     """
     if as_json and stream:
         raise click.UsageError("--json and --stream exclude each other")
@@ -161,6 +161,8 @@ def _prompt(prompt: str | None, file: str | None) -> str:
         try:
             with Path(file).open("rb") as opened:
                 raw = opened.read(_MOST_PROMPT + 1)
+        except FileNotFoundError:
+            raise Unavailable(f"{file}: {no_file(file)}") from None
         except (OSError, ValueError) as error:
             raise Unavailable(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(raw) > _MOST_PROMPT:

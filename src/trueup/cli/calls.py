@@ -76,6 +76,20 @@ def call_lines(verdict: Verdict, view: View) -> Iterator[Line]:
         yield [(f"… and {count(len(parts) - len(shown), 'more call')} (--all shows them)", "dim")]
 
 
+def unjudged_lines(verdict: Verdict, view: View) -> Iterator[Line]:
+    """The calls of a reply that nobody judged, since no tools were named or the reply did not come whole."""
+    calls = verdict.reply.calls
+    yield []
+    heading: Line = [("Calls", "bold"), ("  ", ""), (f"{len(calls)} not judged", "yellow")]
+    yield heading if view.tools or view.contract else [*heading, (" (--tools names what may be called)", "dim")]
+    shown = calls if view.everything else calls[:_MOST_CALLS]
+    for number, call in enumerate(shown, 1):
+        yield [(f"? {number} ", "bold yellow"), (short(safe_line(call.name), view.width - 6), "bold")]
+        yield from _arguments(call, view)
+    if len(shown) < len(calls):
+        yield [(f"… and {count(len(calls) - len(shown), 'more call')} (--all shows them)", "dim")]
+
+
 def _parts(verdict: Verdict) -> list[Part]:
     fixes = _by_call(verdict.fixes)
     findings = _by_call(verdict.findings)

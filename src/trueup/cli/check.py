@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from trueup.cli.named import Unavailable
+from trueup.cli.named import Unavailable, no_file
 from trueup.cli.terminal import Color
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _read(file: str | None, most: int) -> tuple[bytes, str]:
         with Path(file).open("rb") as opened:
             return opened.read(most), file
     except FileNotFoundError:
-        raise Unavailable(f"{file}: there is no such file") from None
+        raise Unavailable(f"{file}: {no_file(file)}") from None
     except IsADirectoryError:
         raise Unavailable(f"{file}: that is a directory; name one reply") from None
     except (OSError, ValueError) as error:

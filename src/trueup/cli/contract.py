@@ -1,11 +1,12 @@
 """The options `--contract`, `--context` and `--state`: words from the command line enter, a contract and a context leave."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trueup.cli.named import Unavailable, read_json
+from trueup.cli.named import Unavailable, no_file, read_json
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
@@ -23,6 +24,8 @@ def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
     given = [name for name in _INSTEAD if options.get(name) is not None]
     if given:
         raise click.UsageError(f"--contract says what --{given[0]} says: give one of them")
+    if not Path(path).exists():
+        raise Unavailable(f"--contract {path}: {no_file(path)}")
     try:
         return Contract.load(path, **_chosen(options))
     except ContractError as error:

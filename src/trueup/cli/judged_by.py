@@ -4,11 +4,12 @@
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trueup.cli.named import Unavailable
+from trueup.cli.named import Unavailable, no_file
 
 if TYPE_CHECKING:
     from trueup.batch.contracts import Spec
@@ -40,7 +41,9 @@ def read_spec(options: dict[str, Any]) -> "Spec":
     made = {name: options.pop(name) for name in _MADE}
     given = {name: value for name, value in made.items() if value is not None}
     if contract is not None and given:
-        raise click.UsageError(f"--contract says it all; --{next(iter(given))} goes with --schema or --tools")
+        raise click.UsageError(
+            f"--contract says it all: leave out --{next(iter(given))}, or give --schema or --tools in its place"
+        )
     if contract is None and made["schema"] is None and made["tools"] is None:
         raise click.UsageError("nothing to judge by: give --contract, --schema or --tools")
     if made["order"] is not None and made["tools"] is None:
@@ -48,6 +51,8 @@ def read_spec(options: dict[str, Any]) -> "Spec":
     try:
         return spec_of(contract) if contract is not None else spec_of(options=_read(given))
     except BadContract as error:
+        if contract is not None and not Path(contract).exists() and ":" not in contract:
+            raise Unavailable(f"--contract {contract}: {no_file(contract)}") from None
         option = "--contract" if contract is not None else "--schema" if made["tools"] is None else "--tools"
         raise Unavailable(f"{option}: {error}") from None
     except OSError as error:

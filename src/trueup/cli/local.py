@@ -14,12 +14,9 @@ from trueup.cli.named import Unavailable
 from trueup.verdict.display import safe_line
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def local(context: click.Context) -> None:
+@click.group()
+def local() -> None:
     """A real model on this machine: no network, no key."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 @local.command()

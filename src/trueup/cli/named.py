@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+_MOST_BESIDE = 1000  # files of a folder that are looked at for a name that is nearly the one given
+_NEAR = 75  # of 100, for the names of files
 _OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)\Z")
 
 
@@ -31,7 +33,7 @@ def read_json(option: str, given: str, what: str, how: str) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Unavailable(f"{option} {given}: there is no such file; {how}") from None
+        raise Unavailable(f"{option} {given}: {no_file(given, how)}") from None
     except UnicodeDecodeError as error:
         raise Unavailable(f"{option} {given}: the file is not UTF-8 (byte {error.start})") from None
     except (OSError, ValueError) as error:
@@ -40,6 +42,25 @@ def read_json(option: str, given: str, what: str, how: str) -> Any:
     if path.suffix.lower() in {".yaml", ".yml", ".toml"}:
         return _marked(text, given, path.suffix.lower(), what)
     return parse(text, given, what)
+
+
+def no_file(given: str, how: str = "") -> str:
+    """What to say of a file that is not there: the one beside it that has nearly the same name, or else what to give.
+
+    >>> no_file("no/such/folder/reply.txt", "name one reply")
+    'there is no such file; name one reply'
+    """
+    from itertools import islice
+
+    from rapidfuzz import fuzz
+
+    path = Path(given)
+    with contextlib.suppress(OSError, ValueError):
+        beside = [each for each in islice(path.parent.iterdir(), _MOST_BESIDE) if each.is_file()]
+        near = max(beside, key=lambda each: fuzz.ratio(path.name, each.name), default=None)
+        if near is not None and fuzz.ratio(path.stem, near.stem) >= _NEAR:  # what it ends in says little
+            return f"there is no such file; did you mean {str(near)!r}?"
+    return f"there is no such file; {how}" if how else "there is no such file"
 
 
 def _marked(text: str, where: str, kind: str, what: str) -> Any:

@@ -14,17 +14,14 @@ if TYPE_CHECKING:
 MONEY = 1_000_000  # cost is kept in millionths
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def quota(context: click.Context) -> None:
+@click.group()
+def quota() -> None:
     """Limits per tenant, user and model, and what was used of them."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 @quota.command()
 @store_option
-@click.option("--tenant", help="Only this tenant.")
+@click.option("--tenant", metavar="NAME", help="Only this tenant.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
@@ -70,11 +67,13 @@ def show(url: str, tenant: str | None, as_json: bool, color: Color) -> None:
 
 @quota.command(name="set")
 @store_option
-@click.option("--tenant", required=True, help="Whose limit; `*` for every tenant without one of its own.")
-@click.option("--user", help="Limit a user of the tenant; `*` for each.")
-@click.option("--model", help="Limit a model of the tenant; `*` for each.")
-@click.option("--replies", type=click.IntRange(0), help="So many valid replies.")
-@click.option("--cost", type=click.FloatRange(0), help="So much money for all attempts, valid or not.")
+@click.option(
+    "--tenant", required=True, metavar="NAME", help="Whose limit; `*` for every tenant without one of its own."
+)
+@click.option("--user", metavar="NAME", help="Limit a user of the tenant; `*` for each.")
+@click.option("--model", metavar="NAME", help="Limit a model of the tenant; `*` for each.")
+@click.option("--replies", type=click.IntRange(0), metavar="N", help="So many valid replies.")
+@click.option("--cost", type=click.FloatRange(0), metavar="MONEY", help="So much money for all attempts, valid or not.")
 @click.option(
     "--per", type=click.Choice(["hour", "day", "month", "total"]), default="month", show_default=True,
     help="When it starts anew (UTC); total means never.",
@@ -115,7 +114,7 @@ def set_limit(
 
 @quota.command()
 @store_option
-@click.option("--tenant", help="Only this tenant.")
+@click.option("--tenant", metavar="NAME", help="Only this tenant.")
 def check(url: str, tenant: str | None) -> int:
     """Add up the ledger and compare it.
 

@@ -19,10 +19,15 @@ def report(folder: Path) -> None:
       trueup report sifted
     """
     from trueup.batch.report import Missing, write_report
+    from trueup.cli.runs import is_run
 
     try:
         click.echo(write_report(folder))
     except Missing as error:
+        if is_run(str(folder)):
+            raise Unavailable(
+                f"{folder}: that is a run of a pipeline; `trueup status` and `trueup tui` show it"
+            ) from None
         raise Unavailable(str(error)) from None
     except OSError as error:
         raise Unavailable(f"the report cannot be written: {error.strerror} ({error.filename})") from None

@@ -8,6 +8,8 @@ import click
 from trueup.cli.filtering import filter_options, run_filter
 from trueup.cli.named import Unavailable
 
+_PARTS = frozenset({"required", "types", "ranges", "enums", "rules", "budget"})
+_OTHERS = frozenset({"schema", "tools", "states", "reply", "pipeline"})  # of contracts and pipelines
 _HOW = "give a file with a `validation:` or `rules:` section, or a list of rules"
 
 
@@ -22,6 +24,10 @@ def rules(given: str, step: str | None, max_line: int, timeout: float, log: str 
     failure records go to standard error, and nothing else does. RULES is a YAML, TOML or JSON file with `required`,
     `types`, `ranges`, `enums` and `rules`, by themselves or under `validation` or `rules`. The exit codes are those of
     `trueup schema`.
+
+    \b
+      trueup rules rules.yaml < units.jsonl > valid.jsonl 2> failures.jsonl
+      trueup rules pipelines/reviews/config.yaml --step grade < units.jsonl
     """
     from trueup.batch.filters import RulesFilter
     from trueup.contract.contract import Contract
@@ -55,6 +61,11 @@ def _section(given: str, step: str | None) -> Any:
             there = ", ".join(map(str, data)) if isinstance(data, dict) else "none"
             raise Unavailable(f"--step {step}: {given} has no such step (there: {there})")
         data = data[step]
+    elif isinstance(data, dict) and _PARTS.isdisjoint(data):
+        if not _OTHERS.isdisjoint(data):
+            raise Unavailable(f"{given}: there are no rules in it; {_HOW}")
+        if data and "validation" in document.data and all(isinstance(part, dict | list) for part in data.values()):
+            raise Unavailable(f"{given}: its rules are by step; name one with --step: {', '.join(map(str, data))}")
     if not isinstance(data, dict | list):
         raise Unavailable(f"{given}: {_HOW}")
     return data

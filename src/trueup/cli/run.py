@@ -30,7 +30,7 @@ def run(place: str, as_json: bool, quiet: bool, **options: Any) -> int:
 
     \b
       trueup run examples/pipelines/random_walk
-      trueup run pipelines/reviews --provider openai --model gpt-4o-mini --max-units 20
+      trueup run pipelines/reviews --provider openai --model gpt-4o-mini
       trueup run runs/reviews-20250101-120000
     """
     from trueup.batch.pipeline.running import Options, execute

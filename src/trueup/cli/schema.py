@@ -19,22 +19,22 @@ _SAYS = frozenset(
 _WORDS = {type(None): "null", int: "a number", float: "a number", str: "a string", list: "an array"}
 
 
-def read_schema(given: str, *, quiet: bool = False) -> Any:
-    """The source that an option names; slips in its keywords are told on standard error, unless that must stay quiet.
+def read_schema(given: str, *, quiet: bool = False, option: str = "--schema") -> Any:
+    """The source that an option or argument names; slips in its keywords are told on standard error, unless that must stay quiet.
 
     >>> read_schema("any"), read_schema("none"), read_schema('{"type": "integer"}')
     (True, None, {'type': 'integer'})
     """
     if given in {"any", "none"}:
         return True if given == "any" else None
-    found = python_object("--schema", given)
+    found = python_object(option, given)
     if found is not None:
         return found
-    schema = read_json("--schema", given, "schema", _HOW)
+    schema = read_json(option, given, "schema", _HOW)
     if not isinstance(schema, dict | bool):
-        where = "--schema" if given.lstrip().startswith("[") else given
+        where = option if given.lstrip().startswith("[") else given
         raise Unavailable(f"{where}: a JSON Schema is an object, this is {_WORDS[type(schema)]}; {_HOW}")
-    _tell_slips(schema, "--schema" if given.lstrip()[:1] == "{" else f"--schema {given}", quiet)
+    _tell_slips(schema, option if given.lstrip()[:1] == "{" else f"{option} {given}", quiet)
     return schema
 
 
@@ -80,14 +80,15 @@ def schema(given: str, accept: Any, coerce: Any, max_line: int, timeout: float, 
     `trueup check` takes. Exit code 0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time.
 
     \b
-      trueup schema invoice.json < replies.jsonl 2> failures.jsonl | trueup rules rules.yaml > valid.jsonl
+      trueup schema invoice.json < replies.jsonl > fitting.jsonl
+      trueup schema invoice.json < replies.jsonl | trueup rules rules.yaml
     """
     from trueup.batch.filters import Filter
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
 
     try:
-        contract = Contract(read_schema(given, quiet=True), accept=accept, coerce=coerce)
+        contract = Contract(read_schema(given, quiet=True, option="SCHEMA"), accept=accept, coerce=coerce)
     except SchemaError as error:
         raise Unavailable(f"{given if len(given) < 200 else 'SCHEMA'}: {error}") from None
     return run_filter(Filter(contract, max_line), max_line, timeout, log)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("config", metavar="[FILE]", required=False)
 @click.option("--listen", metavar="HOST:PORT", help="Listen there, whatever the file says.")
-@click.option("--workers", type=click.IntRange(1, 256), help="So many processes on one store.")
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="So many processes on one store.")
 @click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="What serves HTTP.")
 @click.option("--demo", is_flag=True, help="No file: the local model, example contracts, sample requests.")
 @click.option("--check", is_flag=True, help="Only say what is wrong with the file.")

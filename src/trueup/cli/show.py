@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from trueup.cli import pretty
-from trueup.cli.calls import call_lines, has_calls, without_calls
+from trueup.cli.calls import call_lines, has_calls, unjudged_lines, without_calls
 from trueup.cli.excerpt import Source, broken
 from trueup.cli.findings import finding_lines
 from trueup.cli.fixes import fix_lines
@@ -55,6 +55,8 @@ def _sections(verdict: Verdict, view: View) -> Iterator[Line]:
     yield from _headline(verdict, view)
     if has_calls(verdict):
         yield from call_lines(verdict, view)
+    elif verdict.reply.calls:
+        yield from unjudged_lines(verdict, view)
     if fixes:
         yield []
         yield from fix_lines(fixes, source, view)

@@ -64,10 +64,20 @@ def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) ->
       trueup sift batch_output.jsonl batch_errors.jsonl -c contract.yaml -o sifted
     """
     spec = read_spec(options)
+    if table is not None:
+        _refuse_table(Path(table))
     code = run_batch(list(files), spec, Path(out), options)
     if table is not None and code in {0, 1}:
         _write_table(Path(out), Path(table))
     return code
+
+
+def _refuse_table(target: Path) -> None:
+    """Say what is wrong with the name of a table before anything is judged."""
+    from trueup.batch.table import KINDS
+
+    if target.suffix not in KINDS:
+        raise Stopped(f"--table {target}: a table is a file that ends in {' or '.join(KINDS)}")
 
 
 def _write_table(out: Path, target: Path) -> None:
@@ -81,10 +91,14 @@ def _write_table(out: Path, target: Path) -> None:
 
 def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any], *, flips: bool = False) -> int:
     """Run a sift and tell how it went; gives the exit code."""
-    from trueup.batch.sift import OutOfTime
+    from trueup.batch.sift import WORK, OutOfTime
     from trueup.cli.account import account
     from trueup.cli.progress import Shower
 
+    if options["engine"].partition(":")[0] not in {"local", "ray"}:
+        raise Stopped(f"--engine {options['engine']}: there are local and ray[:ADDRESS]")
+    if "-" in files and sys.stdin.isatty() and not (out / WORK).exists():
+        raise Stopped("'-' is standard input: pipe a JSONL file in")
     as_json = options["as_json"]
     quiet = options["progress"] == "none"
     shower = Shower(options["progress"])

@@ -24,9 +24,9 @@ _BARS = "▁▂▃▄▅▆▇█"
 @click.option(
     "--by", type=click.Choice(["all", "hour", "day"]), default="all", show_default=True, help="One row for each."
 )
-@click.option("--since", default="", help="From when: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")
-@click.option("--model", help="Only this model.")
-@click.option("--contract", help="Only this contract.")
+@click.option("--since", default="", metavar="WHEN", help="From when: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")
+@click.option("--model", metavar="NAME", help="Only this model.")
+@click.option("--contract", metavar="NAME", help="Only this contract.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,

@@ -17,9 +17,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def store_option(function: F) -> F:
     """The option every command of a store has."""
     return click.option(
-        "--store", "url", envvar="TRUEUP_STORE", required=True, metavar="PATH|URL",
-        help="A file of SQLite, or postgresql://…; TRUEUP_STORE is used when it is left out.", show_envvar=False,
+        "--store", "url", envvar="TRUEUP_STORE", callback=_there, metavar="PATH|URL",
+        help="A file of SQLite, or postgresql://…  [default: $TRUEUP_STORE]", show_envvar=False,
     )(function)  # fmt: skip
+
+
+def _there(context: click.Context, _: click.Parameter, given: str | None) -> str | None:
+    if not given and not context.resilient_parsing:
+        raise click.UsageError("no store: give --store with a file or an address, or set TRUEUP_STORE")
+    return given
 
 
 @contextlib.contextmanager
