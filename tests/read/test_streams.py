@@ -658,3 +658,47 @@ def test_a_thought_sent_in_blocks_is_one_thought_and_the_chunks_stay_as_they_wer
     reply = read(chunks).reply
     assert (reply.text, reply.reasoning) == ("xy", "hm")
     assert json.dumps(chunks) == before
+
+
+def part(text: str) -> Event:
+    return {"contentBlockDelta": {"delta": {"text": text}, "contentBlockIndex": 0}}
+
+
+@pytest.mark.spec("A8")
+@pytest.mark.parametrize(
+    ("events", "status", "code", "message", "retryable"),
+    [
+        (
+            [chunk({"content": "He"}), {**chunk({"content": ""}, "error"), "error": {"code": 502, "message": "Gone"}}],
+            502, "", "Gone", True,
+        ),
+        ([part("He"), {"throttlingException": {"message": "Slow"}}], None, "throttlingException", "Slow", True),
+        ([part("He"), {"modelStreamErrorException": {"message": "Off"}}], None, "modelStreamErrorException", "Off", True),
+        ([part("He"), {"validationException": {"message": "Bad"}}], None, "validationException", "Bad", False),
+        (
+            [{"type": "text-delta", "id": "t", "delta": "He"}, {"type": "error", "errorText": "Away"}],
+            None, "", "Away", False,
+        ),
+    ],
+)  # fmt: skip
+def test_a_failure_in_the_middle_is_told_in_the_words_of_the_provider(
+    events: list[Event], status: int | None, code: str, message: str, retryable: bool
+) -> None:
+    reading = read(events)
+    (found,) = reading.findings
+    assert (found.code, reading.reply.text, reading.reply.finish) == ("R002", "He", "error")
+    said = tuple(found.data[name] for name in ("status", "code", "message", "retryable"))
+    assert said == (status, code, message, retryable)
+
+
+@pytest.mark.spec("T2")
+def test_pieces_of_a_refusal_are_no_text() -> None:
+    place = {"output_index": 0, "item_id": "m", "content_index": 0}
+    pieces = [{"type": "response.refusal.delta", "delta": piece, **place} for piece in ("I can", "not.")]
+    said = {"type": "response.output_text.delta", "delta": "Well. ", **place}
+    end = {"type": "response.completed", "response": {"object": "response", "status": "completed", "output": []}}
+    for events in ([*pieces, end], [said, *pieces, end]):
+        reply = read(events).reply
+        assert (reply.text, reply.refusal) == ("Well. " if said in events else "", "I cannot.")
+    cut = read(pieces)
+    assert (cut.reply.refusal, [f.code for f in cut.findings]) == ("I cannot.", ["R003"])

@@ -152,7 +152,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     position: Any = None
     body: Row = {"object": "chat.completion"}
     for event in events:
-        for name in ("model", "id", "usage"):
+        for name in ("model", "id", "usage", "error"):
             if event.get(name):
                 body[name] = event[name]
         inner = record(event.get("x_groq"))

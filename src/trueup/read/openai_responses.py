@@ -85,6 +85,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:  # noqa: ARG001 - a
     body: Row = {"object": "response", "status": "in_progress"}
     items: dict[Any, Row] = {}
     pieces: dict[Any, list[str]] = {}
+    refusals: dict[Any, list[str]] = {}
     ended = False
     for event in events:
         kind = word(event.get("type"))
@@ -97,12 +98,14 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:  # noqa: ARG001 - a
             items[slot] = record(event.get("item"))
             if kind.endswith("done"):
                 pieces.pop(slot, None)
+                refusals.pop(slot, None)
         elif kind.endswith(".delta") and isinstance(event.get("delta"), str):
             if slot not in items:
                 items[slot] = _begun(kind)
-            pieces.setdefault(slot, []).append(event["delta"])
+            spoken = refusals if "refusal" in kind else pieces
+            spoken.setdefault(slot, []).append(event["delta"])
     if not rows(body.get("output")):
-        body["output"] = [_patched(items[slot], pieces.get(slot)) for slot in items]
+        body["output"] = [_patched(items[slot], pieces.get(slot), refusals.get(slot)) for slot in items]
     return body, ended
 
 
@@ -115,8 +118,11 @@ def _begun(kind: str) -> Row:
     return {"type": "reasoning"} if "reasoning" in kind else {"type": "message"}
 
 
-def _patched(item: Row, pieces: list[str] | None) -> Row:
+def _patched(item: Row, pieces: list[str] | None, refused: list[str] | None) -> Row:
     """An unfinished item with the pieces that had arrived."""
+    if refused:
+        said = [{"type": "output_text", "text": "".join(pieces)}] if pieces else []
+        return {**item, "content": [*said, {"type": "refusal", "refusal": "".join(refused)}]}
     if not pieces:
         return item
     text = "".join(pieces)

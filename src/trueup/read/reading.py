@@ -19,7 +19,7 @@ _SHOWN = 500
 _TRANSIENT = re.compile(
     r"overloaded|rate_?limit|timeout|timed_out|unavailable|server_?error|internal|throttl|expired|cancell?ed"
     r"|resource_exhausted|deadline|too_many_requests|api_error|bad_gateway|model_not_ready|aborted|tool_use_failed"
-    r"|is_(?:currently_)?loading|connection|connect_?error|disconnected|remote_?protocol",
+    r"|is_(?:currently_)?loading|connection|connect_?error|disconnected|remote_?protocol|stream_?error",
     re.IGNORECASE,
 )
 _LASTING = re.compile(r"insufficient_quota|invalid|authentication|permission|not_found|billing", re.IGNORECASE)
@@ -127,7 +127,8 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
         status = status or _status(body)
         body = inner
     get = body.get
-    said = get("message") or get("errorMessage") or get("Message") or get("detail") or get("msg") or ""
+    said = get("message") or get("errorMessage") or get("Message") or get("detail") or get("msg")
+    said = said or get("errorText") or ""
     if not isinstance(said, str):
         said = str(said)[:_SHOWN]
     label = get("code", get("Code"))

@@ -16,10 +16,14 @@ from trueup.verdict.reply import Reply
 
 
 def unpacked(event: Any) -> Row:
-    """An event out of what may be around it: the SDK's `data`, Bedrock's `chunk.bytes`."""
+    """An event out of what may be around it: the SDK's `data`, Bedrock's `chunk.bytes`, the name of an exception."""
     body = as_dict(event)
     if body is None:
         return {}
+    if len(body) == 1:
+        name, said = next(iter(body.items()))
+        if isinstance(name, str) and name.endswith("Exception"):
+            return {"type": "error", "error": {"type": name, **record(said)}}
     for name in ("chunk", "data"):
         inner = body.get(name)
         if inner is None or (name == "data" and len(body) > 3):
