@@ -10,7 +10,7 @@ import msgspec
 
 from trueup.read import detect
 from trueup.read.events import Events, healed, value
-from trueup.read.objects import Row, as_dict, record
+from trueup.read.objects import Row, as_dict, record, word
 from trueup.read.reading import Reading, cut, failed, failure_of, unknown
 from trueup.verdict.reply import Reply
 
@@ -22,7 +22,7 @@ def unpacked(event: Any) -> Row:
         return {}
     if len(body) == 1:
         name, said = next(iter(body.items()))
-        if isinstance(name, str) and name.endswith("Exception"):
+        if word(name).endswith("Exception"):
             return {"type": "error", "error": {"type": name, **record(said)}}
     for name in ("chunk", "data"):
         inner = body.get(name)
