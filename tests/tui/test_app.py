@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -72,6 +73,7 @@ def test_runs_steps_and_units_are_shown(folder: Path) -> None:
         rows = {row[0]: row for row in cells(app, "#runs")}
         assert rows["first"][1:7] == ["npc_dialogue", "done", "6", "5", "1", "0"]
         assert rows["second"][2] != "done"
+        assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d", rows["first"][8])
         app.screen.query_one(DataTable).move_cursor(row=list(rows).index("first"))
         await pilot.press("enter")
         assert isinstance(app.screen, OneRun)
@@ -92,6 +94,7 @@ def test_runs_steps_and_units_are_shown(folder: Path) -> None:
         assert "You write lines for a game" in unit
         await pilot.press("f", "f")
         assert len(cells(app, "#units")) == 5
+        assert shown(app, "#which") == "speak · valid · 5 units"
         await pilot.press("slash", *"smith", "enter")
         assert {row[0].split("-")[0] for row in cells(app, "#units")} == {"smith"}
         await pilot.press("escape", "escape")

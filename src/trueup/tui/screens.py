@@ -130,7 +130,7 @@ def _run_row(run: Run) -> list[Text | str]:
     numbers = [f"{found[name]:,}" for name in ("units", "valid", "failed", "pending")]
     return [
         _cell(run.name), _cell(str(found["pipeline"])), state, *numbers, run.cost,
-        str(found["updated"])[:19].replace("T", " "),
+        str(found["updated"])[5:16].replace("T", " "),  # month to minute: the columns are many
     ]  # fmt: skip
 
 
@@ -240,6 +240,10 @@ class OneRun(Screen[None]):
         self.look()
 
 
+def _units(number: int) -> str:
+    return f"{number:,} unit{'s' * (number != 1)}"
+
+
 def _about(run: Run) -> Text:
     out = Text()
     out.append(f"{safe_line(run.name)}  ", "bold")
@@ -249,7 +253,7 @@ def _about(run: Run) -> Text:
     found = run.status
     if found["reason"]:
         out.append(f": {safe_line(found['reason'])}", "yellow")
-    out.append(f"\n{found['units']:,} units, {found['valid']:,} valid, {found['failed']:,} failed, ")
+    out.append(f"\n{_units(found['units'])}, {found['valid']:,} valid, {found['failed']:,} failed, ")
     out.append(f"{found['pending']:,} waiting · {found['mode']} · {run.cost}")
     if run.live:
         out.append(
@@ -303,7 +307,7 @@ class Units(Screen[None]):
         for row in self._rows:
             mark = Text("✓", "green") if row.ok else Text("✗", "red")
             table.add_row(_cell(row.id), mark, _cell(" ".join(row.codes)))
-        shown = f"{len(self._rows):,} units" if len(self._rows) < MOST_UNITS else f"the first {MOST_UNITS:,} units"
+        shown = _units(len(self._rows)) if len(self._rows) < MOST_UNITS else f"the first {MOST_UNITS:,} units"
         parts = [safe_line(self._step), self._kind or "all", self._code, shown]
         self.query_one("#which", Label).update(Text(" · ".join(part for part in parts if part)))
         self._show(0)
