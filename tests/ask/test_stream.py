@@ -107,6 +107,14 @@ def test_a_forbidden_sentence_never_leaves(piece: int) -> None:
     assert model.seen[1][0]["role"] == "system"
 
 
+@pytest.mark.spec("C15", "C7")
+@pytest.mark.parametrize("gap", [*range(570, 600), 5_000])
+def test_a_word_of_a_long_reply_is_never_judged_without_its_beginning(gap: int) -> None:
+    reply = f"Hello, Susana. We {'really ' * (gap // 7)}{'o' * (gap % 7)} cut hair. And colour it. Which of them?"
+    parts, answer, _ = stream(SALON, [reply], context=HERE, piece=11)
+    assert (shown(parts), answer.outcome) == (reply, "accepted")
+
+
 @pytest.mark.spec("C10", "C11")
 @given(piece=st.integers(1, 60))
 def test_the_fallback_of_the_state_comes_when_the_second_reply_is_wrong_too(piece: int) -> None:

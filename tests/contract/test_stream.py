@@ -215,6 +215,54 @@ def test_a_stream_without_a_schema_has_no_findings() -> None:
     assert stream.finish().ok
 
 
+SALON = Contract(
+    states={
+        "SERVICE": {
+            "forbid": [{"terms": ["Ana", "Pilar"], "except": ["negated"]}],
+            "allow": [{"terms": ["Pilar Ruiz"]}],
+        },
+        "BOOKED": {},
+    }
+)
+
+
+@given(piece=st.integers(1, 60), filler=st.integers(0, 90))
+def test_text_that_the_state_forbids_is_told_when_its_sentence_has_ended(piece: int, filler: int) -> None:
+    before = "Hello, Susana. " + "We cut hair. " * filler + "It is not Ana. "
+    text = before + "It would be Ana on Monday. And more."
+    stream = SALON.stream({"state": "SERVICE"})
+    for at in range(0, len(text), piece):
+        stream.feed(text[at : at + piece])
+        if stream.findings:
+            break
+    (found,) = stream.findings
+    start, end = found.span or (0, 0)
+    assert (found.code, text[start:end], start > len(before)) == ("D001", "Ana", True)
+    assert at + piece >= text.index("Monday. ")
+    rest = text[at + piece :]
+    stream.feed(rest)
+    assert (stream.findings, stream.finish().to_dict()) == ((found,), SALON.check(text, {"state": "SERVICE"}).to_dict())
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        ("It would be Ana. Or so. ", {"state": "BOOKED"}),
+        ("It would be Ana. Or so. ", None),
+        ("Ask Ana", {"state": "SERVICE"}),
+        ("<think>Not with Ana. Or so.</think> Which service?", {"state": "SERVICE"}),
+        ("Susana cuts hair. " * 100, {"state": "SERVICE"}),
+        ("a" * 30_000 + " Ana. ", {"state": "SERVICE"}),
+    ],
+)
+def test_what_is_not_certain_waits_for_the_verdict(text: str, context: dict[str, Any] | None) -> None:
+    stream = SALON.stream(context)
+    for at in range(0, len(text), 7):
+        stream.feed(text[at : at + 7])
+    assert not stream.findings
+    assert stream.finish().to_dict() == SALON.check(text, context).to_dict()
+
+
 def seconds(text: str, size: int) -> float:
     """The least CPU time of three for a whole text fed in pieces, the partial value looked at each time."""
     best = float("inf")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from trueup.ask.deltas import delta_of
+from trueup.checks.sentences import last_sentences
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -23,7 +24,6 @@ Hold = Literal["sentence", "all"]
 # A sentence ends where a blank follows; what stands at the very end may still go on ("3." before "5").
 _END = re.compile(r"[.!?…。！？]+[\"'”’»)\]*]*(?=\s)|\n")
 _LEAK = re.compile(r"[<{\[`]|\baction:", re.IGNORECASE)
-_BEFORE = 600  # characters before a sentence that are judged with it
 _LONGEST = 20_000  # characters that are held back as one sentence, before the whole is waited for
 
 
@@ -127,7 +127,7 @@ class Gate:
         self.doomed = tuple(found for found in errors if found.code[0] == "D")
         if errors:
             return False
-        self._shown = window[-_BEFORE:]
+        self._shown = last_sentences(window)
         return True
 
     def finish(self, verdict: Verdict) -> list[Part]:

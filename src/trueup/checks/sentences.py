@@ -97,6 +97,18 @@ def bounds(text: str) -> Iterator[tuple[int, int]]:
         yield at, len(text)
 
 
+def last_sentences(text: str) -> str:
+    """The end of a text that is being judged piece by piece: some hundred characters, from the beginning of a sentence on.
+
+    >>> last_sentences("Hi. " * 500)[:8], last_sentences("Hi. You.")
+    (' Hi. Hi.', 'Hi. You.')
+    """
+    if len(text) <= _REACH:
+        return text
+    begun = _END.search(text, len(text) - _REACH)
+    return text[begun.end() :] if begun else ""
+
+
 def asks(place: Around) -> bool:
     """Whether what is said stands in a question; a remark before the question's own clause does not.
 

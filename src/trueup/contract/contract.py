@@ -305,11 +305,17 @@ class Contract(Generic[T]):
         )  # fmt: skip
         return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
-    def stream(self) -> "Stream[T]":
-        """A stream that judges a reply while it comes in."""
+    def stream(self, context: dict[str, Any] | None = None) -> "Stream[T]":
+        """A stream that judges a reply while it comes in; `context` is that of `check`.
+
+        >>> stream = Contract(states={"ASKING": {"forbid": [{"terms": ["booked"]}]}}).stream({"state": "ASKING"})
+        >>> stream.feed("Your table is booked. And")
+        >>> stream.findings[0].code
+        'D001'
+        """
         from trueup.contract.stream import Stream  # loaded where streams are read
 
-        return Stream(self)
+        return Stream(self, context)
 
     def fallback(self, context: dict[str, Any] | None = None) -> str | None:
         """The text that the state of the context sends where no reply could be made to keep this contract.
@@ -374,6 +380,13 @@ class Contract(Generic[T]):
         """Whether a reply is judged by more than its structure and its rules: its worth, the state, checks of one's own."""
         meaning = self._meaning
         return meaning is not None and bool(meaning.reply or meaning.states or meaning.checks)
+
+    def forbids(self, text: str, context: dict[str, Any]) -> list[Finding]:
+        """What a stretch of whole sentences holds that the state of the context forbids; nothing where the reply is a value."""
+        states = None if self._meaning is None else self._meaning.states
+        if states is None or self.schema is not None:
+            return []
+        return [found for found in states.check(Reply(text=text), (), context) if found.code == "D001"]
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""

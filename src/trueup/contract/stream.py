@@ -5,8 +5,12 @@ verdict of the whole text: the same, however the text was cut into chunks.
 """
 
 import codecs
+import re
 from typing import TYPE_CHECKING, Any, Generic
 
+import msgspec
+
+from trueup.checks.sentences import last_sentences
 from trueup.recover.grammar import SURROGATE
 from trueup.recover.growing import Growing
 from trueup.verdict.facts import Finding, Findings, finding
@@ -15,6 +19,10 @@ from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
+
+_END = re.compile(r"[.!?…。！？][\"'”’»)\]*]{0,8}\s|\n")  # where a sentence has ended for certain
+_MARKED = re.compile(r"[<{\[`]")  # what stands behind may be no prose: the whole verdict says
+_LONGEST = 20_000  # characters without an end that are held as one sentence
 
 
 class Stream(Generic[T]):
@@ -30,10 +38,15 @@ class Stream(Generic[T]):
     True
     """
 
-    __slots__ = ("_chunks", "_contract", "_decoder", "_findings", "_growing", "_size")
+    __slots__ = (
+        "_chunks", "_context", "_contract", "_decoder", "_findings", "_growing", "_said", "_size", "_watched",
+    )  # fmt: skip
 
-    def __init__(self, contract: "Contract[T]") -> None:
+    def __init__(self, contract: "Contract[T]", context: dict[str, Any] | None = None) -> None:
         self._contract = contract
+        self._context = context
+        self._said = ""  # the last text that was judged, and what came behind it
+        self._watched = bool(context) and contract.schema is None and contract.judges_meaning
         self._chunks: list[Any] = []
         self._decoder: codecs.IncrementalDecoder | None = None
         self._growing = Growing(contract.max_depth)
@@ -46,6 +59,8 @@ class Stream(Generic[T]):
         text = chunk if isinstance(chunk, str) else self._decoded(chunk)
         before = self._size
         self._size += len(text)
+        if self._watched:
+            self._watch(text)
         growing, limit = self._growing, self._contract.max_size
         if before <= limit < self._size:
             message = f"The reply is longer than {limit:,} characters"
@@ -57,6 +72,23 @@ class Stream(Generic[T]):
         if growing.closed:
             self._judge_closed()
         return growing.glance()
+
+    def _watch(self, text: str) -> None:
+        """Judge the sentences that have ended, each with what stands before it, until one does not belong here."""
+        if _MARKED.search(text):
+            self._watched = False
+            return
+        fresh = max(0, len(self._said) - 10)
+        self._said += text
+        ends = [end.end() for end in _END.finditer(self._said, fresh)]
+        if not ends:
+            self._watched = len(self._said) <= _LONGEST
+            return
+        ended, begun = self._said[: ends[-1]], self._said[ends[-1] :]
+        found = self._contract.forbids(ended, self._context or {})
+        self._findings += [_moved(one, self._size - len(self._said)) for one in found]
+        self._watched = not found
+        self._said = last_sentences(ended) + begun
 
     def _decoded(self, chunk: bytes) -> str:
         if self._decoder is None:
@@ -88,6 +120,12 @@ class Stream(Generic[T]):
         """The reply has ended: the verdict of the whole text."""
         texts = [chunk for chunk in self._chunks if isinstance(chunk, str)]
         if len(texts) == len(self._chunks):
-            return self._contract.check("".join(texts))
+            return self._contract.check("".join(texts), self._context)
         joined = b"".join(c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c for c in self._chunks)
-        return self._contract.check(joined)
+        return self._contract.check(joined, self._context)
+
+
+def _moved(found: Finding, by: int) -> Finding:
+    """A finding about a stretch as one about the whole text."""
+    span = found.span
+    return found if span is None else msgspec.structs.replace(found, span=(span[0] + by, span[1] + by))
