@@ -44,6 +44,25 @@ def test_each_line_ends_up_in_one_file_in_order(tmp_path: Path) -> None:
     assert all(e["message"] for e in wrong["errors"])
 
 
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("reply", "options", "stage"),
+    [
+        ('{"name": "Ada", "age": 36, "no', {}, "parse"),
+        ('{"name": "Ada Lovelace, who', {}, "parse"),
+        ("<html><h1>500 Internal Server Error</h1></html>", {}, "parse"),
+        ('{"name": "Ada", "age": 36,}', {"accept": "none"}, "parse"),
+        ('{"name": "Ada", "age": "36"}', {"accept": "none"}, "schema_validation"),
+        ('{"name": "Ada"}', {}, "schema_validation"),
+    ],
+)
+def test_a_reply_that_was_cut_failed_where_it_is_read(
+    tmp_path: Path, reply: str, options: dict[str, Any], stage: str
+) -> None:
+    (failed,) = run(tmp_path, [unit("a", reply)], Contract(SCHEMA, **options)).failed
+    assert (failed["failure_stage"], failed["raw_response"]) == (stage, reply)
+
+
 @pytest.mark.spec("B5")
 def test_what_was_coerced_is_what_rules_see_and_what_is_stored(tmp_path: Path) -> None:
     rules = [{"name": "grown", "expr": "age >= 18 and age == floor", "error": "{age} is not {floor}"}]

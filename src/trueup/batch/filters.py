@@ -1,33 +1,34 @@
 """One phase as a filter: lines enter, valid units leave on one side and failure records on the other, each as a line.
 
 A line is any that a sift takes, or a flat unit: an object whose own fields are the value, beside `unit_id` and what begins with `_`.
-Every field is kept; coerced values take the place of the given ones. Ids are not compared: a stream has no end to wait for.
+Every field is kept; coerced values take the place of the given ones, and a unit that nothing was changed in leaves as it came.
+Ids are not compared: a stream has no end to wait for.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import starmap
 from typing import Any, NamedTuple
-
-import msgspec
 
 from trueup.batch.ranges import Long
 from trueup.batch.records import error_of, failed_line, line_of, stage_of, unit_fields
 from trueup.batch.sieve import Sieve, broke
-from trueup.batch.units import Row, Unit, unit_of
+from trueup.batch.units import Row, Unit, read_row, twice, unit_of
 from trueup.contract.meaning import RESERVED, record
 from trueup.read.batch import is_line
-from trueup.recover.clean import decode, written
-from trueup.verdict.facts import Fix
+from trueup.recover.clean import keeps_all_keys, repeats_a_key, written
+from trueup.verdict.facts import Finding, Fix, finding
+from trueup.verdict.paths import render
 
 _CHUNK = 1 << 18
 _HEAD = 65_536
 
 
 class Sorted(NamedTuple):
-    """What became of one line: a valid unit or a failure record; the coercions that were made."""
+    """What became of one line: a valid unit or a failure record; what a log tells of it: coercions and warnings."""
 
     valid: bytes
     failed: bytes
-    coerced: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Filter:
@@ -43,25 +44,35 @@ class Filter:
         if isinstance(line, Long):
             sieve.sift_long(line.head, line.size, 0, offset)
         elif (row := _flat(line)) is not None:
-            return self._sort_flat(row, offset)
+            return self._sort_flat(row, line, offset)
         else:
             sieve.sift(line, 0, offset)
-        return Sorted(sieve.take(), b"".join(sieve.failed), coerced_lines(sieve.notes))
+        return Sorted(
+            sieve.take(), b"".join(sieve.failed), (*coerced_lines(sieve.notes), *starmap(warned_line, sieve.warned))
+        )
 
-    def _sort_flat(self, row: Row, offset: int) -> Sorted:
+    def _sort_flat(self, row: Row, line: bytes, offset: int) -> Sorted:
         """A unit whose own fields are the value; what belongs to the unit is not shown to the schema."""
         own = {name: value for name, value in row.items() if _is_own(name)}
         data = {name: value for name, value in row.items() if name not in own}
-        uid = str(own.get("unit_id") or f"stdin@{offset}")
-        unit = Unit(uid, None, written(row).decode(), None, {name: own[name] for name in own if name != "unit_id"})
+        place = f"stdin@{offset}"
+        uid = str(own.get("unit_id") or place)
+        text = line.decode("utf-8", "replace").strip()
+        unit = Unit(uid, None, text, None, {name: own[name] for name in own if name != "unit_id"})
+        slip = _slip(row, data, text)
+        if slip is not None:
+            return Sorted(b"", failed_line(unit, stage_of((slip,)), (slip,), None, place))
         try:
             verdict = self._contract.check_value(data, {"input": own})
         except Exception as error:  # noqa: BLE001 - a custom check, or a fault of ours: it fails this unit alone
-            return Sorted(b"", failed_line(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}"))
+            return Sorted(b"", failed_line(unit, "pipeline_internal", (broke(error),), None, place))
         if not verdict.ok:
-            stage = stage_of(verdict.errors)
-            return Sorted(b"", failed_line(unit, stage, verdict.findings, verdict, f"stdin@{offset}"))
-        return Sorted(line_of(record(verdict.data, {"input": own})), b"", coerced_lines(verdict.fixes))
+            return Sorted(b"", failed_line(unit, stage_of(verdict.errors), verdict.findings, verdict, place))
+        notes = (*coerced_lines(verdict.fixes), *(warned_line(uid, found) for found in verdict.findings))
+        if not verdict.fixes and line[:1] == b"{":
+            return Sorted(_ended(line), b"", notes)
+        fields = record(verdict.data, {"input": own})
+        return Sorted(line_of({name: fields[name] for name in row if name in fields} | fields), b"", notes)
 
 
 class RulesFilter(Filter):
@@ -79,10 +90,11 @@ class RulesFilter(Filter):
             return Sorted(b"", failed_line(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}"))
         if verdict.ok and verdict.findings:
             warned = [*(row.get("warnings") or ()), *map(error_of, verdict.findings)]
-            return Sorted(line_of({**row, "warnings": warned}), b"")
+            notes = tuple(warned_line(unit.id, found) for found in verdict.findings)
+            return Sorted(line_of({**row, "warnings": warned}), b"", notes)
         if verdict.ok:
             assert isinstance(line, bytes)
-            return Sorted(line if line.endswith(b"\n") else line + b"\n", b"")
+            return Sorted(_ended(line), b"")
         return Sorted(b"", failed_line(unit, stage_of(verdict.errors), verdict.findings, verdict, f"stdin@{offset}"))
 
 
@@ -98,6 +110,15 @@ def coerced_lines(fixes: Iterable[Fix]) -> tuple[str, ...]:
         for fix in fixes
         if fix.code[0] == "C"
     )
+
+
+def warned_line(uid: str, found: Finding) -> str:
+    """A warning about a unit that holds, as it is logged.
+
+    >>> warned_line("u1", finding("B007", "$", "grown was skipped"))
+    '[WARN] u1: B007 $ grown was skipped'
+    """
+    return f"[WARN] {uid}: {found.code} {found.path} {found.message}"
 
 
 def _kind(text: str) -> str:
@@ -137,9 +158,28 @@ def _whole(pieces: list[bytes], size: int, limit: int) -> bytes | Long:
 
 def _row(line: bytes) -> Any:
     try:
-        return decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_row(line)
+    except (ValueError, RecursionError):
         return None
+
+
+def _ended(line: bytes) -> bytes:
+    return line if line.endswith(b"\n") else line + b"\n"
+
+
+def _slip(row: Row, data: Row, text: str) -> Finding | None:
+    """What makes a flat unit none that can be judged: a key that it gives twice, half a surrogate pair in a value."""
+    if not keeps_all_keys(text, line_of(row)) and repeats_a_key(text):
+        name = twice(text.encode())
+        said = f"The line gives {name!r} twice" if name else "An object of the line gives a key twice"
+        return finding("U002", "$", said, None, {}, "Give each key once.")
+    for name, value in data.items():
+        try:
+            written({name: value})
+        except UnicodeEncodeError:
+            hint = "Write the character itself, or a full \\uXXXX\\uXXXX pair."
+            return finding("P006", render((name,)), "Text holds half of a surrogate pair", None, {}, hint)
+    return None
 
 
 def _flat(line: bytes) -> Row | None:

@@ -38,6 +38,9 @@ _BY_FAMILY: dict[str, Stage] = {
     "G": "schema_validation", "V": "schema_validation", "T": "schema_validation",
     "U": "pipeline_internal",
 }  # fmt: skip
+_OF_READING = frozenset(
+    "SWF"
+)  # families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut
 _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
 
 
@@ -48,8 +51,13 @@ def stage_of(errors: Iterable[Finding]) -> Stage:
     >>> stage_of([finding("V001", "$", ""), finding("P001", "$", "")])
     'parse'
     """
-    stages = ("parse" if f.code == "U001" else _BY_FAMILY.get(f.code[0], "validation") for f in errors)
-    return min(stages, key=_ORDER.__getitem__)
+    return min(map(_stage, errors), key=_ORDER.__getitem__)
+
+
+def _stage(error: Finding) -> Stage:
+    if error.code == "U001" or (error.code == "G001" and str(error.data.get("fix"))[0] in _OF_READING):
+        return "parse"
+    return _BY_FAMILY.get(error.code[0], "validation")
 
 
 def line_of(row: Row) -> bytes:

@@ -55,6 +55,7 @@ class Sieve:
         "notes",
         "tally",
         "valid",
+        "warned",
     )
 
     def __init__(
@@ -77,6 +78,7 @@ class Sieve:
         self.failed: list[bytes] = []
         self.flips: list[bytes] = []
         self.notes: list[Fix] = []
+        self.warned: list[tuple[str, Finding]] = []
         # the id of each unit that has taken one, hashed, and the number of its line
         self.ids: list[bytes] = []
         self.tally = Tally()
@@ -179,6 +181,8 @@ class Sieve:
         if verdict.findings or unit.findings:
             tally.counts["warned"] += 1
             tally.note_findings(unit.id, (*unit.findings, *verdict.findings))
+            if self._notes:
+                self.warned += [(unit.id, found) for found in (*unit.findings, *verdict.findings)]
         if self._flips:
             self._note_flip(unit, "valid", (), verdict.data)
 

@@ -51,7 +51,7 @@ def read_unit(line: bytes, place: str) -> Unit:
     'U002'
     """
     try:
-        row = _read(line)
+        row = read_row(line)
     except (ValueError, RecursionError) as error:
         return _unreadable(line, place, error)
     return unit_of(row, place, line)
@@ -61,8 +61,8 @@ def unit_of(row: Any, place: str, line: bytes = b"") -> Unit:
     """The unit of a line that was read already."""
     if type(row) is not dict:
         return _no_unit(row, place, f"The line holds {_kind(row)}, not an object", line)
-    if any(line.count(name) > 1 for name in _NAMES) and (twice := _twice(line)):
-        return _no_unit(row, place, f"The line gives {twice!r} twice", line)
+    if any(line.count(name) > 1 for name in _NAMES) and (name := twice(line)):
+        return _no_unit(row, place, f"The line gives {name!r} twice", line)
     if "raw_response" in row:
         return _recorded(row, place) if "failure_stage" in row or "data" in row else _plain(row, place)
     return _provided(row, place, line)
@@ -182,7 +182,7 @@ def _no_unit(row: Any, place: str, message: str, line: bytes) -> Unit:
     return Unit(uid, None, text, None, {}, (finding("U002", "$", message, None, {}, hint),), claims=False)
 
 
-def _read(line: bytes) -> Any:
+def read_row(line: bytes) -> Any:
     """The JSON of a line: exact integers; lone surrogates stay, numbers that cannot be held are refused."""
     try:
         return decode(line)
@@ -202,7 +202,7 @@ def _finite(word: str) -> float:
     return number
 
 
-def _twice(line: bytes) -> str:
+def twice(line: bytes) -> str:
     """The key that the object of a line gives twice, if it does."""
     pairs: list[tuple[str, Any]] = []
 

@@ -1,0 +1,92 @@
+"""One phase as a filter, line by line: what leaves as it came, what is refused, what a log tells."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.batch.sifting import SCHEMA, unit
+from trueup import Contract
+from trueup.batch.filters import Filter, RulesFilter, Sorted
+
+RULES = [
+    {"name": "low", "expr": "age > 5", "level": "warning", "error": "{age} is low"},
+    {"name": "odd", "expr": "True", "when": "nothing > 1"},
+]
+
+
+def sort(line: str | bytes, made: Filter | None = None) -> Sorted:
+    made = made or Filter(Contract(SCHEMA), 1 << 20)
+    return made.sort(line.encode() if isinstance(line, str) else line, 7)
+
+
+def failure(line: str | bytes, made: Filter | None = None) -> dict[str, Any]:
+    found = sort(line, made)
+    assert found.valid == b""
+    row: dict[str, Any] = json.loads(found.failed)
+    return row
+
+
+@pytest.mark.spec("B3", "B6")
+def test_a_flat_unit_leaves_as_it_came_where_nothing_was_changed() -> None:
+    line = '{"age": 1e1, "_m": {"k": 1}, "unit_id": "a", "name": "Ada", "max": 3}'
+    for made in (Filter(Contract({"type": "object"}), 1 << 20), RulesFilter(Contract(True, rules=RULES), 1 << 20)):
+        assert sort(line, made).valid.decode() == line + "\n"
+
+
+@pytest.mark.spec("B3", "B4")
+def test_coerced_fields_stay_where_they_stood() -> None:
+    found = sort('{"age": "7", "_m": 1, "unit_id": "a", "name": "Bo", "retry_count": 2}')
+    assert found.valid == b'{"age":7,"_m":1,"unit_id":"a","name":"Bo","retry_count":2}\n'
+    assert found.notes == ('[COERCE] age: "7" \u2192 7 (string \u2192 int)',)
+
+
+@pytest.mark.spec("B1", "B10")
+def test_the_text_of_a_flat_unit_that_fails_is_kept_as_it_was() -> None:
+    line = '{"unit_id": "a",  "name": "Bo", "age": 1e400}'
+    assert failure(line)["raw_response"] == line
+    line = '{"unit_id": "a",  "name": "Bo", "age": "x"}\r\n'
+    assert failure(line)["raw_response"] == line.strip()
+
+
+@pytest.mark.spec("X4")
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"unit_id": "a", "name": "Ada", "age": 1, "age": 2}', "The line gives 'age' twice"),
+        ('{"unit_id": "a", "unit_id": "b", "name": "Ada", "age": 1}', "The line gives 'unit_id' twice"),
+        ('{"unit_id": "a", "name": {"x": 1, "x": 2}, "age": 1}', "An object of the line gives a key twice"),
+    ],
+)
+def test_a_key_that_a_flat_unit_gives_twice_is_told(line: str, says: str) -> None:
+    row = failure(line)
+    assert [(error["code"], error["message"]) for error in row["errors"]] == [("U002", says)]
+    assert row["raw_response"] == line
+
+
+def test_quotes_in_a_value_are_no_key_given_twice() -> None:
+    line = r'{"unit_id": "a", "name": "\u0022A\"", "age": 1}'
+    assert sort(line).valid.decode() == line + "\n"
+
+
+@pytest.mark.spec("X5")
+def test_half_a_surrogate_pair_is_kept_beside_a_value_and_refused_in_one() -> None:
+    beside = '{"unit_id": "a", "_note": "\\ud800\\u0000", "name": "Ada", "age": 1}'
+    assert sort(beside).valid.decode() == beside + "\n"
+    coerced = json.loads(sort(beside.replace("1}", '"1"}')).valid)
+    assert (coerced["_note"], coerced["age"]) == ("\ud800\x00", 1)
+    row = failure('{"unit_id": "a", "name": "\\ud800", "age": 1}')
+    assert (row["failure_stage"], [(e["code"], e["path"]) for e in row["errors"]]) == ("parse", [("P006", "$.name")])
+
+
+@pytest.mark.spec("B6", "B7")
+def test_warnings_about_units_that_hold_are_told_in_the_log() -> None:
+    made = RulesFilter(Contract(True, rules=RULES), 1 << 20)
+    skipped = "B007 $ odd was skipped: its condition cannot be evaluated: there is no field 'nothing' (column 1)"
+    expected = ("[WARN] a: B005 $.age 3 is low", f"[WARN] a: {skipped}")
+    assert sort('{"unit_id": "a", "age": 3}', made).notes == expected
+    assert sort(unit("a", '{"age": 3}'), made).notes == expected
+    stored = json.dumps({"unit_id": "a", "raw_response": '{"age": 3}', "data": {"age": 3}, "fixes": []})
+    found = sort(stored, made)
+    assert found.notes == expected
+    assert [warned["code"] for warned in json.loads(found.valid)["warnings"]] == ["B005", "B007"]
