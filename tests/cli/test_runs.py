@@ -77,6 +77,8 @@ def test_exit_codes_tell_how_it_ended(run: Run) -> None:
     assert run("run", "runs/npc", "--model", "x").code == 2
     assert run("run", "pipelines/npc_dialogue", "--provider", "opnai").err.endswith("did you mean 'openai'?\n")
     assert run("status", "nothing").code == 2
+    for wrong in (("--max-cost", "-1"), ("--max-cost", "nan"), ("--poll", "0"), ("--timeout", "0s")):
+        assert (run("run", "pipelines/npc_dialogue", *wrong).code, wrong) == (2, wrong)
     assert run("verify", "pipelines/reviews").err.endswith("`trueup run pipelines/reviews` starts one\n")
     assert run("pause", "npc").code == 2
     assert run("kill", "npc").err.endswith("nobody is running it\n")

@@ -199,6 +199,37 @@ def test_a_filter_neither_hangs_nor_holds_back(files: Path) -> None:
     assert child.returncode == 0
 
 
+@pytest.mark.spec("B19", "B21")
+@pytest.mark.parametrize("command", [("schema", "s.json"), ("rules", "r.yaml")])
+def test_a_filter_that_waits_for_input_stops_when_its_time_is_over(files: Path, command: tuple[str, str]) -> None:
+    """Nothing more comes, and the pipe stays open: half a line is left alone, not judged."""
+    (files / "r.yaml").write_text("required: [name]\n")
+    reading, writing = os.pipe()
+    os.write(writing, b'{"unit_id": "half", "na')
+    done = subprocess.run(
+        [*COMMAND, *command, "--timeout", "0.5"],
+        stdin=reading,
+        capture_output=True,
+        cwd=files,
+        env=clean_environment(),
+        timeout=120,
+        check=False,
+    )
+    os.close(reading)
+    os.close(writing)
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"")
+
+
+def test_a_sift_goes_on_when_nobody_looks_any_more(files: Path) -> None:
+    for progress in ("json", "plain"):
+        reading, writing = os.pipe()
+        os.close(reading)  # whatever is written there is a broken pipe
+        command = [*COMMAND, "sift", "mixed.jsonl", "-s", "s.json", "-o", progress, "--progress", progress]
+        done = subprocess.run(command, cwd=files, env=clean_environment(), stderr=writing, timeout=60, check=False)
+        os.close(writing)
+        assert (done.returncode, len(read_run(files / progress).failed)) == (1, 2)
+
+
 def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
     run: Run, run_on_terminal: Run, files: Path
 ) -> None:

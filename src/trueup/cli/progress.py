@@ -3,6 +3,7 @@
 What it shows of ids and names is made safe first; one report is one line.
 """
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -41,15 +42,20 @@ class Shower:
         if self._last is not None and shown and self._kind in {"bar", "json"}:
             self._show(self._last)
         if self._bar is not None:
-            self._bar(None)
+            with contextlib.suppress(OSError):
+                self._bar(None)
 
     def _show(self, report: Progress) -> None:
-        if self._bar is not None:
-            self._bar(report)
-        elif self._kind == "json":
-            _write(_as_json(report))
-        else:
-            _write(f"trueup sift: {line_of(report)}")
+        try:
+            if self._bar is not None:
+                self._bar(report)
+            elif self._kind == "json":
+                _write(_as_json(report))
+            else:
+                _write(f"trueup sift: {line_of(report)}")
+        except OSError:  # whoever looked has gone, which is no reason to stop the work
+            self._kind = "none"
+            self._bar = None
 
 
 def line_of(report: Progress) -> str:

@@ -39,6 +39,8 @@ def run(place: str, as_json: bool, quiet: bool, **options: Any) -> int:
         name: options.pop(name) for name in ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat")
     }
     workers = options.pop("concurrency") or 8
+    _above(options["max_cost"], "--max-cost", "dollars, 0 or more", least=0.0)
+    _above(options["poll"], "--poll", "seconds, above 0", least=1e-6)
     given = Options(options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"])
     with told():
         path = _place(place, chosen)
@@ -61,6 +63,11 @@ def _place(place: str, chosen: dict[str, Any]) -> Path:
     if said:
         raise Refused(f"{place}: the run is made already; {said[0]} is said when it is made")
     return find_run(place)
+
+
+def _above(given: float | None, option: str, what: str, least: float) -> None:
+    if given is not None and not least <= given < 1e9:  # no number at all is none of these either
+        raise Refused(f"{option} {given:g}: a number of {what}")
 
 
 def _seconds(given: str | None) -> float | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trueup.batch.pipeline.running import Result
 
 _EVERY = 5.0  # seconds between lines of a log
+_TOLD = ("FAILED", "torn", "batch ", "script", "trying again", "waiting")  # words of the log that a person must see
 
 
 class Watcher:
@@ -28,21 +29,32 @@ class Watcher:
         if self._quiet:
             return
         self._live = live
-        if sys.stderr.isatty():
-            self._redraw(live)
-        elif time.monotonic() - self._shown >= _EVERY:
-            self._shown = time.monotonic()
-            sys.stderr.write(f"trueup run: {line_of(live)}\n")
-            sys.stderr.flush()
+        try:
+            if sys.stderr.isatty():
+                self._redraw(live)
+            elif time.monotonic() - self._shown >= _EVERY:
+                self._shown = time.monotonic()
+                sys.stderr.write(f"trueup run: {line_of(live)}\n")
+                sys.stderr.flush()
+        except OSError:
+            self._leave()
 
     def said(self, message: str) -> None:
         """Hear a line of the run's log; only what a person must know is shown."""
-        if not self._quiet and any(word in message for word in ("FAILED", "torn", "batch ", "script", "trying again")):
-            text = safe_line(message)
+        if self._quiet or not any(word in message for word in _TOLD):
+            return
+        text = safe_line(message)
+        try:
             if self._bar is not None:
                 self._bar.console.print(text)
             else:
                 sys.stderr.write(f"trueup run: {text}\n")
+        except OSError:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Whoever looked has gone, which is no reason to stop the run."""
+        self._quiet, self._bar = True, None
 
     def close(self) -> None:
         if self._bar is not None:

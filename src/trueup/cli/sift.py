@@ -1,5 +1,6 @@
 """`trueup sift`: files of replies in; validated units, failure records and a summary out, none lost."""
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -120,7 +121,8 @@ def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any]
 
         write(document(result.summary, indented=True) + "\n")
     elif not quiet:
-        click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
+        with contextlib.suppress(BrokenPipeError):  # the account is for people; the code says it all the same
+            click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
     return result.exit_code
 
 

@@ -427,3 +427,20 @@ def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path)
     assert len(ran.valid) == 20
     assert (ran.money.calls, ran.money.lost) == (20, 0)
     assert_whole(path)
+
+
+@pytest.mark.spec("B20")
+def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    script: list[Any] = [Fail(429, "slow down", retry_after=0.01), *[Say(GOOD)] * 20]
+    with ScriptedServer(script) as server:
+        run_pipeline(write(tmp_path / "one", server.url), tmp_path / "limited", Options(workers=1), on_log=said.append)
+    assert [line for line in said if "waiting" in line] == ["openai: slow down; waiting 0.01 s; no unit is to blame"]
+    said.clear()
+    with ScriptedServer([Reset(), *[Say(GOOD)] * 20]) as server:
+        ran = run_pipeline(
+            write(tmp_path / "two", server.url), tmp_path / "cut", Options(workers=1), on_log=said.append
+        )
+    (told,) = [line for line in said if "trying again" in line]
+    assert told.startswith("openai: ")
+    assert len(ran.valid) == 20

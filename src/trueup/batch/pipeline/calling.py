@@ -25,6 +25,7 @@ _STOPPING = frozenset({401, 402, 403})
 _CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "invalid_api_key"})
 _OUTAGE = 20  # failures in a row, over all units, that are nobody's own any more
 _GUESSED_REPLY = 400  # tokens, where no limit is set
+_TOLD_EVERY = 30.0  # seconds between two lines of the log about failures of the transport
 
 
 class Caller:
@@ -39,6 +40,7 @@ class Caller:
         self._stop = stop
         self._failing = 0  # failures in a row, over all units
         self._free = self.name in FREE
+        self._told_at = -_TOLD_EVERY
         self.under_way = 0
 
     async def call(self, job: Job, unit_id: str, request: Request) -> Recorded | None:
@@ -122,7 +124,7 @@ class Caller:
         self._failing += failure.kind == "transient"
         if failure.kind == "rate" or self._failing > _OUTAGE:
             self._not_counted(job, unit_id, failure)
-            self._close_gate(failure)
+            self._close_gate(job, failure)
             return None
         if failure.kind != "transient":
             return self._give_up(job, unit_id, failure)
@@ -131,21 +133,30 @@ class Caller:
         tries = job.transport_failures(unit_id)
         if tries > policy.retries:
             return self._give_up(job, unit_id, failure)
-        wait = min(policy.backoff_cap, policy.backoff * 2.0 ** (tries - 1))
-        await self._stop.sleep(max(wait, failure.retry_after or 0.0))
+        wait = max(min(policy.backoff_cap, policy.backoff * 2.0 ** (tries - 1)), failure.retry_after or 0.0)
+        self._tell(job, failure, f"trying again in {wait:g} s")
+        await self._stop.sleep(wait)
         return None
+
+    def _tell(self, job: Job, failure: Failure, what: str) -> None:
+        """Say in the log of the run what keeps it from going on: now and then, not for every call."""
+        now = time.monotonic()
+        if now - self._told_at >= _TOLD_EVERY:
+            self._told_at = now
+            job.run.log.say(f"{self.name}: {failure.reason[:200]}; {what}")
 
     def _not_counted(self, job: Job, unit_id: str, failure: Failure) -> None:
         """A call has come back without a reply, and nothing of it is the unit's."""
         if not self._free:
             job.refused(unit_id, failure.kind)
 
-    def _close_gate(self, failure: Failure) -> None:
+    def _close_gate(self, job: Job, failure: Failure) -> None:
         wait = (
             failure.retry_after
             if failure.retry_after is not None
             else min(30.0, 0.5 * 2.0 ** min(self._gate.refusals, 6))
         )
+        self._tell(job, failure, f"waiting {wait:g} s; no unit is to blame")
         if not self._gate.refused(wait):
             self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
 
