@@ -5,30 +5,17 @@ one choice leaves, with records for everything that was passed over. The order o
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import msgspec
-
 from trueup.recover.candidate import Candidate
-from trueup.recover.clean import decode
+from trueup.recover.envelopes import is_source, leads_through_text, opened
 from trueup.recover.find import Aims, stages
-from trueup.recover.grammar import fold
 from trueup.recover.reader import Record, under
 from trueup.recover.wrappers import code_blocks, gap_records, reasoning_spans
 from trueup.verdict.paths import Parts
 
-_ENVELOPES = frozenset(
-    fold(word)
-    for word in (
-        "response result results answer output data json value values content object item items final finalAnswer "
-        "arguments args parameters params input properties payload body return returns structured_output tool_input "
-        "function functionCall message root schema instance entity extraction extracted parsed text tool_calls calls"
-    ).split()
-)
-_MAX_OPENED = 6
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 
 
@@ -113,12 +100,16 @@ class Choice:
         gaps = gap_records(self._text, used, self._apart(reasoning))
         if len(used) > len(winner.candidate.spans):
             # closing brackets beside several values: they were one value, and it broke apart
-            gaps += [("S042", *record[1:]) for record in gaps if record[0] in ("S007", "S031")]
+            # (a parenthesis belongs to the words that one of them stands in)
+            gaps += [("S042", *r[1:]) for r in gaps if r[0] == "S031" or (r[0] == "S007" and not self._is_aside(r))]
         mended = not _BRACKET_CODES.isdisjoint(winner.candidate.codes)
         end = winner.candidate.end
         if mended and any(code == "S038" and a == end and self._text[a:b].strip() == "," for code, a, b, _, _ in gaps):
             gaps.append(("S042", end, len(self._text), "", None))  # it was to go on, so a bracket was not the last one
         return records + gaps + self._doubts(winner.candidate)
+
+    def _is_aside(self, record: Record) -> bool:
+        return self._text[record[1] : record[2]].strip(" \t\r\n.,;") == ")"
 
     def _apart(self, reasoning: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
         """Stretches that are no part of a value that broke: reasoning, and fences of code that the value is not in."""
@@ -209,66 +200,15 @@ def _best_part(candidate: Candidate, judge: Judge, own: frozenset[str]) -> Readi
     whole = judge(candidate.value)
     if not whole.ok:
         span = candidate.spans[0][0], candidate.end
-        fitting = [(base, fit) for base, inner in _opened(candidate.value, own) if (fit := judge(inner)).ok]
+        fitting = [(base, fit) for base, inner in opened(candidate.value, own) if (fit := judge(inner)).ok]
         if fitting:
-            base, fit = fitting[0]
-            rivals = [other.value for _, other in fitting[1:] if other.value != fit.value]
+            base, fit = next((f for f in fitting if not is_source(f[0])), fitting[0])
+            rivals = [other.value for _, other in fitting if other.value != fit.value]
             extra: list[Record] = [("W007", *span, "", None)]
-            extra += [("W008", *span, "", None)] if _through_text(candidate.value, base) else []
+            extra += [("W008", *span, "", None)] if leads_through_text(candidate.value, base) else []
             extra += [("W010", *span, "", None)] if rivals else []
             return Reading(candidate, fit, base, extra, rivals)
     return Reading(candidate, whole, (), [], [])
-
-
-def _opened(value: Any, own: frozenset[str]) -> Iterator[tuple[Parts, Any]]:
-    """What stands inside envelope keys, outermost first.
-
-    A key that the schema knows is no envelope, and an object that shares no key with the root is not inside one.
-    """
-    folded = _folded(own)
-    level: list[tuple[Parts, Any]] = [((), value)]
-    for _ in range(_MAX_OPENED):
-        inside: list[tuple[Parts, Any]] = []
-        for base, outer in level:
-            inside += _step_in(base, outer, own, folded)
-        for base, inner in inside:
-            if folded and not isinstance(inner, dict | list):
-                continue
-            if base == (0,):
-                continue  # the one element of a list is a matter of coercion, not an envelope
-            if not (folded and isinstance(inner, dict)) or any(fold(key) in folded for key in inner):
-                yield base, inner
-        level = inside
-
-
-@lru_cache(64)
-def _folded(own: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(fold, own))
-
-
-def _through_text(value: Any, base: Parts) -> bool:
-    """Whether the way to a part leads through a string that holds JSON."""
-    for part in base:
-        if isinstance(value, str):
-            return True
-        value = value[part]
-    return isinstance(value, str)
-
-
-def _step_in(base: Parts, outer: Any, own: frozenset[str], folded: frozenset[str]) -> list[tuple[Parts, Any]]:
-    """What stands one step inside a value: under an envelope key, alone in a list, or as JSON in a string."""
-    if isinstance(outer, dict):
-        odd = [key for key in outer if key not in own]
-        keys = [key for key in odd if (len(outer) == 1 or fold(key) in _ENVELOPES) and fold(key) not in folded]
-        return [((*base, key), outer[key]) for key in keys[:8]]
-    if isinstance(outer, list) and len(outer) == 1:
-        return [((*base, 0), outer[0])]
-    if isinstance(outer, str) and outer[:1] in ("{", "["):
-        try:
-            return [(base, decode(outer))]
-        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-            return []
-    return []
 
 
 def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
@@ -293,8 +233,9 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
     equals = [r for r in fitting if _rank(r) == best_rank]
     winner = equals[-1]
     if len(equals) > 1:
-        # what is only given as an example, or stands in a program, is not the answer, wherever it stands
-        winner = (_meant(text, equals) or equals)[-1]
+        # what is only given as an example, stands in a program or was replaced is not the answer, wherever it stands
+        meant = _meant(text, equals) or equals
+        winner = (_current(text, meant) or meant)[-1]
     if len(fitting) > 1 and _takes_its_place(text, winner, fitting[-1]):
         winner = fitting[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value and r is not winner]
@@ -314,6 +255,13 @@ def _meant(text: str, readings: list[Reading]) -> list[Reading]:
 
     starts = [(r, r.candidate.spans[0][0]) for r in readings]
     return [r for r, start in starts if not in_code(start) and not is_example(text, start)]
+
+
+def _current(text: str, readings: list[Reading]) -> list[Reading]:
+    """Readings that are not called what another one took the place of."""
+    from trueup.recover.introductions import is_old  # as above
+
+    return [r for r in readings if not is_old(text, r.candidate.spans[0][0])]
 
 
 def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
@@ -339,26 +287,44 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
         return None
     lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
     if len(lists) > 1 and len(lists) == len(readings):
-        return _joined(lists, judge)
+        return _joined(lists, judge) or _rows(text, lists, judge, judge_item)
     items = [r for r in readings if isinstance(r.candidate.value, dict)]
     if len(items) < 2:
         return None
     if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
         return None
-    side_by_side = all(
-        not text[a.candidate.end : b.candidate.spans[0][0]].strip(" \t\r\n,") for a, b in pairwise(items)
-    )
+    side_by_side = _side_by_side(text, items)
     if not side_by_side and not all(judge_item(r.candidate.value).ok for r in items):
         return None
     fit = judge([r.candidate.value for r in items])
     if not fit.ok and not side_by_side:
         return None
+    return _gathered(items, fit)
+
+
+def _side_by_side(text: str, readings: list[Reading]) -> bool:
+    return all(not text[a.candidate.end : b.candidate.spans[0][0]].strip(" \t\r\n,") for a, b in pairwise(readings))
+
+
+def _gathered(items: list[Reading], fit: Fit) -> Reading:
+    """Several values as the items of one list."""
     spans = [r.candidate.spans[0] for r in items]
     records: list[Record] = []
     for index, reading in enumerate(items):
         records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in reading.candidate.records]
     records.append(("W012", spans[0][0], spans[-1][1], "", None))
     return Reading(Candidate(fit.value, spans, records), fit, (), [], [])
+
+
+def _rows(text: str, lists: list[Reading], judge: Judge, judge_item: Judge) -> Reading | None:
+    """Lists side by side where a list of lists is asked for, each of which is an item as it stands and not the whole."""
+    if not _side_by_side(text, lists) or any(r.fit.ok and not r.fit.notes for r in lists):
+        return None
+    fits = [judge_item(r.candidate.value) for r in lists]
+    if not all(fit.ok and not fit.notes for fit in fits):
+        return None
+    fit = judge([r.candidate.value for r in lists])
+    return _gathered(lists, fit) if fit.ok else None
 
 
 def _joined(lists: list[Reading], judge: Judge) -> Reading | None:

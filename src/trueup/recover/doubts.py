@@ -11,6 +11,8 @@ _RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']|[}\]]\s*"[^"\n]{1,60}"\s*
 _NEXT_MEMBER = re.compile(
     r"""["”](?<!\\.)\s*,\s*"[^"\n:,]{1,60}(?::|"\s*(?:["\[{]|-?[0-9]|true\b|false\b|null\b))|(?<!["”]),[ \t]*\r?\n\s*"(?![,.;])"""
 )
+# The first quote inside has no partner before a comma and a key: `x" (a guess), "b": "y`.
+_WORDS_THEN_KEY = re.compile(r"""[^"\\]*+"[^"{\[\n]{1,60},\s*"[^"\n:,]{1,60}"\s*:\s""")
 _WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
 _KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
@@ -32,6 +34,8 @@ def swallows(raw: str) -> bool:
         if raw.count("}") > raw.count("{") and raw.count('":') > 0:
             return True
     comma = raw.find(",")
+    if comma >= 0 and _WORDS_THEN_KEY.match(raw):
+        return True
     return comma >= 0 and ("\n" in raw or '",' in raw or '" ' in raw) and _NEXT_MEMBER.search(raw) is not None
 
 

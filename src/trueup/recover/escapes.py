@@ -3,6 +3,7 @@
 The raw content of a string enters; its value and the codes of what JSON would not have taken leave.
 """
 
+import json
 import re
 from functools import cache
 
@@ -18,6 +19,8 @@ _SHARE = re.compile(r"\\\\[\w.$-]{1,80}\\[^\\{}^=\s][^{}^=]*\Z")
 # Signs that mean something else behind a backslash in a pattern, and the brackets of formulas.
 _PATTERN_SIGNS = frozenset(".()[]{}*+?^$|-")
 _FORMULA = re.compile(r"(?<!\\)\\(?:\([^()\n]*\\\)|\[([^\[\]\n]*)\\\])")
+# An escape of JavaScript.
+_BRACED = re.compile(r"(?<!\\)((?:\\\\)*)\\u\{(0{0,4}[0-9a-fA-F]{1,5}|10[0-9a-fA-F]{4})\}")
 _FORMULA_SIGNS = frozenset("\\^_=+")
 
 
@@ -50,6 +53,11 @@ def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
                 value = SURROGATE.sub("\ufffd", value)
                 codes.append("S035")
     return value, tuple(codes)
+
+
+def _signed(found: re.Match[str]) -> str:
+    """The escape of JavaScript as one or two of JSON."""
+    return found[1] + json.dumps(chr(int(found[2], 16)))[1:-1]
 
 
 def _has_formula(raw: str) -> bool:
@@ -85,10 +93,13 @@ def _decoded(raw: str) -> tuple[str, list[str]]:
         if signs and escape in _PATTERN_SIGNS:
             odd.append("S041")
             return m[0]
-        odd.append("S025")
+        odd.append("S041" if escape == "u" else "S025")  # digits are missing
         if escape[0] in "\r\n":
             return ""
         return m[0] if words or escape.isalnum() else escape
 
+    if "\\u{" in raw:
+        raw, count = _BRACED.subn(_signed, raw)
+        odd += ["S025"] * bool(count)
     value = ESCAPE.sub(meaning, raw)
     return value, (["S041"] if words else sorted(set(odd))) if odd else []

@@ -64,7 +64,7 @@ _APOSTROPHE = re.compile(r"\w'\w")
 _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 # A comma and a comment at the end of a line.
 _REMARK = re.compile(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
-_BARE_WORD = re.compile(r"\s*([^\W\d]\w{0,79}):")
+_BARE_WORD = re.compile(r"\s*([^\W\d]\w{0,79})[ \u00a0\u202f]?:")
 _MAX_COMMENT = 1000
 # How far back is looked from a quote.
 _NEAR = 300

@@ -35,7 +35,7 @@ _LANGUAGES = frozenset(
 _BRACKET = re.compile(r"[{\[]")
 _OPENS = re.compile(r"\s*+[{\[]")
 _JSON_BLANK = " \t\r\n"
-_FENCE_SIGNS = "`~ \t\r\n"
+_MARKUP = "`~*_#>⚠️❗ \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
@@ -44,6 +44,15 @@ _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
 _KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
 FAR = 400  # letters behind a value in which it may be taken back
 _LEAST_WORD = 4
+# How what is taken back starts, where no word that is looked for anyway is certain to be in it; see `retractions`.
+_REGRETS = frozenset(
+    "actu|apol|disr|hold|igno|my m|my e|my a|no, |no. |no! |no w|no s|oh, |oh n|oh w|oh s|ah, |scra|sorr|erra|korr|beri|rect|corr|nein"
+    "|mome|halt|stop|wart|ups,|ups!|ups:|ups |ents|verz|non,|oups|atte|pard|déso|excu|espe|perd|disc|lo s|aspe|scus|desc".split(
+        "|"
+    )
+)
+_PLEAS = frozenset({"please i", "please d"})
+_ASIAN_REGRETS = frozenset("等抱不对上以更订訂勘申す失")
 _STRUCTURE = re.compile(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
 _DEBRIS = re.compile(
@@ -91,13 +100,14 @@ def may_withdraw(text: str, stop: int) -> bool:
     >>> may_withdraw("{} I hope this helps!", 2), may_withdraw("{} Wait, that's wrong.", 2)
     (False, True)
     """
-    said = text[stop : stop + FAR].strip(_FENCE_SIGNS).lower()
+    said = text[stop : stop + FAR].strip(_MARKUP).lower()
     if len(said) < _LEAST_WORD:
         return False
     # one word after the other: a pattern of them all takes five times as long
     return (
         "wait" in said or "correct" in said or "mistake" in said or "error" in said or "oops" in said
         or "wrong" in said or "not right" in said or "hmm" in said or "fixed" in said or "revised" in said
+        or said[:4] in _REGRETS or said[0] in _ASIAN_REGRETS or said[:8] in _PLEAS
     )  # fmt: skip
 
 
