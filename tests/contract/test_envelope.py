@@ -1,5 +1,6 @@
 """The ready-made envelope contract: text and calls in one JSON object, for models without native calls."""
 
+import json
 from typing import Any
 
 import pytest
@@ -118,3 +119,48 @@ def test_a_value_the_schema_describes_is_data_even_in_the_shape_of_a_call() -> N
 def test_a_context_that_is_no_dict_is_a_misuse() -> None:
     with pytest.raises(TypeError, match="context is a dict such as"):
         TOOLED.check("{}", ["state"])  # type: ignore[arg-type]
+
+
+PING = {"name": "ping", "arguments": {}}
+OSLO = {"name": "get_weather", "arguments": {"city": "Oslo"}}
+
+
+@pytest.mark.spec("A1", "T2")
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ('<tool_call>{"name": "ping", "arguments": {}}</tool_call>', [PING]),
+        ('<invoke name="get_weather"><parameter name="city">Oslo</parameter></invoke>', [OSLO]),
+        ('<|tool_call_begin|>functions.ping:0<|tool_call_argument_begin|>{}<|tool_call_end|>', [PING]),
+        ('<function_calls>[{"name": "ping", "arguments": {}}]</function_calls>', [PING]),
+        (
+            "\n".join(f"<function_calls>{json.dumps({'toolCalls': [call]})}</function_calls>" for call in (PING, OSLO)),
+            [PING, OSLO],
+        ),
+        ('{"tool_calls": [{"type": "function", "function": {"name": "ping", "arguments": "{}"}}]}', [PING]),
+    ],
+)  # fmt: skip
+def test_calls_of_offered_tools_in_another_form_are_the_envelope(text: str, calls: list[dict[str, Any]]) -> None:
+    verdict = TOOLED.check(text)
+    assert verdict.ok
+    assert verdict.data == {"toolCalls": calls}
+    assert [(call.name, call.args) for call in verdict.calls] == [(c["name"], c["arguments"]) for c in calls]
+    assert {fix.code for fix in verdict.fixes} == {"K001"}
+    assert not Contract.envelope(TOOLS, calls={"from_text": False}).check(text.replace("toolCalls", "other")).ok
+
+
+@pytest.mark.spec("A2", "A3")
+def test_what_is_refused_in_another_form_says_why() -> None:
+    verdict = TOOLED.check('<tool_call>{"name": "get_weather", "arguments": {"days": 3}}</tool_call>')
+    assert ([f.code for f in verdict.errors], verdict.data, verdict.calls) == (["V002"], None, ())
+    last = TOOLED.check('{"toolCalls": [{"name": "ping", "arguments": {}}]}\n{"content": "Done."}')
+    assert (last.data, last.calls) == ({"content": "Done."}, ())
+
+
+@pytest.mark.spec("A3")
+def test_no_words_beside_a_call_may_be_null() -> None:
+    text = '{"toolCalls": [{"name": "ping", "arguments": {}}], "content": null}'
+    for contract in (PLAIN, TOOLED):
+        assert (contract.check(text).ok, contract.check(text).fixes) == (True, ())
+        assert not contract.check('{"content": null}').ok
+        assert not contract.check('{"content": null, "toolCalls": []}').ok

@@ -13,7 +13,7 @@ from orjson import dumps
 from trueup.conform.options import Options, Profile
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.envelope import SCHEMA as ENVELOPE
-from trueup.contract.envelope import opened
+from trueup.contract.envelope import enclosed, opened
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.given import Given, no_such_option, refuse_bad_options, told
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming, is_stream
@@ -220,9 +220,14 @@ class Contract(Generic[T]):
         if calls is not None and calls.options.envelope and not reply.calls:
             text = self._check_text(reply, reply.text)
             inside = opened(reply, text.data)
+            before = called_before(context.get("history"))
+            if any(fix.code == "W010" for fix in text.fixes) if inside.calls else not text.ok:
+                leaked = calls.judge(reply, before)  # written in another way, or in several envelopes
+                if len(leaked.calls) > len(inside.calls) or (leaked.refused and not inside.calls):
+                    return leaked, enclosed(reply, leaked.calls) if leaked.calls else None
             if not inside.calls and not text.ok:
                 return NO_CALLS, text
-            return calls.judge(inside, called_before(context.get("history"))), text
+            return calls.judge(inside, before), text
         # a value that the schema describes is data, even where it has the shape of a call
         data = None
         judged = NO_CALLS

@@ -1,15 +1,18 @@
 """The envelope: one JSON object in which a model without native calls says its text and its tool calls.
 
 `{"toolCalls": [{"name", "arguments"}], "content": "…", "needsMoreWork": false}`; the schema is here, and the way from
-judged data to calls. An object with neither `content` nor a call in it is no envelope.
+judged data to calls, and back from calls that were written in another way. An object with neither `content` nor a call
+in it is no envelope.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from trueup.recover.clean import written
 from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.verdict import Verdict
 
 SCHEMA: Final[dict[str, Any]] = {
     "title": "Envelope",
@@ -24,14 +27,23 @@ SCHEMA: Final[dict[str, Any]] = {
                 "required": ["name", "arguments"],
             },
         },
-        "content": {"type": "string", "description": "What to say to the user."},
+        "content": {"type": ["string", "null"], "description": "What to say to the user."},
         "needsMoreWork": {"type": "boolean", "description": "Whether another step is needed after these calls."},
     },
     "anyOf": [
-        {"required": ["content"]},
+        {"required": ["content"], "properties": {"content": {"type": "string"}}},
         {"required": ["toolCalls"], "properties": {"toolCalls": {"minItems": 1}}},
     ],
 }
+
+
+def enclosed(reply: Reply, calls: Sequence[ToolCall]) -> Verdict:
+    """The verdict of an envelope around calls that a model wrote in another way, or in several envelopes.
+
+    >>> enclosed(Reply(), [ToolCall("ping", {})]).data
+    {'toolCalls': [{'name': 'ping', 'arguments': {}}]}
+    """
+    return Verdict(reply, {"toolCalls": [{"name": call.name, "arguments": call.args} for call in calls]})
 
 
 def opened(reply: Reply, data: Any) -> Reply:
