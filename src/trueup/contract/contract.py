@@ -311,13 +311,7 @@ class Contract(Generic[T]):
         return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
     def stream(self, context: dict[str, Any] | None = None) -> "Stream[T]":
-        """A stream that judges a reply while it comes in; `context` is that of `check`.
-
-        >>> stream = Contract(states={"ASKING": {"forbid": [{"terms": ["booked"]}]}}).stream({"state": "ASKING"})
-        >>> stream.feed("Your table is booked. And")
-        >>> stream.findings[0].code
-        'D001'
-        """
+        """A stream that judges a reply while it comes in; `context` is that of `check`."""
         from trueup.contract.stream import Stream  # loaded where streams are read
 
         return Stream(self, context)
