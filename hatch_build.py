@@ -63,13 +63,18 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
     _place: Path | None = None
 
     def dependencies(self) -> list[str]:
-        return ["mypy>=2.4", "setuptools>=65.5"] if wanted() else []
+        """What a build in isolation needs: the compiler, and the libraries whose types the modules are compiled by."""
+        return ["mypy>=2.4", "setuptools>=65.5", *self.metadata.core.dependencies] if wanted() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if not wanted() or self.target_name != "wheel" or version == "editable":
             return
         self._place = Path(tempfile.mkdtemp(prefix="trueup-"))
-        libraries = compile_into(Path(self.root) / "src" / "trueup", self._place)
+        try:
+            libraries = compile_into(Path(self.root) / "src" / "trueup", self._place)
+        except RuntimeError:
+            shutil.rmtree(self._place, ignore_errors=True)
+            raise
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         build_data["force_include"].update({str(p): str(p.relative_to(self._place / "src")) for p in libraries})

@@ -5,8 +5,10 @@
 
 import importlib.util
 import os
+import tomllib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -53,3 +55,16 @@ def test_a_build_is_pure_unless_asked(root: Path, monkeypatch: pytest.MonkeyPatc
     assert not hook.wanted()
     monkeypatch.setenv("TRUEUP_COMPILE", "1")
     assert hook.wanted()
+
+
+def test_a_build_in_isolation_gets_what_the_modules_are_compiled_by(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (root / "pyproject.toml").open("rb") as opened:
+        needed = tomllib.load(opened)["project"]["dependencies"]
+    known = SimpleNamespace(core=SimpleNamespace(dependencies=needed))
+    made = _hook(root).CompiledModules(str(root), {}, None, known, "", "wheel")
+    monkeypatch.setenv("TRUEUP_COMPILE", "1")
+    assert {*needed, "mypy>=2.4"} <= set(made.dependencies())
+    monkeypatch.delenv("TRUEUP_COMPILE")
+    assert made.dependencies() == []
