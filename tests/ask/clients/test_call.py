@@ -196,3 +196,25 @@ def test_a_reply_that_says_nothing_is_never_accepted() -> None:
     refused = {"choices": [{"message": {"content": None, "refusal": "I can't."}, "finish_reason": "stop"}]}
     answer = ask(contract, lambda messages: refused, "Who?", clock=clock, wait=clock.wait, memory=Memory())
     assert (answer.outcome, answer.reason, len(answer.attempts)) == ("failed", "refusal", 1)
+
+
+@pytest.mark.spec("A9")
+def test_what_is_learned_of_one_callable_is_not_taken_for_another() -> None:
+    def model(messages: Any, model: str = "", response_format: Any = None) -> str:
+        return "prose" if model == "weak" and response_format else GOOD
+
+    memory, clock = Memory(), StageClock()
+
+    def modes(call: Any) -> list[str]:
+        answer = ask(CONTRACT, call, "Who?", clock=clock, wait=clock.wait, memory=memory)
+        return [attempt.mode for attempt in answer.attempts]
+
+    weak, strong = functools.partial(model, model="weak"), functools.partial(model, model="strong")
+    assert modes(weak) == ["json_schema", "json_object", "text"]
+    assert (modes(weak), modes(strong)) == (["text"], ["json_schema"])
+    assert modes(functools.partial(model, model="weak")) == ["text"]
+    one, other = Object(), Object()
+    assert len({Call(call).key for call in (one, other, one.method, other.method, one.__call__)}) == 5
+    assert Call(one).key == Call(one).key
+    assert Call(one.method).key == Call(one.method).key
+    assert len({Call(call).key for call in (lambda messages: GOOD, print, model)}) == 3

@@ -7,6 +7,7 @@ way OpenAI's are; one that does not is asked in words. It may return text or any
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 from trueup.ask.clients.client import Client
@@ -17,6 +18,16 @@ from trueup.ask.policy import MODES
 _NAMES = ("model", "temperature", "max_tokens", "response_format", "tools", "tool_choice", "timeout")
 
 
+def _key(call: Callable[..., Any]) -> str:
+    """What tells one callable from another: its name and place, whose it is, and the model that is bound to it."""
+    if isinstance(call, partial):
+        return f"{_key(call.func)}:{call.keywords.get('model', '')}"
+    name = getattr(call, "__qualname__", type(call).__qualname__)
+    code = getattr(call, "__code__", None)
+    place = id(getattr(call, "__self__", call)) if code is None or inspect.ismethod(call) else code.co_firstlineno
+    return f"{getattr(call, '__module__', '')}.{name}:{place}"
+
+
 class Call(Client):
     """A function, a method, or an object with `__call__`."""
 
@@ -25,8 +36,7 @@ class Call(Client):
 
     def __init__(self, call: Callable[..., Any]) -> None:
         self._call = call
-        name = getattr(call, "__qualname__", type(call).__qualname__)
-        self.key = f"{getattr(call, '__module__', '')}.{name}"
+        self.key = _key(call)
         self._names, self._any, self._keyword = _accepted(call)
         held = self._any or "response_format" in self._names
         self.modes = MODES if held else ("text",)
