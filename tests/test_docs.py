@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tools import pages
+from trueup.contract.lint.run import lint_contract
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -68,6 +69,24 @@ def test_python_examples_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyP
             runner.run(test, out=report.write, clear_globs=False)
             names.update(test.globs)
             assert runner.failures == 0, report.getvalue()
+
+
+PARTS = [
+    pytest.param(found[1], id=f"{name_of(page)}-{number}")
+    for page in PAGES
+    for number, found in enumerate(
+        re.finditer(
+            r"^```yaml\n((?:states|reply|rules|tools):\n.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+    )
+]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_of_contracts_can_be_used_as_they_are_shown(part: str, tmp_path: Path) -> None:
+    contract = tmp_path / "contract.yaml"
+    contract.write_text(f"schema: true\n{part}" if part.startswith("rules:") else part, "utf-8")
+    assert not [str(found) for found in lint_contract(contract).faults]
 
 
 def shown(block: str) -> list[tuple[str, str]]:

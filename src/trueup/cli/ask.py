@@ -76,7 +76,7 @@ def ask(prompt: str | None, file: str | None, as_json: bool, stream: bool, quiet
     standard error. Exit code 0: a reply kept the contract, 1: none did, 2: the command or the contract is wrong.
 
     \b
-      trueup ask --local --schema person.json "Ada was 36. Give name and age."
+      trueup ask --local --schema person.json "Ana is 34. Give her name and age."
       trueup ask --url http://127.0.0.1:8080/v1 -c shop.yaml < letter.txt
     """
     if as_json and stream:
