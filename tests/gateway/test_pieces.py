@@ -50,6 +50,14 @@ def test_events_of_other_line_ends_comments_and_a_last_one_without_its_blank_lin
         Reader(100).feed(b"data: x\n" * 20)
 
 
+@pytest.mark.spec("X26", "X36")
+@pytest.mark.parametrize("half", [b"d", b"data", b"data:", b"data: ", b"event: ping"])
+def test_the_beginning_of_an_event_that_never_came_is_none(half: bytes) -> None:
+    reader = Reader()
+    assert [event.data for event in reader.feed(b"data: {}\n\n" + half)] == [b"{}"]
+    assert reader.end() == []
+
+
 @pytest.mark.spec("X34")
 def test_a_bomb_is_refused_long_before_it_is_open() -> None:
     bomb = gzip.compress(b"\0" * 50_000_000)

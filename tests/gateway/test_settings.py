@@ -98,6 +98,22 @@ def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
         (("bodies: refused", "bodies: some"), ["N006 "]),
         (("routes:", "routes: 5\nroutes2:"), ["N006 routes is a list"]),
         (("listen:", "listen: [\nx:"), ["N002 "]),
+        (('"https://models.example/v1/"', '"http://["'), ["N006 url is an address that starts with http"]),
+        (('"https://models.example/v1/"', '"https://m:99999"'), ["N006 url is an address that starts with http"]),
+        (('"https://models.example/v1/"', "/"), ["N006 url is an address that starts with http"]),
+        (("$MAIN_KEY", '"sk-1\\n"'), ["N006 the key holds a line break", "Is there a line break behind it?"]),
+        (("$ORG", "a\\0b"), ["N006 the header holds a line break, or another character"]),
+        (('"*": main', '"*": [main]'), ["N006 there is no upstream ['main'] in this file"]),
+        (('"*": main', '"*": null'), ["N006 there is no upstream '' in this file"]),
+        (('models: "open-*", ', ""), ["N006 a route is found by its models or by its name; this one has neither"]),
+        (("models: [small]", "models: [1]"), ["N006 models is a list of names"]),
+        (("workers: 3", "workers: 100000"), ["N006 workers is a whole number, from 1 to 256"]),
+        (("total_seconds: 60", "total_seconds: 0"), ["N006 total_seconds is a number above 0; got 0.0"]),
+        (("request: 1000", "request: -1"), ["N006 request is a number above 0; got -1"]),
+        (
+            ("clients: [{key: $CLIENT, tenant: acme}", "clients: [{key: $CLIENT, tenant: a}, {key: c-1, tenant: b}"),
+            ["N006 another client has the same key"],
+        ),
     ],
 )
 def test_what_is_wrong_is_told_where_it_stands(file: Path, change: tuple[str, str], said: list[str]) -> None:

@@ -110,6 +110,8 @@ def test_before_the_first_byte_a_failure_is_a_plain_error(desk: Open) -> None:
         response = d.chat(stream=True)
         assert response.status_code == 404
         assert "no such model" in response.json()["error"]["message"]
+        assert (response.headers["x-trueup-outcome"], response.headers["x-trueup-attempts"]) == ("failed", "1")
+        assert response.headers["x-trueup-verdict"]
 
 
 @pytest.mark.spec("X36")

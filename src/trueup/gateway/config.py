@@ -81,6 +81,12 @@ class Limits(msgspec.Struct, frozen=True):
     connections: int = 1000
     at_once: int = 1000
 
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if not (value > 0 or (name == "stop_seconds" and value == 0)):
+                raise ValueError(f"{name} is a number above 0; got {value!r}")
+
 
 class Config(msgspec.Struct, frozen=True):
     """Everything the gateway must know."""

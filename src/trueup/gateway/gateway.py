@@ -242,11 +242,7 @@ class Gateway:
         answer = await asking.run()
         asking.end(answer)
         if not is_given(answer):
-            refused = refusal_of(exchange, answer)
-            refused.headers.update(
-                {k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))}
-            )
-            raise refused
+            raise _with_outcome(refusal_of(exchange, answer), exchange, answer)
         if tab.charges:
             await (tab.capture() if answer.outcome in CHARGED else tab.close())
         body = rendered(exchange, answer, asking.raw, asking.bytes)
@@ -265,7 +261,7 @@ class Gateway:
             refused = error
         asking.end()
         if not stream.started:
-            raise refused
+            raise _with_outcome(refused, exchange, asking.answer_so_far())
         self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
         await stream.write(streaming.broken(refused))
         await stream.end()
@@ -303,6 +299,12 @@ class Gateway:
 
 def _too_late() -> Refused:
     return Refused(504, "the request took too long", "server_error", "deadline_exceeded")
+
+
+def _with_outcome(refused: Refused, exchange: Exchange, answer: Answer) -> Refused:
+    """A refusal with the headers that tell what became of the request."""
+    refused.headers.update({k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))})
+    return refused
 
 
 def _broken(asking: Asking, broken: Broken) -> Refused:

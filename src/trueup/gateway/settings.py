@@ -29,6 +29,7 @@ _TOP = (
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
 _ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state")
 _CLIENT = ("key", "tenant", "user")
+MOST_WORKERS = 256
 
 
 def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Config:
@@ -71,7 +72,7 @@ class _Desk:
             "quota": self.yes(top.get("quota", False), ("quota",)),
             "telemetry": self.yes(top.get("telemetry", False), ("telemetry",)),
             "choose": self.yes(top.get("choose", True), ("choose",)),
-            "workers": self.whole(top.get("workers", 1), ("workers",)),
+            "workers": self.whole(top.get("workers", 1), ("workers",), MOST_WORKERS),
             "server": self.word(top.get("server", "uvicorn"), ("server",), ("uvicorn", "granian")),
             "limits": self.struct(top.get("limits"), ("limits",), Limits),
             "redaction": self.struct(top.get("redaction"), ("redaction",), Redaction),
@@ -92,14 +93,15 @@ class _Desk:
         for name, each in data.items():
             here = (*path, name)
             part = self.mapping(each, here, _UPSTREAM)
-            url = self.text(part.get("url"), (*here, "url"), needed=True).rstrip("/").removesuffix("/v1")
-            if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
+            given = self.text(part.get("url"), (*here, "url"), needed=True)
+            url = given.rstrip("/").removesuffix("/v1")
+            if given and not _is_address(url):
                 self.say("N006", (*here, "url"), f"url is an address that starts with http:// or https://; got {url!r}")
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             found[name] = Upstream(
                 name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
-                self.secret(part.get("key", ""), (*here, "key"), "key"), self.yes(part.get("private", False), (*here, "private")),
-                {key: self.secret(value, (*here, "headers", key), "header") for key, value in headers.items()},
+                self.sent(part.get("key", ""), (*here, "key"), "key"), self.yes(part.get("private", False), (*here, "private")),
+                {key: self.sent(value, (*here, "headers", key), "header") for key, value in headers.items()},
             )  # fmt: skip
         return found
 
@@ -128,6 +130,9 @@ class _Desk:
             if name in {"v1", "healthz", "readyz", "metrics"} or "/" in name or name in {r.name for r in found}:
                 self.say("N006", (*here, "name"), f"a route cannot be called {name!r} here", "Give it another name.")
             models = part.get("models", ())
+            if isinstance(each, dict) and not models and "name" not in part:
+                said = "a route is found by its models or by its name; this one has neither"
+                self.say("N006", here, said, "Give `models: ['*']`, or `name: NAME` for /NAME/v1.")
             patterns = [models] if isinstance(models, str) else self.items(models, (*here, "models"))
             contract = self.one_of(part.get("contract"), (*here, "contract"), contracts, "contract")
             upstream = self.one_of(part.get("upstream"), (*here, "upstream"), upstreams, "upstream")
@@ -142,11 +147,15 @@ class _Desk:
         return tuple(found)
 
     def clients(self, data: Any) -> tuple[Caller, ...]:
-        found = []
+        found: list[Caller] = []
         for at, each in enumerate(self.items(data, ("clients",))):
             here: Parts = ("clients", at)
             part = self.mapping(each, here, _CLIENT)
             key = self.secret(part.get("key", ""), (*here, "key"), "key", needed=True)
+            if key and key in {known.key for known in found}:
+                self.say(
+                    "N006", (*here, "key"), "another client has the same key", "Give each client a key of its own."
+                )
             found.append(
                 Caller(
                     key,
@@ -169,6 +178,10 @@ class _Desk:
         if data is None:
             return POLICY
         part = dict(self.mapping(data, path, Policy.__struct_fields__))
+        models = part.get("models")
+        if isinstance(models, list) and not all(isinstance(model, str) and model for model in models):
+            self.say("N006", (*path, "models"), "models is a list of names")
+            return POLICY
         try:
             if "prices" in part:
                 part["prices"] = msgspec.convert(part["prices"], dict[str, Price])
@@ -216,14 +229,22 @@ class _Desk:
             self.say("N006", path, f"the {what} is in {text}, which is not set", "Set it in the environment.")
         return value
 
+    def sent(self, data: Any, path: Parts, what: str) -> str:
+        """A text or a variable's, as `secret`, that is sent as a header: one line of plain characters."""
+        text = self.secret(data, path, what)
+        if not text.isascii() or not text.isprintable():
+            said = f"the {what} holds a line break, or another character that no header can hold"
+            self.say("N006", path, said, "Is there a line break behind it?" if text.strip().isprintable() else "")
+        return text
+
     def yes(self, data: Any, path: Parts) -> bool:
         if not isinstance(data, bool):
             self.say("N006", path, f"{path[-1]} is true or false")
         return data is True
 
-    def whole(self, data: Any, path: Parts) -> int:
-        if type(data) is not int or data < 1:
-            self.say("N006", path, f"{path[-1]} is a whole number, 1 or more")
+    def whole(self, data: Any, path: Parts, most: int) -> int:
+        if type(data) is not int or not 1 <= data <= most:
+            self.say("N006", path, f"{path[-1]} is a whole number, from 1 to {most}")
             return 1
         return data
 
@@ -236,14 +257,14 @@ class _Desk:
     def one_of(self, data: Any, path: Parts, known: Mapping[str, Any], what: str) -> str | None:
         if data is None:
             return None
-        if data not in known:
+        if not isinstance(data, str) or data not in known:
             self.say("N006", path, f"there is no {what} {data!r} in this file", _nearest(str(data), tuple(known)))
             return None
         return str(data)
 
     def names(self, data: Any, path: Parts, known: Mapping[str, Any], what: str) -> dict[str, str]:
-        rows = self.mapping(data or {}, path, None)
-        return {name: self.one_of(each, (*path, name), known, what) or "" for name, each in rows.items()}
+        rows = self.mapping({} if data is None else data, path, None)
+        return {name: self.one_of(each or "", (*path, name), known, what) or "" for name, each in rows.items()}
 
     def struct(self, data: Any, path: Parts, kind: Any) -> Any:
         if data is None:
@@ -261,6 +282,14 @@ class _Desk:
             self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
             return "127.0.0.1", 8080
         return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is none
+        return False
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:

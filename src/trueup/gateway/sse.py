@@ -68,8 +68,9 @@ class Reader:
         return events
 
     def end(self) -> list[Event]:
-        """What is left when the stream has ended: an event without its blank line is still one."""
-        return self.feed(b"\n\n") if self._held or self._lines else []
+        """What is left when the stream has ended: an event without its blank line is still one, if it says something."""
+        last = self.feed(b"\n\n") if self._held or self._lines else []
+        return [event for event in last if event.data]
 
     def _close(self) -> Event | None:
         lines, raw = self._lines, b"".join(self._raw)
