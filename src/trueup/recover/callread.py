@@ -13,10 +13,10 @@ import orjson
 
 from trueup.recover.callmarks import CLOSE, STOP
 from trueup.recover.clean import decode, keeps_all_keys
+from trueup.recover.exact import closed
 from trueup.recover.reader import Reader, Record, TooDeep, TooMany, parts_of
 from trueup.verdict.catalogue import GRADE
 
-_raw_decode = json.JSONDecoder().raw_decode
 _CUT = frozenset({"S028", "S029", "S030"})
 _BROKEN = frozenset({"S005", "S028", "S031"})
 _GEMMA = re.compile(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
@@ -25,8 +25,6 @@ _LOSSY = frozenset(code for code, grade in GRADE.items() if grade == "lossy")
 MOST_BROKEN = 2_000_000
 _MOST_OF_ONE = 10_000
 _TRIES = 3
-_WINDOW = 1024
-_EDGE = 16
 _LEAST = 200
 
 
@@ -112,21 +110,16 @@ class CallReader:
         return first
 
     def _exact(self, at: int) -> Value | None:
-        """The value as strict JSON; looked at through a window, so that a fault costs no more than its distance."""
-        size = _WINDOW
-        while True:
-            piece = self.text[at : at + size]
-            try:
-                stop = _raw_decode(piece)[1]
-                value = decode(piece[:stop])
-                return Value(value, at + stop) if keeps_all_keys(piece[:stop], orjson.dumps(value)) else None
-            except json.JSONDecodeError as error:
-                inside = error.msg.startswith("Unterminated") or error.pos >= len(piece) - _EDGE
-                if len(piece) < size or not inside:
-                    return None
-            except (ValueError, RecursionError, TypeError):
-                return None
-            size *= 8
+        """The value as strict JSON."""
+        found, stop = closed(self.text, at, len(self.text))
+        if not found:
+            return None
+        piece = self.text[at:stop]
+        try:
+            value = decode(piece)
+            return Value(value, stop) if keeps_all_keys(piece, orjson.dumps(value)) else None
+        except (ValueError, RecursionError, TypeError):
+            return None
 
     def _mended(self, at: int, end: int) -> Value:
         """Read a value with faults, no further than to an offset."""

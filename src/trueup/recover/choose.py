@@ -165,8 +165,14 @@ def choose_only(text: str, candidate: Candidate, judge: Judge, own: frozenset[st
 
 
 def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[Reading]:
-    ordered = sorted(found, key=lambda c: (c.spans[0][0], -c.end, isinstance(c.value, str), repr(c.value)[:80]))
+    ordered = sorted(found, key=_place)
+    if any(_place(a) == _place(b) for a, b in pairwise(ordered)):
+        ordered = sorted(found, key=lambda c: (_place(c), repr(c.value)[:80]))
     return [_best_part(candidate, judge, own) for candidate in ordered]
+
+
+def _place(candidate: Candidate) -> tuple[int, int, bool]:
+    return candidate.spans[0][0], -candidate.end, isinstance(candidate.value, str)
 
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
@@ -278,21 +284,30 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
     """Several objects where a list of them is asked for: all of them, in order."""
     if judge_item is None or len(readings) < 2:
         return None
+    lists = [r for r in readings if isinstance(r.candidate.value, list)]
+    items = [r for r in readings if isinstance(r.candidate.value, dict)]
+    all_lists = len(lists) == len(readings) and all(r.candidate.value for r in lists)
+    if not all_lists and (len(items) < 2 or any(r.fit.ok for r in lists)):
+        return None
+    if all_lists:
+        gathered = _joined(lists, judge) or _rows(text, lists, judge, judge_item)
+    else:
+        gathered = _collected(text, items, judge, judge_item)
+    return None if gathered is None or _set_apart(text, readings) else gathered
+
+
+def _set_apart(text: str, readings: list[Reading]) -> bool:
+    """Whether the words between values say that they do not belong together: a correction, an example beside the answer."""
     from trueup.recover.introductions import corrects  # as above
 
     if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
-        return None
+        return True
     meant = _meant(text, readings)
-    if len(meant) < len(readings) and any(r.fit.ok for r in meant):
-        return None
-    lists = [r for r in readings if isinstance(r.candidate.value, list) and r.candidate.value]
-    if len(lists) > 1 and len(lists) == len(readings):
-        return _joined(lists, judge) or _rows(text, lists, judge, judge_item)
-    items = [r for r in readings if isinstance(r.candidate.value, dict)]
-    if len(items) < 2:
-        return None
-    if any(isinstance(r.candidate.value, list) and r.fit.ok for r in readings):
-        return None
+    return len(meant) < len(readings) and any(r.fit.ok for r in meant)
+
+
+def _collected(text: str, items: list[Reading], judge: Judge, judge_item: Judge) -> Reading | None:
+    """Objects as the items of one list, when they stand side by side or every one of them fits."""
     side_by_side = _side_by_side(text, items)
     if not side_by_side and not all(judge_item(r.candidate.value).ok for r in items):
         return None

@@ -13,6 +13,15 @@ from trueup.recover.values import Values
 _COMMENTS = re.compile(r"(?:[ \t\r\n]*+(?://[^\n]{0,1000}\n|#[^\n]{0,1000}\n|/\*[^*]{0,1000}\*/)){0,20}")
 
 
+def goes_on(text: str, at: int, end: int) -> bool:
+    """Whether a comma and a member stand behind an object that was closed, and a brace behind them."""
+    at = SKIP_PLAIN.match(text, at, end).end()  # type: ignore[union-attr]
+    if at >= end or text[at] != ",":
+        return False
+    at = _COMMENTS.match(text, at + 1, end).end()  # type: ignore[union-attr]
+    return KEY_AHEAD.match(text, at, end) is not None and text.find("}", at, end) >= 0
+
+
 class Closing(Values):
     """The part of the reader that ends containers."""
 
@@ -45,14 +54,7 @@ class Closing(Values):
 
     def closed_too_soon(self, frame: Frame) -> bool:
         """`{"a": 1}, "b": 2}`: the root closes, yet a member follows."""
-        if len(self.frames) > 1 or frame.kind != "{":
-            return False
-        text, pos = self.text, self.pos + 1
-        at = SKIP_PLAIN.match(text, pos, self.end).end()  # type: ignore[union-attr]
-        if at >= self.end or text[at] != ",":
-            return False
-        at = _COMMENTS.match(text, at + 1, self.end).end()  # type: ignore[union-attr]
-        return KEY_AHEAD.match(text, at, self.end) is not None and text.find("}", at, self.end) >= 0
+        return len(self.frames) == 1 and frame.kind == "{" and goes_on(self.text, self.pos + 1, self.end)
 
     def pop(self, frame: Frame, at: int) -> None:
         self.frames.pop()

@@ -19,6 +19,8 @@ Record = tuple[str, int, int, str, Node]
 
 # How much of a string a record shows of what it became.
 _SHOWN = 240
+# From this length on, items of a list are taken whole where they are JSON as they stand.
+_LONG = 4096
 # After so many pieces that mean nothing, the rest is not a value; it is dropped in one piece.
 _MAX_STRAYS = 64
 
@@ -57,6 +59,7 @@ class Frame:
         "slot",
         "start",
         "value",
+        "whole",
     )
 
     def __init__(self, kind: str, value: Any, node: Node, start: int, holder: Any, slot: Any) -> None:
@@ -74,6 +77,7 @@ class Frame:
         self.equals = False  # keys and values are joined by = or =>
         self.key_start = start  # where the member that is being read starts
         self.last_child: Frame | None = None  # the container that was closed last
+        self.whole = -1  # where that one starts, if it was taken whole
         self.members: dict[str, tuple[int, int]] = {}  # where each member of an object stands
 
 
@@ -89,7 +93,7 @@ class Outcome(NamedTuple):
 class Cursor:
     """The state of one reading of one stretch of text."""
 
-    __slots__ = ("end", "frames", "known", "max_depth", "pos", "records", "root", "strays", "text")
+    __slots__ = ("end", "frames", "known", "max_depth", "pos", "records", "root", "spare", "strays", "text")
 
     def __init__(self, text: str, start: int, end: int, known: frozenset[str], max_depth: int) -> None:
         self.text = text
@@ -101,6 +105,7 @@ class Cursor:
         self.records: list[Record] = []
         self.root: list[Any] = []
         self.strays = 0
+        self.spare = 2 * (end - start) if end - start >= _LONG else 0  # letters that may be looked at in vain
 
     def note(self, code: str, start: int, end: int, after: str, node: Node) -> None:
         self.records.append((code, start, end, after, node))

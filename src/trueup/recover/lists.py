@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from trueup.recover.clean import WRITABLE_DEPTH
+from trueup.recover.exact import exact
 from trueup.recover.frames import Frame, shown
 from trueup.recover.grammar import CLOSERS, CLOSING_TAG, ELLIPSIS, FOREIGN, ITEM, QUOTES, WIDE, WORDS, json_word
 from trueup.recover.objects import Objects
 
 _ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
+_LEAST = 256  # what a look in vain costs at least
 
 
 class Lists(Objects):
@@ -39,13 +42,42 @@ class Lists(Objects):
                 else:
                     self.pos = found.start(5)
                     frame.comma = False
-                    self.value(into, len(into), (frame.node, len(into)))
+                    if self.spare <= 0 or not self.taken_whole(frame):
+                        self.value(into, len(into), (frame.node, len(into)))
                     return
                 self.pos = found.end()
                 if text[self.pos - 1] != ",":
                     frame.comma = False
                     break
         self.item_step(frame)
+
+    def taken_whole(self, frame: Frame) -> bool:
+        """Take the container at the reader's place with the fast parser, if it needs no mending."""
+        if len(self.frames) + WRITABLE_DEPTH > self.max_depth:
+            return False
+        plain, value, end = exact(self.text, self.pos, self.end)
+        if not plain:
+            self.spare -= end - self.pos + _LEAST
+            return False
+        frame.value.append(value)
+        frame.last_string = frame.last_child = None
+        frame.whole = self.pos
+        self.pos = end
+        return True
+
+    def reread(self, frame: Frame) -> None:
+        """Read the last item, which was taken whole, step by step: it goes on after all."""
+        pos, depth = self.pos, len(self.frames)
+        self.pos, frame.whole = frame.whole, -1
+        frame.value.pop()
+        self.value(frame.value, len(frame.value), (frame.node, len(frame.value)))
+        while len(self.frames) > depth:
+            inner = self.frames[-1]
+            if inner.kind == "{":
+                self.members(inner)
+            else:
+                self.items(inner)
+        self.pos = pos
 
     def item_step(self, frame: Frame) -> None:
         """One separator, closer or item of a list that is not plainly written."""
@@ -130,6 +162,9 @@ class Lists(Objects):
             self.note("S005", start, start, frame.closer, frame.node)
             self.pop(frame, start)
             return above
+        if frame.last_child is None and frame.whole >= 0 and objects and objects[-1] is frame.value[-1]:
+            self.reread(frame)
+            objects[-1] = frame.value[-1]
         last = frame.last_child
         if objects and objects[-1] is frame.value[-1] and key not in objects[-1] and last and last.value is objects[-1]:
             self.note("S007", start, start, "", frame.node)

@@ -7,6 +7,9 @@ text's length, however many openers it has.
 import re
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.clean import WRITABLE_DEPTH
+from trueup.recover.closing import goes_on
+from trueup.recover.exact import exact
 from trueup.recover.grammar import BLANK, EMOJI
 from trueup.recover.reader import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
 from trueup.verdict.catalogue import GRADE, PRICE
@@ -46,7 +49,7 @@ _TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
 class Scan:
     """One pass over one text."""
 
-    __slots__ = ("budget", "doubtful", "faults", "known", "max_depth", "text", "words")
+    __slots__ = ("budget", "doubtful", "faults", "known", "max_depth", "spare", "text", "words")
 
     def __init__(self, text: str, known: frozenset[str], max_depth: int, words: bool) -> None:
         self.text = text
@@ -54,6 +57,7 @@ class Scan:
         self.max_depth = max_depth
         self.words = words
         self.budget = 6 * len(text) + 4096
+        self.spare = 2 * len(text)  # letters that may be looked at in vain
         self.faults = 0
         # stretches that were read as part of a value that is cut or broken: another value may start inside
         self.doubtful: list[tuple[int, int]] = []
@@ -98,7 +102,8 @@ class Scan:
             if not self.plausible(begin, stop):
                 at = begin + 1
                 continue
-            outcome = self.read(begin, stop)
+            # the first value was found broken before it came here
+            outcome = (self.taken_whole(begin, stop) if found else None) or self.read(begin, stop)
             if outcome is None:
                 at = begin + 1
                 continue
@@ -127,6 +132,17 @@ class Scan:
         if starts_value(self.text, at, stop):
             return True
         return self.words and self.text[at] == "[" and _LIST_OF_WORDS.match(self.text, at, stop) is not None
+
+    def taken_whole(self, begin: int, stop: int) -> Outcome | None:
+        """The value at an opener as the fast parser reads it; None where it has a fault."""
+        if self.spare <= 0 or self.max_depth < WRITABLE_DEPTH:
+            return None
+        plain, value, end = exact(self.text, begin, stop)
+        if not plain or (self.text[begin] == "{" and goes_on(self.text, end, stop)):
+            self.spare -= end - begin
+            return None
+        self.budget -= end - begin + 32
+        return Outcome(value, end, [], cut=False)
 
     def read(self, begin: int, stop: int) -> Outcome | None:
         """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""

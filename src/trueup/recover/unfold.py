@@ -109,6 +109,7 @@ _ENTITY_START = re.compile(r"[{\[]\s*&(?:quot|apos|#34|#39|#x22|#x27);")
 _BREAK = re.compile(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
 _BREAK_START = re.compile(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
 _MARKED = re.compile(r"\\(\\|[_\[\]{}])")
+_MARKS = ("\\[", "\\]", "\\{", "\\}", "\\_")
 _MARKED_START = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_')
 
 
@@ -121,7 +122,9 @@ def unentity(text: str) -> Unfolded | None:
 
 def unmark(text: str) -> Unfolded | None:
     """Take Markdown's backslashes off brackets and underscores that stand outside strings; None when there are none."""
-    if "\\" not in text or all(found[0][0] == '"' for found in _MARKED_START.finditer(text)):
+    if "\\" not in text or not any(mark in text for mark in _MARKS):
+        return None
+    if all(found[0][0] == '"' for found in _MARKED_START.finditer(text)):
         return None
     return _replaced(text, _MARKED, lambda found: found[0] if found[1] == "\\" else found[1])
 
@@ -138,9 +141,10 @@ def undouble(text: str) -> Unfolded | None:
     """Halve braces that are doubled throughout, as in a template; None when one is not, or only the outermost are."""
     if "{{" not in text or not _DOUBLED_START.search(text):
         return None
-    runs = [found[0] for found in _BRACES.finditer(text)]
-    opening = sum(len(run) for run in runs if run[0] == "{")
-    if opening < _DOUBLED_TWICE or 2 * opening != sum(map(len, runs)) or any(len(run) % 2 for run in runs):
+    if any(len(found[0]) % 2 for found in _BRACES.finditer(text)):
+        return None
+    opening = text.count("{")
+    if opening < _DOUBLED_TWICE or opening != text.count("}"):
         return None
     return _replaced(text, _BRACES, lambda found: found[0][::2])
 
