@@ -206,3 +206,20 @@ def test_a_written_call_of_no_tool_is_a_warning_and_no_call(text: str) -> None:
 )
 def test_data_and_code_are_no_calls_of_unknown_tools(text: str) -> None:
     assert mentions(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Anoche reservado.", ""),
+        ("Anoche reservado, y hoy he reservado otra.", "he reservado"),
+        ("Straße und Maß: HE RESERVADO la mesa.", "HE RESERVADO"),
+        ("İstanbul: he reservado.", "he reservado"),
+        ("I’ve reserved it.", "I’ve reserved"),
+        ("Der Tisch: groß bestellt.", "groß bestellt"),
+    ],
+)
+def test_a_claim_begins_where_a_word_does_and_its_place_is_right(text: str, said: str) -> None:
+    claims = {"book_table": ["he reservado", "I've reserved", "Groß bestellt"]}
+    found = Contract(tools=TOOLS, calls={"claims": claims}).check(text).findings
+    assert [text[slice(*f.span)] for f in found if f.span] == ([said] if said else [])

@@ -93,6 +93,8 @@ def test_two_that_fit_are_both_named_and_none_is_taken(tools: tuple[str, ...], n
         ("completely_different", None),
         ("x", None),
         ("", None),
+        ("PingGatewayTool", "ping_gateway"),
+        ("CheckAdaptorStatus", "check_adapter_status"),
     ],
 )
 def test_the_closest_name(name: str, closest: str | None) -> None:

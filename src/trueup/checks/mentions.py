@@ -165,9 +165,22 @@ def _phrases(text: str, claims: Mapping[str, Sequence[str]]) -> Iterator[tuple[s
     """The phrases that a contract says are claims."""
     if not claims:
         return
-    folded = text.casefold().replace("’", "'")
+    folded = _folded(text)
     for name, phrases in claims.items():
-        for phrase in phrases:
-            at = folded.find(phrase.casefold().replace("’", "'"))
-            if at >= 0 and phrase.strip():
+        for phrase in filter(str.strip, phrases):
+            sought = _folded(phrase)
+            at = folded.find(sought)
+            while (
+                at > 0 and sought[0].isalnum() and folded[at - 1].isalnum()
+            ):  # "noche pagado" does not say "he pagado"
+                at = folded.find(sought, at + 1)
+            if at >= 0:
                 yield name, (at, at + len(phrase))
+
+
+def _folded(text: str) -> str:
+    """A text without case; a letter that would become two, such as ß, is left as it is, so that places stay right."""
+    folded = text.casefold()
+    if len(folded) != len(text):
+        folded = "".join(other if len(other := c.casefold()) == 1 else c for c in text)
+    return folded.replace("’", "'")

@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:\-]+\Z")
 _AROUND = re.compile(r"\A[\"'`]+|(?:<\|[^\n]{0,80})?(?:\(\))?[\"'`]*\Z")
 _LONG = 200
 _COUNTED = re.compile(r"(.+):\d+\Z")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _CLOSE = 75
 _LOOK_ALIKE = str.maketrans(
     "аВЕеКМНОоРрСсТуХхіІѕЅԁӏԛԝһјЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχıɡɩʟɑօՏսհոցɪⅼⅰⅽⅾⅿ‐‑‒–—−﹘＿﹍﹎",
@@ -107,9 +108,9 @@ class Toolset:
         >>> Toolset([Tool("check_adapter_status")]).closest("check_adaptor_status")
         'check_adapter_status'
         """
-        forms = _forms(name[:200]) if _PLAIN.match(name) else (name[:200],)
+        forms = list(_forms(name[:200])) if _PLAIN.match(name) else [name[:200]]
         best: tuple[float, str] | None = None
-        for form in forms:
+        for form in dict.fromkeys([*forms, *(_HUMP.sub("_", form).lower() for form in forms)]):
             found = process.extractOne(form, self.tools.keys(), scorer=fuzz.ratio, score_cutoff=cutoff)
             if found and (best is None or found[1] > best[0]):
                 best = (found[1], found[0])
