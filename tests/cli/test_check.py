@@ -1,14 +1,18 @@
 """`trueup check`, as a person or a script runs it."""
 
+import array
+import fcntl
 import io
 import json
 import os
 import re
 import signal
 import subprocess
+import termios
 import time
 import unicodedata
 from pathlib import Path
+from typing import IO
 
 import pytest
 from click.testing import CliRunner
@@ -229,6 +233,15 @@ def test_a_reader_that_goes_away_is_no_trouble(tmp_path: Path) -> None:
             assert child.wait(60) == 141
 
 
+def wait_until_read(pipe: IO[bytes]) -> None:
+    """Wait until nothing of what was written to a pipe is left in it."""
+    left, limit = array.array("i", [1]), time.monotonic() + 120
+    while left[0]:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+        fcntl.ioctl(pipe, termios.FIONREAD, left)
+
+
 def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "check"],
@@ -239,10 +252,13 @@ def test_ctrl_c_ends_it_quietly(tmp_path: Path) -> None:
         env=clean_environment(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     ) as child:
-        time.sleep(1.5)  # it waits for its standard input by now
-        child.send_signal(signal.SIGINT)
+        assert child.stdin is not None
         assert child.stderr is not None
         assert child.stdout is not None
+        child.stdin.write(b"a beginning")
+        child.stdin.flush()
+        wait_until_read(child.stdin)  # and now it waits for more
+        child.send_signal(signal.SIGINT)
         assert child.wait(30) == 130
         assert (child.stdout.read(), child.stderr.read().strip()) == (b"", b"")
 
