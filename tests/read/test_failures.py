@@ -190,3 +190,11 @@ class ClientError(Exception):
 def test_what_was_raised_says_whether_to_try_again(error: Exception, status: int | None, retryable: bool) -> None:
     (found,) = read(error).findings
     assert (found.code, found.data["status"], found.data["retryable"]) == ("R002", status, retryable)
+
+
+@pytest.mark.spec("Q10")
+def test_an_http_response_is_told_from_its_body() -> None:
+    response = httpx.Response(200, json={"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]})
+    (found,) = read(response).findings
+    assert (found.code, "response.json()" in found.hint) == ("R001", True)
+    assert read(response.json()).reply.text == "hi"

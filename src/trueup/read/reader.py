@@ -57,6 +57,8 @@ def read(source: Any, status: int | None = None) -> Reading:
     reading = unknown(source) if body is None else _read_dict(body, source)
     if isinstance(source, Iterator | AsyncIterator) and reading.findings and reading.findings[0].code == "R001":
         return unknown(source, body, hint="Collect the stream first: pass the list of its chunks.")
+    if body is not None and "status_code" in body and reading.findings and reading.findings[0].code == "R001":
+        return unknown(source, body, hint="Pass the body of the HTTP response: response.json() or response.text.")
     return reading
 
 
