@@ -61,6 +61,8 @@ def test_the_ledger_can_be_checked(run: Run, tmp_path: Path) -> None:
             "or none of them",
         ),
         (["set", "--store", "no/s.db", "--tenant", "a", "--replies", "1"], "there is no folder 'no'"),
+        (["set", "--store", "s.db", "--tenant", "a", "--replies", "9" * 30], "a number up to 1,000,000,000,000,000"),
+        (["set", "--store", "s.db", "--tenant", "a", "--cost", "nan"], "--cost nan: a number up to 1,000,000,000"),
     ],
 )
 def test_what_is_wrong_is_told(run: Run, args: list[str], message: str) -> None:

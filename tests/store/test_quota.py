@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -236,7 +237,7 @@ def test_names_of_any_kind_stay_apart(opened: Store) -> None:
         ({"scope": "team"}, "scope is one of tenant, user, model"),
         ({"unit": "words"}, "unit is one of replies, cost"),
         ({"period": "week"}, "period is one of hour, day, month, total"),
-        ({"amount": -2}, "at least 0"),
+        ({"amount": -2}, "whole number from 0"),
         ({"scope": "user"}, "needs its name"),
         ({"name": "ada"}, "one of a tenant has none"),
     ],
@@ -244,3 +245,27 @@ def test_names_of_any_kind_stay_apart(opened: Store) -> None:
 def test_a_bad_limit_is_told(tmp_path: object, wrong: dict[str, object], message: str) -> None:
     with open_store(f"{tmp_path}/q.db") as store, pytest.raises((ValueError, QuotaError), match=message):
         store.quota.set_limit("acme", **{"amount": 1, **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("Q13")
+@pytest.mark.parametrize("odd", [1.5, float("nan"), True, "1", -2, 10**30])
+def test_only_whole_amounts_are_counted_on_every_database_alike(opened: Store, odd: Any) -> None:
+    """One database would round them, another keep them, and used would not be what was captured."""
+    quota = opened.quota
+    held = quota.reserve("acme", "k", amount=10)
+    for wrong in (
+        lambda: quota.set_limit("acme", odd),
+        lambda: quota.reserve("acme", "other", amount=odd),
+        lambda: quota.reserve("acme", "other", estimate=odd),
+        lambda: quota.spend(held, odd, 1),
+        lambda: quota.capture(held, odd),
+    ):
+        with pytest.raises(ValueError, match=r"whole number|can be captured"):
+            wrong()
+    if odd != 10**30:  # a cost that a provider claims counts as the most there is
+        with pytest.raises(ValueError, match="cost is a whole number, 0 or more"):
+            quota.spend(held, 1, odd)
+    with pytest.raises(TypeError, match="names, ids and keys are texts"):
+        quota.reserve(5, "k")  # type: ignore[arg-type]
+    quota.capture(held)
+    assert (used(opened), quota.limits(), quota.audit()) == ((10, 0), [], [])

@@ -53,6 +53,8 @@ def test_a_verdict_comes_back_as_it_was(opened: Store, clock: Hand) -> None:
     assert (stored.latency, stored.cost, stored.reason, stored.codes) == (0.25, 1234, "", ())
     with pytest.raises(UnknownVerdict, match="no verdict 'none'"):
         opened.get("none")
+    with pytest.raises(UnknownVerdict, match="no verdict"):
+        opened.get("\x00\ud800")
 
 
 @pytest.mark.spec("X44")

@@ -93,6 +93,15 @@ def set_limit(
     """
     if (replies is None) == (cost is None):
         raise click.UsageError("give one of --replies and --cost")
+    from trueup.store.errors import MOST
+
+    if (replies or 0) > MOST or not (cost or 0) * MONEY <= MOST:  # no number at all is none either
+        said = (
+            f"--replies {replies}: a number up to {MOST:,}"
+            if cost is None
+            else f"--cost {cost:g}: a number up to {MOST // MONEY:,}"
+        )
+        raise click.UsageError(said)
     if user is not None and model is not None:
         raise click.UsageError("give one of --user and --model, or none of them for the tenant itself")
     unit = "replies" if cost is None else "cost"

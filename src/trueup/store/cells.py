@@ -17,8 +17,11 @@ def pack(text: str) -> str:
     >>> pack("a\x00b\\c")
     'a\\u0000b\\\\c'
     """
-    if text.isascii() and text.isprintable() and "\\" not in text:
-        return text
+    try:
+        if text.isascii() and text.isprintable() and "\\" not in text:
+            return text
+    except AttributeError:
+        raise TypeError(f"names, ids and keys are texts; got {text!r}") from None
     return _ODD.sub(_write, text)
 
 

@@ -21,6 +21,7 @@ from trueup.store.writer import Writer
 
 T = TypeVar("T")
 LIFETIME = 300.0
+LONGEST = 366 * 86_400.0  # seconds that anything can be on hold
 State = Literal["held", "captured", "released", "expired"]
 
 
@@ -138,8 +139,10 @@ class Quota:
 def _wish(
     tenant: str, key: str, user: str, model: str, amount: int, estimate: int, lifetime: float, token: str
 ) -> Wish:
-    if amount < 1 or estimate < 0 or lifetime <= 0:
-        raise ValueError("amount is at least 1, estimate at least 0, lifetime more than 0 seconds")
+    _refuse_odd("amount", amount, 1)
+    _refuse_odd("estimate", estimate, 0)
+    if not 0 < lifetime <= LONGEST:
+        raise ValueError(f"lifetime is a number of seconds, more than 0 and at most {LONGEST:,.0f}; got {lifetime!r}")
     return Wish(
         pack(tenant), pack(key or secrets.token_hex(12)), token or secrets.token_hex(8), pack(user), pack(model),
         amount, estimate, int(lifetime * MICROS),
@@ -152,7 +155,7 @@ def _reserved(session: Session, wish: Wish) -> Reservation:
 
 
 def _capture(held: Reservation, amount: int | None) -> Callable[[Session], Reservation]:
-    if amount is not None and not 0 < amount <= held.amount:
+    if amount is not None and (type(amount) is not int or not 0 < amount <= held.amount):
         raise ValueError(f"of {held.amount} on hold, 1 to {held.amount} can be captured; got {amount}")
     tenant, key = pack(held.tenant), pack(held.key)
     return lambda s: _reservation(tenant, key, ledger.capture(s, tenant, key, held.token, amount), held.fresh)
@@ -164,8 +167,9 @@ def _release(held: Reservation) -> Callable[[Session], Reservation]:
 
 
 def _spend(held: Reservation, attempt: int, cost: int) -> Callable[[Session], bool]:
-    if cost < 0:
-        raise ValueError(f"a cost is at least 0; got {cost}")
+    _refuse_odd("attempt", attempt, 0)
+    if type(cost) is not int or cost < 0:  # one that is too large is counted as the most there is
+        raise ValueError(f"cost is a whole number, 0 or more; got {cost!r}")
     tenant, key = pack(held.tenant), pack(held.key)
     return lambda s: ledger.spend(s, tenant, key, held.token, attempt, min(cost, MOST))
 
@@ -181,14 +185,20 @@ def _reservation(tenant: str, key: str, entry: Entry, own: bool) -> Reservation:
     )  # fmt: skip
 
 
+def _refuse_odd(what: str, value: Any, least: int) -> None:
+    """Only whole numbers are counted, and none that a sum of many would not fit with: databases round in different ways."""
+    if type(value) is not int or not least <= value <= MOST:
+        raise ValueError(f"{what} is a whole number from {least} to {MOST:,}; got {value!r}")
+
+
 def _refuse_bad_limit(limit: Limit) -> None:
     for word, known, what in (
         (limit.scope, SCOPES, "scope"), (limit.unit, UNITS, "unit"), (limit.period, PERIODS, "period"),
     ):  # fmt: skip
         if word not in known:
             raise ValueError(f"{what} is one of {', '.join(known)}; got {word!r}")
-    if limit.amount < UNLIMITED:
-        raise ValueError(f"a limit is at least 0, or -1 for none; got {limit.amount}")
+    if limit.amount != UNLIMITED:
+        _refuse_odd("a limit (-1 for none)", limit.amount, 0)
     if (limit.scope == "tenant") != (limit.name == ""):
         raise QuotaError("a limit of a user or a model needs its name (or `*` for each); one of a tenant has none")
 

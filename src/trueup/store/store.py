@@ -132,7 +132,7 @@ class Store:
 
     def get(self, id: str) -> Stored:  # noqa: A002 - what it is called everywhere
         """A stored verdict."""
-        rows = self.read(lambda session: session.run(f"{_ROWS} WHERE v.id = ?", (id,)))
+        rows = self.read(lambda session: session.run(f"{_ROWS} WHERE v.id = ?", (pack(id),)))
         if not rows:
             raise UnknownVerdict(f"there is no verdict {id!r}")
         return records.read(rows[0])
