@@ -1,5 +1,6 @@
-"""Ollama, llama.cpp, Cohere, Mistral's conversations, GlueLLM."""
+"""Ollama, llama.cpp, Cohere, Mistral's conversations, GlueLLM, and shapes that are like those of others."""
 
+import copy
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -144,3 +145,47 @@ def test_a_mock_with_the_two_attributes_of_the_source_system() -> None:
     response.tool_calls = [{"name": "ping_dns", "arguments": "{}"}]
     reply = read(response).reply
     assert (reply.text, [c.name for c in reply.calls]) == ("I looked.", ["ping_dns"])
+
+
+FORECAST = {"id": "c1", "type": "function", "function": {"name": "forecast", "arguments": '{"city": "Oslo"}'}}
+
+
+@pytest.mark.spec("Q10", "T2")
+@pytest.mark.parametrize(
+    ("source", "finish"),
+    [
+        ({"output": {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": "One moment.", "tool_calls": [FORECAST]}}]}, "usage": {"input_tokens": 3, "output_tokens": 2}, "request_id": "r"}, "tool"),
+        ({"completion_message": {"role": "assistant", "stop_reason": "tool_calls", "content": {"type": "text", "text": "One moment."}, "tool_calls": [FORECAST]}, "metrics": []}, "tool"),
+        ({"role": "assistant", "parts": [{"type": "text", "content": "One moment."}, {"type": "tool_call", "id": "c1", "name": "forecast", "arguments": {"city": "Oslo"}}], "finish_reason": "tool_call"}, "tool"),
+        ({"role": "assistant", "content": [{"text": "One moment."}, {"tool_call": {"tool_name": "forecast", "arguments": {"city": "Oslo"}, "id": "c1"}}], "meta": {}}, "tool"),
+        ({"role": "assistant", "content": [{"type": "text", "text": "One moment."}, {"type": "tool_use", "id": "c1", "name": "forecast", "input": {"city": "Oslo"}}], "model": "m", "stopReason": "toolUse"}, "tool"),
+        ({"type": "response.done", "response": {"object": "realtime.response", "status": "completed", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_audio", "transcript": "One moment."}]}, {"type": "function_call", "call_id": "c1", "name": "forecast", "arguments": '{"city": "Oslo"}'}]}}, "tool"),
+    ],
+    ids=["dashscope", "llama", "opentelemetry", "haystack", "mcp", "realtime"],
+)  # fmt: skip
+def test_shapes_that_are_like_another(source: dict[str, Any], finish: str) -> None:
+    before = copy.deepcopy(source)
+    reading = read(source)
+    reply = reading.reply
+    assert (reply.text, reply.finish, reading.findings) == ("One moment.", finish, ())
+    assert [(c.name, c.id, c.args) for c in reply.calls] == [("forecast", "c1", {"city": "Oslo"})]
+    assert source == before
+
+
+@pytest.mark.spec("Q10")
+def test_the_text_of_shapes_that_are_like_another_and_how_it_ends() -> None:
+    text = {"output": {"text": "Rain.", "finish_reason": "length"}, "usage": {}, "request_id": "r"}
+    assert (read(text).reply.text, read(text).reply.finish) == ("Rain.", "length")
+    sampled = {"role": "assistant", "content": {"type": "text", "text": "Ra"}, "model": "m", "stopReason": "maxTokens"}
+    assert (read(sampled).reply.text, read(sampled).reply.finish) == ("Ra", "length")
+    noted = {
+        "role": "assistant",
+        "parts": [{"type": "reasoning", "content": "Hm."}, {"type": "text", "content": "Rain."}],
+    }
+    assert (read(noted).reply.text, read(noted).reply.reasoning) == ("Rain.", "Hm.")
+    for strange in (
+        {"output": {"text": "x"}, "request_id": "r"},
+        {"output": {"choices": []}},
+        {"completion_message": {}},
+    ):
+        assert read(strange).findings[0].code == "R001"

@@ -39,6 +39,9 @@ def fill_blocks(draft: Draft, content: Any) -> None:
             draft.think(record(spoken.get("reasoningText")).get("text") or spoken.get("text"))
         elif "toolResult" in block:
             draft.output()
+        elif "tool_call" in block:  # Haystack's messages have keyed blocks as well
+            call = record(block["tool_call"])
+            draft.call(word(call.get("tool_name")), call.get("arguments", MISSING), word(call.get("id")))
         elif "citationsContent" in block:
             for piece in rows(record(block["citationsContent"]).get("content")):
                 draft.say(record(piece).get("text"))

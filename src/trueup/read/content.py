@@ -55,6 +55,10 @@ def _text(draft: Draft, block: Row) -> None:
     draft.say(words_of(block.get("text")))
 
 
+def _spoken(draft: Draft, block: Row) -> None:
+    draft.say(block.get("transcript"))
+
+
 def _refusal(draft: Draft, block: Row) -> None:
     draft.refuse(words_of(block.get("refusal")))
 
@@ -98,6 +102,8 @@ _KINDS: dict[str, Callable[[Draft, Row], None]] = {
     "text": _text,
     "output_text": _text,
     "text_delta": _text,
+    "audio": _spoken,
+    "output_audio": _spoken,
     "refusal": _refusal,
     "thinking": _thinking,
     "reasoning": reasoning,
@@ -109,6 +115,7 @@ _KINDS: dict[str, Callable[[Draft, Row], None]] = {
     "invalid_tool_call": _tool_call,
     "tool_result": _output,
     "tool-result": _output,
+    "tool_call_response": _output,
     "code_execution_result": _output,
     "server_tool_use": _between,
     "executable_code": _between,

@@ -146,6 +146,15 @@ def _is_gluellm(body: Row) -> bool:
     return "final_response" in body or "tool_execution_history" in body
 
 
+def _is_enclosed(body: Row) -> bool:
+    if "completion_message" in body:
+        return record(body["completion_message"]).get("role") == "assistant"
+    inner = body.get("output")
+    if not isinstance(inner, dict) or "request_id" not in body:
+        return False
+    return isinstance(inner.get("choices"), list) or ("finish_reason" in inner and isinstance(inner.get("text"), str))
+
+
 def _is_message(body: Row) -> bool:
     role = messages.role_of(body)
     if role == "assistant":
@@ -172,6 +181,7 @@ FAMILIES: tuple[tuple[Callable[[Row], bool], Reader], ...] = (
     (_is_vercel_result, vercel.read_result),
     (_is_completion, anthropic.read_completion),
     (_is_older_bedrock, bedrock.read_older),
+    (_is_enclosed, openai_chat.read_enclosed),
     (_is_message, messages.read),
 )
 

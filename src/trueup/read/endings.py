@@ -10,10 +10,11 @@ from trueup.read.objects import word
 from trueup.verdict.reply import Finish
 
 _WORDS: dict[Finish, str] = {
-    "stop": "stop end_turn stop_sequence complete completed eos eos_token word finish finished end done normal",
+    "stop": "stop end_turn stop_sequence complete completed eos eos_token word finish finished end done normal endturn"
+    " stopsequence",
     "length": "length max_tokens max_output_tokens limit model_context_window_exceeded model_length max_length"
-    " context_length_exceeded error_limit",
-    "tool": "tool_calls tool_call tool_use tool-calls function_call tool",
+    " context_length_exceeded error_limit maxtokens",
+    "tool": "tool_calls tool_call tool_use tool-calls function_call tool tooluse",
     "filter": "content_filter content-filter content_filtered guardrail_intervened safety recitation language blocklist"
     " prohibited_content spii image_safety image_prohibited_content image_recitation model_armor jailbreak"
     " error_toxic sensitive moderation",

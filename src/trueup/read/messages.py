@@ -23,6 +23,7 @@ _ROLES: dict[str, Role] = {
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
 }
 _ANSWERS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id")
+_ENDINGS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
 _RESULTS = frozenset(("tool_result", "tool-result"))
 
 
@@ -87,7 +88,7 @@ def read(body: Row, raw: Any) -> Reading:
     """Read one assistant message that stands alone."""
     draft = Draft()
     provider = fill_message(draft, body)
-    ending = body.get("finish_reason") or body.get("stop_reason") or body.get("finishReason")
+    ending = next((body[name] for name in _ENDINGS if body.get(name)), None)
     return Reading(draft.reply(ending, {}, body.get("model"), provider, raw))
 
 

@@ -43,6 +43,17 @@ def read(body: Row, raw: Any) -> Reading:
     return Reading(reply)
 
 
+def read_enclosed(body: Row, raw: Any) -> Reading:
+    """Read the completion that DashScope has under `output`, or the message of the Llama API."""
+    message = body.get("completion_message")
+    if message is not None:
+        ending = record(message).get("stop_reason")
+        return read({"choices": [{"message": message, "finish_reason": ending}], "model": body.get("model")}, raw)
+    inner = record(body.get("output"))
+    choices = inner.get("choices") or [{"text": inner.get("text"), "finish_reason": inner.get("finish_reason")}]
+    return read({"choices": choices, "usage": body.get("usage"), "model": body.get("model")}, raw)
+
+
 def _plain_text(message: Any) -> str:
     """The text of a message that has nothing but a text, as most have; nothing of any other."""
     if type(message) is not dict:

@@ -8,6 +8,7 @@ from typing import Any
 
 from trueup.read import usage
 from trueup.read.calls import MISSING
+from trueup.read.content import fill
 from trueup.read.draft import Draft
 from trueup.read.events import Events, value
 from trueup.read.objects import Row, place, record, rows, word
@@ -45,15 +46,17 @@ def fill_message(draft: Draft, message: Row) -> None:
         part = record(item)
         kind = word(part.get("type"))
         if kind == "text":
-            draft.say(part.get("text"))
+            draft.say(part.get("text") or part.get("content"))
         elif kind == "reasoning":
-            draft.think(part.get("text") or part.get("reasoning"))
+            draft.think(part.get("text") or part.get("reasoning") or part.get("content"))
         elif kind == "tool-invocation":
             _old_call(draft, record(part.get("toolInvocation")), known)
         elif kind == "dynamic-tool" or kind.startswith("tool-"):
             _call(draft, part, word(part.get("toolName")) or kind.removeprefix("tool-"), known)
         elif kind == "step-start":
             draft.between()
+        else:
+            fill(draft, part)  # parts as OpenTelemetry writes them down, whose calls are as anybody's
     before = draft.text
     for item in rows(message.get("toolInvocations")):
         _old_call(draft, record(item), known)
