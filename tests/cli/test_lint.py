@@ -142,6 +142,13 @@ def test_a_file_that_is_missing_is_said_to_be(run: Run, name: str) -> None:
     assert f"{name}:1:1: error[N001] there is no such file" in done.out
 
 
+def test_a_file_of_another_kind_is_told_once(run: Run, desk: Path) -> None:
+    (desk / "notes.txt").write_text("name: x\n")
+    done = run("lint", "notes.txt")
+    assert done.code == 2
+    assert done.out.splitlines()[0] == ("notes.txt:1:1: error[N001] its name must end in .yaml, .yml, .toml or .json")
+
+
 def test_slips_in_the_words_of_a_schema_are_warned_of(run: Run, desk: Path) -> None:
     (desk / "slip.yaml").write_text("schema:\n  type: object\n  requried: [a]\n  note: mine\n")
     done = run("lint", "slip.yaml")

@@ -69,6 +69,8 @@ def _text(path: Path, name: str) -> str:
             raise ContractError([fault("N001", place, (), f"its name {_ENDS}")])
         with path.open("rb") as opened:
             raw = opened.read(LIMITS[path.suffix.lower()] * 4 + 1)  # four bytes are the longest character
+    except ContractError:
+        raise
     except FileNotFoundError:
         ends = "" if path.suffix.lower() in KINDS else f"; the name of one {_ENDS}"
         raise ContractError([fault("N001", place, (), f"there is no such file{ends}")]) from None
