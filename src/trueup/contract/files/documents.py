@@ -55,6 +55,11 @@ def _too_large(name: str, kind: str) -> Fault:
     return fault("N003", Place(name), (), message, "Put its schema into a JSON file of its own and name that.")
 
 
+def _refuse_kind(path: Path, place: Place) -> None:
+    if path.is_file() and path.suffix.lower() not in KINDS:
+        raise ContractError([fault("N001", place, (), f"its name {_ENDS}")])
+
+
 def _refuse_pipe(path: Path) -> None:
     """A pipe may never end, or never begin."""
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -65,8 +70,7 @@ def _text(path: Path, name: str) -> str:
     place = Place(name)
     try:
         _refuse_pipe(path)
-        if path.is_file() and path.suffix.lower() not in KINDS:
-            raise ContractError([fault("N001", place, (), f"its name {_ENDS}")])
+        _refuse_kind(path, place)
         with path.open("rb") as opened:
             raw = opened.read(LIMITS[path.suffix.lower()] * 4 + 1)  # four bytes are the longest character
     except ContractError:
