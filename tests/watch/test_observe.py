@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -116,3 +117,47 @@ def test_the_rest_is_the_contract() -> None:
     assert watched.name == "salon"
     with pytest.raises(AttributeError):
         _ = watched.nothing
+
+
+@pytest.mark.spec("C13", "A10")
+def test_what_comes_as_a_stream_is_seen_too_once_for_each_whole_reply() -> None:
+    here = {"state": "SLOT_SELECTION"}
+    replies = ["Hola. Tu cita está confirmada. Adiós.", "Tengo dos horas. ¿A las 10? ¿O a las 11?"]
+    events: list[Event] = []
+    watched = observed(Contract(states=SALON, name="salon"), events.append)
+
+    def pieces(messages: object) -> Iterator[str]:
+        yield from replies.pop(0).partition(" ")
+
+    asked = watched.ask_stream(pieces, "hola", context=here)
+    shown = [part.text for part in asked]
+    assert (asked.answer.outcome, "confirmada" in "".join(shown)) == ("regenerated", False)
+    names = [event.event for event in events]
+    assert (names.count("checked"), names.count("sent"), names.count("aborted"), names[-1]) == (1, 2, 1, "finished")
+    (check,) = (event for event in events if isinstance(event, Checked))
+    assert (check.ok, check.state, check.regenerations) == (True, "SLOT_SELECTION", 1)
+
+    async def read() -> str:
+        one = watched.aask_stream(pieces, "hola", context=here)
+        async for _ in one:
+            pass
+        return one.answer.outcome
+
+    events.clear()
+    replies.append("¿A las 10?")
+    assert asyncio.run(read()) == "accepted"
+    assert [event.event for event in events].count("checked") == 1
+
+
+@pytest.mark.spec("C13")
+def test_the_verdict_of_a_stream_and_of_a_value_is_told() -> None:
+    events: list[Event] = []
+    watched = observed(Contract(SCHEMA, name="people"), events.append)
+    stream = watched.stream()
+    stream.feed('{"age": ')
+    stream.feed("36}")
+    assert (stream.finish().data, [event.event for event in events]) == ({"age": 36}, ["checked"])
+    assert not watched.check_value({"age": "old"}, {"state": "IDLE"}).ok
+    last = events[-1]
+    assert isinstance(last, Checked)
+    assert (len(events), last.ok, last.state) == (2, False, "IDLE")

@@ -65,7 +65,9 @@ class _Streaming:
 
     def _open(self) -> tuple[Request, Gate]:
         request = self._loop.request()
-        return request, Gate(self._loop.contract, self._loop.context, len(self._loop.attempts) + 1, self._hold)
+        contract = self._loop.contract
+        own = getattr(contract, "contract", contract)  # whoever watches is told of whole replies, not of every sentence
+        return request, Gate(own, self._loop.context, len(self._loop.attempts) + 1, self._hold)
 
     def _close(self, gate: Gate, failure: Failure | None) -> tuple[Step, list[Part]]:
         """The end of an attempt: given up, failed, or whole."""

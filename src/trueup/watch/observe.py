@@ -6,7 +6,7 @@ change a verdict.
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from trueup.checks.machines import state_name
@@ -18,6 +18,8 @@ from trueup.watch.lines import visible
 if TYPE_CHECKING:
     from trueup.ask.answer import Answer
     from trueup.ask.policy import Policy
+    from trueup.ask.stream import AskStream, AsyncAskStream
+    from trueup.contract.stream import Stream
 
 
 class Observed:
@@ -34,9 +36,22 @@ class Observed:
         self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
     ) -> Verdict:
         """Judge one reply as the contract does, and tell the subscribers."""
+        return self._seen(self.contract.check, reply, context, regenerations)
+
+    def check_value(self, value: Any, context: Mapping[str, Any] | None = None) -> Verdict:
+        """Judge a value as the contract does, and tell the subscribers."""
+        return self._seen(self.contract.check_value, value, context)
+
+    def _seen(
+        self,
+        check: Callable[[Any, dict[str, Any] | None], Verdict],
+        reply: Any,
+        context: Mapping[str, Any] | None,
+        regenerations: int | None = None,
+    ) -> Verdict:
         given = dict(context) if context is not None else None
         began = time.perf_counter()
-        verdict = self.contract.check(reply, given)
+        verdict = check(reply, given)
         seconds = time.perf_counter() - began
         event = checked(
             verdict,
@@ -58,6 +73,20 @@ class Observed:
         """The same, asynchronously."""
         watched, options = self._for_one(options)
         return await Contract.aask(watched, call, messages, policy, **options)
+
+    def stream(self, context: dict[str, Any] | None = None) -> "Stream":
+        """A stream as the contract's own; the subscribers are told of its verdict."""
+        return Contract.stream(cast("Contract", self), context)
+
+    def ask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AskStream":
+        """Ask and give parts as the contract does; the subscribers are told of every step and every whole reply."""
+        watched, options = self._for_one(options)
+        return Contract.ask_stream(watched, call, messages, policy, **options)
+
+    def aask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AsyncAskStream":
+        """The same, asynchronously."""
+        watched, options = self._for_one(options)
+        return Contract.aask_stream(watched, call, messages, policy, **options)
 
     def _for_one(self, options: dict[str, Any]) -> tuple[Contract, dict[str, Any]]:
         """What stands for the contract while one question is asked, counting what was regenerated for it."""
