@@ -58,6 +58,13 @@ def test_on_a_terminal_it_is_rendered(run_on_terminal: Run) -> None:
     assert "```json" in done.out  # part of the example
 
 
+def test_links_of_a_page_can_be_followed_from_a_terminal(run_on_terminal: Run) -> None:
+    said = " ".join(run_on_terminal("explain", "K003", NO_COLOR="1").out.split())
+    assert "taken off like any envelope: W007. Calls" in said
+    said = " ".join(run_on_terminal("explain", "N005", NO_COLOR="1").out.split())
+    assert "the list of keys in contract files (docs/howto/contracts.md)." in said
+
+
 @pytest.mark.parametrize("width", [80, 40])
 def test_it_fits_a_terminal(width: int, run_on_terminal: Run) -> None:
     for args in ([], ["S012"]):

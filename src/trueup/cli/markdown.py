@@ -1,9 +1,13 @@
 """Our own pages on a terminal: Markdown enters, something rich can print leaves. Never for text of a model."""
 
+import re
+
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
 from rich.text import Text
+
+_LINK = re.compile(r"\[([^\]\[]+)\]\((\.\./\.\./)?([\w./-]+\.md)(?:#[\w-]+)?\)")
 
 
 class _Heading(Heading):
@@ -37,6 +41,15 @@ class _Page(Markdown):
     elements = {**Markdown.elements, "heading_open": _Heading, "fence": _Example, "code_block": _Example}
 
 
+def without_links(text: str) -> str:
+    """A page whose links say what a reader of a terminal can do with them.
+
+    >>> without_links("See [T001](T001-unknown-tool.md) and [rules](../../howto/rules.md#when).")
+    'See T001 and rules (docs/howto/rules.md).'
+    """
+    return _LINK.sub(lambda link: f"{link[1]} (docs/{link[3]})" if link[2] else link[1], text)
+
+
 def render(text: str) -> Markdown:
     """A page, ready to print."""
-    return _Page(text, inline_code_theme="ansi_dark", code_theme="ansi_dark", hyperlinks=False)
+    return _Page(without_links(text), inline_code_theme="ansi_dark", code_theme="ansi_dark", hyperlinks=False)
