@@ -107,6 +107,18 @@ def test_a_forbidden_sentence_never_leaves(piece: int) -> None:
     assert model.seen[1][0]["role"] == "system"
 
 
+@pytest.mark.spec("C15")
+@given(piece=st.integers(1, 9))
+def test_sentences_of_scripts_without_blanks_leave_one_by_one(piece: int) -> None:
+    reply = "いらっしゃいませ。「カットですか？」カラーもできます！ご希望は"
+    parts, answer, _ = stream(SALON, [reply], context=HERE, piece=piece)
+    assert (shown(parts), answer.outcome) == (reply, "accepted")
+    assert len([part for part in parts if part.text]) == 4
+    bad = "いらっしゃいませ。担当は Ana です。ご希望は"
+    parts, answer, _ = stream(SALON, [bad, reply], context=HERE, piece=piece)
+    assert ("Ana" in "".join(part.text for part in parts), answer.outcome) == (False, "regenerated")
+
+
 @pytest.mark.spec("C15", "C7")
 @pytest.mark.parametrize("gap", [*range(570, 600), 5_000])
 def test_a_word_of_a_long_reply_is_never_judged_without_its_beginning(gap: int) -> None:

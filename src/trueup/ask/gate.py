@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 Hold = Literal["sentence", "all"]
-# A sentence ends where a blank follows; what stands at the very end may still go on ("3." before "5").
-_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]*]*(?=\s)|\n")
+# A sentence ends where a blank follows; what stands at the very end may still go on ("3." before "5"). Scripts without
+# blanks have marks of their own, which end it at once.
+_END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]*]*(?=\s)|[。！？]+[\"'”’」』）)]*|\n")
 _LEAK = re.compile(r"[<{\[`]|\baction:", re.IGNORECASE)
 _LONGEST = 20_000  # characters that are held back as one sentence, before the whole is waited for
 

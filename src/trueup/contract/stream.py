@@ -20,7 +20,7 @@ from trueup.verdict.verdict import T, Verdict
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_END = re.compile(r"[.!?…。！？][\"'”’»)\]*]{0,8}\s|\n")  # where a sentence has ended for certain
+_END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*]{0,8}\s|[。！？\n]")  # where a sentence has ended for certain
 _MARKED = re.compile(r"[<{\[`]")  # what stands behind may be no prose: the whole verdict says
 _LONGEST = 20_000  # characters without an end that are held as one sentence
 
