@@ -22,6 +22,7 @@ else:
     T = TypeVar("T", covariant=True)
 
 Fixes = tuple[Fix, ...]
+_PARTS = ("reply", "data", "findings", "fixes", "calls", "metrics")
 _NO_METRICS: dict[str, Any] = {}
 
 
@@ -191,7 +192,15 @@ class Verdict(Generic[T]):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Verdict":
-        """Read a verdict back from `to_dict()`; what is derived is derived anew."""
+        """Read a verdict back from `to_dict()`; what is derived is derived anew.
+
+        >>> Verdict.from_dict({"reply": {"text": "{}"}, "data": {}})
+        Traceback (most recent call last):
+        ValueError: this is no verdict as `to_dict()` gives it; it lacks findings, fixes, calls, metrics
+        """
+        lacking = [part for part in _PARTS if part not in data]
+        if lacking:
+            raise ValueError(f"this is no verdict as `to_dict()` gives it; it lacks {', '.join(lacking)}")
         return cls(
             reply=msgspec.convert(data["reply"], Reply),
             data=data["data"],
