@@ -104,6 +104,21 @@ OPEN = Tool("f", "", {"type": "object", "properties": {"city": {"type": "string"
 
 @pytest.mark.spec("T5")
 @pytest.mark.parametrize(
+    "more",
+    [
+        {"required": ["when"]},
+        {"if": {"required": ["city"]}, "then": {"properties": {"when": {"type": "string"}}}},
+        {"dependentSchemas": {"city": {"properties": {"when": {"type": "string"}}}}},
+    ],
+    ids=["required", "if", "dependent"],
+)
+def test_an_argument_that_the_schema_names_elsewhere_is_known(more: dict[str, Any]) -> None:
+    tool = Tool("f", "", {**OPEN.parameters, **more})
+    assert not list(unknown_arguments({"city": "x", "when": "now"}, tool, "$.args"))
+
+
+@pytest.mark.spec("T5")
+@pytest.mark.parametrize(
     ("args", "closest"),
     [({"citty": 1}, "city"), ({"daysx": 1}, "days"), ({"zebra": 1}, None), ({"city": "x"}, ...), ({}, ...)],
 )  # fmt: skip

@@ -17,6 +17,10 @@ from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool
 
 _CLOSE = 75
+# Keywords under which a schema may name arguments beside `properties`.
+_ELSEWHERE = frozenset(
+    ("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "if", "dependentSchemas", "unevaluatedProperties")
+)
 
 
 class Resolved(NamedTuple):
@@ -81,10 +85,10 @@ def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[
     if not isinstance(schema, dict) or "additionalProperties" in schema or "patternProperties" in schema:
         return
     known = schema.get("properties")
-    if not isinstance(known, dict) or any(word in schema for word in ("anyOf", "oneOf", "allOf", "$ref")):
+    if not isinstance(known, dict) or not _ELSEWHERE.isdisjoint(schema):
         return
     for key in args:
-        if key not in known:
+        if key not in known and key not in schema.get("required", ()):
             near = process.extractOne(key, known.keys(), scorer=fuzz.ratio, score_cutoff=_CLOSE)
             closest = near[0] if near else None
             message = f"Argument {key!r} is not one of {tool.name!r}'s" + (f"; close to {closest!r}" if closest else "")
