@@ -49,7 +49,7 @@ def test_exit_codes(run: Run, files: Path) -> None:
 def test_standard_output_is_clean_and_the_account_is_safe_to_print(run: Run, files: Path) -> None:
     ran = run("sift", "mixed.jsonl", "-s", "s.json", "-o", "out")
     assert ran.out == ""
-    assert "1 of 3 units are valid, 2 failed." in ran.err
+    assert "1 of 3 units is valid, 2 failed." in ran.err
     assert "\x1b" not in ran.err
     assert "c\\x1b[31m\\n" in ran.err
     again = run("sift", "mixed.jsonl", "-s", "s.json", "-o", "out", "--json", "--progress", "none")

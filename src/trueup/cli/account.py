@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.layout import short
+from trueup.cli.layout import count, short
 from trueup.verdict.display import safe_line
 
 _ROWS = 8
@@ -44,7 +44,8 @@ def _headline(counts: dict[str, int]) -> str:
         return "There was no unit to judge."
     failed = f"{counts['failed']:,} failed" if counts["failed"] else "none failed"
     fixed = f", {counts['fixed']:,} needed fixes" if counts["fixed"] else ""
-    return f"{counts['valid']:,} of {counts['units']:,} units are valid, {failed}{fixed}."
+    valid, verb = f"{counts['valid']:,} of {count(counts['units'], 'unit')}", "is" if counts["valid"] == 1 else "are"
+    return f"{valid} {verb} valid, {failed}{fixed}."
 
 
 def _row(code: str, row: dict[str, Any], kind: str) -> tuple[str, str, str]:
