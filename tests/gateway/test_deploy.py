@@ -40,6 +40,23 @@ def test_the_container_is_pinned_runs_without_root_and_holds_no_key() -> None:
     assert ("STOPSIGNAL", "SIGTERM") in found
 
 
+def test_what_the_file_of_the_gateway_names_is_in_the_container() -> None:
+    copied = {rest.split()[-2].rstrip("/"): rest.split()[-1] for word, rest in instructions() if word == "COPY"}
+    assert copied["gateway.yaml"] == "/etc/trueup/gateway.yaml"
+    named = re.findall(
+        r"^  \w+: (\w+)/\w+\.yaml$", (ROOT / "examples" / "gateway.yaml").read_text("utf-8"), re.MULTILINE
+    )
+    assert named
+    assert {f"/etc/trueup/{folder}" for folder in named} <= set(copied.values())
+
+
+def test_nginx_lets_every_way_to_a_route_through() -> None:
+    patterns = re.findall(r"location ~ (\S+) \{", (DEPLOY / "nginx.conf").read_text("utf-8"))
+    for path in ("/v1/chat/completions", "/v1/messages", "/clinic/v1/responses"):
+        assert re.search(patterns[0], path), path
+    assert not re.search(patterns[0], "/metrics")
+
+
 def test_the_extras_of_the_container_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     named = re.search(r"\[([a-z,]+)\]\"", (DEPLOY / "Containerfile").read_text("utf-8"))
