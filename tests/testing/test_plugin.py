@@ -143,6 +143,7 @@ def test_mistakes_of_a_test_are_told_in_a_line_and_no_traceback_of_ours(project:
     )
     result.stdout.no_fnmatch_line("*plugin.py*")
     result.stdout.no_fnmatch_line("*load_contract*")
+    result.stdout.no_fnmatch_line("During handling of*")
 
 
 def test_a_path_is_looked_for_beside_the_test(project: pytest.Pytester) -> None:

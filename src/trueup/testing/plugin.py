@@ -41,7 +41,10 @@ def trueup_contract(request: pytest.FixtureRequest) -> "Contract":
     try:
         return contract_at(_path(request, named) or Path(request.config.rootpath) / named)
     except ContractError as error:
-        pytest.fail(f"the contract cannot be used:\n{error}", pytrace=False)
+        faults = str(error)
+    pytest.fail(
+        f"the contract cannot be used:\n{faults}", pytrace=False
+    )  # not inside the block: it would be told twice
 
 
 @pytest.fixture
