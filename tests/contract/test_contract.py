@@ -142,6 +142,30 @@ def test_coercion_can_be_told_aliases_prefixes_and_delimiters() -> None:
     assert not Contract(schema).check('{"nivel": "alto"}').ok
 
 
+@pytest.mark.parametrize("reply", ['{"Número": 5}', '{"NU\u0301MERO": 5}', '{"numero": 5}', 'Here: {"Número": 5,}'])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_key_without_its_accents_is_found_though_no_other_key_is_there(reply: str, listed: bool) -> None:
+    schema = {"type": "object", "properties": {"numero": {"type": "integer"}}, "required": ["numero"]}
+    text = reply.replace("{", "[{").replace("}", "}]") if listed else reply
+    verdict = Contract({"type": "array", "items": schema} if listed else schema).check(text)
+    assert verdict.ok
+    assert verdict.data == ([{"numero": 5}] if listed else {"numero": 5})
+
+
+def test_a_list_of_objects_that_share_nothing_with_what_is_wanted_is_refused_for_each() -> None:
+    schema = {"type": "object", "properties": {"numero": {"type": "integer"}}, "required": ["numero"]}
+    contract = Contract({"type": "array", "items": schema})
+    verdict = contract.check('[{"a": 1}, {"b": "2"}]')
+    assert [(found.code, found.path) for found in verdict.findings] == [
+        ("V002", "$[0].numero"),
+        ("V002", "$[1].numero"),
+    ]
+    assert (verdict.data, verdict.fixes) == ([{"a": 1}, {"b": "2"}], ())
+    mixed = contract.check('[{"a": 1}, {"NUMERO": "2"}]')
+    assert mixed.data == [{"a": 1}, {"numero": 2}]
+    assert [found.path for found in mixed.findings] == ["$[0].numero"]
+
+
 # -- strict
 
 

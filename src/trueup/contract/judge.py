@@ -13,6 +13,7 @@ from typing import Any
 from trueup.checks.fixes import SPEAKING, remarks, too_many
 from trueup.conform.coerce import Note, conform
 from trueup.conform.document import facets
+from trueup.conform.names import plain
 from trueup.conform.options import Options
 from trueup.conform.schema import Schema
 from trueup.conform.survey import types_at
@@ -242,19 +243,30 @@ class Judge:
     def _fit(self, value: Any) -> Fit:
         if self._schema.is_valid(value) and not (self._integral and self._integral(value)):
             return Fit(value, [], 0, True)
-        if self._shares_nothing(value, self._own):
+        if _shares_nothing(value, self._own) or self._lists_nothing(value):
             return Fit(value, [], 0, ok=False)
         return _fit(value, self._schema, self._options)
 
     def _fit_item(self, value: Any) -> Fit:
         assert self._item is not None
-        if self._shares_nothing(value, self._item_own):
+        if _shares_nothing(value, self._item_own):
             return Fit(value, [], 0, self._item.is_valid(value))
         return _fit(value, self._item, self._options)
 
-    def _shares_nothing(self, value: Any, own: frozenset[str] | None) -> bool:
-        """Whether an object has no key that any of these could mean: coercing it would be in vain."""
-        return own is not None and type(value) is dict and bool(value) and own.isdisjoint(map(fold, value))
+    def _lists_nothing(self, value: Any) -> bool:
+        """Whether a list holds nothing but objects that share nothing with what its items should be."""
+        own = self._item_own
+        return own is not None and type(value) is list and bool(value) and all(_shares_nothing(v, own) for v in value)
+
+
+def _shares_nothing(value: Any, own: frozenset[str] | None) -> bool:
+    """Whether an object has no key that any of these could mean: coercing it would be in vain."""
+    return own is not None and type(value) is dict and bool(value) and own.isdisjoint(map(_loosest, value))
+
+
+def _loosest(key: str) -> str:
+    """A key in the loosest form, so that no coercion could find more in it; accents say nothing either."""
+    return fold(key if key.isascii() else plain(key))
 
 
 def _fit(value: Any, schema: Schema, options: Options) -> Fit:
@@ -272,7 +284,7 @@ def _closed_keys(schema: Schema, options: Options) -> frozenset[str] | None:
         return None
     if not _OPEN_WORDS.isdisjoint(source) or isinstance(source.get("additionalProperties"), dict):
         return None
-    return frozenset(map(fold, schema.root_keys)) or None
+    return frozenset(map(_loosest, schema.root_keys)) or None
 
 
 def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:

@@ -111,7 +111,7 @@ class CallReader:
 
     def _exact(self, at: int) -> Value | None:
         """The value as strict JSON."""
-        found, stop = closed(self.text, at, len(self.text))
+        found, _, stop = closed(self.text, at, len(self.text))
         if not found:
             return None
         piece = self.text[at:stop]

@@ -9,45 +9,46 @@ from typing import Any
 
 from orjson import dumps
 
-from trueup.recover.clean import decode, looks_odd
+from trueup.recover.clean import looks_odd
 
 _raw_decode = json.JSONDecoder().raw_decode
 _WINDOW = 1024
 _EDGE = 16
 
 
-def closed(text: str, at: int, stop: int) -> tuple[bool, int]:
-    """Whether the value that opens here is strict JSON, and the offset behind it, or behind what was looked at in vain.
+def closed(text: str, at: int, stop: int) -> tuple[bool, Any, int]:
+    """Whether the value that opens here is JSON, the value, and the offset behind it, or behind what was looked at in vain.
 
     It is looked at through a window, so that a fault costs no more than its distance.
 
     >>> closed('[{"a": 1}, {"a": 2', 1, 18), closed('[{"a": 1}, {"a": 2', 11, 18)
-    ((True, 9), (False, 18))
+    ((True, {'a': 1}, 9), (False, None, 18))
     """
     size = _WINDOW
     while True:
         piece = text[at : min(at + size, stop)]
         try:
-            return True, at + _raw_decode(piece)[1]
+            value, end = _raw_decode(piece)
+            return True, value, at + end
         except json.JSONDecodeError as error:
             inside = error.msg.startswith("Unterminated") or error.pos >= len(piece) - _EDGE
             if len(piece) < size or not inside:
-                return False, at + len(piece)
+                return False, None, at + len(piece)
         except (ValueError, RecursionError):
-            return False, at + len(piece)
+            return False, None, at + len(piece)
         size *= 8
 
 
 def exact(text: str, at: int, stop: int) -> tuple[bool, Any, int]:
-    """Whether a value that needs no second look opens here, the value, and an offset as above."""
-    found, end = closed(text, at, stop)
+    """The same of a value that wants no second look."""
+    found, value, end = closed(text, at, stop)
     if not found:
         return False, None, end
     piece = text[at:end]
     try:
-        value = decode(piece)
         again = dumps(value)
-    except (ValueError, RecursionError, TypeError):
+    except TypeError:
         return False, None, end
-    plain = piece.count('"') == again.count(b'"') and not ("\\" in piece and looks_odd(piece))
-    return plain, value, end
+    # a key given twice took its quotes along, and what is no number of JSON was written as null
+    same = piece.count('"') == again.count(b'"') and piece.count("null") == again.count(b"null")
+    return same and not ("\\" in piece and looks_odd(piece)), value, end

@@ -58,7 +58,7 @@ _PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3 think".spli
 
 def parameters(text: str) -> list[Candidate]:
     """One candidate for each tool call that gives its arguments as parameter tags."""
-    if "<" not in text:
+    if "<" not in text or ("param" not in text and "arg" not in text):
         return []
     starts = [m.start() for m in _INVOKE.finditer(text)]
     groups: dict[int, list[tuple[str, str, int, int, bool]]] = {}

@@ -44,6 +44,8 @@ _TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
 _TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
+# Where a value that was never closed may end, and what to look for first: that takes next to no time.
+_BOUNDARIES = ((_FENCE_END, ("```", "~~~")), (_TAG_END, ("</", "<|")), (_BLANK_LINE, ("\n",)))
 
 
 class Scan:
@@ -157,8 +159,9 @@ class Scan:
             ):
                 return told
         if best.cut or _price(best) >= 20:
-            for boundary in (_FENCE_END, _TAG_END, _BLANK_LINE):
-                edge = boundary.search(self.text, begin, best.end)
+            for boundary, marks in _BOUNDARIES:
+                likely = any(self.text.find(mark, begin, best.end) >= 0 for mark in marks)
+                edge = boundary.search(self.text, begin, best.end) if likely else None
                 if edge and edge.start() > begin and self.budget > 0:
                     other = self.attempt(begin, edge.start())
                     if _price(other) < _price(best):

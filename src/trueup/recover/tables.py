@@ -13,6 +13,7 @@ _PIPE = re.compile(r"\\.|\|")
 _COUNTERS = frozenset({"", "#", "no", "no.", "nr", "nr.", "n°", "№", "index", "row", "编号", "序号"})
 _SEPARATORS = ("\t", ";", ",", "|")
 _SIGN = re.compile(r"[\t;,|]")
+_AROUND = "*_` \"'\ufeff"
 _MAX_COLUMNS = 200
 
 Cell = tuple[int, int]
@@ -110,7 +111,10 @@ def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | 
         return None
     raw = text[line.body_at : line.end]
     for sign in _SEPARATORS:
-        labels = [part.strip("*_` \"'\ufeff") for part in raw.split(sign)] if sign in raw else []
+        first, found, _ = raw.partition(sign)
+        if not found or keys.get(first.strip(_AROUND)) is None:
+            continue
+        labels = [part.strip(_AROUND) for part in raw.split(sign)]
         named = _all_named(labels, keys) if 2 <= len(labels) <= _MAX_COLUMNS else []
         if named and len(set(named)) == len(named):
             return _rows_below(text, lines, at, sign, named)

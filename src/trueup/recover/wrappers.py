@@ -21,6 +21,8 @@ REASONING_CLOSE = re.compile(
 REASONING_MARK = re.compile(
     r"</?(?:think|thought|reasoning|reflection|scratchpad|analysis|ant|inner)|<\|(?:begin|end|channel)", re.IGNORECASE
 )
+# A word of each of them.
+_REASONING_WORDS = ("think", "thought", "reasoning", "reflection", "scratchpad", "analysis", "inner_monologue", "<|end")
 _PIECE = re.compile(
     r"(?P<fence>(?:```+|~~~+)[^\n`{\[]{0,60}(?:\n|\Z)|(?:```+|~~~+)[\w+.-]{0,20})"
     r"|(?P<token><\|[^<>|\n]{1,60}\|>|<｜[^<>｜\n]{1,60}｜>|</?s>|\[/?INST\]|\[TOOL_CALLS\]|\[ARGS\]|<\|[^<>|\n]{1,40}>|<[^<>|\n]{1,40}\|>)"
@@ -130,6 +132,10 @@ def reasoning_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     if "<" not in text and "◁" not in text:
         return spans
+    if text.isascii():  # a look for the words costs less than one for the tags
+        small = text.lower()
+        if not any(word in small for word in _REASONING_WORDS):
+            return spans
     at = 0
     search = 0
     bracket = -1
@@ -159,6 +165,8 @@ def code_blocks(text: str) -> list[tuple[int, int]]:
     [(5, 14)]
     """
     blocks: list[tuple[int, int]] = []
+    if "```" not in text and "~~~" not in text:
+        return blocks
     mark = ""
     language, start = "", 0
     for line in _FENCE_LINE.finditer(text):
