@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cli.running import COMMAND, Ran, Run, clean_environment, read_all
+from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
 from trueup.cli.main import main
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
@@ -236,3 +237,18 @@ def test_screens_without_a_terminal_are_refused(run: Run) -> None:
     done = run("tui")
     assert (done.code, done.out) == (2, "")
     assert done.err == "trueup: the screens need a terminal on both sides; `trueup status` prints how runs stand\n"
+
+
+@pytest.mark.spec("B20")
+def test_a_run_that_came_to_its_end_before_it_could_be_paused_is_told_as_such(run: Run, desk: Path) -> None:
+    assert run("run", "pipelines/random_walk", "--run-dir", "runs/walk", "--max-units", "2", "-q").code == 0
+    owner = OwnedRun.open(desk / "runs" / "walk")
+    command = [*COMMAND, "pause", "runs/walk", "--wait", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_environment()) as asking:
+        limit = time.monotonic() + 60
+        while not (owner.path / PAUSE).exists():
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+        owner.close()
+        assert asking.communicate(timeout=60)[0] == b"runs/walk had come to its end: done\n"
+    assert asking.returncode == 0

@@ -11,19 +11,21 @@ from trueup.cli.runs import find_run, told
 def pause(run: str, wait: float) -> int:
     """Pause a RUN: calls under way come in and are kept, none is begun. `trueup run` goes on with it.
 
-    Exit code 0: paused, 1: asked, but still under way after the wait, 2: nobody is running it.
+    Exit code 0: paused, or done before it could be, 1: asked, but still under way after the wait, 2: nobody is running it.
     """
     from trueup.batch.pipeline.control import pause as ask
+    from trueup.batch.pipeline.rundir import RunDir
     from trueup.cli.terminal import write
     from trueup.verdict.display import safe_line
 
     with told():
         path = find_run(run)
         stopped = ask(path, wait)
+        status = RunDir.look(path).state.status
     name = safe_line(str(path))
-    write(
-        f"{name} is paused; `trueup run {name}` goes on\n"
-        if stopped
-        else f"{name} is asked to pause, and still under way\n"
-    )
-    return 0 if stopped else 1
+    if not stopped:
+        write(f"{name} is asked to pause, and still under way\n")
+        return 1
+    ended = status in {"done", "failed"}
+    write(f"{name} had come to its end: {status}\n" if ended else f"{name} is paused; `trueup run {name}` goes on\n")
+    return 0

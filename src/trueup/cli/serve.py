@@ -81,7 +81,7 @@ def _demo(listen: str | None) -> int:
 
 def _address(listen: str) -> tuple[str, int]:
     host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdigit():
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
         raise click.UsageError(f"--listen {listen!r}: give an address and a port, such as 127.0.0.1:8080")
     return host.strip("[]") or "127.0.0.1", int(port)
 

@@ -278,7 +278,7 @@ class _Desk:
 
     def listen(self, data: Any) -> tuple[str, int]:
         host, _, port = str(data).rpartition(":")
-        if not port.isdigit() or not 0 <= int(port) <= 65_535:
+        if not (port.isascii() and port.isdigit()) or int(port) > 65_535:
             self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
             return "127.0.0.1", 8080
         return host.strip("[]") or "127.0.0.1", int(port)

@@ -126,9 +126,10 @@ async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop:
         raise
     except Exception as error:  # noqa: BLE001 - a fault of the program: kept in the log, and the run can go on
         run.log.say("".join(traceback.format_exception(error)))
-        stop.ask(
-            "internal", f"{type(error).__name__}: {str(error)[:300]} (RUN_LOG.txt has more); run it again to go on"
-        )
+        said = f"{type(error).__name__}: {str(error)[:300]}"
+        if isinstance(error, OSError) and error.filename:
+            said = f"{error.filename}: {error.strerror}"
+        stop.ask("internal", f"{said} (RUN_LOG.txt has more); run it again to go on")
 
 
 async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:

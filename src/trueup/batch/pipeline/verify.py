@@ -75,9 +75,18 @@ def _chunk(run: RunDir, chunk: Chunk, starts: Counter[str]) -> Iterator[Problem]
             )
         for index in range(chunk.first, min(chunk.at, len(state.steps))):
             if state.scopes[index] != "run":
-                yield from _step(run, chunk, index)
-    except Damaged as error:
+                yield from _outcome(run, chunk, index)
+                yield from _money(run, chunk, state.steps[index])
+    except Damaged as error:  # units and recorded replies are made from nothing else
         yield Problem("damaged", chunk.name, "", str(error))
+
+
+def _outcome(run: RunDir, chunk: Chunk, index: int) -> Iterator[Problem]:
+    """What a step made; a damaged file of it can be made anew from what is recorded."""
+    try:
+        yield from _step(run, chunk, index)
+    except Damaged as error:
+        yield Problem("damaged", chunk.name, run.state.steps[index], str(error))
 
 
 def _step(run: RunDir, chunk: Chunk, index: int) -> Iterator[Problem]:
@@ -109,12 +118,13 @@ def _step(run: RunDir, chunk: Chunk, index: int) -> Iterator[Problem]:
     for what, number, told in (("valid", seen.total(), done.valid), ("failed", failed.total(), done.failures)):
         if number != told:
             yield Problem("count", chunk.name, step, f"{number} units {what}, the journal says {told}")
-    yield from _money(run, chunk, step)
 
 
 def _money(run: RunDir, chunk: Chunk, step: str) -> Iterator[Problem]:
     """Every recorded reply was counted, and once."""
-    done = chunk.done[step]
+    done = chunk.done.get(step)
+    if done is None:
+        return
     replies = [row for row in read_lines(run.file(chunk.name, step, "results")) if "usage" in row]
     usd = sum(row.get("usd", 0.0) for row in replies)
     if len(replies) != done.money.calls - done.money.lost or abs(usd - done.money.usd) > 1e-9 * max(1.0, usd):
