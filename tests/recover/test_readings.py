@@ -15,6 +15,7 @@ def an(**properties: Any) -> dict[str, Any]:
 
 
 PAIR = an(a=TEXT, b=TEXT)
+WORDS = {"type": "array", "items": TEXT}
 ROWS = {"type": "array", "items": {"type": "array", "items": NUMBER}}
 
 
@@ -36,6 +37,33 @@ ROWS = {"type": "array", "items": {"type": "array", "items": NUMBER}}
             '{"a": "x", "b": "Il a dit : "Bonjour", puis : "Au revoir"."}',
             {"a": "x", "b": 'Il a dit : "Bonjour", puis : "Au revoir".'},
             id="a-blank-before-the-colon",
+        ),
+        pytest.param(PAIR, '{"a": "x", "b": "new" "}', {"a": "x", "b": "new"}, id="a-quote-too-many"),
+        pytest.param(
+            PAIR,
+            "{&ldquo;a&rdquo;: &ldquo;x &amp; y&rdquo;,&nbsp;&ldquo;b&rdquo;: &ldquo;z&rdquo;}",
+            {"a": "x & y", "b": "z"},
+            id="curved-quotes-as-entities",
+        ),
+        pytest.param(WORDS, '[\n  - "a",\n  - "b, c"\n]', ["a", "b, c"], id="bullets-in-a-list"),
+        pytest.param(WORDS, '[\n  - "a"\n  - "b"\n]', ["a", "b"], id="bullets-instead-of-commas"),
+        pytest.param(True, '[\n  - {"a": 1},\n  - {"a": -2}\n]', [{"a": 1}, {"a": -2}], id="bullets-before-objects"),
+        pytest.param(True, "{x: [- 5, -6]}", {"x": ["- 5", -6]}, id="a-minus-is-no-bullet"),
+        pytest.param(WORDS, '("a", "b, c")', ["a", "b, c"], id="a-tuple"),
+        pytest.param(True, "(1, 2.5, 'x')", [1, 2.5, "x"], id="a-tuple-without-a-schema"),
+        pytest.param(WORDS, '"a", "b, c",\n"d \\"e\\""', ["a", "b, c", 'd "e"'], id="strings-with-commas"),
+        pytest.param(WORDS, '"a"\n"b"\n', ["a", "b"], id="strings-in-lines"),
+        pytest.param(
+            an(items={"type": "array", "items": PAIR}, n=NUMBER),
+            '{"items": [{"a": "1", "b": "2"}, "a": "3", "b": "4"}, {"a": "5", "b": "6"}], "n": 3}',
+            {"items": [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}, {"a": "5", "b": "6"}], "n": 3},
+            id="an-opening-brace-is-missing",
+        ),
+        pytest.param(
+            an(items={"type": "array", "items": an(name=TEXT)}, name=TEXT),
+            '{"items": [{"name": "a"}, "name": "x"}',
+            {"items": [{"name": "a"}], "name": "x"},
+            id="a-closing-bracket-is-missing",
         ),
         pytest.param(ROWS, "[1, 2]\n[3, 4]", [[1, 2], [3, 4]], id="rows-on-lines"),
         pytest.param(ROWS, "[1, 2], [3, 4]", [[1, 2], [3, 4]], id="rows-with-commas"),
@@ -61,3 +89,125 @@ def test_a_member_is_not_swallowed_by_words_before_it(reply: str) -> None:
 def test_an_escape_that_lacks_digits_is_a_guess() -> None:
     grades = {fix.grade for fix in Contract(True).check('{"a": "caf\\u00e", "b": 1}').fixes}
     assert "guess" in grades
+
+
+@pytest.mark.parametrize(
+    "reply", ['{"a": "x" or "y", "b": "z"}', '{"a": "x" | "y", "b": "z"}', '{"a": "x" if big else "y", "b": "z"}']
+)
+def test_of_two_strings_none_is_chosen_and_they_are_not_made_one(reply: str) -> None:
+    assert not Contract(PAIR).check(reply).ok
+
+
+def test_a_quotation_is_not_two_strings() -> None:
+    check(PAIR, '{"a": "say "yes or no" now", "b": "z"}', {"a": 'say "yes or no" now', "b": "z"})
+
+
+@pytest.mark.parametrize("reply", ["[1,000, 2,500, 3]", "[1,5; 2,5]", "[1, 2; 3, 4]", "Numbers: [12,050, 7]"])
+def test_commas_that_may_stand_inside_numbers_part_none(reply: str) -> None:
+    for schema in ({"type": "array", "items": NUMBER}, True):
+        assert not Contract(schema).check(reply).ok
+
+
+def test_lists_with_plain_separators_are_read() -> None:
+    check({"type": "array", "items": NUMBER}, "[1; 2.5; 3]", [1, 2.5, 3])
+    check({"type": "array", "items": NUMBER}, "[01, 02]", [1, 2])
+
+
+@pytest.mark.parametrize("reply", ['```json\n{"a": "x", "b": "y"}}\n```', '```json\n{"a": "x", "b": "y"}]\n```\nDone.'])
+def test_a_bracket_too_many_in_a_fence_is_named(reply: str) -> None:
+    verdict = Contract(PAIR).check(reply)
+    assert verdict.data == {"a": "x", "b": "y"}
+    assert "S007" in {fix.code for fix in verdict.fixes}
+
+
+def test_a_list_that_was_parted_by_fences_is_not_half_read() -> None:
+    items = {"type": "array", "items": PAIR}
+    reply = '```json\n[{"a": "x", "b": "y"},\n```\n```json\n{"a": "1", "b": "2"}]\n```'
+    verdict = Contract(items).check(reply)
+    assert not verdict.ok or len(verdict.data) == 2
+
+
+@pytest.mark.parametrize("words", ["Wait, that's wrong. It is z.", "Correction: b is z."])
+def test_fields_in_lines_are_taken_back_too(words: str) -> None:
+    assert not Contract(PAIR).check(f"a: x\nb: y\n\n{words}").ok
+    assert Contract(PAIR).check("a: x\nb: y\n\nLet me know if that helps.").ok
+
+
+PERSON = an(name=TEXT, born=TEXT, n=NUMBER, address=an(city=TEXT), items={"type": "array", "items": an(sku=TEXT)})
+TOML = """name = 'Zoë'
+born = 1983-05-01
+n = 1_233
+
+[address]
+city = "Liège" # Belgium
+
+[[items]]
+sku = "a"
+
+[[items]]
+sku = "b"
+"""
+
+
+@pytest.mark.parametrize("reply", [TOML, f"```toml\n{TOML}```\nDone.", f"Here it is:\n\n{TOML}\nHope that helps!"])
+def test_toml_with_tables(reply: str) -> None:
+    whole = {"name": "Zoë", "born": "1983-05-01", "n": 1233, "address": {"city": "Liège"}}
+    check(PERSON, reply, {**whole, "items": [{"sku": "a"}, {"sku": "b"}]})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        TOML.replace("1_233", "nan"),
+        TOML.replace("[address]", "[name]"),
+        "n = " + "[" * 5000,
+        "[" + "a." * 3000 + "a]\nn = 1",
+        "[a]\n" * 3000 + "n = 1",
+    ],
+)
+def test_toml_that_is_none_is_refused(reply: str) -> None:
+    assert not Contract(PERSON).check(reply).ok
+
+
+@pytest.mark.parametrize("reply", ['("just this")', "(1) Read. (2) Write.", '"a" and "b"', '"a"'])
+def test_what_is_no_list_is_not_made_one(reply: str) -> None:
+    assert not Contract({**WORDS, "minItems": 2}).check(reply).ok
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed"),
+    [
+        ("<seed:think>", "</seed:think>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("[THINK]", "[/THINK]"),
+        ("<unused94>thought\n", "<unused95>"),
+        ("<think>", "</think>"),
+    ],
+)
+def test_a_draft_in_the_marks_of_reasoning_is_not_the_answer(opened: str, closed: str) -> None:
+    draft, answer = '{"a": "1", "b": "2"}', '{"a": "x", "b": "y"}'
+    for schema in (PAIR, True):
+        contract = Contract(schema)
+        for reply in (f"{opened}Maybe {draft}?{closed}\n{answer}", f"{answer}\n{opened}Or {draft}?{closed}"):
+            verdict = contract.check(reply)
+            assert verdict.unwrap() == {"a": "x", "b": "y"}
+            assert "W003" in {fix.code for fix in verdict.fixes}
+        assert not contract.check(f"{opened}Maybe {draft}, or").ok
+        assert not contract.check(f"{opened}Maybe {draft}.{closed}").ok
+
+
+def test_brackets_with_a_word_are_no_marks_of_reasoning() -> None:
+    assert Contract(PAIR).check('[think] about it: {"a": "x", "b": "y"}').unwrap() == {"a": "x", "b": "y"}
+    assert Contract(PAIR).check('{"a": "[THINK]", "b": "[/THINK]"}').unwrap() == {"a": "[THINK]", "b": "[/THINK]"}
+    assert Contract(PAIR).check('{"a": "[THINK]", "b": "x",}').unwrap() == {"a": "[THINK]", "b": "x"}
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 50])
+def test_a_stream_does_not_show_a_draft(size: int) -> None:
+    for opened, closed in (("[THINK]", "[/THINK]"), ("<|START_THINKING|>", "<|END_THINKING|>")):
+        text = f'{opened}Maybe {{"a": "1"}}?{closed}\n{{"a": "x", "b": "y"}}'
+        stream = Contract(PAIR).stream()
+        for at in range(0, len(text), size):
+            stream.feed(text[at : at + size])
+            assert (stream.partial or {}).get("a", "x") in ("x", "")
+        assert stream.finish().unwrap() == {"a": "x", "b": "y"}

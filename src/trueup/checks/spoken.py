@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     ('Yes', '')
     """
     at = _FIRST.match(text).end()  # type: ignore[union-attr]
-    if at == len(text) or text[at] not in "<◁":
+    if at == len(text) or text[at] not in "<◁[":
         return text
     start = at
     while opened := REASONING_OPEN.match(text, at):

@@ -197,7 +197,7 @@ class Judge:
         if any(note.code == "C008" for note in choice.reading.fit.notes):
             numbers_as_written(text, choice, self._aims, self._is_valid)
         reading, fit = choice.reading, choice.reading.fit
-        if _lost_a_list(text, choice):
+        if _lost_a_list(text, choice) or _parted_numbers(text, reading.candidate):
             reading.extra.append(("S042", reading.candidate.spans[0][0], reading.candidate.end, "", None))
         codes = choice.codes
         codes.update(record[0] for record in before)
@@ -307,6 +307,15 @@ def _lost_a_list(text: str, choice: Choice) -> bool:
     if not wrapped or max(wrapped.values()) < _NEIGHBOURS:
         return False
     return any(code == "S007" and "]" in text[start:stop] for code, start, stop, _, _ in choice.records())
+
+
+def _parted_numbers(text: str, candidate: Candidate) -> bool:
+    """Whether numbers with commas in them may have been taken for several."""
+    if "S015" not in candidate.codes and "S038" not in candidate.codes:
+        return False
+    from trueup.recover.grouped import parts_numbers  # loaded when a reply first needs it
+
+    return parts_numbers(text, candidate.records)
 
 
 def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:

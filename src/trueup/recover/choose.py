@@ -125,13 +125,13 @@ class Choice:
 
     def _doubts(self, winner: Candidate) -> list[Record]:
         """Records of what the words around the value say against it."""
-        if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form not in ("json", "mark"):
+        if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form == "scalar":
             return []
         from trueup.recover.introductions import is_example, is_withdrawn  # as in `find`: loaded when first needed
 
         span = winner.spans[0][0], winner.end
         found: list[Record] = []
-        if winner.form == "mark" or is_example(self._text, span[0]):
+        if winner.form == "mark" or (winner.form == "json" and is_example(self._text, span[0])):
             found.append(("W017", *span, "", None))
         if is_withdrawn(self._text, span[1]):
             found.append(("W018", *span, "", None))

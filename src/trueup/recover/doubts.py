@@ -13,6 +13,8 @@ _NEXT_MEMBER = re.compile(
 )
 # The first quote inside has no partner before a comma and a key: `x" (a guess), "b": "y`.
 _WORDS_THEN_KEY = re.compile(r"""[^"\\]*+"[^"{\[\n]{1,60},\s*"[^"\n:,]{1,60}"\s*:\s""")
+# A string, words and another string: `x" or "y`. A quotation has its blanks outside.
+_TWO_STRINGS = re.compile(r"""[^"]*[^"\s\\]"\s[^"]*\s"[^"\s][^"]*+\Z""")
 _WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
 _KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
@@ -34,7 +36,7 @@ def swallows(raw: str) -> bool:
         if raw.count("}") > raw.count("{") and raw.count('":') > 0:
             return True
     comma = raw.find(",")
-    if comma >= 0 and _WORDS_THEN_KEY.match(raw):
+    if (comma >= 0 and _WORDS_THEN_KEY.match(raw)) or (raw.count('"') == 2 and _TWO_STRINGS.match(raw)):
         return True
     return comma >= 0 and ("\n" in raw or '",' in raw or '" ' in raw) and _NEXT_MEMBER.search(raw) is not None
 
@@ -82,8 +84,9 @@ def without_stray(raw: str) -> str | None:
     """
     if raw.count('"') != 1 or "\\" in raw or len(raw) < 2:
         return None
+    raw = raw.rstrip(" \t") if raw.rstrip(" \t").endswith('"') else raw
     if raw[-1] == '"':
-        return raw[:-1] if raw[-2].isalpha() else None
+        return raw[:-1] if raw[-2:-1].isalpha() else None
     return raw[1:] if raw[0] == '"' and not raw[1].isspace() else None
 
 

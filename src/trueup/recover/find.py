@@ -49,7 +49,8 @@ class Aims(NamedTuple):
 
 def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first."""
-    from trueup.recover import forms, markup, prose  # their many patterns are compiled when a reply first needs them
+    # their many patterns are compiled when a reply first needs them
+    from trueup.recover import forms, markup, prose, tomlish
 
     if text and not (text[0].isprintable() or text[0].isspace()) and (lead := _INVISIBLE.match(text)):
         for behind in stages(text[lead.end() :], aims, level):
@@ -78,8 +79,11 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield forms.printed(shown, aims.known, aims.max_depth)
     yield forms.members(shown, aims.known, aims.max_depth)
     yield from markup.elements(shown, aims.known, aims.wants)
-    yield markup.listed(shown) if "array" in aims.types and not aims.any_value and not aims.item_keys else []
+    yield forms.in_parentheses(shown, aims.known, aims.max_depth) if "array" in aims.types else []
+    if "array" in aims.types and not aims.any_value and not aims.item_keys:
+        yield markup.listed(shown) or prose.strings(shown)
     if not is_json:
+        yield tomlish.documents(shown, aims.max_depth) if aims.known else []
         yield from forms.written_out(shown, aims)
     yield parts
     yield prose.fenced_scalar(shown)

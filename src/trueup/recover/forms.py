@@ -37,6 +37,7 @@ _AT_PLACE = re.compile(r"at [\w.$<>/]{1,200}\(")
 _LABEL = re.compile(
     r"(?:\A|\n)[ \t]*(?:[-*+•][ \t]+)?[*_`]{0,3}([^\W_][^:：=*`\"'\n{\[]{0,60})[*_`]{0,3}[ \t]?[:：=][*_`]{0,3}[ \t]*\Z"
 )
+_TUPLE = re.compile(r"""\(\s*["'\d-]""")
 _MAX_BEFORE = 120
 _ALL_TYPES = 7
 _MAX_NESTING = 40
@@ -121,6 +122,17 @@ def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]
     records = [r for r in outcome.records if not (r[0] == "S005" and r[4] is None)]
     records.insert(0, ("F007", start, start, "{", None))
     return [Candidate(value, [(start, outcome.end)], records, "members")] if value else []
+
+
+def in_parentheses(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
+    """`("a", "b")`: a tuple of Python that is all of the text."""
+    start = len(text) - len(text.lstrip())
+    if not _TUPLE.match(text, start):
+        return []
+    outcome = Reader(text, start, len(text), known, max_depth).read()
+    if outcome.cut or not isinstance(outcome.value, list) or len(outcome.value) < 2 or text[outcome.end :].strip():
+        return []
+    return [Candidate(outcome.value, [(start, outcome.end)], outcome.records)]
 
 
 def labelled(text: str, start: int, keys: frozenset[str]) -> bool:

@@ -4,6 +4,7 @@ A candidate and what the schema wants of a key enter; the candidate with numbers
 one with the comma as a decimal point where a comma alone does not tell. Text that the schema wants as text stays.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,9 @@ from trueup.recover.reader import Record, parts_of
 from trueup.verdict.paths import Parts
 
 _MOST = 200
+_THOUSANDS = re.compile(r"0\d\d")
+_COMMA_TOO = re.compile(r"""[\[;][^\[\];"']*\d\s*,\s*[-+]?\d[\d.eE+-]*\s*\Z""")
+_NEAR = 120
 _NUMERIC = frozenset({"number", "integer", "null"})
 
 
@@ -66,3 +70,21 @@ def _with(value: Any, parts: Parts, number: int | float) -> Any:
     copied: Any = dict(value) if isinstance(value, dict) else list(value)
     copied[parts[0]] = _with(value[parts[0]], parts[1:], number)
     return copied
+
+
+def parts_numbers(text: str, records: list[Record]) -> bool:
+    """Whether a list of numbers was parted at commas that may stand inside them: `[1,000, 2]`, `[1,5; 2,5]`.
+
+    >>> parts_numbers("[1,000]", [("S015", 3, 6, "", None)]), parts_numbers("[1; 2]", [("S038", 2, 3, "", None)])
+    (True, False)
+    """
+    for code, start, stop, _, _ in records:
+        if code == "S015":
+            behind = text[max(0, start - 2) : start]
+            if behind[1:] == "," and behind[0].isdigit() and _THOUSANDS.fullmatch(text, start, stop):
+                return True
+        elif (
+            code == "S038" and text[start:stop].strip() == ";" and _COMMA_TOO.search(text, max(0, start - _NEAR), start)
+        ):
+            return True
+    return False

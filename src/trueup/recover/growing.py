@@ -12,8 +12,12 @@ from typing import Any
 from trueup.recover.grammar import CLOSER_OF, COMMENT, SIMPLE_ESCAPES
 from trueup.recover.scalars import read_token
 
-_REASONING = re.compile(r"<(think|thinking|reasoning|thought|reflection)>", re.IGNORECASE)
-_REASONING_END = re.compile(r"</(?:think|thinking|reasoning|thought|reflection)>", re.IGNORECASE)
+_REASONING = re.compile(
+    r"<(?:think|thinking|reasoning|thought|reflection|seed:think)>|<\|START_THINKING\|>|(?-i:\[THINK\])", re.IGNORECASE
+)
+_REASONING_END = re.compile(
+    r"</(?:think|thinking|reasoning|thought|reflection|seed:think)>|<\|END_THINKING\|>|(?-i:\[/THINK\])", re.IGNORECASE
+)
 _START = re.compile(r"[{\[]|<(?=[a-z]{0,10}>?)")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*")}
@@ -23,6 +27,7 @@ _LIST_FOLLOWS = re.compile(r"""[\[]\s*(?:["'{\[\]]|-?\d|true|false|null)""")
 _IN_STRING = frozenset({"string", "escape", "quote"})
 _LONG = 1024
 _MARGIN = 80
+_TAG = 20  # longer than any that opens or closes reasoning
 # A token that has not ended after so many characters is left to the end.
 _MAX_TAIL = 4096
 
@@ -101,7 +106,7 @@ class Growing:
         if found is None:
             return len(text) if at < len(text) else -1
         begin = found.start()
-        if text[begin] == "<":
+        if text[begin] == "<" or text.startswith("[THINK]", begin):
             return self._tag(text, begin)
         follows = (_OBJECT_FOLLOWS if text[begin] == "{" else _LIST_FOLLOWS).match(text, begin)
         if follows is None:
@@ -112,14 +117,14 @@ class Growing:
     def _tag(self, text: str, begin: int) -> int:
         opened = _REASONING.match(text, begin)
         if opened is None:
-            return begin + 1 if len(text) - begin > 16 else -1
+            return begin + 1 if len(text) - begin > _TAG else -1
         self._expect = "reasoning"
         return opened.end()
 
     def _reasoning(self, text: str, at: int) -> int:
         closed = _REASONING_END.search(text, at)
         if closed is None:
-            keep = max(at, len(text) - 16)
+            keep = max(at, len(text) - _TAG)
             return keep if keep > at else -1
         self._expect = "start"
         return closed.end()

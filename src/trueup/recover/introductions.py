@@ -23,7 +23,7 @@ _WITHDRAWN = re.compile(
     r"\b(?:(?<!the )(?<!your )wait|oops|hmm+)\b[,.!:]? (?:actually|that(?:'s| is| was)|this is|let me(?! know)|i (?:made|need|should))"
     r"|(?<!\bif )\bi(?: have|'ve)? made (?:a|an|some) (?:mistakes?|errors?)"
     r"|(?:\A|\n)[\s*#_`~]*(?:correction|corrected(?: (?:version|json|output|answer|values?|one|object|result|reply))?|oops)\b[*_]*[:!,]"
-    r"(?! (?:(?:i )?(?:almost |nearly )?forgot(?::| to (?:mention|say|note|tell|thank))|(?:i )?(?:fixed|removed|added|changed)\b|typos?\b|spelling\b))"
+    r"(?! (?:(?:i )?(?:almost |nearly )?forgot(?::| to (?:mention|say|note|tell|thank))|(?:i )?(?:fixed|removed|added|changed)\b|typos?\b|spelling\b|none\b))"
     r"|\bhere(?:'s| is) the (?:correct(?:ed)?|fixed|revised)\b"
     r"|(?:\A|\n)\W*(?:correct(?:ion|ed)|wait, \w{0,9}|oops)\W*\Z"
     r"|(?:\A|[.!?,:\n–—-])[\s*_`~]*+(?:(?:but|no|and|so|sorry)\b,? )?(?:that|this|the \w+)(?: above)?(?:'s| is| was)"

@@ -1,5 +1,6 @@
 """Lists: items one after the other, the clean ones by one pattern each, the rest step by step."""
 
+import re
 from typing import Any
 
 from trueup.recover.clean import WRITABLE_DEPTH
@@ -9,6 +10,10 @@ from trueup.recover.grammar import CLOSERS, CLOSING_TAG, ELLIPSIS, FOREIGN, ITEM
 from trueup.recover.objects import Objects
 
 _ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
+# The mark of a line in a written list, before an item in quotes or brackets.
+_BULLET = re.compile(r"""[-*•–][ \t]+(?=["'“{\[])""")
+# Members up to a brace with the end of the list or another object behind it.
+_LIKE_AN_ITEM = re.compile(r"""[^{}\[\]]{1,400}+\}\s*(?:\]|,\s*\{)""")
 _LEAST = 256  # what a look in vain costs at least
 
 
@@ -94,6 +99,9 @@ class Lists(Objects):
             self.elide(frame, ellipsis.end())
         elif sign == "<" and CLOSING_TAG.match(self.text, pos, self.end):
             self.end = pos
+        elif sign in "-*•–" and (bullet := _BULLET.match(self.text, pos, self.end)):
+            self.note("S038", pos, bullet.end(), "", frame.node)
+            self.pos = bullet.end()
         elif not frame.comma and (sign in ":：" or self.text.startswith("=>", pos)):
             self.member_in_list(frame)
         elif not frame.comma and sign == "+" and frame.last_string is not None:
@@ -158,6 +166,7 @@ class Lists(Objects):
             and key not in above.value
             and (frame.value or self.saw("S003", frame))
             and not expected
+            and not self.starts_alike(frame, key, start)
         ):
             self.note("S005", start, start, frame.closer, frame.node)
             self.pop(frame, start)
@@ -177,6 +186,15 @@ class Lists(Objects):
         child = Frame("{", into, (frame.node, len(frame.value) - 1), start, frame.value, None)
         self.frames.append(child)
         return child
+
+    def starts_alike(self, frame: Frame, key: str, start: int) -> bool:
+        """`[{"a": 1}, "a": 2}]`: a member like the first one of the item before it starts an item that lacks its brace."""
+        last = frame.value[-1] if frame.value else None
+        if not isinstance(last, dict) or next(iter(last), None) != key:
+            return False
+        if len(self.frames) > 2 and self.frames[-3].kind != "{":
+            return False  # the brace and the bracket behind may be those of the objects around
+        return _LIKE_AN_ITEM.match(self.text, start, self.end) is not None
 
     def saw(self, code: str, frame: Frame) -> bool:
         return bool(self.records) and self.records[-1][0] == code and self.records[-1][4] == frame.node

@@ -294,7 +294,7 @@ def region(text: str) -> tuple[int, int] | None:
                 return None
         elif not _PROSE_SIGNS.isdisjoint(before):
             lead = before.rstrip()
-            if leads_in(text, 0, start) or ("{" in before and '"' in before):
+            if leads_in(text, 0, start) or ("{" in before and '"' in before) or "THINK]" in before:
                 return None  # perhaps a value that does not look like one, in a quotation for instance
             if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
                 return None

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.clean import decode
 from trueup.recover.outline import FENCE, RULE, TEXT, Keys, Line
 from trueup.recover.reader import Record
 from trueup.recover.scalars import read_token
@@ -19,6 +20,8 @@ _FENCED_SCALAR = re.compile(
 _FENCE_OPEN = re.compile(r"(```+|~~~+)[^\n`]{0,60}\n")
 _TOKEN = re.compile(r"<\|[^<>|\n]{1,60}\|>|<｜[^<>｜\n]{1,60}｜>|</?s>|\[/?INST\]")
 _ANSWER_TAG = re.compile(r"<(answer|response|output|result|final_answer|final|reply)>", re.IGNORECASE)
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
+_STRINGS = re.compile(rf"\s*+{_STRING.pattern}(?:[ \t]*+(?:,|\n)\s*+{_STRING.pattern})++\s*+,?\s*+")
 _TOKEN_LENGTH = 70
 _MAX_LAYERS = 6
 _DECORATION = " \t\r\n*_`~\"'“”"
@@ -173,6 +176,19 @@ def _truth(text: str, start: int, stop: int) -> list[Candidate]:
 
 def _true_or_false(value: bool, span: tuple[int, int]) -> list[Candidate]:
     return [Candidate(value, [span], [("F006", *span, "", None)], "scalar")]
+
+
+def strings(text: str) -> list[Candidate]:
+    """Nothing but strings of JSON, with commas or line breaks between them."""
+    if text.lstrip()[:1] != '"' or not _STRINGS.fullmatch(text):
+        return []
+    found = list(_STRING.finditer(text))
+    try:
+        value = [decode(string[0]) for string in found]
+    except (ValueError, RecursionError):
+        return []
+    span = (found[0].start(), found[-1].end())
+    return [Candidate(value, [span], [("F010", *span, "", None)], "lines")]
 
 
 def bullets(text: str, lines: list[Line], max_depth: int) -> list[Candidate]:

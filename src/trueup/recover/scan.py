@@ -23,7 +23,7 @@ _OBJECT_START = re.compile(
 )
 _LIST_START = re.compile(
     rf"[\[［][{BLANK}]*"
-    r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+    r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|[-*•–][ \t]+["'“{\[]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
 # `[1]` behind a word: the number of a source.

@@ -104,8 +104,12 @@ def _unfolded(text: str, start: int, stop: int) -> _Pieces:
 
 _BRACES = re.compile(r"\{+|\}+")
 _DOUBLED_START = re.compile(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,60})\s*:""")
-_ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|#34|#39|#x22|#x27);")
-_ENTITY_START = re.compile(r"[{\[]\s*&(?:quot|apos|#34|#39|#x22|#x27);")
+_ENTITY = re.compile(
+    r"&(?:quot|apos|amp|lt|gt|nbsp|[lr][ds]quo|#34|#39|#160|#822[01]|#x22|#x27|#x201[cd]);", re.IGNORECASE
+)
+_ENTITY_START = re.compile(
+    r"[{\[](?:\s|&nbsp;)*+&(?:quot|apos|l[ds]quo|#34|#39|#8220|#x22|#x27|#x201c);", re.IGNORECASE
+)
 _BREAK = re.compile(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
 _BREAK_START = re.compile(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
 _MARKED = re.compile(r"\\(\\|[_\[\]{}])")

@@ -9,17 +9,18 @@ import re
 from trueup.recover.reader import Record
 
 REASONING_OPEN = re.compile(
-    r"<\s*(?=[trsai])(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\b[^<>\n]{0,80}>"
-    r"|<\|(?:begin_of_thought|channel\|>analysis<\|message)\|>|◁think▷",
+    r"<\s*(?=[trsai])(think|seed:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\b[^<>\n]{0,80}>"
+    r"|<\|(?:begin_of_thought|channel\|>analysis<\|message|START_THINKING)\|>|◁think▷|(?-i:\[THINK\])|<unused94>(?:thought)?",
     re.IGNORECASE,
 )
 REASONING_CLOSE = re.compile(
-    r"<\s*/\s*(?=[trsai])(think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\s*>"
-    r"|<\|(?:end_of_thought|end)\|>|◁/think▷",
+    r"<\s*/\s*(?=[trsai])(think|seed:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|antThinking|inner_monologue)\s*>"
+    r"|<\|(?:end_of_thought|end|END_THINKING)\|>|◁/think▷|(?-i:\[/THINK\])|<unused95>",
     re.IGNORECASE,
 )
 REASONING_MARK = re.compile(
-    r"</?(?:think|thought|reasoning|reflection|scratchpad|analysis|ant|inner)|<\|(?:begin|end|channel)", re.IGNORECASE
+    r"</?(?:think|thought|reasoning|reflection|scratchpad|analysis|ant|inner|seed:|unused9)|<\|(?:begin|end|channel|start_t)",
+    re.IGNORECASE,
 )
 # A word of each of them.
 _REASONING_WORDS = ("think", "thought", "reasoning", "reflection", "scratchpad", "analysis", "inner_monologue", "<|end")
@@ -39,7 +40,7 @@ _OPENS = re.compile(r"\s*+[{\[]")
 _JSON_BLANK = " \t\r\n"
 _MARKUP = "`~*_#>⚠️❗ \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
-_CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*\Z")
+_CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*+(?=```|~~~|\Z)")
 _COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
 _EDGE = re.compile(r"\n[ \t]*\n|```|~~~|</|<\|")
 _LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
@@ -130,7 +131,7 @@ def leads_in(text: str, start: int, stop: int) -> bool:
 def reasoning_spans(text: str) -> list[tuple[int, int]]:
     """The stretches of a reply that are reasoning, in order; an unclosed block runs to the end."""
     spans: list[tuple[int, int]] = []
-    if "<" not in text and "◁" not in text:
+    if "<" not in text and "◁" not in text and "THINK]" not in text:
         return spans
     if text.isascii():  # a look for the words costs less than one for the tags
         small = text.lower()
@@ -218,8 +219,9 @@ def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Re
     if not text[start:stop].strip():
         records.append(("W006", start, stop, "", None))
         return
-    if behind and _CLOSERS_ONLY.match(text, start, stop):
-        records.append(("S007", start, stop, "", None))
+    if behind and (closers := _CLOSERS_ONLY.match(text, start, stop)):
+        records.append(("S007", start, closers.end(), "", None))
+        _name_piece(text, closers.end(), stop, False, records)
         return
     if behind and is_debris(text, start, stop):
         records.append(("S031", start, stop, "", None))
