@@ -16,6 +16,11 @@ _ME = re.compile(
     r"voy a|vamos a|d[ée]jame|perm[ií]teme|necesito|debo|llamando|har[ée]|llamar[ée]|usar[ée])\b",
     re.IGNORECASE,
 )
+_SURE = re.compile(
+    r"(?:sure(?: thing)?|ok(?:ay)?|certainly|of course|absolutely|alright|right away|got it|claro(?: que s[íi])?|vale|por supuesto|"
+    r"de acuerdo|enseguida)[.!…]{1,3}",
+    re.IGNORECASE,
+)
 # What talks about a call, marked or not.
 _TALK = re.compile(
     r"\b(?:for example|for instance|examples?|sample|hypothetical(?:ly)?|imagine|suppose|"
@@ -23,10 +28,11 @@ _TALK = re.compile(
     r"(?:looks?|something|just) like|would (?:look|be|call|write|use|send|say)|could (?:look|be|call|write|use|send)|"
     r"ser[íi]a|podr[íi]as?|tendr[íi]a|se ve(?:r[íi]a)? as[íi]|"
     r"(?:you|one|users?|developers?|people) (?:can|could|should|may|might|must|would|need to|have to|want to)|"
-    r"one (?:calls|writes|uses|sends)|(?:is|are) how|in your (?:code|script|program|app)|"
+    r"one (?:calls|writes|uses|sends)|you(?:['’]d)? (?:just |simply |then )?(?:call|invoke|write)|"
+    r"(?:is|are) how|in your (?:code|script|program|app)|"
     r"puedes?|pueden|deber[íi]as?|debes|tienes que|en tu (?:c[óo]digo|programa)|"
-    r"(?:don['’]t|do not|never|instead of|rather than) (?:call|use|write|send|calling|using|writing|sending)|"
-    r"no (?:llames|uses|escribas|env[íi]es)|nunca (?:llames|uses|escribas|env[íi]es)|en (?:lugar|vez) de|"
+    r"(?:don['’]t|do not|never|instead of|rather than) (?:call|use|write|send|run|execute|invoke|calling|using|writing|sending|running)|"
+    r"(?:no|nunca) (?:llames|uses|escribas|env[íi]es|ejecutes|invoques|mandes)|en (?:lugar|vez) de|"
     r"(?:users?|customer|client|they|he|she|someone|model|assistant|log|page|message) (?:said|wrote|typed|pasted|sent|produced|printed|says|reads|shows)|"
     r"(?:usuario|cliente|modelo|mensaje) (?:dijo|escribi[óo]|peg[óo]|envi[óo]|produjo|dice)|dijo|escribi[óo]|"
     r"(?:is|are|was|were|gets?|be) (?:called|written|invoked|expressed|formatted|quoted)|se (?:llama|escribe|invoca|expresa)|"
@@ -38,6 +44,10 @@ _TALK = re.compile(
 # What talks about a call that carries no mark of its own.
 _LOOSE = re.compile(
     r"\b(?:such as|would|could|might|if you|when you|si (?:quieres|necesitas)|like|como|"
+    r"you(?:['’]d)? (?:just |simply |then )?(?:send|run|pass|post|use)|(?:har|llamar|enviar|usar|escribir)[íi]as?|templates?|plantillas?|"
+    r"(?:this|the following|esta|la siguiente) (?:shape|form|structure|forma|estructura)|(?:valid|minimal|typical) (?:payload|request|body)|"
+    r"(?:available|supported|possible) (?:tools?|functions?|calls?|commands?)|(?:herramientas|funciones|llamadas|[óo]rdenes) (?:disponibles|posibles)|"
+    r"forbidden|prohibited|not allowed|deprecated|prohibid[oa]s?|"
     r"previous(?:ly)?|earlier|last (?:call|time)|anterior(?:mente)?|quote[ds]?|cita|failed|fall[óo]|rejected|"
     r"(?:tool|function) (?:outputs?|results?|responses?)|resultados?|"
     r"said|wrote|typed|pasted|produced|printed|logged|replied|responded|docs|how to|c[óo]mo)\b",
@@ -49,10 +59,15 @@ _TALK_OF_CALLS = re.compile(
     r"|\b(?:calls?|tools?|functions?|usage|llamadas?|herramientas?)\b[^.!?\n]{0,60}\b(?:examples?|samples?|ejemplos?|looks? like|format|syntax|formato|sintaxis)\b",
     re.IGNORECASE,
 )
+# A label of what was called before.
+_BEFORE = re.compile(
+    r"[#*_\s]{0,8}(?:(?:earlier|previous|prior|past) (?:tool |function )?calls?|llamadas? (?:anterior|previa)(?:es|s)?)[*_]{0,2}[:：][*_]{0,2}",
+    re.IGNORECASE,
+)
 # An order to the reader: the reply tells how to call instead of calling.
 _ORDER = re.compile(
-    r"(?:^|[.!?:;,]\s+|\bthen |\band |\bto [^,\n]{1,80}, (?:please )?)(?:call|use|send|write|type|invoke|run|try|execute|paste|submit|post|"
-    r"usa|utiliza|llama|escribe|env[íi]a|ejecuta|invoca|prueba|pega)\b(?!\s*$)[^.!?\n]{0,80}[:：]?$",
+    r"(?:^|[.!?:;,]\s+|\bthen |\band |\bto [^,\n]{1,80}, )(?:please |simply |just )?(?:(?:respond|reply|answer) with|call|use|send|write|type|invoke|run|try|execute|paste|submit|post|"
+    r"(?:responde|contesta) con|usa|utiliza|llama|escribe|env[íi]a|ejecuta|invoca|prueba|pega)\b(?!\s*$)[^.!?\n]{0,80}[:：]?$",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -115,10 +130,11 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
 
 
 def _says_and_does(before: str, text: str, stop: int) -> bool:
-    """Whether a reply says what it will do, and the call ends it: "I will look that up. {…}"."""
+    """Whether a reply says what it will do, and the call ends it: "I will look that up. {…}", "Sure! {…}"."""
     if before[-1] not in ".!…" or text[stop : stop + _WINDOW].strip():
         return False
-    return _ME.search(_SENTENCE.split(before)[-1][-_SAID:]) is not None
+    last = _SENTENCE.split(before)[-1][-_SAID:]
+    return _SURE.fullmatch(last) is not None or _ME.search(last) is not None
 
 
 def _unwrapped(said: str) -> tuple[str, bool]:
@@ -173,7 +189,7 @@ def _talks(lead: str, marked: bool, same_line: bool) -> bool:
         return (not marked and _LABEL.fullmatch(line) is None) or _TALK.search(line) is not None
     sentence = _SENTENCE.split(line.strip())[-1][-_SAID:]
     open_ended = same_line or sentence.endswith((":", "：", ",", "-", "—")) or sentence[-1:].isalnum()
-    if _TALK_OF_CALLS.search(sentence):
+    if _TALK_OF_CALLS.search(sentence) or _BEFORE.fullmatch(sentence):
         return True
     if not open_ended:
         return False
