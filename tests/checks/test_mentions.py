@@ -223,3 +223,12 @@ def test_a_claim_begins_where_a_word_does_and_its_place_is_right(text: str, said
     claims = {"book_table": ["he reservado", "I've reserved", "Groß bestellt"]}
     found = Contract(tools=TOOLS, calls={"claims": claims}).check(text).findings
     assert [text[slice(*f.span)] for f in found if f.span] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The `created_at` field is empty.", "column `user_id` is null", "Set the parameter named `max_size` to 5.", "El campo `user_id` falta."],
+)  # fmt: skip
+def test_a_name_that_is_said_to_be_data_is_none_of_a_tool(text: str) -> None:
+    assert mentions(text) == []
+    assert mentions("I used `created_at` here.") == [("T011", "created_at")]

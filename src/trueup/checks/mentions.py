@@ -28,6 +28,14 @@ _IN_CONTEXT = re.compile(
     rf"(?:\b(?i:{_DID}|{_DOING}|{_I}{_ALREADY}\s+used|{_HAVE}{_ALREADY}\s+{_DONE})\s+{_THE}|\b(?i:{_TOOL}))({_NAME}|{_CAMEL}){_EDGE}"
     rf"|(?<![`\w])`({_NAME})(?:\([^`\n]{{0,200}}\))?`(?!`)|(?<![\w.`/\"'])({_NAME})\((?!s\))",
 )
+_IN_TICKS = 2  # the group of a name in backticks
+# The words beside a name in backticks that say it is none of a tool: "the `created_at` field".
+_DATA = (
+    r"(?:fields?|columns?|keys?|variables?|parameters?|arguments?|attributes?|propert(?:y|ies)|tables?|files?|folders?|flags?|options?"
+    r"|settings?|campos?|columnas?|claves?|variables?|par[áa]metros?|argumentos?|atributos?|propiedad(?:es)?|tablas?|archivos?|opci[óo]n)"
+)
+_DATA_BEFORE = re.compile(rf"\b{_DATA}[ \t]+(?:called |named |llamad[oa]s? )?\Z", re.IGNORECASE)
+_DATA_BEHIND = re.compile(rf"[ \t]+{_DATA}\b", re.IGNORECASE)
 _ANY_NAME = re.compile(rf"(?<![\w.\-/])({_NAME}){_EDGE}")
 _CLAIM = re.compile(
     rf"\b(?:{_I}{_ALREADY}\s+(?:{_DID}|used)|{_HAVE}{_ALREADY}\s+{_DONE}|(?:ejecuté|llamé|invoqué|utilicé|usé))\s+{_THE}([A-Za-z_][\w-]*)",
@@ -112,7 +120,8 @@ def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
     said: dict[str, tuple[int, int]] = {}
     for found in matches(_IN_CONTEXT, text, _SPEAKING):
         group = found.lastindex or 1
-        said.setdefault(found[group], found.span(group))
+        if group != _IN_TICKS or not _is_data(text, *found.span()):
+            said.setdefault(found[group], found.span(group))
     if "_" in text and tools.phrases:
         made_alike = _likeness(tools)
         for word in matches(_ANY_NAME, text, _OF_THREE):
@@ -126,6 +135,13 @@ def _undefined(text: str, tools: Toolset) -> Iterator[Finding]:
         if count > _MAX:
             return
         yield undefined(name, span, tools)
+
+
+def _is_data(text: str, start: int, end: int) -> bool:
+    """Whether what stands beside a name says that it is a field, a file or the like."""
+    return (
+        _DATA_BEHIND.match(text, end) is not None or _DATA_BEFORE.search(text[max(0, start - 40) : start]) is not None
+    )
 
 
 def undefined(name: str, span: tuple[int, int], tools: Toolset) -> Finding:
