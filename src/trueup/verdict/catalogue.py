@@ -284,7 +284,7 @@ _FINDINGS = (
     ),
     FindingKind("N037", "no-such-value", "warning", "A template names a field that nothing gives."),
     FindingKind("N038", "no-such-script", "warning", "A script that is run at the end is missing."),
-    FindingKind("N039", "fails-on-mock", "warning", "A rule fails on made-up data of the right types."),
+    FindingKind("N039", "fails-on-mock", "warning", "A rule or an expression fails on made-up data."),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
     FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.batch.pipeline.making import EXAMPLES, asking, write_pipeline
+from tests.batch.pipeline.making import EXAMPLES, asking, reply, run_pipeline, write_pipeline
 from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.create import CannotCreate, create_run
 from trueup.batch.pipeline.disk import Disk
@@ -99,6 +99,9 @@ def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
         ("api: {}", "api: {}\npost_process: [gone.py]", "config.yaml:24:16: N038 there is no script 'gone.py' in the folder of the pipeline."),
         ("api: {}", "api: {}\npost_process: gzip", "config.yaml:24:15: N006 post_process is a list of scripts, or gzip."),
         ("api: {}", "api: [", "config.yaml:24:1: N002"),
+        ("api: {}", "api: {rate_limit: {requests_per_minute: 0}}", "config.yaml:23:41: N006 api.rate_limit.requests_per_minute is a number"),
+        ("api: {}", "api: {poll_interval_seconds: often}", "config.yaml:23:30: N006 api.poll_interval_seconds is a number of at least 0"),
+        ("api: {}", "api: {prices: {m: {input: -1, output: 2}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' is {input: …, output: …}"),
         ("api: {}", "api: {}\napi: {}", "config.yaml:24:1: N004 key 'api' stands twice here, first in line 23. Keep one of them."),
     ],
 )  # fmt: skip
@@ -106,6 +109,35 @@ def test_each_fault_is_told_with_its_place(tmp_path: Path, before: str, after: s
     assert before in BASE
     found = said(write(tmp_path, BASE.replace(before, after, 1)))
     assert any(each.startswith(fault) for each in found), found
+
+
+@pytest.mark.spec("B15", "B16")
+def test_an_expression_that_fails_on_made_up_values_alone_stops_no_run(tmp_path: Path) -> None:
+    counted = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "xs": {"type": "array"}},
+        "required": ["n", "xs"],
+    }
+    steps = [
+        asking("count", counted, rules={"required": ["n"]}),
+        {"name": "each", "scope": "fan_out", "field": "xs", "child_field": "x"},
+        {"name": "share", "scope": "expression", "expressions": {"part": "x * x / n"}},
+    ]
+    folder = write_pipeline(tmp_path / "p", steps, [{"id": "a"}], reply("count", "a", '{"n": 2, "xs": [2, 4]}'))
+    (found,) = lint_pipeline(folder)
+    assert (found.code, found.level) == ("N039", "warning")
+    assert "the expression fails on made-up data" in str(found)
+    assert [unit["part"] for unit in run_pipeline(folder, tmp_path / "run").valid] == [2.0, 8.0]
+    steps[2]["expressions"] = {"part": "x / m"}
+    write_pipeline(folder, steps)
+    assert [found.code for found in lint_pipeline(folder) if found.level == "error"] == ["N012"], (
+        "a name that is nowhere"
+    )
+    real = {"name": "share", "scope": "expression", "expressions": {"part": "1 / n"}}
+    write_pipeline(folder, [real], [{"id": "a", "n": 0}])
+    assert [found.code for found in lint_pipeline(folder) if found.level == "error"] == ["N012"], (
+        "a unit that will come"
+    )
 
 
 def test_rules_of_the_same_name(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config, read_items
+from trueup.batch.pipeline.cost import prices_of
 from trueup.batch.pipeline.items import ItemsError, make_units
 from trueup.batch.pipeline.lintkeys import lint_keys
 from trueup.batch.pipeline.lintrules import lint_validation
@@ -62,6 +63,10 @@ def _sections(pipeline: Pipeline) -> Iterator[Fault]:
             pipeline.number(path, 1, least)
         except ContractError as error:
             yield from error.faults
+    try:
+        prices_of(pipeline.section("api", "prices"))
+    except (TypeError, ValueError) as error:
+        yield pipeline.fault("N006", ("api", "prices"), str(error))
 
 
 _NUMBERS: tuple[tuple[tuple[str, ...], float], ...] = (
@@ -73,6 +78,10 @@ _NUMBERS: tuple[tuple[tuple[str, ...], float], ...] = (
     (("api", "retry", "backoff_multiplier"), 1),
     (("api", "realtime", "cost_cap_usd"), 0),
     (("processing", "validation_retry", "max_attempts"), 1),
+    (("api", "rate_limit", "requests_per_minute"), 0.001),
+    (("api", "rate_limit", "tokens_per_minute"), 0.001),
+    (("api", "poll_interval_seconds"), 0),
+    (("api", "replay", "delay_seconds"), 0),
 )
 
 
@@ -123,9 +132,11 @@ def _walk(pipeline: Pipeline, unit: dict[str, Any] | None) -> Iterator[Fault]:
         yield from found
         known = {**unit, **made}
     prompts = _prompts(pipeline)
+    made_up = False
     for step in pipeline.steps:
         if not step.asks:
-            found, made = lint_step(pipeline, step, ("pipeline", "steps", step.index), known)
+            found, made = lint_step(pipeline, step, ("pipeline", "steps", step.index), known, made_up=made_up)
+            made_up = made_up or step.scope == "fan_out"
             yield from found
         else:
             schema, faults = _schema(pipeline, step)
@@ -133,6 +144,7 @@ def _walk(pipeline: Pipeline, unit: dict[str, Any] | None) -> Iterator[Fault]:
             names = None if known is None else {*known, *shared}
             yield from _template(pipeline, step, prompts, names)
             made = mock_of(schema)
+            made_up = True
             fields = None if known is None or schema is None else {*known, *made, *shared}
             if step.validation is not None:
                 yield from lint_validation(pipeline, step, fields, {**(known or {}), **made})

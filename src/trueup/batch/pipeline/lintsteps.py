@@ -16,16 +16,20 @@ from trueup.verdict.paths import Parts
 Fields = dict[str, Any]
 
 
-def lint_step(pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None) -> tuple[list[Fault], Fields]:
-    """What is wrong with a step, and the fields that it gives a unit."""
+def lint_step(
+    pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None, *, made_up: bool = False
+) -> tuple[list[Fault], Fields]:
+    """What is wrong with a step, and the fields that it gives a unit; what fails on values that were made up is a warning."""
     if step.scope == "fan_out":
         return _fan_out(pipeline, step, base, unit)
     if step.scope == "run":
         return _script(pipeline, step, base), {}
-    return _expressions(pipeline, step, base, unit)
+    return _expressions(pipeline, step, base, unit, made_up)
 
 
-def _expressions(pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None) -> tuple[list[Fault], Fields]:
+def _expressions(
+    pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None, made_up: bool
+) -> tuple[list[Fault], Fields]:
     config, faults = step.config, list[Fault]()
     if not isinstance(config.get("expressions"), dict) or not config["expressions"]:
         return [pipeline.fault("N035", base, f"step {step.name!r} has no expressions")], {}
@@ -43,12 +47,15 @@ def _expressions(pipeline: Pipeline, step: Step, base: Parts, unit: Fields | Non
     if config.get("loop_until") is not None:
         sources.append(((*base, "loop_until"), "", config["loop_until"]))
     for path, name, source in sources:
+        value, code = None, "N012"
         try:
             expression = compile_expression(str(source), functions=dice.functions())
+            if made_up and expression.names <= known.keys():
+                code = "N039"  # every name is there: with the values of a real unit it may well work
             value = expression.evaluate(known) if tried else None
         except ExpressionError as error:
-            faults.append(_fault(pipeline, path, error, known))
-            value, tried = None, False
+            faults.append(_fault(pipeline, path, error, known, code))
+            tried = False
         if name:
             known[name] = made[name] = value
     most = config.get("max_iterations")
@@ -58,14 +65,15 @@ def _expressions(pipeline: Pipeline, step: Step, base: Parts, unit: Fields | Non
     return faults, made
 
 
-def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: Fields) -> Fault:
+def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: Fields, code: str) -> Fault:
     place = pipeline.marks.value(path)
     if place.inner and error.column:
         place = Place(place.file, place.line, place.inner + error.column - 1)
     hint = f"Did you mean {error.suggestion!r}?" if error.suggestion else ""
     if not hint and "no field" in error.message:
         hint = did_you_mean(error.message.rpartition("field ")[2].strip("'\""), list(known), "")
-    return fault("N012", place, path, error.message, hint)
+    said = error.message if code == "N012" else f"the expression fails on made-up data: {error.message}"
+    return fault(code, place, path, said, hint)
 
 
 def _fan_out(pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None) -> tuple[list[Fault], Fields]:
