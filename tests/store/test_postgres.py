@@ -1,14 +1,18 @@
 """What only PostgreSQL has: a connection that can be lost, a clock of its own, tenants that do not wait for each other."""
 
+import asyncio
 import threading
 import time
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
 from tests.store.conftest import empty_database
 from trueup import Contract
+from trueup.gateway.config import of
+from trueup.gateway.running import running
 from trueup.store.errors import StoreUnavailable
 from trueup.store.open import open_store
 from trueup.store.session import Session
@@ -125,6 +129,27 @@ def test_who_waits_for_a_server_that_went_away_is_told_soon(url: str, monkeypatc
         assert len(tries) < len(waiting) * len(_TRIES) // 2, "not every one of them tried anew"
         monkeypatch.undo()
         assert store.quota.capture(held).state == "captured"
+
+
+@pytest.mark.spec("Q13", "Q14")
+def test_a_gateway_is_not_ready_while_its_server_is_away_and_is_again_when_it_is_back(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks meanwhile: whoever sends requests only where it is ready would never find out otherwise."""
+    real = psycopg.connect
+    gone = url.replace(str(psycopg.conninfo.conninfo_to_dict(url)["port"]), "1")
+    with open_store(url) as store, running(of("http://127.0.0.1:9", store=url, quota=True), store) as gateway:
+
+        def ready() -> Any:
+            return httpx.get(f"{gateway.url}/readyz", timeout=60).json()["problems"]
+
+        assert ready() == []
+        cut(url)
+        monkeypatch.setattr(psycopg, "connect", lambda _, **options: real(gone, **options))
+        assert ready() == ["store"]
+        assert isinstance(asyncio.run(store.areach(60)), StoreUnavailable)
+        monkeypatch.undo()
+        assert ready() == []
 
 
 @pytest.mark.spec("X42")

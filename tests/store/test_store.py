@@ -362,3 +362,9 @@ def test_an_export_that_cannot_be_written_says_why(tmp_path: Path, path: str, me
         assert sorted(p.name for p in tmp_path.glob("*.*") if "s.db" not in p.name) == [
             "feedback.jsonl", "lean.csv", "none.parquet",
         ]  # fmt: skip
+
+
+def test_a_store_that_is_open_is_reached_and_a_closed_one_is_not(database: Callable[[], str]) -> None:
+    with open_store(database()) as store:
+        assert asyncio.run(store.areach()) is None
+    assert isinstance(asyncio.run(store.areach()), StoreClosed)

@@ -51,7 +51,8 @@ class Pages:
         """It can take requests: it is not stopping, and verdicts can be stored."""
         gateway = self._gateway
         problems = ["stopping"] if gateway.stopping else []
-        if gateway.store is not None and (gateway.store.trouble is not None or gateway.store.crowded):
+        store = gateway.store
+        if store is not None and (store.trouble is not None or store.crowded or await store.areach() is not None):
             problems.append("store")
         return JSONResponse(
             {"status": "not ready" if problems else "ok", "problems": problems}, 503 if problems else 200

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from trueup.store import records
 from trueup.store.alarm import Alarm
 from trueup.store.cells import pack, to_bytes
-from trueup.store.errors import MICROS, StoreClosed, StoreError, UnknownVerdict
+from trueup.store.errors import MICROS, StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
 from trueup.store.quota import Quota
 from trueup.store.readers import Readers
 from trueup.store.records import COLUMNS, Note, Stored, new_id
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ROWS = "SELECT " + ", ".join(f"v.{name}" for name in COLUMNS)
 _ROWS += ", r.body FROM verdicts v LEFT JOIN replies r ON r.verdict = v.id"
+_NOBODY = "\x00"  # whose lock is held by nobody's work
 
 
 class Store:
@@ -66,6 +67,19 @@ class Store:
     def trouble(self) -> StoreError | None:
         """Why verdicts wait to be written, or None when all is well."""
         return self._writer.trouble
+
+    async def areach(self, seconds: float = 5.0) -> StoreError | None:
+        """Why the database cannot be written to, found out by turning to it; None where it answers, or only its disk is full."""
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.wrap_future(self._writer.submit(lambda _: None, _NOBODY, patience=0))
+        except (StoreUnavailable, StoreClosed) as gone:
+            return gone
+        except TimeoutError:
+            return StoreBusy(f"{self.where}: nothing could be written for {seconds:g} s")
+        except StoreError:
+            pass  # `trouble` tells of what waits to be written
+        return None
 
     @property
     def queued(self) -> int:
