@@ -184,3 +184,16 @@ def test_a_custom_tool_gets_its_text() -> None:
     call = {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
     verdict = contract.check({"role": "assistant", "tool_calls": [call]})
     assert execute(verdict, {"sql": str.upper}).done[0].value == "SELECT 1"
+
+
+@pytest.mark.spec("T1", "T11")
+def test_the_functions_by_their_names_are_tools_and_registry_alike() -> None:
+    registry = {"plus": add, "minus": lambda a, b: a - b}
+    contract = Contract(tools=registry)
+    calls = [{"id": name, "function": {"name": name, "arguments": '{"a": "2", "b": 3}'}} for name in ("plus", "add")]
+    verdict = contract.check({"role": "assistant", "tool_calls": calls})
+    assert [tool.name for tool in contract.tools] == ["plus", "minus"]
+    assert [(done.call.name, done.value) for done in execute(verdict, registry).done] == [("plus", 5)]
+    assert [refused.call.name for refused in verdict.refused] == ["add"]
+    with pytest.raises(ValueError, match="no tool definition"):
+        Contract(tools={"plus": add, "other": 5})

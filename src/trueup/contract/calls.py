@@ -94,12 +94,17 @@ def _tools(source: Any) -> list[Tool]:
     """Tools from definitions of any shape, Python functions and classes among them."""
     if isinstance(source, Toolset):
         return list(source.tools.values())
+    if isinstance(source, dict) and source and all(map(_is_function, source.values())):  # as `execute` takes them
+        return [msgspec.structs.replace(function_tool(item), name=str(name)) for name, item in source.items()]
     given = source if isinstance(source, list | tuple) else [source]
     out: list[Tool] = []
     for index, item in enumerate(given):
-        plain_function = inspect.isroutine(item) or isinstance(item, type | partial)
-        out += [function_tool(item)] if plain_function else definitions(item, f"tools[{index}]")
+        out += [function_tool(item)] if _is_function(item) else definitions(item, f"tools[{index}]")
     return out
+
+
+def _is_function(item: Any) -> bool:
+    return inspect.isroutine(item) or isinstance(item, type | partial)
 
 
 class CallJudge:
