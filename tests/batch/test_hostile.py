@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tests.batch.sifting import SCHEMA, run_files
 from trueup import Contract
 from trueup.batch.ranges import Range, lines_of, ranges_of
+from trueup.batch.report import write_report
 from trueup.batch.sources import Source
 from trueup.batch.units import read_unit, too_long
 from trueup.batch.work import Job, Task, judge_range, part_path, write_part
@@ -140,3 +142,23 @@ def test_a_whole_run_over_hostile_files_loses_none(found: list[bytes]) -> None:
     assert Counter(row["unit_id"] for row in (*ran.valid, *ran.failed)) == expected_ids(data)
     assert len({row["unit_id"] for row in ran.valid}) == len(ran.valid)
     assert beside == {"hostile.jsonl", "out"}  # whatever an id is, it names no file
+
+
+@pytest.mark.spec("B11", "X5")
+def test_half_a_surrogate_pair_in_an_id_or_a_file_name_fails_nothing_but_its_unit(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"x\xff.jsonl")
+    rows = [
+        {"unit_id": "bad\ud800", "input": {"k": "\udfff"}, "raw_response": "no \ud83d"},
+        {"unit_id": "mended\udc00", "raw_response": '{"name": "Ada", "age": "36"}'},
+        {"unit_id": "good", "raw_response": '{"name": "Ada", "age": 36}'},
+    ]
+    file.write_bytes(b"".join(written(row) + b"\n" for row in rows))
+    ran = run_files(tmp_path, [str(file)])
+    assert [row["unit_id"] for row in ran.valid] == ["mended\udc00", "good"]
+    assert [(row["unit_id"], row["input"], row["raw_response"]) for row in ran.failed] == [
+        ("bad\ud800", {"k": "\udfff"}, "no \ud83d")
+    ]
+    assert ran.summary["codes"]["P001"]["examples"] == ["bad\\ud800"]
+    assert ran.summary["fixes"]["C001"]["examples"] == ["mended\\udc00"]
+    assert ran.summary["inputs"][0]["name"] == "x\\udcff.jsonl"
+    write_report(ran.out)

@@ -1,10 +1,13 @@
 """The run of a sift: what goes in comes out once, in order, and again the same."""
 
 import gzip
+import http.server
 import io
 import json
 import os
+import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +361,49 @@ def test_a_part_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> Non
         write_part(tmp_path, 8, [b"no foot"])
     assert [path.name for path in tmp_path.iterdir()] == ["00000008.part"]
     assert read_part(tmp_path / "00000008.part") is None
+
+
+class _Whole(http.server.SimpleHTTPRequestHandler):
+    """A server that knows no ranges, as many do."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/refused"):
+            self.send_error(403)
+        else:
+            super().do_GET()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Whole, directory=str(tmp_path))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.spec("B11")
+def test_a_file_is_read_from_a_server_that_gives_nothing_but_the_whole(tmp_path: Path, served: str) -> None:
+    lines = [unit(f"u{n}", input={"text": "x" * 9000}) for n in range(700)]  # more than is fetched at once
+    write(tmp_path / "many.jsonl", lines)
+    (tmp_path / "many.jsonl.gz").write_bytes(gzip.compress((tmp_path / "many.jsonl").read_bytes()))
+    for name in ("many.jsonl", "many.jsonl.gz"):
+        ran = run_files(tmp_path, [f"{served}/{name}"], out=f"out-{name}", range_size=1 << 20)
+        assert [row["unit_id"] for row in ran.valid] == [f"u{n}" for n in range(700)]
+        assert ran.failed == []
+
+
+def test_why_an_address_cannot_be_read_is_told_without_its_key(tmp_path: Path, served: str) -> None:
+    for address, says in (
+        (f"{served}/none.jsonl?key=secret", "/none.jsonl: there is no such file"),
+        (f"{served}/refused.jsonl?key=secret", "/refused.jsonl: cannot be read: the server answered 403"),
+        ("http://127.0.0.1:1/a.jsonl?key=secret", "/a.jsonl: cannot be read: the server cannot be reached"),
+    ):
+        with pytest.raises(Unreadable, match=r"http://127\.0\.0\.1") as told:
+            run_files(tmp_path, [address])
+        assert str(told.value).endswith(says)
+        assert "secret" not in str(told.value)

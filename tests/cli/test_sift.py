@@ -273,6 +273,14 @@ def test_filters_say_what_is_wrong_with_them(run: Run, files: Path) -> None:
     assert run("schema", "s.json", "--timeout", "0.0000001", stdin=unit("a") + "\n" + unit("b")).code == 3
 
 
+@pytest.mark.spec("B14", "X5")
+def test_revalidate_shows_flips_of_units_whose_ids_no_text_can_hold(run: Run, files: Path) -> None:
+    write(files / "odd.jsonl", [unit("a\ud800", '{"name": "Ada", "age": "36"}')])
+    assert run("sift", "odd.jsonl", "-s", "s.json", "-o", "odd").code == 0
+    again = run("revalidate", "odd", "-s", '{"type": "object", "required": ["x"]}')
+    assert (again.code, "valid → failed\n  a<U+D800>  V002 $.x" in again.err) == (1, True), again.err
+
+
 @pytest.mark.spec("B14")
 def test_revalidate_shows_what_flips_and_writes_both_sets(run: Run, files: Path) -> None:
     error = json.dumps({"custom_id": "r", "response": None, "error": {"code": "batch_expired", "message": "late"}})

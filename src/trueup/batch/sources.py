@@ -1,7 +1,8 @@
 """Sources: what a user names becomes files that can be read from any place: JSONL as it is, the rest spooled beside the run.
 
-Plain files and addresses of a file system that fsspec knows are read where they are. `.gz`, `.zst` and standard input are written
-once, whole, into the run's folder. No name that leaves here carries a password.
+Plain files and addresses of a file system that fsspec knows are read where they are. `.gz`, `.zst`, standard input and what comes by
+HTTP, where many servers give nothing but the whole, are written once into the run's folder. No name that leaves here carries a
+password.
 """
 
 import gzip
@@ -14,9 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from trueup.batch.tally import writable
+
 _CHUNK = 1 << 20
 _EDGE = 65_536
 STDIN = "-"
+_WHOLE = ("http://", "https://")  # read from the first byte to the last, once
 _PASSWORD = re.compile(r"//[^/@\s]*@")
 
 
@@ -49,15 +53,34 @@ def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None) -
         target = spool / f"{index:04d}.jsonl"
         try:
             sources.append(_source(path, name, target, stdin))
-        except FileNotFoundError:
-            raise Unreadable(f"{shown(path)}: there is no such file") from None
+        except FileNotFoundError as error:
+            raise Unreadable(f"{shown(path)}: {_absent(error)}") from None
         except IsADirectoryError:
             raise Unreadable(f"{shown(path)}: that is a directory; name its files") from None
         except (OSError, EOFError, zlib.error) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             where = name if path == STDIN else shown(path)
             raise Unreadable(f"{where}: cannot be read: {shown(reason)}") from None
+        except Unreadable:
+            raise
+        except Exception as error:
+            if "://" not in path:
+                raise
+            raise Unreadable(
+                f"{shown(path)}: cannot be read: {type(error).__name__}"
+            ) from None  # its text may hold a key
     return sources
+
+
+def _absent(error: FileNotFoundError) -> str:
+    """Why there is no file; what fsspec takes for none at an address may be a server that refuses, or is not there."""
+    cause = error.__cause__ or error.__context__
+    status = getattr(cause, "status", None)
+    if isinstance(status, int) and status not in (404, 410):
+        return f"cannot be read: the server answered {status}"
+    if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError):
+        return "cannot be read: the server cannot be reached"
+    return "there is no such file"
 
 
 def changed(source: Source) -> bool:
@@ -85,7 +108,7 @@ def _source(path: str, name: str, target: Path, stdin: BinaryIO | None) -> Sourc
         with Path(path).open("rb") as pipe:
             return _from_stream(target, pipe, name)
     packed = _packing(path)
-    if not packed:
+    if not packed and not path.startswith(_WHOLE):
         mark = _mark(path)
         return Source(path, name, _size(path), mark)
     mark = f"spool {_mark(path)}"
@@ -148,6 +171,9 @@ def _packing(path: str) -> str:
 
 def _unpacked(path: str, packing: str) -> Iterator[bytes]:
     with _raw(path) as raw:
+        if not packing:
+            yield from _chunks(raw)
+            return
         if packing == ".gz":
             with gzip.GzipFile(fileobj=raw) as opened:
                 yield from _chunks(cast("BinaryIO", opened))
@@ -164,6 +190,8 @@ def _unpacked(path: str, packing: str) -> Iterator[bytes]:
 
 
 def _raw(path: str) -> BinaryIO:
+    if path.startswith(_WHOLE):
+        return cast("BinaryIO", _fsspec(path).open(path, "rb", block_size=0))  # a stream: no part is asked for
     return cast("BinaryIO", _fsspec(path).open(path, "rb")) if "://" in path else Path(path).open("rb")
 
 
@@ -198,4 +226,4 @@ def _mark(path: str) -> str:
 def _names(given: list[str]) -> list[str]:
     """Short names where they tell the files apart, else as given, never with a password."""
     short = [shown(path).rstrip("/").rpartition("/")[2] or path for path in given]
-    return [name if short.count(name) == 1 else shown(path) for name, path in zip(short, given, strict=True)]
+    return [writable(name if short.count(name) == 1 else shown(path)) for name, path in zip(short, given, strict=True)]

@@ -94,7 +94,16 @@ def _note(table: dict[str, list[Any]], code: str, uid: str, seen: set[str]) -> N
         seen.add(code)
         row[0] += 1
         if len(row[2]) < EXAMPLES:
-            row[2].append(uid if len(uid) <= _SHOWN_ID else f"{uid[: _SHOWN_ID - 1]}…")
+            row[2].append(writable(uid if len(uid) <= _SHOWN_ID else f"{uid[: _SHOWN_ID - 1]}…"))
+
+
+def writable(text: str) -> str:
+    r"""A text that any JSON can hold: half a surrogate pair is spelt out.
+
+    >>> writable("a\ud800"), writable("é")
+    ('a\\ud800', 'é')
+    """
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _ranked(table: dict[str, list[Any]]) -> list[tuple[str, list[Any]]]:

@@ -54,12 +54,12 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
 
 def _flips(path: Path) -> str:
     """The first flips of each kind, a line each."""
-    import orjson
+    from trueup.batch.units import read_row
 
     lines: dict[tuple[str, str], list[str]] = {}
     with path.open("rb") as opened:
         for line in opened:
-            row = orjson.loads(line)
+            row = read_row(line)
             told = lines.setdefault((row["was"], row["now"]), [])
             if len(told) < _SHOWN:
                 errors = row["errors_now"] or row["errors_before"]
