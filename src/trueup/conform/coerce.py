@@ -23,6 +23,7 @@ _MAX_PLANS = 8
 
 # A line of a list, as a model writes one into a string.
 _BULLETED = re.compile(r"^[ \t]*(?:[-*•+]|[0-9]{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+_MOST_LISTS = 8  # lists of one within each other that are taken for their element
 
 # These readings leave the type and are only worth it when the whole comes out valid.
 _MUST_FIT = frozenset({"C008", "C016", "C014"})
@@ -176,7 +177,7 @@ def _from_text(node: Node, text: str, run: Run, depth: int) -> list[Change]:
 
 def _from_list(node: Node, value: list[Any], run: Run, depth: int) -> list[Change]:
     """A list of one as its element, where no list is allowed."""
-    if len(value) != 1 or list in node.ok:
+    if len(value) != 1 or list in node.ok or _is_buried(value):
         return []
     element = value[0]
     change = walk(node, element, run, depth + 1)
@@ -184,6 +185,16 @@ def _from_list(node: Node, value: list[Any], run: Run, depth: int) -> list[Chang
         return []
     first = Change(element, PRICE["C007"], [("C007", value, element)])
     return [first if change is None else _joined(first, change)]
+
+
+def _is_buried(value: list[Any]) -> bool:
+    """Whether there are more lists of one within each other than anybody means."""
+    inner: Any = value
+    for _ in range(_MOST_LISTS):
+        if type(inner) is not list or len(inner) != 1:
+            return False
+        inner = inner[0]
+    return type(inner) is list
 
 
 def _to_list(node: Node, value: Any, run: Run, depth: int) -> list[Change]:
