@@ -181,6 +181,7 @@ def test_what_is_no_list_is_not_made_one(reply: str) -> None:
         ("<|START_THINKING|>", "<|END_THINKING|>"),
         ("[THINK]", "[/THINK]"),
         ("<unused94>thought\n", "<unused95>"),
+        ("<unused94>", "<unused95>"),
         ("<think>", "</think>"),
     ],
 )
