@@ -174,3 +174,14 @@ def test_a_pipeline_without_its_extra_says_which(run: Run, tmp_path: Path, comma
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith("prompts need Jinja2: pip install 'trueup[pipelines]'\n")
     assert len(done.err.splitlines()) == 1
+
+
+def test_the_file_of_a_gateway_is_known_by_its_upstreams(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "gateway.yaml"
+    text = "upstreams: {main: {url: 'http://127.0.0.1:9/v1'}}\nroutes: [{models: ['*'], upstream: main}]\n"
+    file.write_text(text, "utf-8")
+    assert run("lint", str(file)).code == 0
+    file.write_text(text.replace("upstream: main", "upstream: mian"), "utf-8")
+    done = run("lint", str(file))
+    assert done.code == 1
+    assert ":2:26: error[N006] there is no upstream 'mian' in this file. Did you mean 'main'?" in done.out

@@ -1,4 +1,4 @@
-"""`trueup lint`: contract files in, everything that is wrong with them out, one line each with file, line and column."""
+"""`trueup lint`: contract files, pipelines and a gateway's file in, everything that is wrong with them out, one line each with file, line and column."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +34,7 @@ class Looked(NamedTuple):
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
 def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, editor_schema: bool, color: Color) -> int:
-    """Find what is wrong with contract FILES, folders of them, and pipeline folders, before any reply comes in.
+    """Find what is wrong with contract FILES, folders of them, pipeline folders and a gateway's file, before any reply comes in.
 
     Each fault is one line: file, line, column, code and what to do. Exit code 0: nothing wrong (warnings aside,
     unless --strict), 1: something is wrong, 2: a file cannot be read, or the command is wrong.
@@ -43,6 +43,7 @@ def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, ed
       trueup lint contracts/*.yaml
       trueup lint --run salon.yaml
       trueup lint pipelines/reviews
+      trueup lint gateway.yaml
     """
     from trueup.cli.pretty import document
     from trueup.cli.terminal import is_terminal, write
@@ -85,6 +86,12 @@ def _look(file: str, run_them: bool) -> Looked:
             return Looked(file, lint_pipeline(Path(file)), 0)
         except PromptError as error:
             raise Unavailable(f"{file}: {error}") from None
+    if _is_gateway(Path(file)):
+        try:
+            from trueup.gateway.settings import read_config
+        except ImportError as error:
+            raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        return Looked(file, tuple(read_config(file)[1]), 0)
     from trueup.contract.lint.run import lint_contract
 
     linted = lint_contract(file)
@@ -95,6 +102,18 @@ def _look(file: str, run_them: bool) -> Looked:
         faults = (*faults, *run_examples(linted))
     ran = len(linted.examples) if run_them and linted.contract is not None else 0
     return Looked(file, tuple(sorted(faults, key=lambda found: found.sort_key)), ran)
+
+
+def _is_gateway(file: Path) -> bool:
+    """Whether a file names upstreams, as that of a gateway does and no contract."""
+    from trueup.contract.files.documents import read_document
+    from trueup.contract.files.faults import ContractError
+
+    try:
+        data = read_document(file).data
+    except ContractError:
+        return False
+    return isinstance(data, dict) and "upstreams" in data
 
 
 def _report(looked: list[Looked], failed: bool) -> dict[str, Any]:

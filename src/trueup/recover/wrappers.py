@@ -23,7 +23,17 @@ REASONING_MARK = re.compile(
     re.IGNORECASE,
 )
 # A word of each of them.
-_REASONING_WORDS = ("think", "thought", "reasoning", "reflection", "scratchpad", "analysis", "inner_monologue", "<|end", "<unused9")
+_REASONING_WORDS = (
+    "think",
+    "thought",
+    "reasoning",
+    "reflection",
+    "scratchpad",
+    "analysis",
+    "inner_monologue",
+    "<|end",
+    "<unused9",
+)
 _PIECE = re.compile(
     r"(?P<fence>(?:```+|~~~+)[^\n`{\[]{0,60}(?:\n|\Z)|(?:```+|~~~+)[\w+.-]{0,20})"
     r"|(?P<token><\|[^<>|\n]{1,60}\|>|<｜[^<>｜\n]{1,60}｜>|</?s>|\[/?INST\]|\[TOOL_CALLS\]|\[ARGS\]|<\|[^<>|\n]{1,40}>|<[^<>|\n]{1,40}\|>)"
