@@ -256,7 +256,7 @@ def test_every_client_streams(kind: str) -> None:
 
 
 @pytest.mark.spec("X36")
-@pytest.mark.parametrize("kind", [k for k in KINDS if not k.startswith(("langchain", "gemini"))])
+@every
 @pytest.mark.parametrize("fault", [Cut(LINES, events=3), Cut(LINES, events=3, silent=True), Reset(LINES, events=3)])
 def test_a_stream_that_breaks_off_is_taken_back_and_asked_for_again(kind: str, fault: Any) -> None:
     with ScriptedServer([fault, LINES]) as server:

@@ -1,8 +1,8 @@
 """LangChain: a chat model, or any runnable that takes messages.
 
 A request enters, a message leaves. A chat model is given tools, temperature and limits; one of `langchain_openai` is held to
-the schema too; any other runnable gets the messages alone. Retries that a model makes by itself are its own: set
-`max_retries=0` on it, so that only the plan decides.
+the schema too; any other runnable gets the messages alone. Models of OpenAI and Anthropic are told how long a call may
+take, and a stream of theirs that does not say how it ended was cut off. Retries that a model makes by itself are its own: set `max_retries=0` on it, so that only the plan decides.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +12,10 @@ from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters, openai_tool
 from trueup.ask.clients.request import Request
 from trueup.ask.policy import MODES
+
+_KNOWN = {"langchain_openai": "request_timeout", "langchain_anthropic": "default_request_timeout"}
+_ENDINGS = ("finish_reason", "stop_reason", "status")
+_CUT = "the stream ended before the reply did"
 
 
 class Runnable(Client):
@@ -25,6 +29,8 @@ class Runnable(Client):
         self._runnable = runnable
         self._is_model = self.takes_tools = hasattr(runnable, "bind_tools")
         home = type(runnable).__module__.partition(".")[0]
+        self._is_known = self._is_model and home in _KNOWN
+        self._own_timeout = getattr(runnable, _KNOWN[home], None) if self._is_known else None
         self.modes = MODES if self._is_model and home == "langchain_openai" else ("text",)
         name = getattr(runnable, "model_name", None) or getattr(runnable, "model", None) or ""
         self.key = f"langchain:{type(runnable).__qualname__}:{name if isinstance(name, str) else ''}"
@@ -33,6 +39,10 @@ class Runnable(Client):
         if not self._is_model:
             return self._runnable
         given = chat_parameters(request)
+        if self._is_known and request.timeout is not None and "timeout" not in given:
+            own = self._own_timeout
+            if not own or isinstance(own, int | float):  # one of several parts is the caller's own affair
+                given["timeout"] = min(own, request.timeout) if own and own > 0 else request.timeout
         runnable = self._runnable
         choice = given.pop("tool_choice", None)
         choice = "any" if choice == "required" else choice  # the word that every model of theirs knows
@@ -48,8 +58,23 @@ class Runnable(Client):
         return await self._bound(request).ainvoke(request.messages)
 
     def stream(self, request: Request) -> Iterator[Any]:
-        return iter(self._bound(request).stream(request.messages))
+        ended = not self._is_known
+        for piece in self._bound(request).stream(request.messages):
+            ended = ended or _ends(piece)
+            yield piece
+        if not ended:
+            raise ConnectionError(_CUT)
 
     async def astream(self, request: Request) -> AsyncIterator[Any]:
+        ended = not self._is_known
         async for piece in self._bound(request).astream(request.messages):
+            ended = ended or _ends(piece)
             yield piece
+        if not ended:
+            raise ConnectionError(_CUT)
+
+
+def _ends(piece: Any) -> bool:
+    """Whether a piece of a message says how it ended."""
+    about = getattr(piece, "response_metadata", None) or {}
+    return any(about.get(name) for name in _ENDINGS)
