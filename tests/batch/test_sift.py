@@ -211,6 +211,14 @@ def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, 
     assert (again.valid, again.failed) == (ran.valid, ran.failed)
 
 
+@pytest.mark.parametrize("damage", [b"", b'{"counts": {"fai', b"\0\xff", b"[]", b"{}"])
+def test_a_summary_that_was_damaged_is_told(tmp_path: Path, damage: bytes) -> None:
+    run(tmp_path, [unit("a"), unit("b", "no")])
+    (tmp_path / "out" / "summary.json").write_bytes(damage)
+    with pytest.raises(Refused, match=r"summary\.json is damaged since; use --fresh"):
+        run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
+
+
 def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "validated.jsonl").write_text("mine")

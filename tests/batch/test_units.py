@@ -131,6 +131,22 @@ def test_what_was_no_unit_before_is_none_now() -> None:
     assert ([found.code for found in unit.findings], unit.claims) == (["U002"], False)
 
 
+@pytest.mark.parametrize(
+    "errors", [3, True, "none", {"code": "U002"}, [None, 1], [{"code": ["U002"]}], [{"code": {}}], [{}]]
+)
+def test_errors_of_another_making_stop_nothing(errors: Any) -> None:
+    unit = read({"unit_id": "a", "raw_response": "hi", "data": {"n": 1}, "errors": errors})
+    assert (unit.id, unit.reply, unit.findings) == ("a", "hi", ())
+
+
+@pytest.mark.parametrize(
+    "row", [{"key": "k", "response": None}, {"key": "k", "response": 5}, {"recordId": "k", "modelInput": {}}]
+)
+def test_a_provider_s_line_without_a_reply_keeps_its_key(row: Any) -> None:
+    unit = read(row)
+    assert (unit.id, [found.code for found in unit.findings], unit.claims) == ("k", ["U002"], False)
+
+
 def test_what_failed_while_it_was_judged_is_judged_again() -> None:
     row = {
         "unit_id": "a",

@@ -80,6 +80,12 @@ def test_enums_do_not_mind_the_case_of_letters() -> None:
     assert "'warm' is the nearest" in only(spec, {"tone": "warn"}).hint
 
 
+@pytest.mark.parametrize("name", ["..", "$.", "[]"])
+def test_a_name_of_dots_and_brackets_alone_is_a_name(name: str) -> None:
+    assert compile_rules({"required": [name]}).names == {name}
+    assert (found({"required": [name]}, {name: 1}), found({"required": [name]}, {"a": 1})) == ([], [("B001", "$")])
+
+
 WOUNDS = {
     "name": "wound_count_check",
     "expr": "wound_count == len([v for v in wounds.values() if v > 0])",

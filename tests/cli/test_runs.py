@@ -228,6 +228,9 @@ def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkey
         config.read_text("utf-8").replace("  provider: replay\n  replay: {source: replies.jsonl}\n", ""), "utf-8"
     )
     assert "has no provider: give --provider" in run("run", "pipelines/reviews").err
+    gone = desk / "pipelines/npc_dialogue/replies.jsonl"
+    gone.unlink()
+    assert f"{gone.name}: there are no recorded replies" in run("init", "pipelines/npc_dialogue").err
     assert not (desk / "runs").exists()
     assert run("run", "pipelines/reviews", "--provider", "replay", "--price", "1/2", "--run-dir", "runs/r").code == 0
     assert json.loads(run("status", "r", "--json").out)[0]["money"]["usd"] > 0

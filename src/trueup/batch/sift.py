@@ -174,7 +174,22 @@ class _Run:
                 raise Refused(
                     f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it anew"
                 )
-        return Result(orjson.loads((self._out / SUMMARY).read_bytes()), already=True)
+        try:
+            summary = orjson.loads((self._out / SUMMARY).read_bytes())
+        except ValueError:
+            summary = None
+        if not isinstance(summary, dict) or not summary.keys() >= {
+            "counts",
+            "stages",
+            "codes",
+            "rules",
+            "fixes",
+            "timings",
+        }:
+            raise Refused(
+                f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it anew"
+            )
+        return Result(summary, already=True)
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ Row = dict[str, Any]
 
 SHOWN_LINE = 65_536  # bytes of a line that are kept where all of it cannot be
 _IDS = ("unit_id", "custom_id", "id")
+_KEYS = ("key", "recordId")  # of a line of Gemini's or Bedrock's
 _OWN = frozenset({"unit_id", "input", "raw_response", "failure_stage", "errors", "fixes", "warnings", "data", "calls"})
 # what failed for one of these has no reply of its own to judge again
 _NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
@@ -103,8 +104,9 @@ def _recorded(row: Row, place: str) -> Unit:
     """A unit from the record of an earlier sift, valid or failed; what was no unit then is none now."""
     uid, remarks = _id_of(row, place)
     kept = {name: value for name, value in row.items() if name not in _OWN}
-    errors = [error for error in row.get("errors") or () if isinstance(error, dict)]
-    if errors and all(error.get("code") in _NEVER_UNITS for error in errors):
+    told = row.get("errors")  # of anybody's making: a line of other people may have such a field too
+    errors = [error for error in told if isinstance(error, dict)] if isinstance(told, list) else []
+    if errors and all(str(error.get("code")) in _NEVER_UNITS for error in errors):
         same = tuple(_found_before(error) for error in errors)
         return Unit(uid, None, str(row["raw_response"]), row.get("input"), kept, same, claims=False, before=row)
     response = kept.pop("response", None)
@@ -176,7 +178,9 @@ def too_long(head: bytes, size: int, limit: int, place: str) -> Unit:
 
 
 def _no_unit(row: Any, place: str, message: str, line: bytes) -> Unit:
-    uid, _ = _id_of(row, place) if type(row) is dict else (place, ())
+    uid, remarks = _id_of(row, place) if type(row) is dict else (place, ())
+    if remarks:  # a provider's line without a reply still says whose it is
+        uid = next((row[name] for name in _KEYS if isinstance(row.get(name), str) and row[name]), place)
     text = line.decode("utf-8", "replace").strip("\r\n") if line else written(row).decode()
     hint = "Give {unit_id, input, raw_response}, or a line of a provider's batch."
     return Unit(uid, None, text, None, {}, (finding("U002", "$", message, None, {}, hint),), claims=False)

@@ -61,7 +61,7 @@ class Rules:
         >>> sorted(compile_rules({"rules": ["a > b.c"], "required": ["d.e"]}).names)
         ['a', 'b', 'd', 'd.e']
         """
-        found = {name for field in self.fields for name in (field.name, str(field.steps[0]))}
+        found = {name for field in self.fields for name in (field.name, *map(str, field.steps[:1]))}
         for expression in (one for rule in self.rules for one in (rule.expr, rule.when) if one is not None):
             if expression.source.count("dir") != len(expression.tested):
                 return None  # it may ask for a name that another field holds

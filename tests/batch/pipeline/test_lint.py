@@ -99,6 +99,8 @@ def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
         ("api: {}", "api: {}\npost_process: [gone.py]", "config.yaml:24:16: N038 there is no script 'gone.py' in the folder of the pipeline."),
         ("api: {}", "api: {}\npost_process: gzip", "config.yaml:24:15: N006 post_process is a list of scripts, or gzip."),
         ("api: {}", "api: [", "config.yaml:24:1: N002"),
+        ("schemas:", f"schemas:\n  schema_dir: {'x' * 300}", "config.yaml:17:16: N007 the schema 'xxx"),
+        ("prompts:", f"prompts:\n  template_dir: {'x' * 300}", "config.yaml:15:20: N032 "),
         ("api: {}", "api: {rate_limit: {requests_per_minute: 0}}", "config.yaml:23:41: N006 api.rate_limit.requests_per_minute is a number"),
         ("api: {}", "api: {poll_interval_seconds: often}", "config.yaml:23:30: N006 api.poll_interval_seconds is a number of at least 0"),
         ("api: {}", "api: {prices: {m: {input: -1, output: 2}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' is {input: …, output: …}"),

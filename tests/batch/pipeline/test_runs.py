@@ -241,6 +241,8 @@ def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_pat
         ([*raw, raw[0].replace(b'"a"', b'"z"')], {"orphan", "changed", "count"}),
         ([raw[0], b"{torn\n"], {"damaged"}),
         ([*raw, b"{torn"], {"damaged"}),
+        ([*raw, b"[]\n"], {"damaged"}),
+        ([*raw, b'{"answer": 1}\n'], {"damaged"}),
     ):
         file.write_bytes(b"".join(changed))
         problems = list(verify(RunDir.look(path)))
@@ -253,6 +255,19 @@ def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_pat
         assert provider.asked == []  # everything was recorded
         assert (again.valid, again.failed) == (before.valid, before.failed)
         assert_whole(path)
+
+
+def test_files_that_hold_something_else_are_told_and_break_nothing(tmp_path: Path) -> None:
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD)), tmp_path / "run")
+    (path / "config/HASHES.json").write_bytes(b"[]\n")
+    (path / "input/units.jsonl").write_bytes(b"5\n")
+    hashes, units = verify(RunDir.look(path))
+    assert (hashes.kind, units.kind) == ("damaged", "damaged")
+    assert hashes.message == "config/HASHES.json is no list of files and their hashes"
+    assert units.message.endswith("units.jsonl: row 1 names no unit; try `trueup repair`")
+    (path / "journal.jsonl").write_bytes(b"")
+    with pytest.raises(Damaged, match="the record of the run's creation is gone"):
+        RunDir.look(path)
 
 
 @pytest.mark.parametrize("damage", [b'{"n": 4, nonsense\n', b'{"n":4,"term":1,"kind":"done","sum":1}\n'])

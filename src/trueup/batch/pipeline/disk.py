@@ -221,3 +221,16 @@ def read_lines(path: Path, *, tail: bool = False) -> Iterator[Any]:
                 if tail and not opened.read(1):
                     return
                 raise Damaged(f"{path}:{number}: not a line of JSON ({error}); try `trueup repair`") from None
+
+
+def is_record(row: Any) -> bool:
+    """Whether a row names its unit, as every one in the files of a chunk does."""
+    return isinstance(row, dict) and isinstance(row.get("unit_id"), str)
+
+
+def read_records(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of a chunk; one that names no unit is none of ours."""
+    for number, row in enumerate(read_lines(path), 1):
+        if not is_record(row):
+            raise Damaged(f"{path}: row {number} names no unit; try `trueup repair`")
+        yield row

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from trueup.batch.pipeline.cost import money_of
-from trueup.batch.pipeline.disk import Appender, line, read_lines
+from trueup.batch.pipeline.disk import Appender, line, read_records
 from trueup.batch.pipeline.outcomes import Outcomes, Unit, broken
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Money
@@ -33,7 +33,7 @@ class Job:
         self._results = Appender(run.file(chunk.name, step.name, "results"), run.disk)
         self._before: dict[str, Recorded] = {}
         if chunk.origin == "retry" and chunk.at == chunk.first:
-            rows = read_lines(run.folder(chunk.name) / "retries.jsonl")
+            rows = read_records(run.folder(chunk.name) / "retries.jsonl")
             self._before = {row["unit_id"]: row for row in rows}
         self._recorded: dict[str, list[Recorded]] = {}
         self._settled_ids: set[str] = set()
@@ -52,7 +52,7 @@ class Job:
         """Take up what is recorded; calls that were sent and never answered are lost, and counted as that."""
         known = {unit["unit_id"] for unit in self.units}
         open_calls: Counter[str] = Counter()
-        for record in read_lines(self._results.path):
+        for record in read_records(self._results.path):
             unit_id = record["unit_id"]
             if unit_id not in known:
                 continue

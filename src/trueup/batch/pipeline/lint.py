@@ -173,8 +173,8 @@ def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: se
     try:
         target = pipeline.inside(file)
         if prompts is None or not target.is_file():
-            there = [p.name for p in target.parent.iterdir()] if target.parent.is_dir() else []
-            yield pipeline.fault("N032", path, f"there is no template {file!r}", did_you_mean(target.name, there, ""))
+            hint = did_you_mean(target.name, _names_in(target.parent), "")
+            yield pipeline.fault("N032", path, f"there is no template {file!r}", hint)
             return
         prompts.compile(step.template)
         names = prompts.names(step.template)
@@ -213,9 +213,8 @@ def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]
     try:
         text = pipeline.inside(file).read_text("utf-8")
     except (OSError, ValueError) as error:
-        there = [p.name for p in folder.iterdir()] if folder.is_dir() else []
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
-        hint = did_you_mean(Path(step.schema).name, there, "")
+        hint = did_you_mean(Path(step.schema).name, _names_in(folder), "")
         return None, [pipeline.fault("N007", path, f"the schema {file!r} cannot be read: {reason}", hint)]
     name = (pipeline.folder / file).as_posix()
     try:
@@ -225,6 +224,14 @@ def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]
         return None, list(error.faults)
     except SchemaError as error:
         return None, [fault("N007", Place(name), path, f"the schema cannot be used: {error}")]
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The files of a folder; one that is not there, or has no possible name, has none."""
+    try:
+        return [file.name for file in folder.iterdir()]
+    except (OSError, ValueError):
+        return []
 
 
 def _scripts(pipeline: Pipeline) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.config import Step
-from trueup.batch.pipeline.disk import line, read_lines
+from trueup.batch.pipeline.disk import line, read_records
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.records import RETRYABLE
@@ -112,7 +112,7 @@ def _failures(run: OwnedRun, step: str) -> Iterator[tuple[str, Row]]:
     for chunk in run.state.ordered():
         done = chunk.done.get(step)
         if done is not None and done.failures:
-            for failure in read_lines(run.file(chunk.name, step, "failures")):
+            for failure in read_records(run.file(chunk.name, step, "failures")):
                 yield chunk.name, failure
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.create import CannotCreate, pipeline_files
-from trueup.batch.pipeline.disk import line, read_lines
+from trueup.batch.pipeline.disk import line, read_records
 from trueup.batch.pipeline.retry import Retried, retry_units
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.state import Chunk
@@ -51,7 +51,7 @@ def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
             if step.name not in chunk.done:
                 continue
             units = {unit["unit_id"]: unit for unit in run.units(chunk, run.state.steps.index(step.name))}
-            failed = {row["unit_id"]: row for row in read_lines(run.file(chunk.name, step.name, "failures"))}
+            failed = {row["unit_id"]: row for row in read_records(run.file(chunk.name, step.name, "failures"))}
             gone = _moved(run, chunk, step.name)
             for unit_id, record in _last_replies(run, chunk, step.name).items():
                 if unit_id not in units or unit_id in gone:
@@ -71,9 +71,9 @@ def _last_replies(run: RunDir, chunk: Chunk, step: str) -> dict[str, Row]:
     """The reply that decided, by unit: the last one, of an earlier try where there was none since."""
     found: dict[str, Row] = {}
     if chunk.origin == "retry" and run.state.steps[chunk.first] == step:
-        rows = read_lines(run.folder(chunk.name) / "retries.jsonl")
+        rows = read_records(run.folder(chunk.name) / "retries.jsonl")
         found = {row["unit_id"]: row for row in rows if row["raw_response"]}
-    for row in read_lines(run.file(chunk.name, step, "results")):
+    for row in read_records(run.file(chunk.name, step, "results")):
         if "raw_response" in row:
             found[row["unit_id"]] = row
     return found
@@ -86,7 +86,7 @@ def _moved(run: RunDir, chunk: Chunk, step: str) -> set[str]:
         for record in run.state.retries
         if record["step"] == step and chunk.name in record["moved"]
         for name, _ in record["chunks"]
-        for row in read_lines(run.folder(name) / "retries.jsonl")
+        for row in read_records(run.folder(name) / "retries.jsonl")
         if row["chunk"] == chunk.name
     }
 

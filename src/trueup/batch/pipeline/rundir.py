@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.batch.pipeline.config import Pipeline, read_config
-from trueup.batch.pipeline.disk import Damaged, Disk, encode, line, read_lines
+from trueup.batch.pipeline.disk import Damaged, Disk, encode, line, read_records
 from trueup.batch.pipeline.journal import JOURNAL, Journal, Record, read_journal
 from trueup.batch.pipeline.lock import Lock, is_held
 from trueup.batch.pipeline.runlog import RunLog
@@ -47,7 +47,7 @@ class RunDir:
         """The run as it is now; nothing is changed, whoever owns it."""
         if not (path / JOURNAL).is_file():
             raise NoRun(f"{path}: that is no run directory (it has no {JOURNAL}); `trueup init` makes one")
-        return cls(path, State.of(read_journal(path)))
+        return cls(path, _state(path, salvage=False))
 
     @property
     def pipeline(self) -> Pipeline:
@@ -75,7 +75,7 @@ class RunDir:
 
     def units(self, chunk: Chunk, index: int) -> Iterator[dict[str, Any]]:
         """The units of a chunk as they come into a step."""
-        yield from read_lines(self.folder(chunk.name) / self.state.source_of(chunk, index))
+        yield from read_records(self.folder(chunk.name) / self.state.source_of(chunk, index))
 
 
 class OwnedRun(RunDir):
@@ -169,7 +169,7 @@ class OwnedRun(RunDir):
         for source in record["moved"]:
             file = self.file(source, step, "failures")
             kept, found = [], False
-            for failure in read_lines(file):
+            for failure in read_records(file):
                 if (source, failure["unit_id"]) in moved:
                     found = True
                 else:
@@ -179,7 +179,7 @@ class OwnedRun(RunDir):
 
     def _moved(self, record: Record) -> Iterator[dict[str, Any]]:
         for name, _ in record["chunks"]:
-            yield from read_lines(self.folder(name) / "retries.jsonl")
+            yield from read_records(self.folder(name) / "retries.jsonl")
 
     def close(self) -> None:
         """Let go of the run."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from trueup.batch.pipeline.create import HASHES
-from trueup.batch.pipeline.disk import Damaged, read_lines
+from trueup.batch.pipeline.disk import Damaged, decode, is_record, read_lines, read_records
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.fan_out import PARENT
@@ -41,9 +41,12 @@ def verify_copy(run: RunDir) -> Iterator[Problem]:
     """Whether the run's copy of its pipeline is what it was made with."""
     folder = run.path / "config"
     try:
-        hashes: dict[str, str] = next(iter(read_lines(folder / HASHES)), {})
+        hashes: Any = next(iter(read_lines(folder / HASHES)), {})
     except Damaged as error:
         yield Problem("damaged", "", "", str(error))
+        return
+    if not isinstance(hashes, dict):
+        yield Problem("damaged", "", "", f"config/{HASHES} is no list of files and their hashes")
         return
     for name, digest in hashes.items():
         file = folder / name
@@ -56,7 +59,7 @@ def verify_copy(run: RunDir) -> Iterator[Problem]:
 def _input(run: RunDir, starts: Counter[str]) -> Iterator[Problem]:
     """Every unit of the input is in exactly one chunk from the start."""
     try:
-        expected = Counter(unit["unit_id"] for unit in read_lines(run.path / "input" / "units.jsonl"))
+        expected = Counter(unit["unit_id"] for unit in read_records(run.path / "input" / "units.jsonl"))
     except Damaged as error:
         yield Problem("damaged", "", "", str(error))
         return
@@ -105,7 +108,7 @@ def _step(run: RunDir, chunk: Chunk, index: int) -> Iterator[Problem]:
     for raw, unit in _lines(file):
         digest.update(raw)
         seen[unit["unit_id"]] += 1
-        passed[unit[PARENT] if fans else unit["unit_id"]] += 1
+        passed[str(unit.get(PARENT)) if fans else unit["unit_id"]] += 1
     twice = tuple(unit for unit, number in seen.items() if number > 1)
     if twice:
         yield Problem("duplicate", chunk.name, step, f"{len(twice)} units passed twice", twice[:20])
@@ -125,7 +128,7 @@ def _money(run: RunDir, chunk: Chunk, step: str) -> Iterator[Problem]:
     done = chunk.done.get(step)
     if done is None:
         return
-    replies = [row for row in read_lines(run.file(chunk.name, step, "results")) if "usage" in row]
+    replies = [row for row in read_records(run.file(chunk.name, step, "results")) if "usage" in row]
     usd = sum(row.get("usd", 0.0) for row in replies)
     if len(replies) != done.money.calls - done.money.lost or abs(usd - done.money.usd) > 1e-9 * max(1.0, usd):
         message = f"{len(replies)} replies for ${usd:.6f} are recorded, the journal says {done.money.calls} for ${done.money.usd:.6f}"
@@ -148,8 +151,6 @@ def _compared(expected: Counter[str], found: Counter[str], chunk: str, step: str
 
 
 def _lines(file: Any) -> Iterator[tuple[bytes, Any]]:
-    from trueup.batch.pipeline.disk import decode
-
     try:
         opened = file.open("rb")
     except FileNotFoundError:
@@ -157,13 +158,16 @@ def _lines(file: Any) -> Iterator[tuple[bytes, Any]]:
     with opened:
         for number, raw in enumerate(opened, 1):
             try:
-                yield raw, decode(raw)
-            except ValueError as error:
+                row = decode(raw)
+            except (ValueError, RecursionError) as error:
                 raise Damaged(f"{file}:{number}: not a line of JSON ({error})") from None
+            if not is_record(row):
+                raise Damaged(f"{file}:{number}: the line names no unit")
+            yield raw, row
 
 
 def _ids(run: RunDir, chunk: str, name: str) -> Counter[str]:
-    return Counter(row["unit_id"] for row in read_lines(run.folder(chunk) / name))
+    return Counter(row["unit_id"] for row in read_records(run.folder(chunk) / name))
 
 
 def _moved(run: RunDir, chunk: str, step: str) -> Counter[str]:
@@ -172,6 +176,6 @@ def _moved(run: RunDir, chunk: str, step: str) -> Counter[str]:
     for record in run.state.retries:
         if record["step"] == step and chunk in record["moved"]:
             for name, _ in record["chunks"]:
-                rows = read_lines(run.folder(name) / "retries.jsonl")
+                rows = read_records(run.folder(name) / "retries.jsonl")
                 moved.update(row["unit_id"] for row in rows if row["chunk"] == chunk)
     return moved

@@ -5,6 +5,7 @@ A name leaves as a provider that is ready to answer, or a `NoProvider` says what
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from trueup.batch.pipeline.config import Pipeline, Step
@@ -66,6 +67,8 @@ def check_providers(pipeline: Pipeline, wanted: Mapping[str, Any]) -> None:
             if name in KEYS:
                 address(name, pipeline, wanted)
                 key_of(name, pipeline)
+            elif name == "replay":
+                _recorded(pipeline)
 
 
 def open_provider(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> Provider:
@@ -100,13 +103,25 @@ def key_of(name: str, pipeline: Pipeline) -> str:
     return found
 
 
+def _recorded(pipeline: Pipeline) -> Path:
+    """Where the recorded replies of a pipeline are."""
+    source = str(pipeline.section("api", "replay").get("source") or "replies.jsonl")
+    try:
+        place = pipeline.inside(source)
+        there = place.exists()
+    except (OSError, ValueError) as error:
+        raise NoProvider(str(error)) from None
+    if not there:
+        raise NoProvider(f"{place}: there are no recorded replies; set api.replay.source")
+    return place
+
+
 def _replay(pipeline: Pipeline) -> Provider:
     from trueup.batch.pipeline.providers.replay import Replay, read_replay
 
     section = pipeline.section("api", "replay")
-    source = section.get("source") or "replies.jsonl"
     try:
-        rows = read_replay(pipeline.inside(str(source)))
+        rows = read_replay(_recorded(pipeline))
     except (OSError, ValueError) as error:
         raise NoProvider(str(error)) from None
     except Damaged as error:
