@@ -14,8 +14,9 @@ from tests.ask.stage import BAD, GOOD, SCHEMA, StageClock
 from trueup import Contract, Policy
 from trueup.ask.aio import aask
 from trueup.ask.memory import Memory
+from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.ask.sync import ask
-from trueup.testing.script import Fail
+from trueup.testing.script import Cut, Fail, Say
 from trueup.testing.server import ScriptedServer
 
 contract = Contract(SCHEMA)
@@ -34,6 +35,25 @@ for name in ("litellm", "litellm.completion", "litellm.acompletion"):
             answer = ask(contract, call, "Who?", policy, clock=clock, wait=clock.wait, memory=Memory())
     forms = [request.fields["response_format"]["type"] for request in server.requests]
     found[name] = {"outcome": answer.outcome, "value": answer.value, "waits": clock.waits, "forms": forms}
+reply = Say(GOOD, piece=1)
+for name in ("openai", "anthropic"):
+    for way in ("stream", "astream"):
+        clock = StageClock()
+        with ScriptedServer([Cut(reply, events=-5, silent=True), reply]) as server:
+            address = server.url if name == "anthropic" else f"{server.url}/v1"
+            policy = Policy(models=(f"{name}/m",), parameters={"api_base": address, "api_key": "none"})
+            options = {"clock": clock, "memory": Memory()}
+            if way == "stream":
+                asked = AskStream(contract, litellm, "Who?", policy, wait=clock.wait, **options)
+                list(asked)
+            else:
+                asked = AsyncAskStream(contract, litellm, "Who?", policy, wait=clock.await_, **options)
+
+                async def taken():
+                    return [part async for part in asked]
+
+                asyncio.run(taken())
+        found[f"{name} {way}"] = [asked.answer.outcome, asked.answer.value, len(server.requests)]
 for name, wrong in (("completion", Policy()), ("acompletion", Policy(models=("openai/m",)))):
     try:
         contract.ask(getattr(litellm, name), "Who?", wrong)
@@ -65,3 +85,10 @@ def test_the_module_and_its_functions(found: dict[str, Any], name: str) -> None:
 def test_a_model_must_be_named_and_the_asynchronous_one_awaited(found: dict[str, Any]) -> None:
     assert "needs a model" in found["completion"]
     assert "aask" in found["acompletion"]
+
+
+@pytest.mark.spec("X36", "A13")
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+@pytest.mark.parametrize("way", ["stream", "astream"])
+def test_a_stream_that_was_cut_off_is_asked_for_again(found: dict[str, Any], name: str, way: str) -> None:
+    assert found[f"{name} {way}"] == ["accepted", {"name": "Ada", "age": 36}, 2]

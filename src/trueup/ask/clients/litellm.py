@@ -1,6 +1,7 @@
 """LiteLLM: the module itself, or its `completion` or `acompletion`.
 
-A request enters, a chat completion leaves; retries of LiteLLM's own are switched off.
+A request enters, a chat completion leaves; retries of LiteLLM's own are switched off. A stream that ends without the provider's
+word gets a made-up `stop` from LiteLLM; where its own notes tell that, it was cut off.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -10,6 +11,8 @@ from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import whole
+
+_ENDING = frozenset({"anthropic", "azure", "hosted_vllm", "openai"})  # these always say how a reply ended
 
 
 class LiteLLM(Client):
@@ -47,10 +50,24 @@ class LiteLLM(Client):
     def stream(self, request: Request) -> Iterator[Any]:
         if self._sync is None:
             return super().stream(request)
-        return iter(self._sync(**self._given(request, stream=True)))
+        return self._pieces(request)
+
+    def _pieces(self, request: Request) -> Iterator[Any]:
+        pieces = self._sync(**self._given(request, stream=True))
+        yield from pieces
+        _ended(pieces)
 
     async def astream(self, request: Request) -> AsyncIterator[Any]:
         if self._async is None:
             raise TypeError("litellm.completion is synchronous; use `contract.ask_stream(…)`")
-        async for piece in await self._async(**self._given(request, stream=True)):
+        pieces = await self._async(**self._given(request, stream=True))
+        async for piece in pieces:
             yield piece
+        _ended(pieces)
+
+
+def _ended(pieces: Any) -> None:
+    """Refuse a stream that was read to its end, if the provider has not said how it ended."""
+    notes = [getattr(pieces, name, "") for name in ("received_finish_reason", "intermittent_finish_reason")]
+    if notes == [None, None] and getattr(pieces, "custom_llm_provider", None) in _ENDING:
+        raise ConnectionError("the stream ended before the reply did")
