@@ -18,6 +18,12 @@ Scope = Literal["chunk", "expression", "fan_out", "run"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 CONFIG = "config.yaml"
 SECTIONS = ("pipeline", "prompts", "schemas", "api", "processing")
+# how a provider is held to the schema: what is asked for first, and what is stepped down to
+MODES = {
+    "json_schema": ("json_schema", "json_object", "text"),
+    "json_object": ("json_object", "text"),
+    "text": ("text",),
+}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _MOST_CONFIG = 1_000_000  # bytes
 _MOST_ITEMS = 512 << 20

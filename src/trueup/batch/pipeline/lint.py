@@ -31,7 +31,7 @@ def lint_pipeline(place: Path) -> tuple[Fault, ...]:
         pipeline = read_config(place)
     except ContractError as error:
         return error.faults
-    found = [*_sections(pipeline), *lint_keys(pipeline), *_links(pipeline)]
+    found = [*_sections(pipeline), *_shapes(pipeline), *lint_keys(pipeline), *_links(pipeline)]
     unit, faults = _first_unit(pipeline)
     found += faults
     found += _walk(pipeline, unit)
@@ -69,6 +69,19 @@ def _sections(pipeline: Pipeline) -> Iterator[Fault]:
         yield pipeline.fault("N006", ("api", "prices"), str(error))
 
 
+def _shapes(pipeline: Pipeline) -> Iterator[Fault]:
+    """What would be passed over without a word, because it is no mapping where one is read."""
+    rules = [("validation", step.name) for step in pipeline.steps if step.asks]
+    for path in (*_MAPPINGS, *rules):
+        given = pipeline.section(*path[:-1]).get(path[-1])
+        if given is not None and not isinstance(given, dict):
+            yield pipeline.fault("N006", path, f"{'.'.join(path)} is a mapping", "Write each key with its value.")
+
+
+_MAPPINGS: tuple[tuple[str, ...], ...] = (
+    ("api",), ("api", "retry"), ("api", "realtime"), ("api", "rate_limit"), ("api", "prices"), ("api", "replay"),
+    ("processing", "validation_retry"), ("prompts", "global_context"), ("validation",),
+)  # fmt: skip
 _NUMBERS: tuple[tuple[tuple[str, ...], float], ...] = (
     (("processing", "chunk_size"), 1),
     (("api", "max_inflight_batches"), 1),

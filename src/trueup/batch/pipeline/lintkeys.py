@@ -6,7 +6,7 @@ A pipeline enters; warnings leave. Folders of the same format written elsewhere 
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.batch.pipeline.config import Pipeline
+from trueup.batch.pipeline.config import MODES, Pipeline
 from trueup.batch.pipeline.providers.choose import NAMES
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.nearest import did_you_mean
@@ -35,18 +35,20 @@ _POSITION = "name source_key name_field"
 
 
 def lint_keys(pipeline: Pipeline) -> Iterator[Fault]:
-    """A warning for each key that is not read, and for each provider that there is not."""
+    """A warning for each key that is not read, and for each provider and mode that there is not."""
     for place, known in _SECTIONS.items():
         yield from _unknown(pipeline, pipeline.section(*place), place, ".".join(place), known)
     for step in pipeline.steps:
         yield from _unknown(pipeline, step.config, ("pipeline", "steps", step.index), f"step {step.name!r}", _STEP)
         yield from _provider(pipeline, step.config, ("pipeline", "steps", step.index))
+        yield from _mode(pipeline, step.config, ("pipeline", "steps", step.index))
     positions = pipeline.section("processing").get("positions")
     for index, position in enumerate(positions if isinstance(positions, list) else ()):
         if isinstance(position, dict):
             path = ("processing", "positions", index)
             yield from _unknown(pipeline, position, path, f"position {index + 1}", _POSITION)
     yield from _provider(pipeline, pipeline.section("api"), ("api",))
+    yield from _mode(pipeline, pipeline.section("api"), ("api",))
 
 
 def _unknown(pipeline: Pipeline, given: dict[str, Any], path: Parts, where: str, known: str) -> Iterator[Fault]:
@@ -63,3 +65,10 @@ def _provider(pipeline: Pipeline, given: dict[str, Any], path: Parts) -> Iterato
     if isinstance(name, str) and name and name not in NAMES:
         hint = did_you_mean(name, NAMES, f"There are {', '.join(NAMES)}; --provider takes one of them.")
         yield pipeline.fault("N036", (*path, "provider"), f"there is no provider {name!r}", hint)
+
+
+def _mode(pipeline: Pipeline, given: dict[str, Any], path: Parts) -> Iterator[Fault]:
+    mode = given.get("mode")
+    if mode is not None and mode not in tuple(MODES):
+        hint = did_you_mean(str(mode)[:40], tuple(MODES), "It is taken for text.")
+        yield pipeline.fault("N036", (*path, "mode"), f"there is no mode {str(mode)[:40]!r}", hint)

@@ -15,7 +15,7 @@ from trueup.ask.loop import Loop
 from trueup.ask.memory import Memory
 from trueup.ask.plan import Finish, Send, Wait
 from trueup.ask.policy import Mode, Policy
-from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.config import MODES, Pipeline, Step
 from trueup.batch.pipeline.outcomes import Unit, failure_record
 from trueup.batch.pipeline.templates import Prompts, fields_of
 from trueup.batch.records import merged, stage_of
@@ -201,9 +201,7 @@ def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:
 
 
 def _modes(given: Any) -> Any:
-    return {"json_schema": ("json_schema", "json_object", "text"), "json_object": ("json_object", "text")}.get(
-        given, ("text",)
-    )
+    return MODES.get(given if isinstance(given, str) else "", MODES["text"])
 
 
 def _shape(provider: str) -> str:
