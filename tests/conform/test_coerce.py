@@ -109,6 +109,8 @@ NEVER_ROWS: list[tuple[Any, Any]] = [
     (5.5, INTEGER),
     ("5.5", INTEGER),
     ("5.00000000000000000001", INTEGER),
+    ("12.000", INTEGER),
+    ("-5.000", INTEGER),
     (True, NUMBER),
     (False, INTEGER),
     ("٣", INTEGER),

@@ -63,6 +63,87 @@ def test_words_behind_a_value_that_take_nothing_back(words: str) -> None:
     assert codes(AGE, f'{{"age": 36}}\n\n{words}') == {"W002"}
 
 
+GIVEN_ANEW = [
+    "Update: age = 37",
+    "**Update:** `age` is now `37`.",
+    "Edit: the age is now 37.",
+    "Edit: age should be 37, not more.",
+    "Updated fields:\n- age: 37",
+    "Final:\nName: Ada\nAge: 37",
+    "but with age changed to 37",
+    'Updated age: "37"',
+]
+
+
+@pytest.mark.parametrize("form", ['{"age": 36}', '```json\n{"age": 36}\n```', "{'age': 36,}"])
+@pytest.mark.parametrize("words", GIVEN_ANEW)
+def test_a_member_that_is_given_anew_behind_the_value_takes_it_back(form: str, words: str) -> None:
+    for between in ("\n\n", " "):
+        verdict = Contract(AGE).check(f"{form}{between}{words}")
+        assert not verdict.ok
+        assert "W018" in {fix.code for fix in verdict.fixes}
+        said = f"{form}{between}{words.replace('37', '36')}"
+        check(AGE, said, {"age": 36})
+        assert "W018" not in codes(AGE, said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Update: the age is now a number.",
+        "Update: age = 2 digits",
+        "Edit: the format is now 2.",
+        "Final answer: 36",
+        "but the age: 36 to 37 is common",
+        "Updated at 12:30.",
+    ],
+)
+def test_words_that_give_no_member_anew(words: str) -> None:
+    assert codes(AGE, f'{{"age": 36}}\n\n{words}') == {"W002"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"age": 36 /* should be 37 */}',
+        '{"age": 36 // wait, that should be 37\n}',
+        '{"age": 36, // should be 37\n}',
+        '{"age": 137 # must be 37.\n}',
+        "{'age': 36 // should be 37\n}",
+        '{"age": 36 // should be 37\n',
+        '{"age": "36" // should be "37"\n}',
+        '{"age": 36 // should actually be 37\n}',
+    ],
+)
+def test_a_comment_that_says_what_the_value_should_be_takes_it_back(reply: str) -> None:
+    for schema in (AGE, True):
+        verdict = Contract(schema).check(reply)
+        assert not verdict.ok
+        assert "W018" in {fix.code for fix in verdict.fixes}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"age": 36 // should be 36\n}',
+        '{"age": 36 // should be a whole number\n}',
+        '{"age": 36 // should be 2 digits\n}',
+        '{\n  // should be 37\n  "age": 36\n}',
+        '{"age": /* should be 37 */ 36}',
+    ],
+)
+def test_a_comment_that_only_tells_of_the_value_takes_nothing_back(reply: str) -> None:
+    check(AGE, reply, {"age": 36})
+    assert codes(AGE, reply) == {"S017"}
+
+
+@pytest.mark.parametrize(
+    "reply", ['[1. "a", 2. "b"]', '[\n  1) "a",\n  2) "b"\n]', '["a", 2. "b"]', '[1. "a"\n 2. "b"]']
+)
+def test_numbers_before_the_items_of_a_list_are_none_of_them(reply: str) -> None:
+    check({"type": "array", "items": TEXT}, reply, ["a", "b"])
+
+
 @pytest.mark.parametrize("later", ['{"age": 37}', '{"age": "37"}', '{"Age": 37,}', '```json\n{"age": 37}\n```'])
 def test_a_correction_wins_although_it_costs_more(later: str) -> None:
     check(AGE, f'{{"age": 36}}\n\nCorrection:\n{later}', {"age": 37})

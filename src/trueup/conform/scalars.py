@@ -1,7 +1,7 @@
 """Scalars read as the type a schema asks for: text to number, boolean or null, numbers to text.
 
 A scalar and the wanted types enter; the readings, each with its code, leave. A text with two readings
-(`1,5`, `1.234,56`), a number too large to hold and a number with an underscore are not read at all.
+(`1,5`, `1.234,56`, `12.000` for an integer), a number too large to hold and a number with an underscore are not read at all.
 """
 
 import re
@@ -12,6 +12,8 @@ from typing import Any
 Reading = tuple[Any, str]
 
 _NUMBER = re.compile(r"\s*([+-]?[0-9]+)(?:\.([0-9]+))?([eE][+-]?[0-9]{1,4})?\s*\Z")
+# Twelve, or twelve thousand as much of Europe writes it.
+_GROUPED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}\.000\s*\Z")
 _POINT_FIRST = re.compile(r"\s*[+-]?\.[0-9]+\s*\Z")
 _BOOLEANS = {"true": True, "false": False}
 NULLS = frozenset({"null", "none"})
@@ -116,14 +118,18 @@ def read_number(text: str) -> int | float | None:
 
 
 def read_whole(text: str) -> int | None:
-    """The integer that a text spells, exact in every digit; None when it has a fraction.
+    """The integer that a text spells, exact in every digit; None when it has a fraction or sets thousands apart.
 
+    >>> read_whole("12.00"), read_whole("12.000")
+    (12, None)
     >>> read_whole("5.0"), read_whole("123456789012345678901.0"), read_whole("5.00000000000000000001")
     (5, 123456789012345678901, None)
     """
     number = read_number(text)
     if not isinstance(number, float):
         return number
+    if _GROUPED.match(text):
+        return None
     # Through the float, the last digits of a long number would be lost.
     exact = Decimal(text.strip())
     return int(exact) if exact == exact.to_integral_value() else None

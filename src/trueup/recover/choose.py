@@ -127,13 +127,14 @@ class Choice:
         """Records of what the words around the value say against it."""
         if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form == "scalar":
             return []
-        from trueup.recover.introductions import is_example, is_withdrawn  # as in `find`: loaded when first needed
+        # as in `find`: loaded when first needed
+        from trueup.recover.introductions import changes, is_example, is_withdrawn
 
         span = winner.spans[0][0], winner.end
         found: list[Record] = []
         if winner.form == "mark" or (winner.form == "json" and is_example(self._text, span[0])):
             found.append(("W017", *span, "", None))
-        if is_withdrawn(self._text, span[1]):
+        if is_withdrawn(self._text, span[1]) or changes(self._text, span[1], winner.value):
             found.append(("W018", *span, "", None))
         return found
 

@@ -1,6 +1,6 @@
 """Doubts: what shows that a string or a key that was mended ran into its neighbours, or has a quote too many.
 
-The raw content of a mended string enters; whether its reading can be believed leaves.
+The raw content of a mended string, or a comment, enters; whether the reading can be believed leaves.
 """
 
 import re
@@ -19,6 +19,14 @@ _WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
 _KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
 _QUOTE_AND_COMMA = re.compile(r"""(?<![\s\d\\])"\s*,""")
+# A comment that says what the value before it should be.
+_SHOULD_BE = re.compile(
+    r"\b(?:wait|oops|sorry)\b[^\n]{0,60}\b(?:should|must) (?:be|have been)\b"
+    r"|\b(?:should|must) (?:actually |really |rather )?(?:be|have been):?\s+"
+    r"(?:[\"'`]([^\"'`\n]{1,80})[\"'`]|(-?[0-9]+(?:\.[0-9]+)?|true|false|null))\s*[.!]?\s*(?:\*/|-->)?\s*\Z",
+    re.IGNORECASE,
+)
+_NEAR = 160
 _KEY_SIGNS = frozenset(",:：{}[]=\n")
 
 
@@ -39,6 +47,25 @@ def swallows(raw: str) -> bool:
     if (comma >= 0 and _WORDS_THEN_KEY.match(raw)) or (raw.count('"') == 2 and _TWO_STRINGS.match(raw)):
         return True
     return comma >= 0 and ("\n" in raw or '",' in raw or '" ' in raw) and _NEXT_MEMBER.search(raw) is not None
+
+
+def takes_back(text: str, start: int, stop: int) -> bool:
+    """Whether a comment right behind a scalar says that it should be another one.
+
+    >>> takes_back("[1 /* should be 2 */]", 3, 20), takes_back("[2 /* should be 2 */]", 3, 20)
+    (True, False)
+    """
+    before = text[max(0, start - _NEAR) : start].rstrip(" \t,")
+    if not before or not (before[-1].isalnum() or before[-1] in "\"'"):
+        return False
+    found = _SHOULD_BE.search(text[start:stop] if stop - start <= _NEAR else text[start : start + _NEAR] + "…")
+    if found is None:
+        return False
+    meant = found[1] or found[2]
+    if meant is None:
+        return True
+    said = before.rstrip("\"'")
+    return not said.endswith(meant) or said[: -len(meant)][-1:].isalnum()
 
 
 def is_odd_key(raw: str) -> bool:

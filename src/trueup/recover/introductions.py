@@ -4,7 +4,10 @@ A text and a place in it enter; what the words there say of the value leaves.
 """
 
 import re
+from typing import Any
 
+from trueup.recover.clean import encode
+from trueup.recover.grammar import fold
 from trueup.recover.retractions import retracts
 from trueup.recover.wrappers import FAR, may_withdraw
 
@@ -42,6 +45,18 @@ _OLD = re.compile(
 # A line that announces a value, a value that starts, or a last sentence, whole or cut off.
 _ANNOUNCED = re.compile(r":[\s*_]*(?:\n|\Z)|[{\[`]|\w\s*\Z")
 _MORE = re.compile(r"[.!?]\s+\w")
+# A member that is given once more behind the value, and the words that say that it counts now.
+_ANEW = re.compile(
+    r"[\s`~*#_>-]*+(?:updated?|edit(?:ed)?|final|but)\b(?: (?:with|fields|values|answer|result|version)\b)*+[\s*_:]*+",
+    re.IGNORECASE,
+)
+_GIVEN = re.compile(
+    r"(?:\A|[\n,;]|\band\b)[\s*_>•-]*+(?:the )?[\"'`*]*+(\w[\w .-]{0,40}?)[\"'`*]*+(?: field| key)?\s*"
+    r"(?:=|:|→|->|(?:(?:is|was|has been) )?(?:now|changed to|set to|updated to)\b|should be\b)[\s*]*+"
+    r"(?:(-?[0-9]+(?:\.[0-9]+)?|true|false|null)|[\"'`“]([^\"'`“”\n]{1,80})[\"'`”])[\"'`*]*+(?=[.!]?[ \t]*(?:\n|\Z)|[,;] )",
+    re.IGNORECASE,
+)
+_OPENER = re.compile(r"[{\[]")
 _NEAR = 60
 
 
@@ -93,6 +108,39 @@ def withdraws(text: str, start: int, stop: int) -> bool:
     """Whether the words between two values take the first one back."""
     said = _plain(text[start : min(stop, start + FAR)])
     return _WITHDRAWN.search(said) is not None or retracts(said)
+
+
+def changes(text: str, stop: int, value: Any) -> bool:
+    """Whether the words behind an object give one of its members another value.
+
+    >>> changes('{"n": 1} Update: n = 2', 8, {"n": 1}), changes('{"n": 1} Update: n = 1', 8, {"n": 1})
+    (True, False)
+    """
+    if not isinstance(value, dict) or not may_withdraw(text, stop):
+        return False
+    said = text[stop : stop + FAR]
+    opened = _ANEW.match(said)
+    if opened is None:
+        return False
+    said = _OPENER.split(said[opened.end() :], maxsplit=1)[0]
+    given = [(fold(found[1]), found[2] or found[3]) for found in _GIVEN.finditer(said)]
+    if not given:
+        return False
+    members = {fold(key): item for key, item in value.items()}
+    return any(name in members and _differs(members[name], word) for name, word in given)
+
+
+def _differs(item: Any, word: str) -> bool:
+    """Whether a scalar is another one than a word says."""
+    if isinstance(item, dict | list):
+        return False
+    written = item if isinstance(item, str) else encode(item).decode()
+    if written.casefold() == word.casefold():
+        return False
+    try:
+        return float(written) != float(word)
+    except ValueError:
+        return True
 
 
 def _plain(said: str) -> str:

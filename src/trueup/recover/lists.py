@@ -11,7 +11,7 @@ from trueup.recover.objects import Objects
 
 _ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
 # The mark of a line in a written list, before an item in quotes or brackets.
-_BULLET = re.compile(r"""[-*•–][ \t]+(?=["'“{\[])""")
+_BULLET = re.compile(r"""(?:[-*•–]|[0-9]{1,3}[.)])[ \t]+(?=["'“{\[])""")
 # Members up to a brace with the end of the list or another object behind it.
 _LIKE_AN_ITEM = re.compile(r"""[^{}\[\]]{1,400}+\}\s*(?:\]|,\s*\{)""")
 _LEAST = 256  # what a look in vain costs at least
@@ -99,7 +99,7 @@ class Lists(Objects):
             self.elide(frame, ellipsis.end())
         elif sign == "<" and CLOSING_TAG.match(self.text, pos, self.end):
             self.end = pos
-        elif sign in "-*•–" and (bullet := _BULLET.match(self.text, pos, self.end)):
+        elif sign in "-*•–0123456789" and (bullet := _BULLET.match(self.text, pos, self.end)):
             self.note("S038", pos, bullet.end(), "", frame.node)
             self.pos = bullet.end()
         elif not frame.comma and (sign in ":：" or self.text.startswith("=>", pos)):

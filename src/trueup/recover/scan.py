@@ -9,6 +9,7 @@ import re
 from trueup.recover.candidate import Candidate
 from trueup.recover.clean import WRITABLE_DEPTH
 from trueup.recover.closing import goes_on
+from trueup.recover.doubts import takes_back
 from trueup.recover.exact import exact
 from trueup.recover.grammar import BLANK, EMOJI
 from trueup.recover.reader import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
@@ -154,6 +155,8 @@ class Scan:
 
             told = rebracketed(self.text, begin, stop, self.known, self.max_depth)
             self.budget -= stop - begin
+            if told is not None:
+                _heed(self.text, told)
             if told is not None and (
                 _price(told) <= _price(best) or (told.value != best.value and not _is_lossy(told))
             ):
@@ -171,6 +174,7 @@ class Scan:
     def attempt(self, begin: int, stop: int) -> Outcome:
         outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()
         _doubt(outcome)
+        _heed(self.text, outcome)
         self.budget -= outcome.end - begin + 32
         self.faults += len(outcome.records)
         if self.faults > MOST_FAULTS:
@@ -208,6 +212,12 @@ def _doubt(outcome: Outcome) -> None:
     repeated = [record for record in outcome.records if record[0] == "S032"]
     if repeated and any(record[0] in _MENDED for record in outcome.records):
         outcome.records.extend(("S042", start, stop, "", node) for _, start, stop, _, node in repeated[:20])
+
+
+def _heed(text: str, outcome: Outcome) -> None:
+    """Mark a reading in which a comment says that the value before it should be another one."""
+    against = [record for record in outcome.records if record[0] == "S017" and takes_back(text, record[1], record[2])]
+    outcome.records.extend(("W018", start, stop, "", node) for _, start, stop, _, node in against[:20])
 
 
 def _is_lossy(outcome: Outcome) -> bool:

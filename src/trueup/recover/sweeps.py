@@ -7,6 +7,7 @@ and the fault is mended alone. What was changed is worked out only when somebody
 import re
 from collections.abc import Callable
 
+from trueup.recover.doubts import takes_back
 from trueup.recover.grammar import json_word
 
 _AFTER_WORD = frozenset(" ,}]\n\r\t")
@@ -205,10 +206,13 @@ def comment(work: Mending, at: int) -> bool:
         if at or "/" not in text:
             return False
         sign = "/"
+    wary = "should " in text or "must " in text
     slashes = "\\" in text
     if slashes and "\\\\" in text:
         first = _COMMENT.match(text, at)
-        return first is not None and work.splice(at, first.end(), " ", "S017")
+        if first is None or (wary and takes_back(text, at, first.end())):
+            return False
+        return work.splice(at, first.end(), " ", "S017")
     edits: list[Edit] = []
     pieces: list[str] = []
     last = quotes = 0
@@ -221,6 +225,8 @@ def comment(work: Mending, at: int) -> bool:
         if end < 0:
             break
         if end:
+            if wary and takes_back(text, start, end):
+                return False  # the reader says so
             edits.append((start, end, " ", "S017"))
             pieces += (text[last:start], " ")
             last = seen = end

@@ -60,9 +60,8 @@ _LEAST_WORD = 4
 # How what is taken back starts, where no word that is looked for anyway is certain to be in it; see `retractions`.
 _REGRETS = frozenset(
     "actu|apol|disr|hold|igno|my m|my e|my a|no, |no. |no! |no w|no s|oh, |oh n|oh w|oh s|ah, |scra|sorr|erra|korr|beri|rect|corr|nein"
-    "|mome|halt|stop|wart|ups,|ups!|ups:|ups |ents|verz|non,|oups|atte|pard|déso|excu|espe|perd|disc|lo s|aspe|scus|desc".split(
-        "|"
-    )
+    "|mome|halt|stop|wart|ups,|ups!|ups:|ups |ents|verz|non,|oups|atte|pard|déso|excu|espe|perd|disc|lo s|aspe|scus|desc"
+    "|upda|edit|fina|but ".split("|")
 )
 _PLEAS = frozenset({"please i", "please d"})
 _ASIAN_REGRETS = frozenset("等抱不对上以更订訂勘申す失")
