@@ -1,6 +1,7 @@
 """Ray on one machine: the same bytes as the local engine, a killed worker retried; and the function for Ray Datasets."""
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
-from trueup.batch.engines.ray import Sift
+from trueup.batch.engines.ray import Sift, _reach
+from trueup.batch.work import EngineFailed
 
 ray = pytest.importorskip("ray")
 
@@ -77,3 +79,27 @@ def test_batches_of_a_dataset_get_their_verdicts() -> None:
     plain = sift(columns)
     assert plain["valid"] == [True, False]
     assert [json.loads(record) for record in plain["record"]] == records
+
+
+def test_replies_as_bytes_are_read_and_columns_of_an_earlier_time_replaced() -> None:
+    import pyarrow as pa
+
+    sift = Sift(schema=SCHEMA)
+    replies = [b'{"name": "Ada", "age": 36}', b'{"name": "\xff", "age": 36}']
+    table = sift(sift(pa.table({"unit_id": ["a", "b"], "raw_response": replies})))
+    assert table.column_names == ["unit_id", "raw_response", "valid", "record"]
+    assert table.column("valid").to_pylist() == [True, False]
+
+
+def test_a_batch_without_replies_is_told() -> None:
+    with pytest.raises(ValueError, match=r"has the column raw_response; this one has unit_id, text$"):
+        Sift(schema=SCHEMA)({"unit_id": ["a"], "text": ["{}"]})
+
+
+@pytest.mark.parametrize("port", ["{free}", "99999"])
+def test_an_address_where_nobody_listens_is_told_at_once(port: str) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound, and not listening: nobody else takes it meanwhile
+        address = f"127.0.0.1:{port.format(free=held.getsockname()[1])}"
+        with pytest.raises(EngineFailed, match=f"Ray cannot be reached at {address}: "):
+            _reach(address)

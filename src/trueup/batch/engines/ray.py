@@ -7,6 +7,7 @@ is killed is retried by Ray; a range that keeps failing, or takes too long, goes
 import contextlib
 import io
 import os
+import socket
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, judge_range,
 
 _RETRIES = 2
 _PATIENCE = 120.0  # seconds for the units of a range together, beside the longest that one may take
+_REACH = 10.0  # seconds until a host has answered
 _contracts: dict[str, Any] = {}
 
 
@@ -81,6 +83,7 @@ def _connected(address: str, workers: int) -> Any:
         return ray
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
     if address:
+        _reach(address)
         options["address"] = address
     else:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -92,6 +95,18 @@ def _connected(address: str, workers: int) -> Any:
         where = f" at {address}" if address else ""
         raise EngineFailed(f"Ray cannot be reached{where}: {str(error)[:200]}") from None
     return ray
+
+
+def _reach(address: str) -> None:
+    """Refuse a host and port where nobody listens: Ray would try for minutes. Of what else is wrong with an address Ray tells itself."""
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _REACH).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise EngineFailed(f"Ray cannot be reached at {address}: {reason}") from None
 
 
 class Sift:
@@ -114,6 +129,7 @@ class Sift:
         if table:
             import pyarrow as pa  # type: ignore[import-untyped]
 
+            batch = batch.select([name for name in names if name not in {"valid", "record"}])  # of an earlier time
             return batch.append_column("valid", pa.array(valid, pa.bool_())).append_column(
                 "record", pa.array(records, pa.string())
             )
@@ -122,12 +138,19 @@ class Sift:
     def _judged(self, columns: dict[str, list[Any]]) -> tuple[list[bool], list[str]]:
         valid: list[bool] = []
         records: list[str] = []
-        count = len(columns["raw_response"])
+        if "raw_response" not in columns:
+            raise ValueError(
+                f"a batch has the column raw_response; this one has {', '.join(map(str, columns)) or 'none'}"
+            )
+        replies = [
+            raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw for raw in columns["raw_response"]
+        ]
+        count = len(replies)
         given = columns.get("input") or [None] * count
         ids = columns.get("unit_id") or [None] * count
         from trueup.batch.records import line_of
 
-        for row in zip(ids, given, columns["raw_response"], strict=True):
+        for row in zip(ids, given, replies, strict=True):
             sieve = Sieve(self._contract, "dataset", max_line=1 << 62)
             sieve.sift(line_of(dict(zip(("unit_id", "input", "raw_response"), row, strict=True))), 0, len(valid))
             line = sieve.take()
