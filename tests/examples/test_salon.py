@@ -50,6 +50,10 @@ def test_before_the_service_no_stylist_is_named(salon: Contract, name: str) -> N
         "Estamos disponibles el jueves.",
         "Tengo libre el martes a las once.",
         "Podría ser el viernes 14.",
+        "Tengo libre a las 9h, a las 5h30 y a las 17h.",
+        "Abrimos a las 9:00. Te puedo dar cita a las 10:30.",
+        "Te atendemos mañana a las 10:30.",
+        "Tengo un hueco a las 10:30, cuando abre el salón.",
     ],
 )
 def test_before_the_service_no_time_is_offered(salon: Contract, offer: str) -> None:
@@ -65,10 +69,44 @@ def test_before_the_service_no_time_is_offered(salon: Contract, offer: str) -> N
         "Toda la semana tenemos ofertas en color.",
         "Abrimos de 9:30 a 20:00 de lunes a viernes.",
         "El corte cuesta 18,50 € y dura 45 minutos.",
+        "El corte dura 1h y el color 2h30.",
+        "El salón abre de 9:00 a 20:00. ¿Qué servicio deseas?",
+        "Mañana abre el salón a las 9:30.",
+        "La peluquería cierra a las 20:00.",
+        "Estamos abiertas de 9:00 a 20:00.",
+        "Atendemos de lunes a viernes de 10:00 a 19:30.",
+        "Horario: lunes a viernes, 10:00–19:30.",
+        "El horario del salón es de 9:00 a 20:00.",
     ],
 )
 def test_before_the_service_one_may_speak_of_services(salon: Contract, fine: str) -> None:
     assert codes(salon, "SERVICE_SELECTION", fine) == set()
+
+
+@pytest.mark.spec("C2", "C7")
+def test_opening_hours_excuse_no_stylist(salon: Contract) -> None:
+    assert codes(salon, "SERVICE_SELECTION", "Abrimos a las 9:00, y Ana tiene hueco a las 10:30.") == {"D001"}
+
+
+@pytest.mark.spec("C7")
+@pytest.mark.parametrize(
+    ("state", "text", "violation"),
+    [
+        ("REASON", "The clinic opens at 8:30 and closes at 18:00.", False),
+        ("REASON", "We're open 8 am to 6 pm. What brings you in?", False),
+        ("REASON", "Our hours are 8:30 to 18:00, Monday to Friday.", False),
+        ("REASON", "We open at 8:30, and Dr. Patel has a slot at 10:00.", True),
+        ("DOCTOR", "We open at 8:30, and your appointment is confirmed.", True),
+        ("DOCTOR", "Dr. Patel works on Mondays, Dr. Jones on Tuesdays.", False),
+        ("DOCTOR", "Dr. Patel is not available on Monday.", False),
+        ("DOCTOR", "Dr. Patel is available tomorrow at ten.", True),
+        ("DOCTOR", "How about Monday at nine?", True),
+        ("DOCTOR", "Dr. Patel can see you at half past three.", True),
+    ],
+)
+def test_a_clinic_may_tell_its_hours_and_offers_none_too_early(state: str, text: str, violation: bool) -> None:
+    clinic = Contract.load(FOLDER / "clinic.yaml")
+    assert codes(clinic, state, text) == ({"D001"} if violation else set())
 
 
 @pytest.mark.spec("C3")
@@ -98,12 +136,18 @@ def test_before_the_stylist_no_time_and_no_day_on_offer(salon: Contract, text: s
         ("Tu cita ha sido confirmada, ¿necesitas algo más?", True),
         ("¡Listo! La reserva queda hecha.", True),
         ("Confirmada tu cita.", True),
+        ("Perfecto, reservado el lunes a las 10:30.", True),
+        ("Listo, ya tienes cita el martes a las 12:00.", True),
+        ("Nos vemos el lunes a las 10:30.", True),
+        ("¿Nos vemos el lunes a las 10:30?", False),
+        ("¿Ya tienes cita para otro día?", False),
         ("Tu cita para el lunes 25 ha sido confirmada.", True),
         ("Tu cita con Ana, no con Laura, está confirmada.", True),
         ("Tu cita quedará confirmada cuando me lo digas.", False),
         ("Tu cita está casi confirmada.", False),
         ("¿Me dices tu nombre?", True),
         ("Necesito tus datos.", True),
+        ("Necesito un teléfono de contacto.", True),
         ("Tenemos a las 10:30, a las 12:00 y a las 17:15.", False),
         ("El lunes 25 con Ana a las 10:30. ¿Te va bien?", False),
         ("¿Quieres confirmar este horario?", False),
