@@ -121,7 +121,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(desk: Desk) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--local", "hi"], "give --url, or --local"),
+        (["--local", "hi"], "--url and --local exclude each other"),
         (["--json", "--stream", "hi"], "exclude each other"),
         (["hi", "--file", "x"], "exclude each other"),
         (["--file", "nowhere.txt"], "nowhere.txt: there is no such file"),

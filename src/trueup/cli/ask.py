@@ -195,7 +195,9 @@ def _client(options: dict[str, Any]) -> Any:
     """The client to ask, closed when it is left."""
     from contextlib import closing
 
-    if options["local"] == (options["url"] is not None):
+    if options["local"] and options["url"] is not None:
+        raise click.UsageError("--url and --local exclude each other")
+    if not options["local"] and options["url"] is None:
         raise click.UsageError("whom to ask: give --url, or --local for the model of this machine")
     if options["local"]:
         from trueup.ask.clients.local import LocalModel

@@ -12,7 +12,7 @@ from trueup.ask.aio import aask
 from trueup.ask.clients.http import Http, completions_url
 from trueup.ask.memory import Memory
 from trueup.ask.sync import ask
-from trueup.testing.script import Bomb, Hang, Redirect, Say, Slow, Zipped
+from trueup.testing.script import Bomb, Fail, Hang, Redirect, Say, Slow, Zipped
 from trueup.testing.server import ScriptedServer
 
 CONTRACT = Contract(SCHEMA)
@@ -75,6 +75,15 @@ def test_compressed_bodies_and_keys(is_async: bool) -> None:
     assert answer.outcome == "accepted"
     assert server.requests[0].headers["x-team"] == "blue"
     assert "k-1" not in str(answer.to_dict())
+
+
+@both
+def test_a_key_that_the_server_repeats_is_told_to_nobody(is_async: bool) -> None:
+    with ScriptedServer([Fail(401, "the key own-key-1234 is wrong")]) as server:
+        answer = run(Http(f"{server.url}/v1", key="own-key-1234"), is_async, Policy())
+    assert "own-key-1234" not in str(answer.to_dict())
+    assert "the key [key] is wrong" in answer.verdict.findings[0].message
+    assert server.requests[0].headers["authorization"] == "Bearer own-key-1234"
 
 
 def test_no_key_is_sent_that_was_not_given(monkeypatch: pytest.MonkeyPatch) -> None:

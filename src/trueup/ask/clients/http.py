@@ -183,10 +183,16 @@ def _parsed(response: Any, body: bytes, request: Request) -> Any:
     return found
 
 
+_KEY = 6  # characters; what is shorter is a word like `none`, given where no key is needed
+
+
 def _refused(response: Any, body: bytes, request: Request) -> Failure:
     status = response.status_code
     if status < 400:
         return Failure(f"the server answered with a redirect ({status}), which is not followed", "fatal", status)
+    key = response.request.headers.get("authorization", "").removeprefix("Bearer ").encode()
+    if len(key) >= _KEY:  # some providers repeat the key that they refuse
+        body = body.replace(key, b"[key]")
     return failure_in(read(body, status).findings[0], request.mode, retry_after(response.headers))
 
 
