@@ -187,9 +187,18 @@ def test_the_page_stays_small_however_many_units_there_are(tmp_path: Path) -> No
 def test_a_folder_without_a_sift_is_refused_with_a_reason(tmp_path: Path) -> None:
     with pytest.raises(Missing, match=r"holds no summary\.json: run `trueup sift"):
         collect(tmp_path)
-    (tmp_path / "summary.json").write_text("{", "utf-8")
-    with pytest.raises(Missing, match="cannot be read"):
-        collect(tmp_path)
-    (tmp_path / "summary.json").write_text("[]", "utf-8")
-    with pytest.raises(Missing, match="is no summary of a sift"):
-        collect(tmp_path)
+    for text in ("", "{", "[]", "{}", '{"counts": {"units": 1}}'):
+        (tmp_path / "summary.json").write_text(text, "utf-8")
+        with pytest.raises(Missing, match=r"summary\.json is no summary of a sift: "):
+            collect(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "told", ['"errors": 5', '"errors": [null]', '"errors": [{"code": []}]', '"fixes": [{"code": "C001"}]']
+)
+def test_a_record_that_was_damaged_is_passed_over(tmp_path: Path, told: str) -> None:
+    run(tmp_path, [unit("a", "no"), unit("b", "no")])
+    file = tmp_path / "out" / "failures.jsonl"
+    rows = file.read_text("utf-8").splitlines()
+    file.write_text(f'{{"unit_id": "a", "raw_response": "no", {told}}}\n{rows[1]}\n', "utf-8")
+    assert [shown["unit_id"] for shown in collect(tmp_path / "out")["units"]] == ["b"]

@@ -211,7 +211,7 @@ def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, 
     assert (again.valid, again.failed) == (ran.valid, ran.failed)
 
 
-@pytest.mark.parametrize("damage", [b"", b'{"counts": {"fai', b"\0\xff", b"[]", b"{}"])
+@pytest.mark.parametrize("damage", [b"", b'{"counts": {"fai', b"\0\xff", b"[]", b"{}", b'{"counts": {"failed": null}}'])
 def test_a_summary_that_was_damaged_is_told(tmp_path: Path, damage: bytes) -> None:
     run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / "summary.json").write_bytes(damage)

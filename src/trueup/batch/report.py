@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from trueup.batch.records import line_of
+from trueup.batch.summary import read_summary
 from trueup.recover.clean import decode
 
 REPORT = "report.html"
@@ -26,6 +27,21 @@ _TOTAL = 8_000_000
 _CLEAN = b',"fixes":[]}\n'  # how a record ends that has neither fixes nor warnings
 
 Row = dict[str, Any]
+
+
+class _Fact(msgspec.Struct):
+    code: str
+
+
+class _Fix(_Fact):
+    before: str
+    after: str
+
+
+class _Told(msgspec.Struct):
+    errors: list[_Fact] | None = None
+    warnings: list[_Fact] | None = None
+    fixes: list[_Fix] | None = None
 
 
 class Missing(ValueError):
@@ -45,13 +61,11 @@ def write_report(folder: Path) -> Path:
 def collect(folder: Path) -> Row:
     """The summary of a sift, and the units that its page shows."""
     try:
-        summary = msgspec.json.decode((folder / "summary.json").read_bytes())
+        summary = read_summary((folder / "summary.json").read_bytes())
     except FileNotFoundError:
         raise Missing(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` to its end first") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Missing(f"{folder / 'summary.json'} cannot be read: {error}") from None
-    if not isinstance(summary, dict) or "counts" not in summary:
-        raise Missing(f"{folder / 'summary.json'} is no summary of a sift")
+    except ValueError as error:
+        raise Missing(f"{folder / 'summary.json'} is no summary of a sift: {error}") from None
     seen: dict[str, int] = {}
     units: list[Row] = []
     room = _TOTAL
@@ -79,12 +93,9 @@ def collect(folder: Path) -> Row:
 
 
 def _wanted(summary: Row) -> dict[str, int]:
-    """Each code of a sift, and how many units with it the page shows; what the summary does not tell is looked for to the end."""
-    tables: list[Any] = [summary.get("codes"), summary.get("fixes")]
-    try:
-        return {code: min(_A_CODE, row["units"]) for table in tables for code, row in table.items()}
-    except (AttributeError, KeyError, TypeError):
-        return {"": -1}
+    """Each code of a sift, and how many units with it the page shows."""
+    tables = (summary["codes"], summary["fixes"])
+    return {code: min(_A_CODE, row["units"]) for table in tables for code, row in table.items()}
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -99,8 +110,17 @@ def _rows(path: Path) -> Iterator[Row]:
                 row = decode(line)
             except (msgspec.MsgspecError, RecursionError):
                 continue
-            if isinstance(row, dict) and isinstance(row.get("raw_response"), str):
+            if isinstance(row, dict) and isinstance(row.get("raw_response"), str) and _is_whole(row):
                 yield row
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether what was found and changed is told as a sift tells it."""
+    try:
+        msgspec.convert(row, _Told)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _shown(kind: str, row: Row) -> Row:

@@ -22,6 +22,7 @@ from trueup.batch.merge import FILES, Merge
 from trueup.batch.pipeline.lock import Busy, Lock
 from trueup.batch.ranges import RANGE_SIZE, count_ranges, ranges_of
 from trueup.batch.sources import Source, changed, open_sources
+from trueup.batch.summary import read_summary
 from trueup.batch.tally import Tally
 from trueup.batch.work import Done, Guard, Job, Task, part_path, read_part
 
@@ -175,20 +176,11 @@ class _Run:
                     f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it anew"
                 )
         try:
-            summary = orjson.loads((self._out / SUMMARY).read_bytes())
+            summary = read_summary((self._out / SUMMARY).read_bytes())
         except ValueError:
-            summary = None
-        if not isinstance(summary, dict) or not summary.keys() >= {
-            "counts",
-            "stages",
-            "codes",
-            "rules",
-            "fixes",
-            "timings",
-        }:
             raise Refused(
                 f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it anew"
-            )
+            ) from None
         return Result(summary, already=True)
 
     @property
