@@ -257,6 +257,25 @@ def test_verify_sees_what_was_done_to_the_files_and_repair_puts_it_right(tmp_pat
         assert_whole(path)
 
 
+def test_a_journal_without_a_record_that_others_build_on_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+    path = run_pipeline(EXAMPLES / "reviews", tmp_path / "run").path
+    journal = path / "journal.jsonl"
+    rows = journal.read_bytes().splitlines(keepends=True)
+    made = next(number for number, row in enumerate(rows) if b'"chunk_001"' in row)
+    rows[made] = b"{torn\n"
+    journal.write_bytes(b"".join(rows))
+    with pytest.raises(Damaged, match="the record that made 'chunk_001' is gone; begin a new run"):
+        repair(path)
+    assert journal.read_bytes() == b"".join(rows)
+
+
+def test_a_chunk_of_something_else_is_told_when_it_is_run(tmp_path: Path) -> None:
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD)), tmp_path / "run")
+    (path / "chunks/chunk_000/units.jsonl").write_bytes(b"[]\n")
+    with pytest.raises(Damaged, match=r"units\.jsonl: row 1 names no unit"):
+        go(path)
+
+
 def test_files_that_hold_something_else_are_told_and_break_nothing(tmp_path: Path) -> None:
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD)), tmp_path / "run")
     (path / "config/HASHES.json").write_bytes(b"[]\n")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.cost import Prices
-from trueup.batch.pipeline.disk import read_lines
+from trueup.batch.pipeline.disk import read_records
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
@@ -52,7 +52,7 @@ def estimate(run: OwnedRun, chunks: Iterable[Chunk], asking: Mapping[str, LlmSte
 
 
 def _sample(run: OwnedRun, chunk: Chunk) -> Any:
-    return next(iter(read_lines(run.folder(chunk.name) / run.state.source_of(chunk, chunk.at))), None)
+    return next(iter(read_records(run.folder(chunk.name) / run.state.source_of(chunk, chunk.at))), None)
 
 
 def _cost(step: LlmStep, unit: Any, prices: Prices) -> float | None:
@@ -72,5 +72,5 @@ def recorded(run: OwnedRun) -> float:
         if run.state.is_open(chunk):
             file = run.file(chunk.name, run.state.steps[chunk.at], "results")
             run.disk.mend(file)
-            usd += sum(row.get("usd", 0.0) for row in read_lines(file))
+            usd += sum(row.get("usd", 0.0) for row in read_records(file))
     return usd

@@ -190,7 +190,10 @@ class OwnedRun(RunDir):
 
 
 def _state(path: Path, salvage: bool) -> State:
-    state = State.of(read_journal(path, salvage=salvage))
+    try:
+        state = State.of(read_journal(path, salvage=salvage))
+    except KeyError as error:
+        raise Damaged(f"{path / JOURNAL}: the record that made {error} is gone; begin a new run") from None
     if not state.run:
         raise Damaged(f"{path / JOURNAL}: the record of the run's creation is gone")
     return state
