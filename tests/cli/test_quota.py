@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def test_the_ledger_can_be_checked(run: Run, tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         store.quota.capture(store.quota.reserve("acme\x1b[31m", "k"))
     assert run("quota", "check", "--store", "s.db").code == 0
-    with sqlite3.connect(tmp_path / "s.db") as db:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
         db.execute("UPDATE buckets SET used = 7")
     done = run("quota", "check", "--store", "s.db")
     assert done.code == 1

@@ -3,6 +3,7 @@
 import itertools
 import json
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -162,7 +163,7 @@ def test_halves_and_nul_survive_export_and_store(reply: Any) -> None:
     verdict = ANY.check(reply)
     told = json.dumps(verdict.to_dict())
     told.encode()
-    with sqlite3.connect(":memory:") as store:
+    with closing(sqlite3.connect(":memory:")) as store:
         store.execute("create table verdicts (told text)")
         store.execute("insert into verdicts values (?)", (told,))
         (kept,) = store.execute("select told from verdicts").fetchone()

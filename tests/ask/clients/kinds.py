@@ -1,6 +1,7 @@
 """Every kind of client, real, against one server: how each is made, and how it is asked."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -97,6 +98,7 @@ def closing(client: Any) -> Iterator[None]:
         for owner in (client, getattr(client, "root_client", None), getattr(client, "_client", None)):
             if owner is not None and hasattr(owner, "close") and not hasattr(owner, "invoke"):
                 owner.close()
+        _forget_closed()
 
 
 async def aclose(client: Any) -> None:
@@ -106,6 +108,15 @@ async def aclose(client: Any) -> None:
             closed = close()
             if hasattr(closed, "__await__"):
                 await closed
+    _forget_closed()
+
+
+def _forget_closed() -> None:
+    """LangChain keeps a client for each address, closed or not; another server may get the same port."""
+    for name in ("langchain_openai.chat_models._client_utils", "langchain_anthropic._client_utils"):
+        for kept in vars(sys.modules.get(name, object)).values():
+            if hasattr(kept, "cache_clear"):
+                kept.cache_clear()
 
 
 class Asked(NamedTuple):
