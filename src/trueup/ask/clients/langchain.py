@@ -2,7 +2,8 @@
 
 A request enters, a message leaves. A chat model is given tools, temperature and limits; one of `langchain_openai` is held to
 the schema too; any other runnable gets the messages alone. Models of OpenAI and Anthropic are told how long a call may
-take, and a stream of theirs that does not say how it ended was cut off. Retries that a model makes by itself are its own: set `max_retries=0` on it, so that only the plan decides.
+take, and a stream of theirs that does not say how it ended was cut off. Retries that a model makes by itself are its own:
+set `max_retries=0` on it, so that only the plan decides.
 """
 
 from collections.abc import AsyncIterator, Iterator
