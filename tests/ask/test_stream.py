@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.ask.clients.kinds import KINDS, aclose, closing
 from tests.ask.stage import BAD, GOOD, SCHEMA, Log, StageClock
 from trueup import Contract, Policy
-from trueup.ask.gate import Part
+from trueup.ask.gate import Gate, Part
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.script import Call, Cut, Erring, Fail, Reset, Say
@@ -216,6 +216,15 @@ def test_feeding_a_gate_is_linear() -> None:
         return best
 
     assert cost(8000) < 3.5 * cost(4000)
+
+
+@pytest.mark.perf
+@pytest.mark.parametrize("marks", ["!", "?)", "…"])
+def test_marks_without_an_end_take_no_time(marks: str) -> None:
+    gate = Gate(TEXT, {}, 1)
+    begun = time.process_time()
+    assert gate.feed(marks * 200_000) == []
+    assert time.process_time() - begun < 1
 
 
 def run(name: str, server: ScriptedServer, contract: Contract, policy: Policy | None = None) -> tuple[list[Part], Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from trueup.ask.deltas import delta_of
-from trueup.checks.sentences import last_sentences
+from trueup.checks.sentences import ENDED, last_sentences
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 Hold = Literal["sentence", "all"]
-# A sentence ends where a blank follows; what stands at the very end may still go on ("3." before "5"). Scripts without
-# blanks have marks of their own, which end it at once.
-_END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]*]*(?=\s)|[。！？]+[\"'”’」』）)]*|\n")
 _LEAK = re.compile(r"[<{\[`]|\baction:", re.IGNORECASE)
 _LONGEST = 20_000  # characters that are held back as one sentence, before the whole is waited for
 
@@ -107,7 +104,7 @@ class Gate:
             return []
         self._held += text
         parts: list[Part] = []
-        while not self.doomed and (end := _END.search(self._held, self._from)) is not None:
+        while not self.doomed and (end := ENDED.search(self._held, self._from)) is not None:
             if self._tools and _LEAK.search(self._held, 0, end.end()):
                 self._closed = True  # it may be a call written into the text: the whole verdict says
                 break

@@ -27,7 +27,9 @@ class _Named(msgspec.StructMeta):
     def __call__(self, *given: Any, **options: Any) -> Any:
         for name in options:
             if name not in self.__struct_fields__:
-                raise TypeError(_no_such_option(name, self.__struct_fields__))
+                from trueup.contract.given import no_such_option  # of use to no right policy
+
+                raise TypeError(no_such_option(name, self.__name__, self.__struct_fields__))
         return super().__call__(*given, **options)
 
 
@@ -132,13 +134,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         cached = usage.get("cached_tokens", 0) if price.cached is not None else 0
         fresh = max(0, usage["input_tokens"] - cached)
         return (fresh * price.input + cached * (price.cached or 0.0) + usage["output_tokens"] * price.output) / 1e6
-
-
-def _no_such_option(name: str, known: tuple[str, ...]) -> str:
-    from rapidfuzz import process
-
-    near = process.extractOne(name, known, score_cutoff=60)
-    return f"Policy takes no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}")
 
 
 def _whole(policy: Policy, name: str, least: int) -> None:

@@ -38,9 +38,8 @@ _BY_FAMILY: dict[str, Stage] = {
     "G": "schema_validation", "V": "schema_validation", "T": "schema_validation",
     "U": "pipeline_internal",
 }  # fmt: skip
-_OF_READING = frozenset(
-    "SWF"
-)  # families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut
+# Families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut.
+_OF_READING = frozenset("SWF")
 _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
 
 

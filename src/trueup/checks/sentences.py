@@ -20,6 +20,9 @@ _END = re.compile(
     + r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])",
     re.IGNORECASE,
 )
+# A sentence ends where a blank follows; what stands at the very end may still go on ("3." before "5"). Scripts without
+# blanks have marks of their own, which end it at once. Of several marks the last counts, so that many take no time.
+ENDED = re.compile(r"[.!?…؟۔।][\"'”’»)\]*]{0,8}(?=\s)|[。！？]+[\"'”’」』）)]*|\n")
 _ASKED = re.compile(r"\?[?!]*\Z")
 _CLAUSE = re.compile(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
 _ASKING = re.compile(

@@ -105,13 +105,15 @@ def _look(file: str, run_them: bool) -> Looked:
 
 
 def _is_gateway(file: Path) -> bool:
-    """Whether a file names upstreams, as that of a gateway does and no contract."""
+    """Whether a file names upstreams, as that of a gateway does and no contract; most are not read twice for that."""
     from trueup.contract.files.documents import read_document
     from trueup.contract.files.faults import ContractError
 
     try:
+        if b"upstreams" not in file.read_bytes():
+            return False
         data = read_document(file).data
-    except ContractError:
+    except (OSError, ContractError):
         return False
     return isinstance(data, dict) and "upstreams" in data
 

@@ -3,7 +3,7 @@
 Options enter, words about them leave, or a refusal of one that is wrong; nothing is kept here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, get_args
 
 from trueup.conform.options import Options, Profile
@@ -33,7 +33,10 @@ class Given(TypedDict, total=False):
     version: str
 
 
-def no_such_option(name: str) -> str:
+_OPTIONS = ("schema", *Given.__annotations__)
+
+
+def no_such_option(name: str, owner: str = "Contract", known: Sequence[str] = _OPTIONS) -> str:
     """What to say of an option that there is not.
 
     >>> no_such_option("shema")
@@ -41,9 +44,8 @@ def no_such_option(name: str) -> str:
     """
     from rapidfuzz import process
 
-    known = ["schema", *Given.__annotations__]
     near = process.extractOne(name, known, score_cutoff=60)
-    return f"Contract takes no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}")
+    return f"{owner} takes no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}")
 
 
 def told(name: str, given: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
-from trueup.checks.sentences import last_sentences
+from trueup.checks.sentences import ENDED, last_sentences
 from trueup.recover.grammar import SURROGATE
 from trueup.recover.growing import Growing
 from trueup.verdict.facts import Finding, Findings, finding
@@ -20,7 +20,6 @@ from trueup.verdict.verdict import T, Verdict
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_END = re.compile(r"[.!?…؟۔।][\"'”’»)\]*]{0,8}\s|[。！？\n]")  # where a sentence has ended for certain
 _MARKED = re.compile(r"[<{\[`]")  # what stands behind may be no prose: the whole verdict says
 _LONGEST = 20_000  # characters without an end that are held as one sentence
 
@@ -80,7 +79,7 @@ class Stream(Generic[T]):
             return
         fresh = max(0, len(self._said) - 10)
         self._said += text
-        ends = [end.end() for end in _END.finditer(self._said, fresh)]
+        ends = [end.end() for end in ENDED.finditer(self._said, fresh)]
         if not ends:
             self._watched = len(self._said) <= _LONGEST
             return
