@@ -1,6 +1,7 @@
 """The measurements: clean, broken, streaming, probes, import. Each gives plain data that report.py draws."""
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -100,20 +101,30 @@ IMPORTS = (
     "import instructor.utils",
     "import baml_py",
 )
+COMMANDS = {"trueup --help": ["--help"], "trueup check, a reply of four characters": ["check"]}
 
 
 def import_time(rounds: int) -> Result:
-    """Imports in a fresh interpreter, less the interpreter's own start, in CPU milliseconds."""
-    return {statement: _import_ms(statement, rounds) for statement in IMPORTS}
+    """CPU milliseconds of imports and commands in a fresh interpreter, less the interpreter's own start."""
+    start = min(_child_ms("pass") or 0.0 for _ in range(rounds))
+    return {
+        **{statement: _least(statement, rounds, start) for statement in IMPORTS},
+        **{name: _least(_COMMAND.format(words), rounds, start) for name, words in COMMANDS.items()},
+    }
 
 
-def _import_ms(statement: str, rounds: int) -> float | None:
-    code = f"import time; a = time.process_time(); {statement}; print(time.process_time() - a)"
-    best = None
-    for _ in range(rounds):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-        if done.returncode:
-            return None
-        spent = float(done.stdout) * 1e3
-        best = spent if best is None else min(best, spent)
-    return best
+_COMMAND = "import sys; sys.argv = ['trueup', *{}]; from trueup.cli.main import main; main()"
+
+
+def _least(code: str, rounds: int, start: float) -> float | None:
+    spent = [ms for _ in range(rounds) if (ms := _child_ms(code)) is not None]
+    return min(spent) - start if spent else None
+
+
+def _child_ms(code: str) -> float | None:
+    """CPU milliseconds of a process that runs this code; None where something is not installed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, input="[1,]", text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return None if "ModuleNotFoundError" in done.stderr else spent * 1e3

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -11,8 +10,11 @@ from hypothesis import strategies as st
 
 from tests.ask.clients.kinds import KINDS, aclose, closing
 from tests.ask.stage import BAD, GOOD, SCHEMA, Log, StageClock
+from tests.growth import assert_all_linear, each
+from tests.shapes.shape import Shape
+from tests.shapes.streams import SENTENCES
 from trueup import Contract, Policy
-from trueup.ask.gate import Gate, Part
+from trueup.ask.gate import Part
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.script import Call, Cut, Erring, Fail, Reset, Say
@@ -204,27 +206,9 @@ def test_cancelling_ends_a_stream_at_once() -> None:
     assert len(seen) <= 2
 
 
-@pytest.mark.perf
-def test_feeding_a_gate_is_linear() -> None:
-    def cost(n: int) -> float:
-        best = 9.0
-        for _ in range(3):
-            begun = time.process_time()
-            _, answer, _ = stream(TEXT, ["word " * n], piece=5)
-            best = min(best, time.process_time() - begun)
-            assert answer.ok
-        return best
-
-    assert cost(8000) < 3.5 * cost(4000)
-
-
-@pytest.mark.perf
-@pytest.mark.parametrize("marks", ["!", "?)", "…"])
-def test_marks_without_an_end_take_no_time(marks: str) -> None:
-    gate = Gate(TEXT, {}, 1)
-    begun = time.process_time()
-    assert gate.feed(marks * 200_000) == []
-    assert time.process_time() - begun < 1
+@each(SENTENCES)
+def test_holding_back_sentences_takes_linear_time(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)
 
 
 def run(name: str, server: ScriptedServer, contract: Contract, policy: Policy | None = None) -> tuple[list[Part], Any]:

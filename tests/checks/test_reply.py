@@ -1,7 +1,6 @@
 """Reply rules: each sentence of Q1 to Q11, with the reasons as they are written there."""
 
 import itertools
-import time
 from typing import Any
 
 import pytest
@@ -430,17 +429,6 @@ def test_a_rule_speaks_of_what_the_user_sees() -> None:
 def test_what_nobody_can_see_is_whitespace(unseen: str) -> None:
     assert reason(unseen * 12) == "Whitespace-only content"
     assert reason(f"{unseen}Yes{unseen}") == "Insufficient text (3 chars)"
-
-
-@pytest.mark.perf
-def test_many_blocks_of_reasoning_take_linear_time() -> None:
-    def seconds(count: int) -> float:
-        text = "<think></think> " * count
-        begun = time.process_time()
-        reason(text)
-        return time.process_time() - begun
-
-    assert min(seconds(80_000) for _ in range(3)) < 8 * max(min(seconds(20_000) for _ in range(3)), 0.005)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """How the command line is run in tests: the command, its environment, what comes of it."""
 
 import os
+import random
 import select
+import socket
 import sys
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -33,16 +34,29 @@ def clean_environment(**extra: str) -> dict[str, str]:
 def read_all(terminal: int) -> bytes:
     """Everything that is written to a terminal until its other end is closed."""
     out = b""
-    until = time.monotonic() + 120  # a busy machine takes its time
     ready = select.poll()
     ready.register(terminal, select.POLLIN)
-    while time.monotonic() < until:
-        if ready.poll(500):
-            try:
-                piece = os.read(terminal, 65536)
-            except OSError:  # Linux says so when the other end is closed
-                break
-            if not piece:
-                break
-            out += piece
+    while ready.poll(120_000):  # silence for so long is a program that hangs
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            break
+        if not piece:
+            break
+        out += piece
     return out
+
+
+def free_port() -> int:
+    """A port of loopback for a server that cannot choose its own.
+
+    It is below those that Linux gives to whoever asks for any, so other tests do not take it before the server has it.
+    """
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port

@@ -1,6 +1,5 @@
 """The command itself: help, version, mistakes, and the time it takes to say so."""
 
-import os
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import click
 import pytest
 
 import trueup
-from tests.cli.running import COMMAND, Run, clean_environment
+from tests.cli.running import Run, clean_environment
 from trueup.cli.main import COMMANDS, EXTRAS, GROUPS, main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,17 +59,6 @@ def test_help_imports_nothing_heavy() -> None:
     code = "import sys\nfrom trueup.cli.main import main\ntry:\n main(['--help'])\nfinally:\n print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"rich", "msgspec", "orjson", "jsonschema_rs", "rapidfuzz", "pydantic"} & set(out.split())
-
-
-@pytest.mark.perf
-def test_help_takes_less_than_a_tenth_of_a_second() -> None:
-    def seconds(*command: str) -> float:
-        before = os.times()
-        subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True, env=clean_environment())
-        after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
-
-    assert min(seconds(*COMMAND[1:], "--help") for _ in range(5)) < 0.100
 
 
 def test_every_package_of_an_extra_is_known_to_be_one() -> None:

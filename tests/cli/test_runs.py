@@ -6,13 +6,13 @@ import pty
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from tests.cli.running import COMMAND, Ran, Run, clean_environment, read_all
+from tests.waiting import wait_for
 from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
 from trueup.cli.main import main
 
@@ -141,7 +141,7 @@ def test_ctrl_c_lets_calls_come_in_and_the_run_goes_on_later(run: Run, desk: Pat
     process = subprocess.Popen(
         command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    wait_for(desk / "runs/npc/chunks/chunk_000/speak_results.jsonl")
+    wait_for((desk / "runs/npc/chunks/chunk_000/speak_results.jsonl").exists)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
@@ -156,7 +156,7 @@ def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
     slow(desk, 60)
     command = [*COMMAND, "run", "pipelines/npc_dialogue", "--run-dir", "runs/npc", "-q"]
     process = subprocess.Popen(command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(desk / "runs/npc/chunks/chunk_000/speak_prompts.jsonl")
+    wait_for((desk / "runs/npc/chunks/chunk_000/speak_prompts.jsonl").exists)
     assert run("run", "runs/npc").err.endswith("wait, or `trueup pause` it\n")
     assert run("status", "npc").out.startswith("runs/npc  running\n")
     done = run("kill", "npc")
@@ -166,13 +166,6 @@ def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
     assert run("status", "npc").out.startswith("runs/npc  stopped\n")
     assert run("verify", "npc").code == 0
     assert run("kill", "npc").code == 2
-
-
-def wait_for(file: Path) -> None:
-    end = time.monotonic() + 90  # a busy machine takes its time
-    while not file.exists():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_a_time_limit_stops_and_says_so(run: Run, desk: Path) -> None:
@@ -248,10 +241,7 @@ def test_a_run_that_came_to_its_end_before_it_could_be_paused_is_told_as_such(ru
     owner = OwnedRun.open(desk / "runs" / "walk")
     command = [*COMMAND, "pause", "runs/walk", "--wait", "60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_environment()) as asking:
-        limit = time.monotonic() + 60
-        while not (owner.path / PAUSE).exists():
-            assert time.monotonic() < limit
-            time.sleep(0.01)
+        wait_for((owner.path / PAUSE).exists)
         owner.close()
         assert asking.communicate(timeout=60)[0] == b"runs/walk had come to its end: done\n"
     assert asking.returncode == 0

@@ -4,13 +4,13 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.cli.running import COMMAND, Run, clean_environment
+from tests.waiting import wait_for
 from trueup.store.open import open_store
 from trueup.testing.script import Slow
 from trueup.testing.server import ScriptedServer
@@ -96,15 +96,14 @@ def test_it_serves_and_finishes_what_is_under_way_when_told_to_stop(tmp_path: Pa
 
 
 def wait_until_up(url: str, process: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + 60
-    while True:
+    def is_up() -> bool:
+        assert process.poll() is None, process.communicate()[1]
         try:
-            if httpx.get(f"{url}/readyz", timeout=5).status_code == 200:
-                return
+            return httpx.get(f"{url}/readyz", timeout=30).status_code == 200
         except httpx.TransportError:
-            assert process.poll() is None, process.communicate()[1]
-            assert time.monotonic() < until
-            time.sleep(0.05)
+            return False
+
+    wait_for(is_up, "the gateway never became ready")
 
 
 @pytest.mark.parametrize("server", ["uvicorn", "granian"])

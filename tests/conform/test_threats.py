@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.growth import assert_all_linear, assert_at_most, cpu, each
+from tests.shapes.conform import BY_PATTERN, UNIQUE, VALUES, fan
+from tests.shapes.shape import Shape
 from trueup.conform.coerce import conform
 from trueup.conform.options import Options
 from trueup.conform.schema import _CACHE, CACHE_SIZE, MAX_BYTES, SchemaError, compile_schema
@@ -104,50 +107,41 @@ def test_no_reference_is_ever_fetched(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("X8")
-@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"])
-def test_patterns_take_linear_time(pattern: str) -> None:
-    schema = compile_schema({"type": "string", "pattern": pattern})
-    keys = compile_schema({"patternProperties": {pattern: {"type": "integer"}}, "additionalProperties": False})
-    value = "a" * 1_000_000 + "!"
-    start = time.process_time()
-    schema.is_valid(value)
-    assert time.process_time() - start < 0.250
-    conform({value: "5"}, keys, Options("eager"))
-    schema.errors(value)
-    assert time.process_time() - start < 2.0
+@each(BY_PATTERN)
+def test_hostile_patterns_take_linear_time(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)
 
 
 @pytest.mark.spec("X9")
-def test_unique_items_of_many_objects() -> None:
-    schema = compile_schema({"uniqueItems": True})
+@each(UNIQUE + VALUES)
+def test_large_hostile_values_take_linear_time(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)
+
+
+@pytest.mark.spec("X9")
+def test_an_item_that_is_not_unique_is_found_among_many_objects() -> None:
     value = [{"a": i, "b": [i, str(i)]} for i in range(4000)]
-    start = time.process_time()
+    schema = compile_schema({"uniqueItems": True})
     assert schema.is_valid(value)
-    assert time.process_time() - start < 0.500
     assert schema.errors([*value, {"b": [7, "7"], "a": 7}])[0].data == {"first": 7, "again": 4000}
-
-
-def fan(keyword: str, levels: int) -> dict[str, Any]:
-    defs: dict[str, Any] = {f"a{i}": {keyword: [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(levels)}
-    defs[f"a{levels}"] = {"type": "integer"}
-    return {"$defs": defs, "$ref": "#/$defs/a0"}
 
 
 @pytest.mark.spec("X9")
 @pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
-def test_a_fan_of_references(keyword: str) -> None:
+def test_a_fan_of_references_is_followed_to_2_to_the_20_and_refused_beyond(keyword: str) -> None:
     schema = compile_schema(fan(keyword, 20))
-    for value in (5, "x", {"x": 1}):
-        start = time.process_time()
-        schema.is_valid(value)
-        assert time.process_time() - start < 0.500
-    # jsonschema-rs' own list of errors takes 39 s for this one.
-    start = time.process_time()
-    assert compile_schema(fan("allOf", 20)).errors("x")[0].message == "Value: Expected integer, got string"
-    assert conform("5", compile_schema(fan("allOf", 20)), Options())[0] == 5
-    assert time.process_time() - start < 2.0
+    assert not schema.is_valid("x")
+    # The validator's own list of errors takes more than a thousand times as long as its judgement.
+    judged = max(("x", 5), key=lambda value: cpu(schema.is_valid, value))
+    assert_at_most(20, lambda: schema.errors("x"), lambda: schema.is_valid(judged))
+    assert_at_most(20, lambda: conform("5", schema, Options()), lambda: schema.is_valid(judged))
+    assert conform("5", schema, Options())[0] == 5
     with pytest.raises(SchemaError, match="multiply"):
         compile_schema(fan(keyword, 30))
+
+
+def test_the_errors_of_a_fan_are_told_once() -> None:
+    assert compile_schema(fan("allOf", 20)).errors("x")[0].message == "Value: Expected integer, got string"
 
 
 @pytest.mark.spec("X9", "X10")
@@ -162,11 +156,9 @@ def test_a_long_chain_of_references_is_refused() -> None:
 def test_huge_schemas_are_refused_and_large_enums_are_quick() -> None:
     with pytest.raises(SchemaError, match="bytes long"):
         compile_schema({"enum": ["x" * MAX_BYTES]})
-    schema = compile_schema({"enum": [f"value {i}" for i in range(50_000)]})
-    conform("VALUE 1", schema, Options())
-    start = time.process_time()
-    assert conform("VALUE 49999", schema, Options())[0] == "value 49999"
-    assert time.process_time() - start < 0.100
+    few, many = (compile_schema({"enum": [f"value {i}" for i in range(count)]}) for count in (50, 50_000))
+    assert conform("VALUE 49999", many, Options())[0] == "value 49999"
+    assert_at_most(8, lambda: conform("VALUE 49999", many, Options()), lambda: conform("VALUE 49", few, Options()))
 
 
 @pytest.mark.spec("X10")
@@ -199,46 +191,3 @@ def test_the_cache_is_bounded() -> None:
     for i in range(CACHE_SIZE + 50):
         compile_schema({"maximum": i})
     assert len(_CACHE) <= CACHE_SIZE
-
-
-@pytest.mark.parametrize(
-    ("value", "schema"),
-    [
-        ("5" * 1_000_000, {"type": "integer"}),
-        (" " * 1_000_000 + "x", {"type": "number"}),
-        ("- " * 500_000, {"enum": ["a", "b"]}),
-        ("high " * 200_000, {"enum": ["HIGH", "LOW"]}),
-        ("[" * 1_000_000, {"type": "array"}),
-        (["5"] * 100_000, {"items": {"type": "integer"}}),
-        ({f"Key {i}": 1 for i in range(50_000)}, {"properties": {"a": {}}, "required": ["a", "key_7"]}),
-        (["x"] * 200_000, {"items": {"anyOf": [{"type": "integer"}, {"enum": ["a"]}, {"type": "array"}]}}),
-    ],
-    ids=["digits", "spaces", "dashes", "sentence", "brackets", "coercions", "keys", "unions"],
-)
-def test_large_hostile_values_take_linear_time(value: Any, schema: Any) -> None:
-    compiled = compile_schema(schema)
-    start = time.process_time()
-    conform(value, compiled, Options("eager"))
-    compiled.errors(value)
-    assert time.process_time() - start < 10.0
-
-
-@pytest.mark.perf
-@pytest.mark.spec("X9")
-def test_a_deep_union_over_a_wide_value_is_linear() -> None:
-    node = {"$ref": "#/$defs/n"}
-    one = {"type": "object", "properties": {"k": node, "a": {"type": "integer"}}, "required": ["k"]}
-    two = {"type": "object", "properties": {"k": node, "b": {"type": "integer"}}, "required": ["k", "b"]}
-    wide = {"type": "array", "items": {"type": "integer"}}
-    schema = compile_schema({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [one, two, wide]}}})
-
-    def seconds(size: int) -> float:
-        value: Any = [1] * size + ["zz"]
-        for _ in range(100):
-            value = {"k": value}
-        start = time.process_time()
-        conform(value, schema, Options())
-        return time.process_time() - start
-
-    seconds(1000)
-    assert min(seconds(200_000) for _ in range(3)) < 4 * min(seconds(100_000) for _ in range(3)) + 0.05

@@ -2,14 +2,16 @@
 
 import copy
 import json
-import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import assert_all_linear, each
 from tests.recover.material import CONTRACTS, chunks, json_containers, mutated, same, texts, written
+from tests.shapes.shape import Shape
+from tests.shapes.streams import VALUES
 from trueup import Contract
 
 PERSON: dict[str, Any] = {
@@ -263,30 +265,6 @@ def test_what_is_not_certain_waits_for_the_verdict(text: str, context: dict[str,
     assert stream.finish().to_dict() == SALON.check(text, context).to_dict()
 
 
-def seconds(text: str, size: int) -> float:
-    """The least CPU time of three for a whole text fed in pieces, the partial value looked at each time."""
-    best = float("inf")
-    for _ in range(3):
-        stream = Contract(True).stream()
-        start = time.process_time()
-        for at in range(0, len(text), size):
-            stream.feed(text[at : at + size])
-        best = min(best, time.process_time() - start)
-    return best
-
-
-@pytest.mark.perf
-@pytest.mark.parametrize(
-    "piece",
-    ['{"k": "value", "n": [1, 2.5, true]}, ', '"a long text without an end ', "[", '{"a":', "prose < with { signs ", "```\n", "\\u00e9", "1"],
-    ids=["objects", "string", "brackets", "openers", "prose", "fences", "escapes", "digits"],
-)  # fmt: skip
-@pytest.mark.parametrize("start", ["[", '{"text": "', ""], ids=["list", "string", "bare"])
-def test_feeding_takes_linear_time_in_small_pieces(start: str, piece: str) -> None:
-    small, large = start + piece * (30_000 // len(piece)), start + piece * (60_000 // len(piece))
-    for _ in range(4):
-        once, twice = seconds(small, 8), seconds(large, 8)
-        if twice <= 2.3 * once + 0.005:
-            break
-    assert twice <= 2.3 * once + 0.005
-    assert twice < 0.4 * SLACK
+@each(VALUES)
+def test_feeding_takes_linear_time_in_small_pieces(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)

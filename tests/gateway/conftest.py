@@ -20,7 +20,7 @@ PERSON = {
     "required": ["name", "age"],
 }
 GOOD = '{"name": "Ada", "age": 36}'
-QUICK = Policy(otherwise="failed", backoff=0.01, backoff_cap=0.02, deadline=20, timeout=10)
+QUICK = Policy(otherwise="failed", backoff=0.01, backoff_cap=0.02, deadline=120, timeout=60)
 KEY = "sk-upstream-canary-0123456789"
 
 
@@ -31,7 +31,7 @@ class Desk:
         self.upstream = upstream
         self.gateway = gateway
         self.url = gateway.url
-        self.http = httpx.Client(base_url=gateway.url, timeout=30)
+        self.http = httpx.Client(base_url=gateway.url, timeout=60)
 
     def chat(self, content: str = "Who?", headers: dict[str, str] | None = None, **more: Any) -> httpx.Response:
         body = {"model": "m", "messages": [{"role": "user", "content": content}], **more}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import GOOD, PERSON, QUICK
+from tests.waiting import await_for, wait_for
 from trueup import Contract
 from trueup.gateway.config import of
 from trueup.gateway.gateway import Gateway
@@ -57,13 +58,13 @@ def test_a_client_that_leaves_ends_the_work_for_it() -> None:
         await gateway.start()
         left = asyncio.Event()
         task = asyncio.ensure_future(called(gateway, [BODY], left))
-        await asyncio.to_thread(upstream.wait_until, bool)
+        await await_for(lambda: upstream.requests)
         left.set()
-        assert await asyncio.wait_for(task, 10) == []
+        assert await asyncio.wait_for(task, 60) == []
         assert gateway.metrics.active == 0
         assert 'outcome="gone",status="499"' in gateway.metrics.page()
         await gateway.stop()
 
     with ScriptedServer([Hang()]) as upstream:
         asyncio.run(run(upstream))
-        assert upstream.wait_until(lambda seen: seen[0].ended == "client left")
+        wait_for(lambda: upstream.exchanges[0].ended == "client left")

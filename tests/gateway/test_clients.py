@@ -1,6 +1,7 @@
 """Real clients through the gateway, unchanged but for their address: chats, streams, tool calls and refusals."""
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -128,7 +129,7 @@ def test_langchain(url: str) -> None:
 
     unused: Any = "unused"
     openai = ChatOpenAI(model="m", base_url=url + "/v1", api_key=unused, max_retries=0)
-    anthropic = ChatAnthropic(model_name="m", base_url=url, api_key=unused, max_retries=0, timeout=30, stop=None)
+    anthropic = ChatAnthropic(model_name="m", base_url=url, api_key=unused, max_retries=0, timeout=60, stop=None)
     for model in (openai, anthropic):
         assert json.loads(str(model.invoke("Who?").text)) == ADA
         assert json.loads("".join(str(piece.text) for piece in model.stream("Who?"))) == ADA
@@ -139,9 +140,16 @@ def test_langchain(url: str) -> None:
 
 @pytest.fixture(scope="session")
 def node_modules(root: Path) -> Path:
-    """The JavaScript clients, installed once as the lock says."""
+    """The JavaScript clients, installed once as the lock says; another process of the tests may be about it too."""
     folder = root / ".cache" / "node"
     folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "installing").open("w") as taken:
+        fcntl.flock(taken, fcntl.LOCK_EX)
+        install(folder)
+    return folder
+
+
+def install(folder: Path) -> None:
     lock = (NODE / "package-lock.json").read_bytes()
     if not (folder / "node_modules").is_dir() or (folder / "package-lock.json").read_bytes() != lock:
         for name in ("package.json", "package-lock.json"):
@@ -152,8 +160,9 @@ def node_modules(root: Path) -> Path:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     for script in NODE.glob("*.mjs"):
-        shutil.copy(script, folder / script.name)
-    return folder
+        new = folder / f"{script.name}.new"
+        shutil.copy(script, new)
+        new.replace(folder / script.name)  # whoever reads the old one meanwhile reads all of it
 
 
 def run_node(folder: Path, script: str, url: str) -> Any:

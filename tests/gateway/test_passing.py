@@ -109,7 +109,7 @@ def test_a_body_over_the_limit_is_refused_with_and_without_a_length(desk: Open) 
 
     with desk([], config=config) as d:
         assert d.chat("x" * 20_000).status_code == 413
-        assert httpx.post(f"{d.url}/v1/chat/completions", content=pieces()).status_code == 413  # type: ignore[arg-type]
+        assert httpx.post(f"{d.url}/v1/chat/completions", content=pieces(), timeout=60).status_code == 413  # type: ignore[arg-type]
         assert d.upstream.requests == []
 
 

@@ -1,7 +1,6 @@
 """Streams under a contract: held back by sentence or field, never past it; settled once, whatever happens."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.gateway.conftest import GOOD, PERSON, Open
 from tests.gateway.test_asking import LATER, SALON
+from tests.waiting import wait_for
 from trueup.ask.policy import Policy
 from trueup.store.open import open_store
 from trueup.testing.script import Call, Cut, Fail, Say, Slow
@@ -72,7 +72,7 @@ def test_a_stream_that_is_bad_from_the_start_is_asked_for_anew_and_the_client_on
         assert len({chunk["id"] for chunk in deltas(response)}) == 1
         roles = [c for c in deltas(response) if c.get("choices") and c["choices"][0]["delta"].get("role")]
         assert len(roles) == 1
-        assert d.upstream.wait_until(lambda exchanges: exchanges[0].ended in ("client left", "complete"))
+        wait_for(lambda: d.upstream.exchanges[0].ended in ("client left", "complete"))
         response = d.chat(stream=True, headers=LATER)
         assert text_of(response) == SALON.fallback({"state": "SERVICE_SELECTION"})
 
@@ -125,8 +125,8 @@ def test_a_stream_that_breaks_off_is_never_a_whole_reply(desk: Open) -> None:
 
 @pytest.mark.spec("X40")
 def test_a_client_that_leaves_is_charged_for_what_it_saw_and_only_then(desk: Open, tmp_path: Path) -> None:
-    slow = Slow(GOOD_WORDS * 4, every=0.05)
-    with open_store(tmp_path / "s.db") as store, desk([slow, slow], SALON, store=store, quota=True) as d:
+    script = [Slow(GOOD_WORDS * 4, every=0.05), Slow(GOOD_WORDS * 4, every=1)]  # the second sentence is far off
+    with open_store(tmp_path / "s.db") as store, desk(script, SALON, store=store, quota=True) as d:
         body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
         seen = ""
         with d.http.stream("POST", "/v1/chat/completions", json=body, headers=LATER) as response:
@@ -141,13 +141,6 @@ def test_a_client_that_leaves_is_charged_for_what_it_saw_and_only_then(desk: Ope
         wait_for(lambda: used(store) == (1, 0))
         assert store.quota.audit() == []
         wait_for(lambda: d.upstream.exchanges[-1].ended == "client left")
-
-
-def wait_for(condition: Any) -> None:
-    until = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_calls_wait_for_the_verdict(desk: Open) -> None:

@@ -1,28 +1,30 @@
 """Hostile clients: smuggled lengths, slow heads and bodies, huge ones, headers and addresses that must not get through."""
 
 import json
+import select
 import socket
 import subprocess
 import sys
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.gateway.conftest import GOOD, KEY, PERSON, QUICK, Open
+from tests.gateway.conftest import GOOD, KEY, PERSON, QUICK, Desk, Open
+from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import Config, Limits, Route, Upstream
-from trueup.testing.script import Slow
+from trueup.testing.script import Say
 
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
 WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
-def line_to(url: str, seconds: float = 15) -> socket.socket:
+def line_to(url: str) -> socket.socket:
+    """A connection; who waits on it for something that never comes fails after a minute."""
     address = urlsplit(url)
-    return socket.create_connection((address.hostname, address.port), timeout=seconds)
+    return socket.create_connection((address.hostname, address.port), timeout=60)
 
 
 def told(line: socket.socket) -> bytes:
@@ -34,6 +36,25 @@ def told(line: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return found
+
+
+def drip(line: socket.socket, piece: bytes, pause: float = 0.05) -> bytes:
+    """Send a piece again and again until the other side answers or closes the connection; what it said."""
+    for _ in range(2000):
+        try:
+            line.sendall(piece)
+        except ConnectionError:
+            break
+        if is_readable(line, pause):
+            break
+    else:
+        raise AssertionError("nobody stopped the drip")
+    return told(line)
+
+
+def is_readable(line: socket.socket, seconds: float = 0) -> bool:
+    """Whether something has come, or comes meanwhile: bytes, or the end."""
+    return bool(select.select([line], [], [], seconds)[0])
 
 
 def strict(**limits: float) -> object:
@@ -124,82 +145,80 @@ def test_the_name_of_a_model_leads_to_no_other_path_of_the_upstream(desk: Open, 
 
 @pytest.mark.spec("X32")
 def test_a_head_that_comes_slowly_is_cut_off(desk: Open) -> None:
-    with desk([GOOD], config=strict(head_seconds=0.5)) as d:
+    with desk([GOOD], config=strict(head_seconds=1)) as d:
         lines = [line_to(d.url) for _ in range(20)]
-        start = time.monotonic()
         for number, line in enumerate(lines):
-            line.sendall((b"" if number % 2 else b"POST /v1/chat/comp") + b"")
+            line.sendall(b"" if number % 2 else b"POST /v1/chat/comp")
         for line in lines:
-            assert b" 200 " not in told(line)
+            assert told(line) == b"", "closed without an answer"
             line.close()
-        assert time.monotonic() - start < 12
         with line_to(d.url) as line:  # one that drips is no better than one that says nothing
-            dripping = iter(HEAD)
-            start = time.monotonic()
-            try:
-                while time.monotonic() - start < 20:
-                    line.sendall(bytes([next(dripping)]))
-                    time.sleep(0.05)
-            except (OSError, StopIteration):
-                pass
-            assert time.monotonic() - start < 12
+            line.sendall(HEAD + b"X-Slow: ")
+            assert drip(line, b"a") == b""
         assert d.chat().status_code == 200, "and everybody else is served"
 
 
 @pytest.mark.spec("X32")
 def test_a_second_head_on_a_kept_connection_has_a_deadline_too(desk: Open) -> None:
-    with desk([GOOD], config=strict(head_seconds=0.5)) as d, line_to(d.url) as line:
+    with desk([GOOD], config=strict(head_seconds=1)) as d, line_to(d.url) as line:
         line.sendall(WHOLE)
         answer = b""
         while not answer.endswith(b"}"):
             answer += line.recv(65_536)
         assert answer.startswith(b"HTTP/1.1 200 ")
-        start = time.monotonic()
         line.sendall(b"POST /v1/chat/comp")
-        assert told(line) == b""
-        assert time.monotonic() - start < 12
+        assert told(line) == b"", "closed without an answer"
 
 
 @pytest.mark.spec("X32")
 @pytest.mark.parametrize("start", [b"", BODY[:10]])
 def test_a_body_that_comes_slowly_is_refused_in_its_time(desk: Open, start: bytes) -> None:
     with desk([], config=strict(body_seconds=0.4)) as d, line_to(d.url) as line:
-        began = time.monotonic()
         line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + start)
         assert told(line).startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began < 12
         assert d.upstream.requests == []
 
 
 @pytest.mark.spec("X32")
 def test_a_body_that_drips_is_refused_in_its_time(desk: Open) -> None:
     with desk([], config=strict(body_seconds=0.5)) as d, line_to(d.url) as line:
-        began = time.monotonic()
         line.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
-        try:
-            while time.monotonic() - began < 20:
-                line.sendall(b"1\r\n \r\n")
-                time.sleep(0.02)
-        except OSError:
-            pass
-        assert time.monotonic() - began < 12
+        assert drip(line, b"1\r\n \r\n").startswith(b"HTTP/1.1 408 ")
         assert d.upstream.requests == []
 
 
+def ask_and_read_nothing(d: Desk, line: socket.socket, **more: object) -> None:
+    """Send a request on a connection with next to no room for its reply."""
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    body = json.dumps({**json.loads(BODY), **more}).encode()
+    line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    wait_for(lambda: d.upstream.requests and not d.gateway.gateway.metrics.active, "the request never ends")
+
+
+LONG = Say("word " * 8_000_000, piece=50_000)  # far more than the system keeps for somebody who does not read
+LARGE = 100_000_000
+
+
 @pytest.mark.spec("X32")
-def test_a_client_that_does_not_read_its_reply_is_let_go(desk: Open) -> None:
-    long = "word " * 400_000
-    config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(total_seconds=1.0))  # noqa: E731
-    with desk([long, Slow(long, every=0.0001, size=50_000)], config=config) as d:
-        for stream in (b"false", b"true"):
-            body = BODY[:-1] + b', "stream": ' + stream + b"}"
-            with line_to(d.url) as line:
-                line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-                until = time.monotonic() + 15
-                while d.gateway.gateway.metrics.active or not d.upstream.requests:
-                    assert time.monotonic() < until, "the request never ends"
-                    time.sleep(0.05)
+def test_a_client_that_does_not_read_its_stream_is_let_go(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trueup.gateway.gateway._GRACE", 0.2)
+    config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(total_seconds=2, reply=LARGE))  # noqa: E731
+    with desk([LONG], config=config) as d, line_to(d.url) as line:
+        ask_and_read_nothing(d, line, stream=True)
+        assert 'outcome="refused",status="504"' in d.gateway.gateway.metrics.page()
+        wait_for(lambda: d.upstream.exchanges[0].ended == "client left", "the upstream still sends")
+        assert d.upstream.exchanges[0].sent > 0
+
+
+@pytest.mark.spec("X32")
+def test_a_connection_whose_client_does_not_read_its_reply_is_closed(desk: Open) -> None:
+    config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(reply=LARGE))  # noqa: E731
+    with desk([LONG], config=config) as d:
+        d.gateway.server.config.timeout_keep_alive = 0.5
+        with line_to(d.url) as line:
+            ask_and_read_nothing(d, line)
+            assert d.upstream.exchanges[0].sent > len(LONG.text or ""), "the gateway has the whole reply"
+            wait_for(lambda: not d.gateway.server.server_state.connections, "the connection is still open")
 
 
 @pytest.mark.spec("X33")
@@ -246,13 +265,13 @@ def test_a_kept_connection_that_is_not_used_is_closed_and_one_that_is_used_is_no
         for connection in (used, idle):
             ask(connection)
         for connection in list(d.gateway.server.server_state.connections):
-            connection.timeout_keep_alive = 2.0
+            connection.timeout_keep_alive = 1.5
             connection.loop.call_soon_threadsafe(connection.timeout_keep_alive_handler)  # looks, and comes back
-        start = time.monotonic()
-        while time.monotonic() - start < 3:
-            time.sleep(0.1)
+        for _ in range(1000):
             ask(used)
-        assert told(idle) == b""
+            if is_readable(idle, 0.1):
+                break
+        assert told(idle) == b"", "closed, while the other one was in use"
         ask(used)
 
 
@@ -292,7 +311,7 @@ with running(config) as gateway:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     block = b"100000\\r\\n" + b" " * (1 << 20) + b"\\r\\n"
     def flood():
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
             try:
                 line.sendall(b"POST /v1/messages HTTP/1.1\\r\\nHost: g\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n")
                 for _ in range(64):
@@ -307,7 +326,7 @@ with running(config) as gateway:
 
 @pytest.mark.spec("X33")
 def test_a_flood_of_bodies_takes_little_memory() -> None:
-    done = subprocess.run([sys.executable, "-c", _FLOOD], capture_output=True, text=True, check=True, timeout=50)
+    done = subprocess.run([sys.executable, "-c", _FLOOD], capture_output=True, text=True, check=True, timeout=300)
     assert int(done.stdout) <= 4 * 2 + 20, "megabytes, for four bodies of 64 at a limit of one each"
 
 

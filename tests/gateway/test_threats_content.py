@@ -89,7 +89,7 @@ def test_no_key_is_in_any_reply_log_or_file_after_any_error(tmp_path: Path, logg
 def httpx_client(url: str) -> Any:
     import httpx
 
-    return httpx.Client(base_url=url, timeout=30, headers={"authorization": f"Bearer {CLIENT}"})
+    return httpx.Client(base_url=url, timeout=60, headers={"authorization": f"Bearer {CLIENT}"})
 
 
 @pytest.mark.spec("X25")

@@ -4,7 +4,6 @@ import gzip
 import json
 import subprocess
 import sys
-import time
 from typing import Any
 
 import httpx
@@ -12,6 +11,7 @@ import openai
 import pytest
 
 from tests.gateway.conftest import GOOD, KEY, PERSON, Desk, Open
+from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.config import Config, Limits, Route, Upstream
@@ -30,7 +30,7 @@ from trueup.testing.script import (
     WrongLength,
 )
 
-ONCE = Policy(otherwise="failed", retries=0, backoff=0.01, repairs=0, timeout=10, deadline=20)
+ONCE = Policy(otherwise="failed", retries=0, backoff=0.01, repairs=0, timeout=60, deadline=120)
 REPLY = json.dumps(
     {"id": "c", "object": "chat.completion", "model": "m",
      "choices": [{"index": 0, "message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}]}
@@ -130,7 +130,7 @@ from trueup.gateway.running import running
 url, judged, cap = sys.argv[1], sys.argv[2] == "judged", int(sys.argv[3])
 routes = (Route("all", ("*",), Contract({"type": "object"}), policy=POLICY),) if judged else ()
 config = Config({"main": Upstream("main", url)}, routes, limits=Limits(reply=cap))
-with running(config) as gateway, httpx.Client(base_url=gateway.url, timeout=60) as client:
+with running(config) as gateway, httpx.Client(base_url=gateway.url, timeout=120) as client:
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     client.post("/v1/chat/completions", json=body)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -148,7 +148,7 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_and_a_little(contract: str) 
     cap = 10_000_000
     with ScriptedServer([GOOD], then=Bomb(1000)) as upstream:
         command = [sys.executable, "-c", _BOMB, upstream.url, contract, str(cap)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=55)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr[-2000:]
     told, grown = json.loads(done.stdout)
     assert told == [502, 502]
@@ -183,46 +183,42 @@ def test_a_plain_answer_over_the_limit_is_refused_with_and_without_a_length(desk
             assert "more than 50,000 bytes" in response.json()["error"]["message"]
 
 
+# A reply that would take half a minute and more, with never a long pause: only a deadline for the whole of it ends it sooner.
+DRIP = Slow(GOOD, every=0.1, size=1)
+
+
 @pytest.mark.spec("X35")
 @pytest.mark.parametrize("stream", [False, True])
 def test_one_deadline_holds_for_a_whole_attempt_however_it_drips(desk: Open, stream: bool) -> None:
-    policy = Policy(otherwise="failed", retries=0, repairs=0, timeout=0.6, deadline=40)
-    drip = Slow(GOOD, every=0.05, size=2)
-    with desk([drip, drip], PERSON, policy=policy, hold="whole") as d:
-        start = time.monotonic()
+    policy = Policy(otherwise="failed", retries=0, repairs=0, timeout=0.5, deadline=120)
+    with desk([DRIP], PERSON, policy=policy, hold="whole") as d:
         response = d.chat(stream=stream)
-        took = time.monotonic() - start
-        assert took < 20
-        assert response.status_code == 504 or b'"error"' in response.content
+        assert response.status_code == 504 or b'"upstream_timeout"' in response.content
         assert b"Ada" not in response.content
-        assert d.upstream.wait_until(lambda exchanges: exchanges[0].ended == "client left")
+        wait_for(lambda: d.upstream.exchanges[0].ended == "client left", "the gateway read the drip to its end")
 
 
 @pytest.mark.spec("X35")
 def test_one_deadline_holds_for_a_request_with_all_its_attempts(desk: Open) -> None:
     policy = Policy(otherwise="failed", retries=50, backoff=0.01, timeout=0.3, deadline=1.0)
-    with desk([], PERSON, then=Slow(GOOD, every=0.05, size=2), policy=policy) as d:
-        start = time.monotonic()
-        response = d.chat()
-        assert response.status_code == 504
-        assert time.monotonic() - start < 10
-        assert len(d.upstream.requests) <= 5
+    with desk([], PERSON, then=DRIP, policy=policy) as d:
+        assert d.chat().status_code == 504
+        assert len(d.upstream.requests) <= 5, "of 51: no attempt was begun after the deadline"
+        wait_for(lambda: {exchange.ended for exchange in d.upstream.exchanges} == {"client left"})
 
 
 @pytest.mark.spec("X35")
 def test_what_passes_has_a_deadline_too(desk: Open) -> None:
     config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(total_seconds=0.5))  # noqa: E731
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-    drip = Slow("a reply " * 50, every=0.05, size=3)
-    with desk([Hang(), drip, drip, Wire((head,), end="hang")], config=config) as d:
-        start = time.monotonic()
+    with desk([Hang(), DRIP, DRIP, Wire((head,), end="hang")], config=config) as d:
         assert d.chat().status_code == 504
         assert d.chat().status_code == 504
         streamed = d.chat(stream=True)
         assert b"upstream_timeout" in streamed.content
         assert b"[DONE]" not in streamed.content
         assert d.chat(stream=True).status_code == 504
-        assert time.monotonic() - start < 15
+        wait_for(lambda: {exchange.ended for exchange in d.upstream.exchanges} == {"client left"})
 
 
 @pytest.mark.spec("X35")
@@ -240,7 +236,7 @@ def test_a_list_of_models_that_does_not_come_is_an_error_in_time(broken: Any) ->
     with Evil() as upstream:
         config = Config({"main": Upstream("main", upstream.url)}, limits=Limits(total_seconds=0.5))
         with running(config) as gateway:
-            response = httpx.get(f"{gateway.url}/v1/models", timeout=10)
+            response = httpx.get(f"{gateway.url}/v1/models", timeout=60)
     assert response.status_code in (502, 504)
     assert response.json()["error"]["message"]
 

@@ -34,7 +34,7 @@ def test_a_request_is_a_span_its_calls_are_spans_inside_and_what_happens_are_eve
     ):
         body = {"model": "m", "messages": [{"role": "user", "content": "private question"}]}
         for _ in range(2):
-            httpx.post(f"{gateway.url}/v1/chat/completions", json=body, headers={"traceparent": PARENT}, timeout=30)
+            httpx.post(f"{gateway.url}/v1/chat/completions", json=body, headers={"traceparent": PARENT}, timeout=60)
     found: list[Any] = list(spans.get_finished_spans())
     first, second = [span for span in found if span.name == "chat m"]
     assert f"{first.context.trace_id:032x}" in PARENT

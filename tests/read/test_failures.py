@@ -129,7 +129,6 @@ class Odd:
         {"name": "Ada", "age": 36},
         (x for x in "abc"),
     ],
-    ids=repr,
 )
 def test_unknown_shapes_give_a_finding_and_no_crash(source: Any) -> None:
     reading = read(source)

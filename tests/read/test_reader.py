@@ -1,9 +1,7 @@
 """The door: text and documents, foreign objects, and what holds for whatever comes in."""
 
 import copy
-import gc
 import json
-import time
 from collections import namedtuple
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -14,6 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import assert_all_linear, each
+from tests.shapes.shape import Shape
+from tests.shapes.streams import CONVERSATIONS, EVENTS
 from trueup.read.reader import read, read_document, read_line, read_stream
 from trueup.verdict.reply import Reply
 
@@ -223,68 +224,14 @@ def test_deep_nesting_is_survived() -> None:
         deep = deep.pop()
 
 
-def seconds(source: Any) -> float:
-    """CPU time of reading a stream; without the collector, whose visits grow with what the test itself keeps."""
-    best = 1e9
-    gc.disable()
-    try:
-        for _ in range(3):
-            start = time.process_time()
-            read_stream(source)
-            best = min(best, time.process_time() - start)
-    finally:
-        gc.enable()
-    return best
-
-
-@pytest.mark.perf
-@pytest.mark.parametrize(
-    "piece",
-    [
-        'data: {"choices": [{"index": 0, "delta": {"content": "x"}}]}\n\n',
-        'data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "x"}}]}}]}\n\n',
-        'data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}}]}\n\n',
-        "data: \n",
-        "data: {\n",
-        ":\n\n",
-        "\r",
-    ],
-)
-def test_time_is_linear_in_the_length_of_a_stream(piece: str) -> None:
-    head = 'data: {"object": "chat.completion.chunk", "choices": []}\n\n'
-    small, large = seconds(head + piece * 4_000), seconds(head + piece * 16_000)
-    assert large < 0.005 or large / small < 10  # quadratic: 16
-
-
-@pytest.mark.perf
-def test_time_is_linear_in_calls_and_outputs() -> None:
-    def conversation(n: int) -> list[dict[str, Any]]:
-        calls = [{"id": f"c{i % 7}", "function": {"name": "f", "arguments": "{}"}} for i in range(n)]
-        return [{"role": "assistant", "tool_calls": calls}, *({"role": "tool", "tool_call_id": "c3"} for _ in range(n))]
-
-    def cost(n: int) -> float:
-        source = conversation(n)
-        start = time.process_time()
-        read(source)
-        return time.process_time() - start
-
-    assert min(cost(12_000) for _ in range(5)) / min(cost(3_000) for _ in range(5)) < 12  # quadratic: 16
-
-
-@pytest.mark.perf
-def test_a_reply_with_three_calls_is_read_in_microseconds() -> None:
-    def cost() -> float:
-        start = time.process_time()
-        for _ in range(2_000):
-            read(CHAT)
-        return (time.process_time() - start) / 2_000
-
-    assert min(cost() for _ in range(9)) < 30e-6
-
-
 def test_a_stream_in_a_document_is_read_with_its_status_too() -> None:
     body = 'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
     for status in (None, 200):
         reply = read_document(body, status).reply
         assert (reply.text, reply.finish) == ("hi", "stop")
     assert [f.code for f in read_document(body, 500).findings] == ["R002"]
+
+
+@each(EVENTS + CONVERSATIONS)
+def test_streams_and_conversations_are_read_in_linear_time(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)

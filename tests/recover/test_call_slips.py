@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.recover.dialects import DIALECTS, Call, Dialect
-from tests.recover.test_calls import CONTRACT, TWO, searched_in_linear_time
+from tests.recover.test_calls import CONTRACT, TWO
 
 W: list[Call] = [("get_weather", {"city": "Oslo"})]
 W3: list[Call] = [("get_weather", {"city": "Oslo", "days": 3})]
@@ -638,77 +638,3 @@ def test_a_call_that_leaks_in_pieces_is_the_same_call(dialect: Dialect) -> None:
     for source in streams_of(text):
         verdict = CONTRACT.check(source)
         assert ([(c.name, c.args) for c in verdict.calls], verdict.findings) == (TWO, ())
-
-
-# -- linear ----------------------------------------------------------------------------------------------
-
-SIGNS = [
-    "Observation: x\n",
-    "<tool_response>",
-    "<tool_response>x",
-    "<|observation|>",
-    "[TOOL_RESULTS]{",
-    '<|open|>call tool="get_weather" i',
-    '<|open|>call tool="get_weather" index="1"<|sep|>',
-    '<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="a"<|sep|>x',
-    '[TOOL_CALL]{tool => "get_weather", args => {--a "',
-    '[TOOL_CALL]{tool => "get_weather", args => {--a "x" ',
-    "get_weather[ARGS]{",
-    "get_weather[ARGS]",
-    "[ARGS]",
-    "get_weather\n```\ntool_call(",
-    "get_weather\n```\ntool_call(a='",
-    "<tool>get_weather</tool><tool_input>",
-    "<tool>get_weather</tool><tool_input>x ",
-    "<tool_call>name: get_weather\n",
-    "<tool_call>name: get_weather\narguments:\n  a: ",
-    "name: get_weather\n",
-    "<tool_call>get_weather\na: 1\n",
-    "＜tool_call＞",
-    "＜tool",
-    "]<]minimax[>[<tool_call>",
-    ']<]minimax[>[<invoke name="get_weather">]<]minimax[>[<a>',
-    "get_weather\n<arg_key>",
-    "<arg_key>a",
-    "<tool_call>get_weather<arg_key>a<arg_value>",
-    '<tool_call>"name": "get_weather",',
-    '\\"name\\"',
-    '<get_weather city="',
-    '<get_weather city="a" ',
-    "<get_weather a=1 b=2 ",
-    '<tool_call>get_weather city="a" ',
-    "<tool_call>get_weather a=1 ",
-    "functions.get_weather:0{",
-    "functions.get_weather:0",
-    "get_weather(a: 1, ",
-    "get_weather(a: str, ",
-    '<tool_call>{"name": "get_weather"}, "arguments": {',
-    "<function=get_weather\n<",
-    "<function=get_weather>\na: 1\n",
-    "<function=get_weather><parameter=a\n",
-    "Action: get_weather\nAction Input: a=1\nObservation: 3\n",
-    "[Calling tool: get_weather(",
-    "<|channel>thought\n",
-    '{"\\"',
-    '"{\\"name\\": ',
-    '<call tool="get_weather" ',
-    "TOOL_CALLS [{",
-    "<tool:get_weather>{",
-    "<tool:get_weather>",
-    "✿RESULT✿",
-    "✿FUNCTION✿: get_weather\n✿RESULT✿ x",
-    "get_weather(a=1), ",
-    "get_weather(a=1); get_weather(",
-    "const r = await get_weather(",
-    "json {",
-    "Action 1: get_weather\n",
-    "<tool_call>call_1\n",
-    "{tool => ",
-]
-
-
-@pytest.mark.spec("X2")
-@pytest.mark.perf
-@pytest.mark.parametrize("unit", SIGNS)
-def test_repeated_signs_are_read_in_linear_time(unit: str) -> None:
-    searched_in_linear_time(unit, 50_000)

@@ -1,8 +1,6 @@
 """T2, A1, X16: calls written into the text, in every dialect; and text that only talks about calls."""
 
 import json
-import time
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,8 +9,6 @@ from hypothesis import strategies as st
 
 from tests.recover.dialects import DIALECTS, Call, Dialect
 from trueup import Contract
-from trueup.recover.calls import leaked_calls
-from trueup.recover.reader import TooMany
 
 WEATHER = {
     "name": "get_weather",
@@ -652,53 +648,3 @@ def test_no_text_raises(pieces: list[str]) -> None:
     for call in verdict.calls:
         assert call.name in ("get_weather", "ping", "now")
     json.dumps(verdict.to_dict())
-
-
-# -- linear --------------------------------------------------------------------------------------
-
-MARKS = sorted(
-    {
-        unit
-        for d in DIALECTS
-        for whole in [d.write(ONE)]
-        for unit in (whole, whole[: len(whole) // 3], whole[: len(whole) // 2], whole[: 3 * len(whole) // 4], d.literal or "{")
-    }
-    | set("{[(`'\"<>|\n ")
-    | {"{\n", "[\n", '{"name":\n', "get_weather(", "get_weather(a='", "\n[get_weather(a=1),", ': {"name": ', "get_weather\n{", "\n<get_weather>"}
-    | {"<get_weather><city>", "<think>", "</think>", "{<think>", "\'\'\'", "x_", "`a_b` ", "<tool", "<｜", "<parameter=a>", "<arg_key>a</arg_key><arg_value>"}
-    | {"Action: get_weather\nAction Input: {", "<tool_call>{", "<tool_call>[", '<tool_call>{"', "<tool_call>", "<invoke>[", "[TOOL_CALLS]get_weather(a="}
-)  # fmt: skip
-
-
-def _seconds(text: str, rounds: int = 3) -> float:
-    offered = {"get_weather", "ping", "now"}.__contains__
-    best = 9.0
-    for _ in range(rounds):
-        begun = time.process_time()
-        with suppress(TooMany):  # so many signs are given up, which takes no time either
-            leaked_calls(text, offered)
-        best = min(best, time.process_time() - begun)
-    return best
-
-
-def searched_in_linear_time(unit: str, size: int) -> None:
-    """A text that repeats a unit takes little time, and twice as long a one at most about twice that."""
-    half, whole = unit * (size // 2 // len(unit)), unit * (size // len(unit))
-    long = ratio = 9.0
-    for _ in range(4):  # a busy machine is given more than one try
-        long = min(long, _seconds(whole, 1))
-        if long < 0.03:
-            return
-        short = _seconds(half)
-        long = min(long, _seconds(whole))
-        ratio = min(ratio, long / short)
-        if long < 0.3 and ratio < 2.3:
-            return
-    assert (long < 0.3, ratio < 2.3) == (True, True), (long, ratio)
-
-
-@pytest.mark.spec("X2")
-@pytest.mark.perf
-@pytest.mark.parametrize("unit", MARKS)
-def test_repeated_marks_are_read_in_linear_time(unit: str) -> None:
-    searched_in_linear_time(unit, 100_000)

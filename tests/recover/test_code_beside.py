@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from tests.threats.test_blowup import assert_linear
 from trueup import Contract
 from trueup.recover.wrappers import code_blocks
 
@@ -56,10 +55,3 @@ def test_a_fence_inside_a_longer_one_does_not_end_it() -> None:
 def test_a_value_in_a_fence_of_code_is_read_all_the_same(value: str) -> None:
     for text in (f"```js\nconst p = {value};\n```", f"```python\n{value}\n```"):
         assert Contract(PERSON).check(text).data == {"name": "Ada", "age": 36}
-
-
-@pytest.mark.perf
-@pytest.mark.parametrize("piece", ["```js\nf() { x }\n```\n", "```js\n", "```js\n{}\n```\n", "~~~c\n```\n"])
-def test_many_fences_take_linear_time(piece: str) -> None:
-    contract = Contract(PERSON)
-    assert_linear(contract, piece * 4000 + ANSWER, piece * 8000 + ANSWER, fixes=True)

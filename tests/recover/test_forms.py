@@ -1,8 +1,6 @@
 """Replies that are not JSON but carry the fields: what each shape gives, and that the rest is refused."""
 
-import gc
 import json
-import time
 from typing import Any
 
 import pytest
@@ -362,56 +360,3 @@ def test_a_line_of_unclear_belonging_is_no_prose(schema: Any, reply: str, expect
     covering = [fix for fix in verdict.fixes if fix.span[0] <= at and at + len(line) <= fix.span[1]]
     assert covering
     assert all(GRADE[fix.code] != "lossless" for fix in covering)
-
-
-HOSTILE = {
-    "fields": "a: 1\n", "empty fields": "a:\n", "bullets": "- a\n", "bulleted fields": "- a: 1\n", "rows": "| a | 1 |\n",
-    "one long row": "| a ", "tags": "<a>", "pairs of tags": "<a>x</a>", "headings": "## a\n", "text": "x\n", "bold": "**a**\n",
-    "blanks": "a: 1\n\n\n\n", "quotes": '"a": "', "open lists": "a: [\n", "open tags": "<a b='", "comments": "<!--", "cdata": "<![CDATA[",
-    "cells": "a,b\n", "numbers": "1 ", "dashes": "- ", "hashes": "#", "fences": "```\na: 1\n", "spaces": "a:          \n", "marks": "a: |\n",
-    "unclear": "a: x\ny\n", "parameters": '<parameter name="a">', "ends": "</a>", "colons": ":", "tabs": "\t", "stars": "*", "yes": "yes, ",
-}  # fmt: skip
-SIGHTS = {
-    "object": Contract(record([], a=str, b=record([], a=str))),
-    "list": Contract(listed(record(a=int))),
-    "words": Contract(WORDS),
-    "number": Contract({"type": "number"}, coerce="eager"),
-    "truth": Contract({"type": "boolean"}, coerce="eager"),
-}
-MEASURED = [
-    *((sight, name) for sight in ("object", "list") for name in HOSTILE),
-    *(("words", name) for name in ("bullets", "text", "dashes", "bulleted fields", "fences")),
-    ("number", "numbers"),
-    ("truth", "yes"),
-]
-
-
-def seconds(contract: Contract, text: str) -> float:
-    """The least CPU time of three runs, the collector's left out: it grows with all that is alive."""
-    best = 9e9
-    gc.disable()
-    try:
-        for _ in range(3):
-            start = time.process_time()
-            contract.check(text).to_dict()
-            best = min(best, time.process_time() - start)
-    finally:
-        gc.enable()
-    return best
-
-
-@pytest.mark.perf
-@pytest.mark.parametrize(("sight", "name"), MEASURED, ids=lambda part: part)
-def test_time_grows_with_length(sight: str, name: str) -> None:
-    piece, contract = HOSTILE[name], SIGHTS[sight]
-    size = 100_000 // len(piece)
-    whole = seconds(contract, piece * size)
-    assert whole < 0.6
-    assert whole < 0.05 or whole / seconds(contract, piece * (size // 2)) < 2.6
-
-
-@pytest.mark.perf
-def test_deep_indentation_takes_no_longer() -> None:
-    text = "\n".join(" " * (2 * depth) + "a:" for depth in range(440))
-    for contract in SIGHTS.values():
-        assert seconds(contract, text) < 0.3

@@ -1,13 +1,8 @@
 """Quick looks at a text tell what the slow ones would: calls, reports, elements, and the way back from an unfolded text."""
 
-import time
-from collections.abc import Callable
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup import Contract
 from trueup.recover import forms, markup, unfold
 from trueup.recover.grammar import ESCAPE
 from trueup.recover.outline import Keys
@@ -66,27 +61,3 @@ def test_every_letter_of_an_unfolded_text_knows_where_it_came_from(text: str) ->
     escapes = {found.start() for found in ESCAPE.finditer(text)}
     for at, letter in enumerate(unfolded.text):
         assert ends[at] in escapes or text[ends[at]] == letter
-
-
-def _seconds(check: Callable[[str], object], text: str) -> float:
-    begun = time.process_time()
-    check(text)
-    return time.process_time() - begun
-
-
-@pytest.mark.spec("X2")
-@pytest.mark.perf
-@pytest.mark.parametrize(
-    "unit",
-    ["f(a=", "aaaa.bbbb(a =", "f(a==1) ", "(" * 9 + "a=", "<a b ", "<a b=", "<b>", "at a(", '{\\"a\\n', "x" * 99 + "("],
-)
-def test_the_quick_looks_take_time_in_proportion(unit: str) -> None:  # fmt: skip
-    check = Contract({"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}).check
-    half, whole = unit * (150_000 // len(unit)), unit * (300_000 // len(unit))
-    ratio = 9.0
-    for _ in range(5):  # a busy machine is given more than one try
-        long = _seconds(check, whole)
-        ratio = min(ratio, long / max(_seconds(check, half), 1e-6))
-        if long < 0.05 or ratio < 3:
-            return
-    assert ratio < 3

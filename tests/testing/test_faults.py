@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import socket
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -107,10 +106,14 @@ def test_redirects() -> None:
 
 
 def test_a_late_and_dripping_reply() -> None:
-    with ScriptedServer([Slow("naïve 😀", first=0.05, every=0.001, size=1)]) as server:
-        started = time.monotonic()
-        text = ask(server, STREAM).text
-        assert time.monotonic() - started > 0.1
+    with (
+        ScriptedServer([Slow("naïve 😀", first=0.05, every=0.002, size=1)]) as server,
+        httpx.Client(base_url=server.url, timeout=60) as client,
+        client.stream("POST", PATH, json=STREAM) as response,
+    ):
+        pieces = list(response.iter_raw())
+    assert len(pieces) > 5, "it came in one piece"
+    text = b"".join(pieces).decode()
     assert text.endswith("data: [DONE]\n\n")
     assert "naïve 😀" in text
 
@@ -140,9 +143,8 @@ def test_closing_does_not_wait_for_a_client_that_does_not_read() -> None:
     with ScriptedServer([Raw(b"x" * 50_000_000)]) as server, call(server) as line:
         line.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 13\r\n\r\n" + b'{"model":"m"}')
         assert server.wait_until(lambda exchanges: exchanges != [] and exchanges[0].status == 200)
-        started = time.monotonic()
-        server.close()
-        assert time.monotonic() - started < 5
+        server.close()  # a test that hangs here is ended by its time limit
+        assert server.exchanges[0].ended == "server closed"
 
 
 def test_wrong_lengths() -> None:

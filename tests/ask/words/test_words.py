@@ -1,7 +1,6 @@
 """What is said to a model: faults it can act on, hints by defect, a quotation that cannot become an instruction."""
 
 import re
-import time
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -239,7 +238,6 @@ def test_the_form_of_a_value(schema: Any, form: str) -> None:
     assert shape(schema) == form
 
 
-@pytest.mark.perf
 def test_the_form_of_a_schema_that_refers_to_itself_ends() -> None:
     endless: dict[str, Any] = {"$defs": {"n": {"properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "#/$defs/n"}}}}}
     endless["$ref"] = "#/$defs/n"
@@ -254,9 +252,7 @@ def test_the_form_of_a_schema_that_refers_to_itself_ends() -> None:
         }
     }
     wide["$ref"] = "#/$defs/n"  # type: ignore[assignment]
-    begun = time.process_time()
-    format_text(wide, EN)
-    assert time.process_time() - begun < 0.5
+    assert len(format_text(wide, EN)) < 40_000  # 30 fields in 30 fields in 30: it is not written out
     assert shape({"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}}) == "<…>"
 
 

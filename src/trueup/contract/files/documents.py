@@ -11,8 +11,7 @@ from trueup.contract.files.jsonfile import read_json
 from trueup.contract.files.tomlfile import read_toml
 from trueup.contract.files.yamlfile import Stopped, read_yaml
 
-# Characters that are read in a few seconds at most: YAML is read token by token in Python, and a dotted key of TOML
-# costs the square of its length.
+# Characters that are read in a few seconds at most: YAML and TOML are read token by token in Python.
 LIMITS = {".yaml": 500_000, ".yml": 500_000, ".toml": 100_000, ".json": 2_000_000}
 KINDS = tuple(LIMITS)
 _ENDS = f"must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}"

@@ -19,6 +19,11 @@ _NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
 _TABLE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]")
 _PAIR = re.compile(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
 _PIECE = re.compile(_PART)
+# Whatever may hold a dot: texts of several lines, comments, names and texts on one line. A text without its end takes the rest.
+_DOTTED = re.compile(
+    r"\"\"\"(?:[^\"\\]|\\[\s\S]|\"(?!\"\"))*(?:\"\"\"|\\?\Z)|'''(?:[^']|'(?!\'\'))*(?:'''|\Z)"
+    rf"|#[^\n]*|({_NAME})|[\"'][^\n]*"
+)
 
 
 def read_toml(text: str, marks: Marks) -> Any:
@@ -28,6 +33,7 @@ def read_toml(text: str, marks: Marks) -> Any:
     >>> read_toml('[order]\\nsequence = ["a"]', marks), str(marks.key(("order", "sequence")))
     ({'order': {'sequence': ['a']}}, 'x.toml:2:1')
     """
+    _refuse_deep_keys(text, marks)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -41,6 +47,15 @@ def read_toml(text: str, marks: Marks) -> Any:
     _locate(text, marks)
     _refuse_foreign(data, marks)
     return data
+
+
+def _refuse_deep_keys(text: str, marks: Marks) -> None:
+    """Stop at a dotted key of too many parts: the standard library takes the square of their number to read it."""
+    for found in _DOTTED.finditer(text):
+        if found[1] is not None and found[1].count(".") >= MAX_DEPTH and len(_split(found[1])) > MAX_DEPTH:
+            at = found.start()
+            place = Place(marks.file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+            raise Stopped(fault("N003", place, (), f"nested deeper than {MAX_DEPTH} levels"))
 
 
 def _locate(text: str, marks: Marks) -> None:

@@ -1,0 +1,28 @@
+"""Judging text takes time in proportion to its length, whatever the text and whatever the pattern."""
+
+import pytest
+
+from tests.growth import assert_all_linear, assert_at_most, each
+from tests.shapes import checks
+from tests.shapes.shape import Shape
+from trueup.checks.state import compile_states
+from trueup.measure.dialogue import PATTERNS, TEXT, make_states
+
+
+@pytest.mark.spec("X11", "C12")
+@each(checks.HOSTILE + checks.STALLING)
+def test_no_pattern_hangs(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)
+
+
+@pytest.mark.spec("C12")
+@each([*checks.TEXTS, *checks.REPLIES, *checks.MENTIONS, *checks.REASONING])
+def test_text_is_judged_in_linear_time(shapes: list[Shape]) -> None:
+    assert_all_linear(shapes)
+
+
+@pytest.mark.spec("C12")
+def test_a_hundred_patterns_cost_little_more_than_one() -> None:
+    """They are searched for in one pass; `make bench` prints how long a kilobyte takes."""
+    many, one = make_states(), compile_states({"S": {"forbid": [{"pattern": PATTERNS[0]}]}})
+    assert_at_most(10, lambda: many.judge_text(TEXT, "S"), lambda: one.judge_text(TEXT, "S"))
