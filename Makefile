@@ -1,49 +1,57 @@
-# Needs python3 (3.11 or newer) and make; everything else is installed into .venv from a hashed lock.
+# Needs python3 (3.11 or newer) and make. Everything else is installed from locks with hashes, into .venv and .venv-demo.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DEMO   := .venv-demo
 BENCH  := .venv-bench
 COMPILED := build/compiled
 HOT    := $(wildcard src/trueup/recover/*.py src/trueup/conform/*.py src/trueup/contract/*.py)
 COMPILER := $(shell command -v $(CC) >/dev/null && $(PYTHON) -c 'import os, sysconfig as s; print(os.path.exists(s.get_paths()["include"] + "/Python.h") or "")')
-UNCOMPILED := skipped for want of a C compiler or of Python's headers: the tests of the engine on compiled modules
+UNCOMPILED := skipped, no C compiler or no Python headers here: the tests of the engine on compiled modules
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
+# One worker for each core; a worker that has no tests left takes some of another's.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit compiled docs bench bench-sift bench-gateway study soak fmt snapshots lock clean
+.PHONY: help setup demo test quick lint types layers unit compiled docs bench bench-sift bench-gateway bench-fresh study soak fmt \
+        snapshots lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: $(STAMP) ## install everything into .venv
+setup: $(STAMP) ## install everything for development into .venv
 
-$(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml
-	@echo "== setting up $(VENV)"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trueup needs Python 3.11 or newer")'
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python $(PIP) install --require-hashes -r requirements/dev.lock
-	@$(BIN)/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
-	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation -e .
+$(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml tools/environment.py
+	@$(PYTHON) tools/environment.py $(VENV) requirements/dev.lock --no-deps requirements/local.lock --editable --fetch-uv
 	@touch $@
 
-demo: $(STAMP) ## judge the sample replies in examples/, then sift a file of them into build/demo
-	@$(BIN)/python examples/demo.py
+$(DEMO)/.installed: requirements/core.lock tools/environment.py
+	@$(PYTHON) tools/environment.py $(DEMO) requirements/core.lock
+	@touch $@
+
+demo: $(DEMO)/.installed ## judge the sample replies in examples/, then sift a file of them into build/demo
+	@PYTHONPATH=src $(DEMO)/bin/python examples/demo.py
 	@echo; echo '$$ trueup sift examples/replies/people.jsonl --contract examples/contracts/people.yaml --out build/demo'; echo
-	@$(BIN)/trueup sift examples/replies/people.jsonl --contract examples/contracts/people.yaml --out build/demo --fresh \
-	    || test $$? -eq 1
+	@PYTHONPATH=src $(DEMO)/bin/python -m trueup sift examples/replies/people.jsonl --contract examples/contracts/people.yaml \
+	    --out build/demo --fresh || test $$? -eq 1
 	@echo; echo "Open build/demo/report.html in a browser: every unit, with each fix marked in its reply."
 
-test: lint types layers compiled unit docs ## run every check
+test: lint types layers unit ## run every check (minutes)
 	@cat .cache/skipped.txt
-	@$(if $(COMPILER),,echo "$(UNCOMPILED)")
+
+quick: lint types ## check the rooms you changed, or ROOM=name (under a minute)
+	@$(PYTHON) tools/rooms.py $(ROOM) > .cache/rooms.txt
+	@echo "== pytest" $$(cat .cache/rooms.txt)
+	@$(PYTEST) -q -m "not growth" $$(cat .cache/rooms.txt)
 
 lint: $(STAMP) ## ruff: rules and formatting
+	@mkdir -p .cache
 	@echo "== ruff"
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
@@ -58,7 +66,7 @@ layers: $(STAMP) ## import-linter: no room imports a higher one
 
 unit: $(STAMP) ## pytest: tests, doctests, the examples of README and docs
 	@echo "== pytest"
-	@$(BIN)/python -m pytest
+	@$(PYTEST) -q --durations=30
 
 docs: $(STAMP) ## build the documentation into site/, strictly
 	@echo "== mkdocs"
@@ -68,10 +76,10 @@ ifeq ($(COMPILER),)
 compiled:
 	@echo "$(UNCOMPILED)"
 else
-compiled: $(COMPILED)/.built ## compile the hot modules into build/compiled and test the engine on them
+compiled: $(COMPILED)/.built ## compile the hot modules into build/compiled and test the engine on them (minutes)
 	@echo "== pytest, compiled"
-	@PYTHONPATH=$(COMPILED) TRUEUP_COMPILED=1 $(BIN)/python -m pytest -q -p no:cacheprovider -m "not perf" tests/recover tests/conform tests/threats \
-	    tests/test_compiled.py
+	@PYTHONPATH=$(COMPILED) TRUEUP_COMPILED=1 $(PYTEST) -q -p no:cacheprovider -m "not growth" tests/recover tests/conform \
+	    tests/threats tests/test_compiled.py
 endif
 
 $(COMPILED)/.built: $(STAMP) hatch_build.py $(HOT)
@@ -83,6 +91,7 @@ $(COMPILED)/.built: $(STAMP) hatch_build.py $(HOT)
 
 bench: $(BENCH)/.installed $(if $(COMPILER),$(COMPILED)/.built) ## measure against the peers, in an environment of its own
 	@PYTHONPATH=$(COMPILED) $(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
+	@PYTHONPATH=$(COMPILED) $(BENCH)/bin/python bench/growth.py --markdown docs/benchmarks-growth.md
 
 study: $(BENCH)/.installed ## ask the local model 100 things, with and without trueup and its peers (20 minutes)
 	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md
@@ -105,14 +114,18 @@ bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside L
 	@.venv-litellm/bin/python $(PIP) install -r $<
 	@touch $@
 
-soak: $(STAMP) ## the property tests with thousands of examples each
-	@TRUEUP_PROFILE=soak $(BIN)/python -m pytest --hypothesis-profile=soak --timeout=7200 tests
+bench-fresh: ## measure make demo, make test and make quick on a fresh clone, into docs/contributing.md
+	@$(PYTHON) bench/fresh.py --markdown docs/contributing.md
+
+soak: $(STAMP) compiled ## everything that takes hours; lists what it covers
+	@$(BIN)/python tools/soak.py
+	@TRUEUP_PROFILE=soak $(PYTEST) --timeout=7200 tests
 
 fmt: $(STAMP) ## format the code and fix what ruff can fix
 	@$(BIN)/python -m ruff check --fix .
 	@$(BIN)/python -m ruff format .
 
-snapshots: $(STAMP) ## write rendered outputs and generated pages anew
+snapshots: $(STAMP) ## write rendered outputs and generated pages again
 	@$(BIN)/python tools/pages.py
 	@$(BIN)/python -m pytest -q --update-snapshots tests
 
@@ -120,6 +133,9 @@ lock: $(STAMP) ## choose new versions of everything and write the lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 	    --python-version 3.11 --no-emit-index-url --no-annotate --upgrade \
 	    --custom-compile-command "make lock" --output-file requirements/dev.lock
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+	    --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
+	    --custom-compile-command "make lock" --output-file requirements/core.lock
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache
+	rm -rf $(VENV) $(DEMO) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache

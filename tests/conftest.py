@@ -1,121 +1,83 @@
-"""What every test may use: Hypothesis profiles, snapshots, needs that may be missing on this machine.
+"""What every test may use: Hypothesis profiles, snapshots, and what may be missing on this machine.
 
-Profiles: `dev` (quick, the default), `ci` (TRUEUP_PROFILE=ci) and `soak` (`make soak`).
+Profiles: `dev`, the default and CI's, looks at the same examples each time; `soak` (`make soak`) draws thousands of new ones.
 """
 
-import functools
-import gc
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.effort import PROFILE, RETRIED, SOAK
 from trueup.ask.clients.weights import find as find_weights
 from trueup.verdict.catalogue import OWN
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
-# dev and ci look at the same examples each time, so that a change is judged and not the luck of the draw;
-# soak draws anew.
+# The same examples each time, so that a change is judged and not the luck of the draw. Only a soak draws new ones.
 settings.register_profile("dev", max_examples=60, deadline=None, derandomize=True, suppress_health_check=_quiet)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, suppress_health_check=_quiet)
 settings.register_profile("soak", max_examples=10_000, deadline=None, suppress_health_check=_quiet, print_blob=True)
-PROFILE = os.environ.get("TRUEUP_PROFILE", "dev")
 settings.load_profile(PROFILE)
-if PROFILE != "soak":
+if not SOAK:
     # Hypothesis also draws constants of the modules that are loaded, so that the examples of a test would depend on which tests
     # ran before it, and on every string of the sources.
     providers._get_local_constants = lambda: providers._local_constants  # there is no setting for it
 
-# What a test may need beyond the Python packages, and how to tell that it is here: @pytest.mark.needs("browser").
+
+def _has_database() -> bool:
+    if "TRUEUP_TEST_POSTGRES" in os.environ or shutil.which("pg_ctl") is not None:
+        return True
+    return any(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))  # Debian keeps it off the path
+
+
+# What a test may need beyond the Python packages, and how to see that it is here: @pytest.mark.needs("browser").
 NEEDS: dict[str, Callable[[], bool]] = {
     "browser": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
     "model": lambda: find_weights() is not None,
     "node": lambda: all(map(shutil.which, ("node", "npm"))),
-    "database": lambda: shutil.which("pg_ctl") is not None or "TRUEUP_TEST_POSTGRES" in os.environ,
+    "database": _has_database,
 }
 
-_left_out: list[tuple[str, str]] = []
-_looked_at_again: list[str] = []
+_skipped: list[str] = []
+_retried: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-snapshots", action="store_true", help="write the rendered outputs anew")
-
-
-MEASUREMENTS = 3
-
-
-def _measured_again(test: Callable[..., None]) -> Callable[..., None]:
-    """What else a machine does only ever makes a measurement worse, so the best of three counts; a real slowness fails all three.
-
-    The garbage collector leaves alone meanwhile what other tests have left behind.
-    """
-
-    @functools.wraps(test)
-    def measured(*args: Any, **more: Any) -> None:
-        gc.freeze()
-        try:
-            for _ in range(MEASUREMENTS - 1):
-                try:
-                    return test(*args, **more)
-                except AssertionError:
-                    time.sleep(1)
-            return test(*args, **more)
-        finally:
-            gc.unfreeze()
-
-    return measured
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    if isinstance(item, pytest.Function) and item.get_closest_marker("perf"):
-        item.obj = _measured_again(item.obj)
-
-
-# Rooms whose tests work with servers, processes and real clocks. A test of theirs that fails is looked at once more, as CPython's
-# own suite does it, and what was right only then is told: a race to be mended, but no reason to refuse a change. Whatever is wrong
-# each time fails both looks. A soak hunts for such races, so it has no second look.
-BESIDE_THE_WORLD = frozenset(
-    {"ask", "batch", "cli", "examples", "gateway", "store", "test_docs.py", "testing", "tui", "watch"}
-)
+    parser.addoption("--update-snapshots", action="store_true", help="write the rendered outputs again")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if PROFILE == "soak":
-        return
     for item in items:
-        if BESIDE_THE_WORLD & set(item.path.relative_to(ROOT).parts[:3]):
-            item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=1))
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.outcome == "rerun":
-        _looked_at_again.append(report.nodeid)
+        if not SOAK and item.nodeid.partition("[")[0] in RETRIED:
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("needs"):
         for need in mark.args:
             if not NEEDS[need]():
-                _left_out.append((need, item.nodeid))
                 pytest.skip(f"no {need} here")
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    # With several workers only the process that hands out the tests hears of all of them.
+    if report.outcome == "rerun":
+        _retried.append(report.nodeid)
+    if report.outcome == "skipped" and isinstance(report.longrepr, tuple):
+        _skipped.append(f"{report.longrepr[2].removeprefix('Skipped: ')}: {report.nodeid}")
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Leave a note for the end of `make test`: what was skipped, and for want of what; what was right at the second look only."""
-    if session.config.getoption("collectonly", default=False):
+    """Leave a note for the end of `make test`: what was skipped and why, and which tests ran twice."""
+    if session.config.getoption("collectonly", default=False) or hasattr(session.config, "workerinput"):
         return
-    lines = [f"skipped for want of a {need}: {test}" for need, test in sorted(_left_out)]
-    lines = lines or ["nothing was skipped for want of a browser or a database"]
-    lines += [f"failed at the first look: {test}" for test in _looked_at_again]
+    lines = [f"skipped, {why}" for why in sorted(_skipped)] or ["nothing was skipped"]
+    lines += [f"passed only when it was run again: {test}" for test in _retried]
     note = ROOT / ".cache" / "skipped.txt"
     note.parent.mkdir(exist_ok=True)
     note.write_text("\n".join(lines) + "\n", "utf-8")

@@ -111,12 +111,13 @@ def _repeat(run: Callable[[], object]) -> Callable[[int], object]:
     return repeated
 
 
-def each(shapes: Iterable[Shape]) -> pytest.MarkDecorator:
+def each(shapes: Iterable[Shape]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test once for each name among the shapes, with all that have it: its argument is called `shapes`."""
     named: dict[str, list[Shape]] = {}
     for shape in shapes:
         named.setdefault(shape.name, []).append(shape)
-    return pytest.mark.parametrize("shapes", named.values(), ids=[name[:60] for name in named])
+    ids = [name[:60] for name in named]
+    return lambda test: pytest.mark.growth(pytest.mark.parametrize("shapes", named.values(), ids=ids)(test))
 
 
 def assert_all_linear(shapes: Iterable[Shape]) -> None:

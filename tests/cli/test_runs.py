@@ -143,7 +143,7 @@ def test_ctrl_c_lets_calls_come_in_and_the_run_goes_on_later(run: Run, desk: Pat
     )
     wait_for((desk / "runs/npc/chunks/chunk_000/speak_results.jsonl").exists)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "interrupted; run it again to go on" in out
@@ -162,7 +162,7 @@ def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
     done = run("kill", "npc")
     assert done.code == 0
     assert done.out.endswith("was ended; `trueup run runs/npc` goes on\n")
-    assert process.wait(10) == -signal.SIGKILL
+    assert process.wait(60) == -signal.SIGKILL
     assert run("status", "npc").out.startswith("runs/npc  stopped\n")
     assert run("verify", "npc").code == 0
     assert run("kill", "npc").code == 2
@@ -185,7 +185,7 @@ def test_a_bar_on_a_terminal_shows_counts_rates_and_failures(desk: Path) -> None
     os.close(end)
     shown = read_all(terminal).decode("utf-8", "replace")
     os.close(terminal)
-    process.wait(30)
+    process.wait(60)
     assert "of 12" in shown
     assert "failed" in shown
     assert "/s" in shown

@@ -4,12 +4,13 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.cli.running import COMMAND, Run, clean_environment
+from tests.cli.running import COMMAND, Run, clean_environment, free_port
 from tests.waiting import wait_for
 from trueup.store.open import open_store
 from trueup.testing.script import Slow
@@ -21,12 +22,6 @@ upstreams: {{main: {{url: "{url}", key: $MAIN_KEY}}}}
 contracts: {{any: any.yaml}}
 routes: [{{models: "*", contract: any}}]
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def write(folder: Path, url: str) -> None:
@@ -74,17 +69,18 @@ def test_it_serves_and_finishes_what_is_under_way_when_told_to_stop(tmp_path: Pa
             url = f"http://127.0.0.1:{port}"
             wait_until_up(url, process)
             body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-            first = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=30)
+            first = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=60)
             assert first.json()["choices"][0]["message"]["content"] == "{}"
-            with httpx.Client(timeout=30) as client:
-                request = client.build_request("POST", f"{url}/v1/chat/completions", json=body)
-                import threading
 
-                threading.Timer(0.4, lambda: os.kill(process.pid, signal.SIGTERM)).start()
-                late = client.send(request)
+            def stop() -> None:
+                wait_for(lambda: len(upstream.requests) == 2)  # the second is under way
+                os.kill(process.pid, signal.SIGTERM)
+
+            threading.Thread(target=stop).start()
+            late = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=60)
             assert late.status_code == 200
             assert "late" in late.text
-            assert process.wait(30) in (0, -signal.SIGTERM)
+            assert process.wait(60) in (0, -signal.SIGTERM)
         finally:
             if process.poll() is None:
                 process.kill()

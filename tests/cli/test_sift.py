@@ -4,13 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests.batch.sifting import SCHEMA, bytes_of, read_run, unit, write
 from tests.cli.running import COMMAND, Run, clean_environment
+from tests.waiting import wait_for
 
 CANARY = "sk-canary-0123456789abcdef"
 
@@ -85,24 +85,14 @@ def test_stopped_it_says_how_to_go_on_and_goes_on(files: Path, run: Run, stop: s
     child = subprocess.Popen(
         command, cwd=files, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    wait_for(files / "begun")
+    wait_for((files / "begun").exists)
     child.send_signal(stop)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b"")
     assert err.decode() == "Stopped. Nothing is lost: the same command goes on from here.\n"
     (files / "hold").unlink()
     assert run("sift", "good.jsonl", "-c", "slow:slow", "-o", "out", "--progress", "none").code == 0
     assert len(read_run(files / "out").valid) == 2
-
-
-def wait_for(path: Path) -> None:
-    """Wait until a file is there."""
-    seen = threading.Event()
-    for _ in range(3000):
-        if path.exists():
-            return
-        seen.wait(0.01)
-    raise AssertionError(f"{path} never came")
 
 
 @pytest.mark.spec("X25")

@@ -1,7 +1,7 @@
 """A store on each database: SQLite in a file, and a real PostgreSQL that is started on loopback and stopped by its id.
 
 PostgreSQL refuses to run as root, so root starts it as the user `postgres`. TRUEUP_TEST_POSTGRES names a server that
-is already there instead.
+is already there instead; each process of the tests makes a database of its own there.
 """
 
 import contextlib
@@ -9,16 +9,17 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.cli.running import free_port
+from tests.waiting import wait_for
 from trueup.store.open import open_store
 from trueup.store.session import Clock
 from trueup.store.store import Store
@@ -50,24 +51,33 @@ def _as_server() -> dict[str, int]:
     pytest.skip("PostgreSQL does not run as root, and there is no user postgres or nobody")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@contextlib.contextmanager
+def _own_database(server: str) -> Iterator[str]:
+    """A database on a server that others use too: some tests cut every connection to theirs."""
+    import psycopg
+
+    name = f"trueup_tests_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+        try:
+            yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of a PostgreSQL; one that lives as long as the tests, with its data in a temporary folder."""
     if "TRUEUP_TEST_POSTGRES" in os.environ:
-        yield os.environ["TRUEUP_TEST_POSTGRES"]
+        with _own_database(os.environ["TRUEUP_TEST_POSTGRES"]) as url:
+            yield url
         return
     who = _as_server()
     folder = Path(tempfile.mkdtemp(prefix="trueup-pg-"))
     try:
         if who:
             os.chown(folder, who["user"], who["group"])
-        data, port = folder / "data", _free_port()
+        data, port = folder / "data", free_port()
         # The server's user may not enter the folder that the tests were started from.
         here: dict[str, Any] = {"cwd": folder, "extra_groups": [], **who} if who else {"cwd": folder}
         subprocess.run(
@@ -86,28 +96,29 @@ def server() -> Iterator[str]:
         process = subprocess.Popen([_programs() / "postgres", "-D", data, *options], stdout=log, stderr=log, **here)
         try:
             url = f"postgresql://trueup@127.0.0.1:{port}/postgres"
-            _wait_for(url, process, folder / "log")
+            _wait_until_up(url, process, folder / "log")
             yield url
         finally:
             process.send_signal(signal.SIGQUIT)  # at once: its data is thrown away
-            process.wait(30)
+            process.wait(60)
             log.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait_for(url: str, process: "subprocess.Popen[Any]", log: Path) -> None:
+def _wait_until_up(url: str, process: "subprocess.Popen[Any]", log: Path) -> None:
     import psycopg
 
-    until = time.monotonic() + 60
-    while True:
+    def is_up() -> bool:
         try:
-            psycopg.connect(url, connect_timeout=5).close()
-            return
+            psycopg.connect(url, connect_timeout=60).close()
         except psycopg.OperationalError:
-            if process.poll() is not None or time.monotonic() > until:
-                pytest.fail(f"PostgreSQL does not start: {log.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.05)
+            return False
+        return True
+
+    wait_for(lambda: is_up() or process.poll() is not None, "PostgreSQL never lets anybody in")
+    if process.poll() is not None:
+        pytest.fail(f"PostgreSQL does not start: {log.read_text(errors='replace')[-2000:]}")
 
 
 @pytest.fixture(scope="session")

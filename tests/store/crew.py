@@ -1,8 +1,8 @@
 """Eight processes on one ledger, killed with -9 at any instant and started again, using the same keys.
 
-Run as `python crew.py URL FOLDER FIRST LAST`: for each seed a crew works for a moment, each worker writing down what it
-was told; then the ledger is compared with that. Prints one JSON line for each violation, and a last one with counts.
-This process opens no store while it forks, so that each worker starts clean.
+Run as `python -m tests.store.crew URL FOLDER SEEDS KILLS`: for each seed a crew works, each worker writing down what it was
+told, until so many of them were killed; then the ledger is compared with what they wrote. Prints one JSON line for each
+violation, and a last one with counts. This process opens no store while it forks, so that each worker starts clean.
 """
 
 import json
@@ -13,11 +13,12 @@ import sys
 import time
 from pathlib import Path
 
+from tests.waiting import wait_for
 from trueup.store.errors import NotHeld, QuotaExceeded
 from trueup.store.open import open_store
 from trueup.store.store import Store
 
-WORKERS, KEYS, LIMIT, BUDGET, MOMENT = 8, 60, 40, 4000, 0.25
+WORKERS, KEYS, LIMIT, BUDGET = 8, 60, 40, 4000
 
 
 def tenants_of(seed: int) -> list[str]:
@@ -73,26 +74,28 @@ def start(url: str, seed: int, worker: int, folder: Path) -> int:
         os._exit(7)  # never reached by killing: a worker that ends by itself has failed
 
 
-def run(url: str, seed: int, folder: Path) -> list[str]:
+def run(url: str, seed: int, folder: Path, kills: int) -> tuple[list[str], int]:
+    """Let a crew work and kill it one by one; what went wrong, and how many were killed at work."""
     chance = random.Random(seed)
-    slow = 3 if url.startswith("postgresql") else 1  # connecting takes its time there
-    until = time.monotonic() + MOMENT * slow
     crew = {start(url, seed, n, folder): n for n in range(WORKERS)}
-    count = WORKERS
     faults = []
-    patience = until + 20 * MOMENT * slow  # a busy machine gives them less to do in a moment
-    while (now := time.monotonic()) < until or (now < patience and captures(seed, folder) < 2):
-        time.sleep(chance.uniform(0.002, 0.04) * slow)
+    for count in range(WORKERS, WORKERS + kills):
+        if chance.random() < 0.6:  # amid work; the others die while they start, or soon after the last one died
+            more = written(seed, folder) + chance.randrange(1500)
+            wait_for(lambda more=more: written(seed, folder) >= more, "the workers do nothing")  # type: ignore[misc]
+        time.sleep(chance.uniform(0, 0.02))  # the instant is the point here
         victim = chance.choice(list(crew))
-        os.kill(victim, signal.SIGKILL)
-        faults += ended(victim)
+        faults += kill(victim)
         del crew[victim]
         crew[start(url, seed, count, folder)] = count
-        count += 1
-    for child in crew:
-        os.kill(child, signal.SIGKILL)
-        faults += ended(child)
-    return faults
+    wait_for(lambda: captures(seed, folder) >= 2, "the workers capture nothing")
+    faults += [fault for child in crew for fault in kill(child)]
+    return faults, WORKERS + kills - len(faults)
+
+
+def written(seed: int, folder: Path) -> int:
+    """How many bytes the workers of a seed have written down so far."""
+    return sum(diary.stat().st_size for diary in folder.glob(f"{seed}-*.txt"))
 
 
 def captures(seed: int, folder: Path) -> int:
@@ -100,7 +103,9 @@ def captures(seed: int, folder: Path) -> int:
     return sum(diary.read_text().count("captured ") for diary in folder.glob(f"{seed}-*.txt"))
 
 
-def ended(child: int) -> list[str]:
+def kill(child: int) -> list[str]:
+    """End a worker; what is wrong, if it had ended by itself."""
+    os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return [] if os.WIFSIGNALED(status) else [f"a worker ended by itself with {os.waitstatus_to_exitcode(status)}"]
 
@@ -142,11 +147,12 @@ def compare(store: Store, seed: int, folder: Path) -> list[str]:
     return faults
 
 
-def main(url: str, folder: Path, first: int, last: int) -> None:
-    captured = 0
-    for seed in range(first, last):
-        here = url if url.startswith("postgresql") else f"{url}{seed // 10}.db"  # a new file now and then
-        faults = run(here, seed, folder)
+def main(url: str, folder: Path, seeds: int, kills: int) -> None:
+    captured = killed = 0
+    for seed in range(seeds):
+        here = url if url.startswith("postgresql") else f"{url}{seed // 2}.db"  # a new file now and then
+        faults, dead = run(here, seed, folder, kills)
+        killed += dead
         with open_store(here) as store:
             faults += compare(store, seed, folder)
             captured += sum(
@@ -159,7 +165,7 @@ def main(url: str, folder: Path, first: int, last: int) -> None:
             diary.unlink()
         for fault in faults:
             print(json.dumps({"seed": seed, "fault": fault}), flush=True)
-    print(json.dumps({"seeds": last - first, "captured": captured}), flush=True)
+    print(json.dumps({"seeds": seeds, "killed": killed, "captured": captured}), flush=True)
 
 
 if __name__ == "__main__":

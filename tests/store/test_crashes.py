@@ -4,32 +4,34 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.effort import SOAK
+from tests.waiting import wait_for
 from trueup import Contract
 from trueup.store.errors import StoreFull
 from trueup.store.open import open_store
 
-CREW = Path(__file__).with_name("crew.py")
-SEEDS = 1000 if os.environ.get("TRUEUP_PROFILE") == "soak" else 16
+SEEDS = 1000 if SOAK else 4
+KILLS = 12  # of each seed, before its crew is killed as a whole
 
 
 @pytest.mark.spec("Q13", "X38", "X39", "X42")
-@pytest.mark.timeout(7200 if SEEDS > 100 else 300)
+@pytest.mark.timeout(14_400 if SOAK else 600)
 def test_eight_processes_killed_at_any_instant_never_break_the_ledger(
-    database: Callable[[], str], tmp_path: Path
+    database: Callable[[], str], tmp_path: Path, root: Path
 ) -> None:
     url = database().removesuffix(".db")
-    command = [sys.executable, str(CREW), url, str(tmp_path), "0", str(SEEDS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "tests.store.crew", url, str(tmp_path), str(SEEDS), str(KILLS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert done.returncode == 0, done.stderr[-3000:]
     *faults, summary = [json.loads(line) for line in done.stdout.splitlines()]
     assert faults == []
     assert summary["seeds"] == SEEDS
+    assert summary["killed"] >= SEEDS * KILLS, "a worker that was to be killed had ended by itself"
     assert summary["captured"] > SEEDS, "the crews did hardly anything"
 
 
@@ -76,9 +78,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_no_quota_and_no_verdict(small_di
 
     ballast.unlink()  # somebody made room: those that waited are written, and what was refused can be settled
     subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
-    until = time.monotonic() + 30
-    while store.trouble is not None and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_for(lambda: store.trouble is None)
     store.flush()
     assert {stored.id for stored in store.verdicts()} >= set(late)
     assert len(list(store.verdicts())) == kept + 3

@@ -4,7 +4,6 @@ Hypothesis plays callers that reserve, spend, capture, release, forget, repeat t
 dictionary says what must come of it.
 """
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from tests.effort import SOAK
 from tests.store.conftest import Hand
 from trueup.store.errors import NotHeld, QuotaExceeded
 from trueup.store.open import open_store
@@ -167,10 +167,9 @@ class Ledger(RuleBasedStateMachine):
 @pytest.mark.spec("Q13", "X39", "X41", "X42")
 def test_the_ledger_does_what_its_model_does(database: Callable[[], str]) -> None:
     clock = Hand()
-    soak = os.environ.get("TRUEUP_PROFILE") == "soak"
     with open_store(database(), clock=clock) as store:
         store._writer._linger = 0
         game = type("Game", (Ledger,), {"store": store, "clock": clock})
         run_state_machine_as_test(
-            game, settings=settings(max_examples=500 if soak else 20, stateful_step_count=60 if soak else 25)
+            game, settings=settings(max_examples=500 if SOAK else 20, stateful_step_count=60 if SOAK else 25)
         )

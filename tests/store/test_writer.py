@@ -6,13 +6,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.waiting import wait_for
 from trueup import Contract
 from trueup.store.alarm import Alarm
 from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull
@@ -42,13 +41,6 @@ class Tap:
             raise NO_SPACE
 
 
-def until(true: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.002)
-
-
 def test_after_a_failure_that_was_told_the_next_verdict_is_tried(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         tap = Tap(store)
@@ -69,10 +61,10 @@ def test_what_is_written_late_is_heard_of_once(tmp_path: Path) -> None:
         tap = Tap(store)
         tap.shut = True
         store.record_verdict(GOOD, model="m", attempts=3, wait=False)
-        until(lambda: tap.tries > 4)
+        wait_for(lambda: tap.tries > 4)
         assert store.trouble is not None
         tap.shut = False
-        until(lambda: store.trouble is None)
+        wait_for(lambda: store.trouble is None)
         assert list(store.alarm._last["m"]) == [True]
         assert said == []
 
@@ -137,7 +129,7 @@ def test_nobody_waits_for_ever_when_a_store_in_trouble_is_closed(
     waiting = [threading.Thread(target=wait, daemon=True) for _ in range(4)]
     for thread in waiting:
         thread.start()
-    until(lambda: len(store._writer._records) >= 5)  # a group is under way, the others are behind it
+    wait_for(lambda: len(store._writer._records) >= 5)  # a group is under way, the others are behind it
     gone = store._writer.submit(lambda session: session.now())
     gone.cancel()  # whoever went away meanwhile keeps nobody from being told
     unwritten: list[str] = []
@@ -150,7 +142,7 @@ def test_nobody_waits_for_ever_when_a_store_in_trouble_is_closed(
 
     closing = threading.Thread(target=close)
     closing.start()
-    until(lambda: store._writer._closing)
+    wait_for(lambda: store._writer._closing)
     gate.set()
     closing.join(60)
     for thread in waiting:
@@ -237,6 +229,6 @@ def test_a_database_that_another_process_holds_is_waited_for_once(
         assert tries <= 3, "not once for each of them"
         other.execute("ROLLBACK")
         other.close()
-        until(lambda: store.trouble is None)
+        wait_for(lambda: store.trouble is None)
         store.flush()
         assert [stored.id for stored in store.verdicts()] == [late]

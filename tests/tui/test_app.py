@@ -57,10 +57,10 @@ def shown(app: App[None], name: str) -> str:
 
 
 async def settled(pilot: Any, until: Callable[[], bool]) -> None:
-    for _ in range(600):
+    for _ in range(12_000):
         if until():
             return
-        await pilot.pause(0.05)
+        await pilot.pause(0.01)
     raise AssertionError("it did not come to that")
 
 

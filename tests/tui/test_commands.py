@@ -11,11 +11,16 @@ from trueup.tui import commands
 
 
 def test_a_run_that_goes_on_by_itself_is_heard_of_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "_CALL", (sys.executable, "-c", "import time; time.sleep(3)"))
+    """The run goes on until somebody takes away the file that holds it up."""
+    (tmp_path / "hold").touch()
+    work = "import pathlib, sys, time\nwhile (pathlib.Path(sys.argv[2]) / 'hold').exists(): time.sleep(0.01)"
+    monkeypatch.setattr(commands, "_CALL", (sys.executable, "-c", work))
     done = commands.resume(tmp_path)
     assert done.code == 0
     found = re.fullmatch(rf"{tmp_path.name} goes on as process (\d+)", done.said)
     assert found
     (waiting,) = [thread for thread in threading.enumerate() if thread.name == f"run-{found[1]}"]
-    waiting.join(30)
+    assert waiting.is_alive()
+    (tmp_path / "hold").unlink()
+    waiting.join(60)
     assert not waiting.is_alive()

@@ -92,12 +92,7 @@ class _Search:
             if begin < start and (read := bodies.after_mark(begin, begin))[0]:
                 return self.take(read, True)
         if kind in ("mark", "told"):
-            read = bodies.after_mark(start, stop)
-            if not read[0] and (named := COLON_TAG.fullmatch(found[0])) and bodies.offered(named[1]):
-                read = bodies.tag_body(named[1], start, stop)
-            if not read[0] and self.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
-                read = bodies.unmarked_element(start)
-            return self.take(read, True)
+            return self.take(self.behind_mark(found), True)
         if kind == "to":
             return self.take(bodies.harmony(start, stop), True)
         if kind == "line" and (marked := MARKED.match(self.text, stop)):
@@ -112,6 +107,16 @@ class _Search:
         if self.thinking:
             return stop
         return self.take(bodies.unmarked(stop, inline=kind == "inline"), False)
+
+    def behind_mark(self, found: re.Match[str]) -> tuple[list[Leak], int]:
+        """The calls behind a mark; a tag may also be the name of a tool."""
+        bodies, start, stop = self.bodies, found.start(), found.end()
+        read = bodies.after_mark(start, stop)
+        if not read[0] and (named := COLON_TAG.fullmatch(found[0])) and bodies.offered(named[1]):
+            read = bodies.tag_body(named[1], start, stop)
+        if not read[0] and self.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
+            read = bodies.unmarked_element(start)
+        return read
 
     def name_before(self, start: int) -> int:
         """Where the word starts that stands right before an offset."""

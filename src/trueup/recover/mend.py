@@ -282,22 +282,9 @@ def region(text: str) -> tuple[int, int] | None:
     if "<" in text and not text.lstrip().startswith("<think>") and REASONING_MARK.search(text):
         return None
     if start:
-        before = text[:start]
-        if before[-1] == "\\" or is_mark(text, 0, start, length):
+        start = _start_behind(text, start)
+        if start < 0:
             return None
-        if "<" in before:
-            closed = text.rfind("</think>")
-            if closed < 0 or not text.lstrip().startswith("<think>"):
-                return None
-            start = _opener(text, closed, length)
-            if start < 0:
-                return None
-        elif not _PROSE_SIGNS.isdisjoint(before):
-            lead = before.rstrip()
-            if leads_in(text, 0, start) or ("{" in before and '"' in before) or "THINK]" in before:
-                return None  # perhaps a value that does not look like one, in a quotation for instance
-            if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
-                return None
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
     if stop <= start:
         return start, -1
@@ -310,6 +297,25 @@ def region(text: str) -> tuple[int, int] | None:
     if not text.isascii() and ("｛" in text or "［" in text):
         return None
     return start, stop
+
+
+def _start_behind(text: str, start: int) -> int:
+    """Where the value starts, given what stands before its first bracket; -1 where that takes a closer look."""
+    before = text[:start]
+    if before[-1] == "\\" or is_mark(text, 0, start, len(text)):
+        return -1
+    if "<" in before:
+        closed = text.rfind("</think>")
+        if closed < 0 or not text.lstrip().startswith("<think>"):
+            return -1
+        return _opener(text, closed, len(text))
+    if not _PROSE_SIGNS.isdisjoint(before):
+        lead = before.rstrip()
+        if leads_in(text, 0, start) or ("{" in before and '"' in before) or "THINK]" in before:
+            return -1  # perhaps a value that does not look like one, in a quotation for instance
+        if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
+            return -1
+    return start
 
 
 def _opener(text: str, at: int, stop: int) -> int:

@@ -1,7 +1,6 @@
 """A run takes time in proportion to its units, and memory that does not grow with them."""
 
 from bench.pipelines import measure
-
 from tests.growth import assert_linear
 
 

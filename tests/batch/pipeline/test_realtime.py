@@ -1,10 +1,10 @@
 """Realtime against a real server on loopback: storms of 429s, broken replies, keys refused, caps, pauses, a full disk."""
 
+import asyncio
 import json
 import os
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,14 @@ from tests.batch.pipeline.making import (
     start,
     write_pipeline,
 )
+from tests.waiting import await_for, wait_for
 from trueup.batch.pipeline.control import NotRunning, kill, pause
+from trueup.batch.pipeline.gate import _Bucket
 from trueup.batch.pipeline.lock import Busy, Fenced, Lock
 from trueup.batch.pipeline.providers.choose import NoProvider
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options, execute
+from trueup.batch.pipeline.stop import Stop
 from trueup.testing.script import Cut, Fail, Raw, Reset, Say
 from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
@@ -140,7 +143,7 @@ def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, status: int, code: 
 def test_an_outage_pauses_the_run_and_fails_no_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.batch.pipeline.gate.PATIENCE", 0.05)
     items = [{"id": f"unit{n:03d}"} for n in range(60)]
-    with ScriptedServer(lambda _: Fail(502, "down")) as server:
+    with ScriptedServer(lambda _: Fail(502, "down", retry_after=0.01)) as server:
         settings = {"provider": "openai", "model": "m", "base_url": f"{server.url}/v1"}
         settings["retry"] = {"max_attempts": 50, "initial_delay_seconds": 0}
         pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, (), settings)
@@ -208,15 +211,36 @@ def test_an_unknown_price_is_shown_as_unknown(tmp_path: Path) -> None:
     assert ran.money.unpriced == 20
 
 
-def test_rate_limits_are_kept(tmp_path: Path) -> None:
-    # 120 a minute are two a second, with six seconds' worth kept: 12 requests go at once, three more have to wait for their turn.
+def test_rate_limits_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """120 a minute are two a second, with six seconds' worth kept: 12 requests go at once, each later one half a second after.
+
+    The clock of the gate stands still but for the waits that it asks for.
+    """
+    now = [0.0]
+    passed: list[float] = []
+    wait, take = _Bucket.wait, _Bucket.take
+
+    async def sleep(_: Stop, seconds: float) -> None:
+        now[0] += seconds
+        await asyncio.sleep(0)
+
+    def note(bucket: _Bucket, _: float, amount: float) -> None:
+        if not bucket.free:
+            passed.append(now[0])
+        take(bucket, now[0], amount)
+
+    monkeypatch.setattr(Stop, "sleep", sleep)
+    monkeypatch.setattr(_Bucket, "wait", lambda bucket, _, amount: wait(bucket, now[0], amount))
+    monkeypatch.setattr(_Bucket, "take", note)
     items = [{"id": str(n)} for n in range(15)]
     rows = reply("ask", "*", GOOD)
     slow = {"rate_limit": {"requests_per_minute": 120}}
     pipeline = write_pipeline(tmp_path / "slow", [asking("ask")], items, rows, slow)
-    began = time.monotonic()
-    assert len(run_pipeline(pipeline, tmp_path / "slow_run").valid) == 15
-    assert time.monotonic() - began > 1.4
+    assert len(run_pipeline(pipeline, tmp_path / "slow_run", Options(workers=1)).valid) == 15
+    assert passed == pytest.approx([0.0] * 12 + [0.5, 1.0, 1.5])
+
+
+def test_rate_limits_are_kept_against_a_server(tmp_path: Path) -> None:
     ran, _ = served(tmp_path, lambda _: Say(GOOD), rate_limit={"requests_per_minute": 1200})
     assert len(ran.valid) == 20
 
@@ -224,15 +248,15 @@ def test_rate_limits_are_kept(tmp_path: Path) -> None:
 @pytest.mark.spec("B20")
 def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
-    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.05}}
-    items = [{"id": str(n)} for n in range(200)]
+    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.1}}
+    items = [{"id": str(n)} for n in range(200)]  # ten seconds of work, if nobody pauses it
     path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], items, rows, settings), tmp_path / "run")
     with pytest.raises(NotRunning):
         pause(path)
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(execute(path, Options(workers=2))))
     thread.start()
-    until(lambda: len(results(path)) > 3)
+    wait_for(lambda: len(results(path)) > 3)
     with pytest.raises(Busy, match="another process is running it"):
         Lock(path)
     assert pause(path, wait=60)
@@ -246,13 +270,6 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     assert len(ran.valid) == 200
     assert len(results(path)) == 200
     assert_whole(path)
-
-
-def until(test: Any, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not test():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.spec("X47")
@@ -288,13 +305,19 @@ def test_what_an_overtaken_owner_still_wrote_does_not_count(tmp_path: Path) -> N
 
 def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
-    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.02}}
-    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows, settings), tmp_path / "run")
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, rows), tmp_path / "run")
     ended: list[Any] = []
+
+    class Patient(Counting):
+        """Replies only when all others have ended, so that the run lasts until they have tried."""
+
+        async def send(self, *given: Any) -> Any:
+            await await_for(lambda: len(ended) >= 3)
+            return await super().send(*given)
 
     def one() -> None:
         try:
-            ended.append(execute(path, Options(workers=2)).status)
+            ended.append(execute(path, Options(workers=2), provider=Patient(rows)).status)
         except Busy:
             ended.append("busy")
 
@@ -303,7 +326,7 @@ def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(ended) == ["busy", "busy", "busy", "done"]
+    assert ended == ["busy", "busy", "busy", "done"]
     assert len(results(path)) == 20
     assert_whole(path)
 
@@ -382,13 +405,13 @@ def test_a_full_disk_pauses_the_run_and_loses_nothing(tmp_path: Path, small_disk
 
 def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.batch.pipeline.engine._GRACE", 0.1)
-    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 60}}
+    monkeypatch.setattr("trueup.batch.pipeline.engine._TICK", 0.1)
+    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 3600}}  # this test cannot wait for one
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], ITEMS, rows, settings), tmp_path / "run")
-    began = time.monotonic()
     ran = go(path, Options(timeout=0.2))
     assert ran.result.code == 3
-    assert time.monotonic() - began < 55, "a call takes 60 seconds"
+    assert "calls still under way 0.1 seconds after the stop are given up" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert RunDir.look(path).state.step_rows()[0]["pending"] == 20
 
 

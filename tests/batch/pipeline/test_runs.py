@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from tests.batch.pipeline.making import (
     ANSWER,
@@ -24,6 +23,7 @@ from tests.batch.pipeline.making import (
     start,
     write_pipeline,
 )
+from tests.effort import SOAK
 from trueup.batch.pipeline.create import CannotCreate
 from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.pipeline.repair import repair
@@ -32,8 +32,6 @@ from trueup.batch.pipeline.rundir import NoRun, OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options, asking_steps
 from trueup.batch.pipeline.seeds import base_seed
 from trueup.batch.pipeline.verify import verify
-
-SOAK = settings.default is not None and settings.default.max_examples > 1000
 
 
 @pytest.mark.spec("B16")
@@ -384,7 +382,7 @@ def test_a_script_is_a_step_that_waits_for_all_chunks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [("raise SystemExit('no luck')", "no luck"), ("import time; time.sleep(60)", "longer than 0.5")]
+    ("body", "said"), [("raise SystemExit('no luck')", "no luck"), ("import time; time.sleep(3600)", "longer than 0.5")]
 )
 def test_a_script_that_fails_stops_the_run_with_its_last_words(tmp_path: Path, body: str, said: str) -> None:
     steps = [{"name": "total", "scope": "run", "script": "total.py"}]

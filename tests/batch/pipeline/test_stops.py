@@ -6,14 +6,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.batch.pipeline.making import GOOD, Counting, asking, assert_whole, go, lines, reply, start, write_pipeline
+from tests.waiting import wait_for
 from trueup.batch.pipeline.disk import Appender, Disk
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.running import Options
@@ -25,13 +24,6 @@ SLOW = (
     "here.with_name('beside').replace(here)\n"
     "time.sleep(600)\n"
 )
-
-
-def until(true: Callable[[], bool]) -> None:
-    limit = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.01)
 
 
 def gone(pid: int) -> bool:
@@ -55,7 +47,7 @@ def test_a_signal_ends_a_script_and_the_run_goes_on_later(tmp_path: Path, where:
     (pipeline / "next.py").write_text("print('done')", "utf-8")
     path = start(pipeline, tmp_path / "run")
     with subprocess.Popen([sys.executable, "-m", "trueup", "run", str(path), "--quiet"], stdout=subprocess.PIPE) as run:
-        until((path / "here").exists)
+        wait_for(lambda: (path / "here").exists() or run.poll() is not None, "the script never starts")
         run.send_signal(how)
         assert run.wait(60) == 130
     assert gone(int((path / "here").read_text("utf-8")))
