@@ -11,8 +11,9 @@ COMPILER := $(shell command -v $(CC) >/dev/null && $(PYTHON) -c 'import os, sysc
 UNCOMPILED := skipped, no C compiler or no Python headers here: the tests of the engine on compiled modules
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
-# One worker for each core; a worker that has no tests left takes some of another's.
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# One worker more than there are cores, since some tests wait; a worker that has none left takes some of another's.
+CORES  := $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $(CORES) + 1) --dist worksteal
 
 export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1

@@ -3,6 +3,7 @@
 Profiles: `dev`, the default and CI's, looks at the same examples each time; `soak` (`make soak`) draws thousands of new ones.
 """
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from hypothesis.internal.conjecture import providers
 from tests.effort import PROFILE, RETRIED, SOAK
 from trueup.ask.clients.weights import find as find_weights
 from trueup.verdict.catalogue import OWN
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it asks the network for prices, and again, and again
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,6 +58,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not SOAK and item.nodeid.partition("[")[0] in RETRIED:
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_collection_finish() -> None:
+    """Take thousands of tests and hundreds of modules out of the garbage collector's rounds: it would walk over them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -5,6 +5,7 @@ the rest is made while the documentation is built, by `tools/hooks.py`. Nothing 
 """
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -101,6 +102,7 @@ def requirement_ids() -> list[str]:
     return _ROW.findall((DOCS / "requirements.md").read_text("utf-8"))
 
 
+@functools.cache
 def citations(folder: Path | None = None) -> dict[str, list[str]]:
     """Which tests carry `@pytest.mark.spec(ID)`, by id; read from the source, nothing is run."""
     cited: dict[str, list[str]] = {}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import SOAK
 from trueup.ask.plan import (
     Began,
     Cancelled,
@@ -65,9 +66,10 @@ def paths(policy: Policy, began: Began, chance: float) -> Iterator[list[tuple[St
             stack.append((after, then, [*so_far, (reached, event)]))
 
 
+ATTEMPTS = 4 if SOAK else 3
 SMALL = [
-    (Policy(repairs=2, regenerations=1, retries=1, attempts=4, deadline=9.0), ONE),
-    (Policy(repairs=1, regenerations=1, retries=2, attempts=4, deadline=6.0, last_tools=None), TWO),
+    (Policy(repairs=2, regenerations=1, retries=1, attempts=ATTEMPTS, deadline=9.0), ONE),
+    (Policy(repairs=1, regenerations=1, retries=2, attempts=ATTEMPTS, deadline=6.0, last_tools=None), TWO),
     (Policy(repairs=2, regenerations=0, retries=1, attempts=9, tokens=35, deadline=5.5), ONE),
     (
         Policy(repairs=3, retries=0, attempts=9, money=0.8, prices={"*": Price(1, 1)}, deadline=4.5, same_fault=1),
@@ -123,7 +125,7 @@ def check_path(policy: Policy, path: list[tuple[Step, Event | None]], ladder: tu
 @pytest.mark.parametrize("fallback", [False, True])
 def test_a_large_policy_has_no_loop_whatever_happens(fallback: bool) -> None:
     # The same exploration as a graph: equal pasts are visited once, so that long policies can be walked whole.
-    policy = Policy(repairs=2, regenerations=1, retries=2, attempts=6, deadline=12.0)
+    policy = Policy(repairs=2, regenerations=1, retries=2, attempts=6 if SOAK else 5, deadline=12.0)
     start = step(policy, Past(), Began(ONE, fallback=fallback))
     depth: dict[tuple[Past, Step], int] = {}
     outcomes: set[tuple[str, str]] = set()

@@ -18,6 +18,6 @@ def test_a_megabyte_of_a_hostile_shape_takes_linear_time(shapes: list[Shape]) ->
 
 
 @pytest.mark.spec("X2", "X11")
-@each(large.shapes(10_000_000) if SOAK else large.shapes(200_000, "text and calls", "an object"))
+@each(large.shapes(10_000_000) if SOAK else large.shapes(300_000, "text and calls", "an object"))
 def test_a_large_reply_takes_linear_time(shapes: list[Shape]) -> None:
     assert_all_linear(shapes)
