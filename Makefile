@@ -29,7 +29,7 @@ help: ## show this list
 setup: $(STAMP) ## install everything for development into .venv
 
 $(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml tools/environment.py
-	@$(PYTHON) tools/environment.py $(VENV) requirements/dev.lock --no-deps requirements/local.lock --editable --fetch-uv
+	@$(PYTHON) tools/environment.py $(VENV) requirements/dev.lock --no-deps requirements/local.lock --editable --compile --fetch-uv
 	@touch $@
 
 $(DEMO)/.installed: requirements/core.lock tools/environment.py

@@ -8,3 +8,18 @@ SOAK = PROFILE == "soak"
 # Tests that may run a second time when they fail, each with the reason. Their subject is a real clock or a real process, and
 # other work on the machine can get in its way. Everything else must pass the first time. A soak retries nothing.
 RETRIED: dict[str, str] = {}
+
+# What a soak does beyond an ordinary run, by the file that does it; `make soak` prints this.
+LONGER = {
+    "tests/conftest.py": "every property: 10,000 new random examples instead of the same 60",
+    "tests/growth.py": "growth: every shape at its full size",
+    "tests/recover/test_growth.py": "growth: every token behind every start and under every contract, 2,000 random runs of tokens",
+    "tests/threats/test_large.py": "growth: ten megabytes of every kind of text under every kind of contract",
+    "tests/ask/test_plan.py": "asking: every path of policies with one attempt more",
+    "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",
+    "tests/store/test_crashes.py": "store: 1,000 crews of eight processes killed at any instant, on each database, instead of 4",
+    "tests/store/test_states.py": "store: 500 random histories of quota on each database, each of up to 60 steps",
+    "tests/batch/test_crash.py": "sift: 2,000 kills at random instants, and one before every step that lasts",
+    "tests/batch/pipeline/test_crashes.py": "pipelines: 4,000 seeds of faults and power cuts, 900 kills of real processes",
+    "tests/batch/pipeline/test_runs.py": "pipelines: every shipped pipeline on the bundled model",
+}

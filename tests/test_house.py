@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import RETRIED
+from tests.effort import LONGER, RETRIED
 from trueup.verdict.catalogue import FINDINGS, FIXES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -198,6 +198,15 @@ def test_tests_that_may_run_twice_exist_and_say_why() -> None:
         file, _, test = name.partition("::")
         assert f"def {test}(" in (ROOT / file).read_text("utf-8"), name
         assert len(why.split()) >= 5, name
+
+
+def test_make_soak_lists_every_test_that_tries_harder() -> None:
+    using = {
+        name_of(path)
+        for path in (ROOT / "tests").rglob("*.py")
+        if "import SOAK" in (text := path.read_text("utf-8")) or ", SOAK" in text
+    }
+    assert using - {"tests/test_house.py"} == set(LONGER)
 
 
 def test_the_locks_agree() -> None:

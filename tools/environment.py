@@ -31,8 +31,8 @@ def entries(lock: Path) -> list[str]:
 class Environment:
     """A virtual environment that is being filled."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, compiled: bool = False) -> None:
+        self.folder, self.compiled = folder, compiled
         self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
         self.python = self.bin / "python"
         self.uv = shutil.which("uv")
@@ -51,10 +51,9 @@ class Environment:
     def install(self, *words: str) -> None:
         """`pip install` these words, by uv if it is there and gets through."""
         if self.uv is not None:
-            if (
-                self._run([self.uv, "pip", "install", "--python", str(self.python), *words], ("Prepared", "Installed"))
-                == 0
-            ):
+            compiling = ["--compile-bytecode"] if self.compiled else []
+            command = [self.uv, "pip", "install", "--python", str(self.python), *compiling, *words]
+            if self._run(command, ("Prepared", "Installed", "Bytecode")) == 0:
                 return
             say("uv did not get through; pip installs instead")
             self.uv = None
@@ -62,16 +61,9 @@ class Environment:
         self._pip(*words)
 
     def _pip(self, *words: str) -> None:
-        command = [
-            str(self.python),
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "install",
-            "--no-compile",
-            "--progress-bar=off",
-        ]
-        code = self._run([*command, *words], ("Collecting", "Installing"))
+        compiling = "--compile" if self.compiled else "--no-compile"
+        quiet = ["--disable-pip-version-check", "install", "--progress-bar=off", compiling]
+        code = self._run([str(self.python), "-m", "pip", *quiet, *words], ("Collecting", "Installing"))
         if code != 0:
             sys.exit(f"== {self.folder} could not be set up: pip ended with exit code {code}")
 
@@ -96,13 +88,14 @@ def main() -> int:
     parser.add_argument("locks", type=Path, nargs="+")
     parser.add_argument("--no-deps", type=Path, nargs="*", default=[], help="locks to install without dependencies")
     parser.add_argument("--editable", action="store_true", help="install this project too, for development")
+    parser.add_argument("--compile", action="store_true", help="compile all packages to bytecode now")
     parser.add_argument("--fetch-uv", action="store_true", help="install uv first if it is not there")
     options = parser.parse_args()
     if sys.version_info < OLDEST:
         sys.exit(f"trueup needs Python {OLDEST[0]}.{OLDEST[1]} or newer; this is {sys.version.split()[0]}")
     count = sum(len(entries(lock)) for lock in [*options.locks, *options.no_deps])
     say(f"creating {options.folder} and installing {count} packages, once")
-    made = Environment(options.folder)
+    made = Environment(options.folder, options.compile)
     made.create(options.locks[0] if options.fetch_uv else None)
     for lock in options.locks:
         made.install("--require-hashes", "-r", str(lock))

@@ -30,7 +30,7 @@ def changed_files() -> list[str]:
     return [line[3:].strip('"') for line in done.stdout.splitlines()]
 
 
-def tests_of(names: list[str]) -> list[str]:
+def places_of(names: list[str]) -> list[str]:
     """The folders of tests and of doctests of these rooms."""
     places = [place for name in names for place in (Path("tests") / name, Path("src/trueup") / name)]
     return ["tests/test_house.py", *(place.as_posix() for place in places if (ROOT / place).exists())]
@@ -42,7 +42,7 @@ def main() -> int:
     if unknown:
         print(f"there is no room {unknown[0]!r}; there are {', '.join(rooms())}", file=sys.stderr)
         return 2
-    print("\n".join(tests_of(names or touched(changed_files()))))
+    print("\n".join(places_of(names or touched(changed_files()))))
     return 0
 
 

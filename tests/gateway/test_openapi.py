@@ -1,6 +1,5 @@
 """The description of the gateway's paths, played through by schemathesis: whatever is sent, nothing breaks."""
 
-import os
 from typing import Any
 
 import pytest
@@ -9,10 +8,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 
+from tests.effort import SOAK
 from tests.gateway.conftest import GOOD, PERSON, Open
 from trueup.gateway.openapi import document
 
-EXAMPLES = 300 if os.environ.get("TRUEUP_PROFILE") == "soak" else 6
+EXAMPLES = 300 if SOAK else 6
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
 

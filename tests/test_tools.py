@@ -1,0 +1,58 @@
+"""The tools behind `make`: which tests belong to a change, and how an environment is made."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.environment import Environment, entries
+from tools.rooms import places_of, rooms, touched
+
+
+def test_the_rooms_of_a_change_are_those_of_its_sources_and_tests() -> None:
+    changed = [
+        "src/trueup/recover/mend.py",
+        "tests/checks/test_state.py",
+        "README.md",
+        "src/trueup/__init__.py",
+        "tests/growth.py",
+    ]
+    assert touched(changed) == ["checks", "recover"]
+    assert touched(["src/trueup/findings/S001-trailing-comma.md", "tests/threats/test_long.py"]) == [
+        "findings",
+        "threats",
+    ]
+
+
+def test_the_places_of_a_room_are_its_folder_its_doctests_and_the_house_rules(root: Path) -> None:
+    assert places_of(["recover"]) == ["tests/test_house.py", "tests/recover", "src/trueup/recover"]
+    assert all((root / place).exists() for name in rooms() for place in places_of([name]))
+
+
+def test_a_room_that_does_not_exist_is_an_error_that_names_the_others(root: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "tools/rooms.py", "recovery"], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "there is no room 'recovery'; there are ask, batch," in done.stderr
+
+
+def test_a_lock_is_read_entry_by_entry_with_its_hashes(root: Path) -> None:
+    pinned = entries(root / "requirements" / "core.lock")
+    assert len(pinned) >= 8
+    assert all("--hash=sha256:" in entry for entry in pinned)
+    assert [entry for entry in entries(root / "requirements" / "dev.lock") if entry.startswith("uv==")]
+
+
+def test_pip_takes_over_where_uv_does_not_get_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[list[str]] = []
+    made = Environment(tmp_path / "env")
+    made.uv = str(tmp_path / "uv")
+    monkeypatch.setattr("subprocess.run", lambda command, **_: ran.append([str(word) for word in command]))
+    monkeypatch.setattr(made, "_run", lambda command, _: ran.append(command) or int(command[0] == str(tmp_path / "uv")))
+    made.install("-r", "some.lock")
+    assert [command[1:3] for command in ran] == [["pip", "install"], ["-m", "ensurepip"], ["-m", "pip"]]
+    assert "uv did not get through; pip installs instead" in capsys.readouterr().out
