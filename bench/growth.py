@@ -69,7 +69,13 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path, help="write the tables as a page here")
     options = parser.parse_args()
     about = f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}; trueup {build()}."
-    page = ["# How cost grows", "", "Written by `make bench`. CPU time of one check, best of three.", about, ""]
+    page = [
+        "# How cost grows",
+        "",
+        "Written by `make bench`. CPU time, best of three. The time of a check includes writing out every fix and finding.",
+        about,
+        "",
+    ]
     page += [" ".join((__doc__ or "").split("\n\n")[-1].split()), ""]
     print(about)
     count = over = 0
