@@ -46,13 +46,16 @@ demo: $(DEMO)/.installed ## judge the sample replies in examples/, then sift a f
 test: lint types layers unit ## run every check (minutes)
 	@cat .cache/skipped.txt
 
-quick: lint types ## check the rooms you changed, or ROOM=name (under a minute)
-	@$(PYTHON) tools/rooms.py $(ROOM) > .cache/rooms.txt
+quick: .cache/rooms.txt lint types ## check the rooms you changed, or ROOM=name (under a minute)
 	@echo "== pytest" $$(cat .cache/rooms.txt)
 	@$(PYTEST) -q -m "not growth" $$(cat .cache/rooms.txt)
 
-lint: $(STAMP) ## ruff: rules and formatting
+.PHONY: .cache/rooms.txt
+.cache/rooms.txt:
 	@mkdir -p .cache
+	@$(PYTHON) tools/rooms.py $(ROOM) > $@
+
+lint: $(STAMP) ## ruff: rules and formatting
 	@echo "== ruff"
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .

@@ -5,6 +5,8 @@ with --fetch-uv it is taken from the first lock if it is not. Where uv cannot re
 settings), pip does the work. Everything is checked against the hashes in the locks.
 """
 
+from __future__ import annotations  # an older Python gets as far as the message that it is too old
+
 import argparse
 import os
 import re

@@ -38,7 +38,7 @@ from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.running import Options
 
 SEEDS = 4000 if SOAK else 12
-RUNS = 300 if SOAK else 2  # with three kills each
+KILLS = 900 if SOAK else 4  # of real processes at work
 WORKERS = 3
 LIST = {
     "type": "object",
@@ -189,38 +189,32 @@ def test_a_process_that_is_killed_for_real_loses_nothing(folder: Path) -> None:
     slow = config.replace('"source": "replies.jsonl"', '"source": "replies.jsonl", "delay_seconds": 0.01')
     (pipeline / "config.json").write_text(slow, "utf-8")
     reference = run_pipeline(pipeline, folder / "reference")
-    hit = 0
-    for seed in range(RUNS):
-        path = start(pipeline, folder / f"run{seed}")
-        chance = random.Random(seed)
+    whole = written(folder / "reference")
+    hit = runs = 0
+    while hit < KILLS:
+        assert runs < 10 * KILLS, "most of them had ended by themselves"
+        path = start(pipeline, folder / f"run{runs}")
+        chance = random.Random(runs)
+        runs += 1
         for _ in range(3):
             with subprocess.Popen([sys.executable, "-c", RUNNER, str(path)], stdout=subprocess.PIPE) as process:
                 assert process.stdout is not None
                 process.stdout.readline()
-                wait_for_changes(path, chance.randrange(30), process)
+                enough = written(path) + chance.randrange(whole // 3)
+                while written(path) < enough and process.poll() is None:
+                    time.sleep(0.0005)
                 time.sleep(chance.uniform(0, 0.01))  # the instant is the point here
                 process.kill()
             hit += process.returncode == -signal.SIGKILL
         same(go(path), reference)
-    assert hit >= RUNS, "most of them had ended by themselves"
 
 
-def wait_for_changes(folder: Path, count: int, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the files in a folder have been seen to change so often, or a process has ended."""
-    seen = sizes(folder)
-    while count > 0 and process.poll() is None:
-        time.sleep(0.0005)
-        now = sizes(folder)
-        count -= now != seen
-        seen = now
-
-
-def sizes(folder: Path) -> dict[Path, int]:
-    """Every file in a folder that somebody else writes to, and how large it is."""
-    found = {}
+def written(folder: Path) -> int:
+    """How many bytes the files in a folder hold that somebody else writes to."""
+    found = 0
     for path in folder.rglob("*"):
         with contextlib.suppress(FileNotFoundError):
-            found[path] = path.stat().st_size
+            found += path.stat().st_size
     return found
 
 
