@@ -115,25 +115,14 @@ def fresh(options: argparse.Namespace, log: Path) -> Iterator[Figure]:
 
 def write(page: Path, rows: list[list[str]]) -> None:
     """Put the table between its two marks on a page; rows of other commands or machines stay as they are."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     old, _, after = rest.partition(END)
-    kept = [
-        cells
-        for line in old.strip().splitlines()[2:]
-        if (cells := [cell.strip() for cell in line.strip("|").split("|")])[:2] not in [row[:2] for row in rows]
-    ]
-    table = [
-        HEAD,
-        ["---"] * len(HEAD),
-        *sorted([*kept, *rows], key=lambda row: (list(_order()).index(row[0]), row[1] != "idle")),
-    ]
-    lines = "\n".join(f"| {' | '.join(row)} |" for row in table)
-    page.write_text(f"{before}{BEGIN}\n\n{lines}\n\n{END}{after}".replace(f"{BEGIN}\n\n", f"{BEGIN}\n", 1).replace(f"\n\n{END}", f"\n{END}"), encoding="utf-8")  # fmt: skip
-
-
-def _order() -> Iterator[str]:
-    return (f"`{' '.join(words)}`" for words in COMMANDS.values())
+    known = [[cell.strip() for cell in line.strip("|").split("|")] for line in old.strip().splitlines()[2:]]
+    new = [row[:2] for row in rows]
+    order = [f"`{' '.join(words)}`" for words in COMMANDS.values()]
+    kept = sorted([*(row for row in known if row[:2] not in new), *rows], key=lambda row: order.index(row[0]))
+    lines = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *kept)]
+    page.write_text("\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"]), encoding="utf-8")
 
 
 def main() -> int:
