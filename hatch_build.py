@@ -14,9 +14,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-HOT = ("recover/*.py", "conform/*.py", "contract/judge.py", "contract/integers.py")
+HOT = ("recover/*.py", "recover/*/*.py", "conform/*.py", "contract/judge.py", "contract/integers.py")
 # What mypyc cannot take (a subclass of str, calls of named tuples with defaults, a table of methods), or gains nothing by.
-PLAIN = ("__init__.py", "call*.py", "growing.py")
+PLAIN = ("__init__.py", "recover/calls/*.py", "growing.py")
 
 _MYPY = "[mypy]\npython_version = 3.11\nstrict = True\nmypy_path = src\nfollow_imports = silent\nignore_missing_imports = True\n"
 _SETUP = """

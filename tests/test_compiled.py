@@ -32,10 +32,13 @@ def _hot(root: Path) -> list[str]:
 
 def test_the_hot_modules_are_the_engine_and_never_what_users_derive_from(root: Path) -> None:
     hot = _hot(root)
-    assert {"trueup.recover.mend", "trueup.recover.sweeps", "trueup.recover.reader", "trueup.contract.judge"} <= set(
-        hot
-    )
-    assert not {"trueup.contract.contract", "trueup.verdict.verdict", "trueup.recover.growing"} & set(hot)
+    assert {
+        "trueup.recover.json.splice",
+        "trueup.recover.json.sweeps",
+        "trueup.recover.json.parser",
+        "trueup.contract.judge",
+    } <= set(hot)
+    assert not {"trueup.contract.contract", "trueup.verdict.verdict", "trueup.recover.json.growing"} & set(hot)
     assert {name.split(".")[1] for name in hot} == {"recover", "conform", "contract"}
 
 

@@ -12,7 +12,7 @@ from tools.rooms import places_of, rooms, touched
 
 def test_the_rooms_of_a_change_are_those_of_its_sources_and_tests() -> None:
     changed = [
-        "src/trueup/recover/mend.py",
+        "src/trueup/recover/json/splice.py",
         "tests/checks/test_state.py",
         "README.md",
         "src/trueup/__init__.py",

@@ -12,7 +12,7 @@ from unittest.mock import patch
 from tests.recover.material import same, scalars_of, strictly
 from trueup import Contract, Verdict
 from trueup.recover import choose as choosing
-from trueup.recover.find import stages
+from trueup.recover.readings import stages
 from trueup.verdict.catalogue import GRADE, GRADES
 from trueup.verdict.paths import parse
 

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 
-from tests.recover.dialects import DIALECTS, Call
+from tests.recover.calls.dialects import DIALECTS, Call
 from tests.shapes.shape import Shape, repeated
-from trueup.recover.calls import leaked_calls
-from trueup.recover.reader import TooMany
+from trueup.recover.calls.search import leaked_calls
+from trueup.recover.json.parser import TooMany
 
 ONE: list[Call] = [("get_weather", {"city": "Oslo", "days": 31})]
 MARKS = sorted(

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from trueup.checks.toolset import Toolset
-from trueup.recover.wrappers import REASONING_CLOSE, REASONING_OPEN
+from trueup.recover.layers.around import REASONING_CLOSE, REASONING_OPEN
 from trueup.verdict.reply import Reply
 
 _FIRST = re.compile(r"\s*")
@@ -65,8 +65,8 @@ def called_in(history: Any, tools: Toolset) -> frozenset[str]:
     if not history or not isinstance(history, list | tuple):
         return frozenset()
     from trueup.read.reader import read  # large rooms, needed only where a claim is looked into
-    from trueup.recover.calls import leaked_calls
-    from trueup.recover.reader import TooMany
+    from trueup.recover.calls.search import leaked_calls
+    from trueup.recover.json.parser import TooMany
 
     names: set[str] = set()
     for message in history:

@@ -29,9 +29,9 @@ from trueup.contract.leaks import as_call, invented, is_signature, unbundled
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
-from trueup.recover.calls import CallText, Leak, leaked_calls
+from trueup.recover.calls.search import CallText, Leak, leaked_calls
 from trueup.recover.candidate import to_fixes
-from trueup.recover.reader import Record, TooMany
+from trueup.recover.json.parser import Record, TooMany
 from trueup.verdict.facts import Finding, Fix, finding, fix
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool

@@ -14,7 +14,7 @@ from trueup.verdict.reply import Reply
 
 if TYPE_CHECKING:
     from trueup.read.reading import Reading
-    from trueup.recover.reader import Record
+    from trueup.recover.json.parser import Record
 
 _HALF = re.compile(r"[\ud800-\udfff]")
 _DAMAGED = re.compile(r"[\ud800-\udfff]+")

@@ -7,7 +7,7 @@ places tells that the value still has to be brought to its type.
 from collections.abc import Callable
 from typing import Any
 
-from trueup.recover.clean import has_integral, written
+from trueup.recover.json.clean import has_integral, written
 
 # Words that send a value to another schema: beyond them places are not followed.
 _ELSEWHERE = frozenset(

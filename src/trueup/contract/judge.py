@@ -23,14 +23,14 @@ from trueup.contract.limits import depth_over, shown
 from trueup.contract.written import numbers_as_written
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
-from trueup.recover.clean import repeats_a_key, unmeant, written
-from trueup.recover.find import Aims
-from trueup.recover.grammar import fold
-from trueup.recover.locate import Places
-from trueup.recover.mend import CUT, mend, region, whole_rest
-from trueup.recover.reader import Record, TooDeep, TooMany, parts_of
-from trueup.recover.spots import nodes_at
-from trueup.recover.wrappers import may_withdraw
+from trueup.recover.json.clean import repeats_a_key, unmeant, written
+from trueup.recover.json.lexer import fold
+from trueup.recover.json.locate import Places
+from trueup.recover.json.parser import Record, TooDeep, TooMany, parts_of
+from trueup.recover.json.splice import CUT, mend, region, whole_rest
+from trueup.recover.json.spots import nodes_at
+from trueup.recover.layers.around import may_withdraw
+from trueup.recover.readings import Aims
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
 from trueup.verdict.paths import render
@@ -169,7 +169,7 @@ class Judge:
         line = text.rfind("\n", 0, start) + 1
         if ":" not in text[line:start]:
             return False
-        from trueup.recover.forms import labelled  # see recover.find
+        from trueup.recover.forms.shapes import labelled  # see recover.find
 
         return labelled(text, start, self._aims.root_keys | self._aims.item_keys)
 
@@ -313,7 +313,7 @@ def _parted_numbers(text: str, candidate: Candidate) -> bool:
     """Whether numbers with commas in them may have been taken for several."""
     if "S015" not in candidate.codes and "S038" not in candidate.codes:
         return False
-    from trueup.recover.grouped import parts_numbers  # loaded when a reply first needs it
+    from trueup.recover.forms.grouped import parts_numbers  # loaded when a reply first needs it
 
     return parts_numbers(text, candidate.records)
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.recover.calllines import fields_in
-from trueup.recover.calltags import NOT_JSON, json_value
-from trueup.recover.callvalues import Leak
-from trueup.recover.clean import written
-from trueup.recover.pythonic import read_arguments
-from trueup.recover.reader import Reader, TooDeep
+from trueup.recover.calls.arguments import read_arguments
+from trueup.recover.calls.lines import fields_in
+from trueup.recover.calls.tags import NOT_JSON, json_value
+from trueup.recover.calls.values import Leak
+from trueup.recover.json.clean import written
+from trueup.recover.json.parser import Reader, TooDeep
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Finish, ToolCall
 from trueup.verdict.tool import Tool

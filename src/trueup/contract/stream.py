@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic
 import msgspec
 
 from trueup.checks.sentences import ENDED, last_sentences
-from trueup.recover.grammar import SURROGATE
-from trueup.recover.growing import Growing
+from trueup.recover.json.growing import Growing
+from trueup.recover.json.lexer import SURROGATE
 from trueup.verdict.facts import Finding, Findings, finding
 from trueup.verdict.paths import render
 from trueup.verdict.verdict import T, Verdict

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from trueup.recover.choose import Choice
-from trueup.recover.find import Aims
-from trueup.recover.grammar import WRITTEN_NUMBER
-from trueup.recover.locate import Places
+from trueup.recover.json.lexer import WRITTEN_NUMBER
+from trueup.recover.json.locate import Places
+from trueup.recover.readings import Aims
 from trueup.verdict.paths import Parts
 
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,5})?(?![\w.])")

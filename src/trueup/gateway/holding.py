@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from trueup.checks.sentences import bounds
 from trueup.contract.contract import Contract
 from trueup.gateway.config import Hold
-from trueup.recover.clean import written
-from trueup.recover.growing import Growing
+from trueup.recover.json.clean import written
+from trueup.recover.json.growing import Growing
 from trueup.verdict.facts import Finding
 from trueup.verdict.verdict import Verdict
 

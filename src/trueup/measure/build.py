@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-_HOT = "trueup.recover.mend"
+_HOT = "trueup.recover.json.splice"
 
 
 def build() -> str:

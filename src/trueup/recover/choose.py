@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.envelopes import is_source, leads_through_text, opened
-from trueup.recover.find import Aims, stages
-from trueup.recover.reader import Record, under
-from trueup.recover.wrappers import code_blocks, gap_records, reasoning_spans
+from trueup.recover.json.parser import Record, under
+from trueup.recover.layers.around import code_blocks, gap_records, reasoning_spans
+from trueup.recover.readings import Aims, stages
 from trueup.verdict.paths import Parts
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
@@ -128,7 +128,7 @@ class Choice:
         if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form == "scalar":
             return []
         # as in `find`: loaded when first needed
-        from trueup.recover.introductions import changes, is_example, is_withdrawn
+        from trueup.recover.said import changes, is_example, is_withdrawn
 
         span = winner.spans[0][0], winner.end
         found: list[Record] = []
@@ -178,7 +178,7 @@ def _place(candidate: Candidate) -> tuple[int, int, bool]:
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
-    from trueup.recover.grouped import regrouped  # as in `find`: loaded when a reply first needs it
+    from trueup.recover.forms.grouped import regrouped  # as in `find`: loaded when a reply first needs it
 
     out: list[Reading] = []
     for reading in readings:
@@ -195,7 +195,7 @@ def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
     out: list[Reading] = []
     for reading in readings:
         if "S005" in reading.candidate.codes and reading.candidate.form == "json" and not reading.candidate.lossy:
-            from trueup.recover.lifted import lifted  # as above
+            from trueup.recover.json.lifted import lifted  # as above
 
             found = lifted(reading.candidate, lambda value: fit.cost if (fit := judge(value)).ok else None)
             out += [reading._replace(candidate=found, fit=judge(found.value))] if found is not None else []
@@ -252,7 +252,7 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
 
 def _meant(text: str, readings: list[Reading]) -> list[Reading]:
     """Readings that are neither called an example nor a piece of a program."""
-    from trueup.recover.introductions import is_example  # as in `find`: loaded when a reply first needs it
+    from trueup.recover.said import is_example  # as in `find`: loaded when a reply first needs it
 
     blocks = code_blocks(text)
 
@@ -266,7 +266,7 @@ def _meant(text: str, readings: list[Reading]) -> list[Reading]:
 
 def _current(text: str, readings: list[Reading]) -> list[Reading]:
     """Readings that are not called what another one took the place of."""
-    from trueup.recover.introductions import is_old  # as above
+    from trueup.recover.said import is_old  # as above
 
     return [r for r in readings if not is_old(text, r.candidate.spans[0][0])]
 
@@ -276,7 +276,7 @@ def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
     start = last.candidate.spans[0][0]
     if start < winner.candidate.end or last.candidate.form != "json" or last.candidate.lossy:
         return False
-    from trueup.recover.introductions import withdraws  # as above
+    from trueup.recover.said import withdraws  # as above
 
     return withdraws(text, winner.candidate.end, start)
 
@@ -299,7 +299,7 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
 
 def _set_apart(text: str, readings: list[Reading]) -> bool:
     """Whether the words between values say that they do not belong together: a correction, an example beside the answer."""
-    from trueup.recover.introductions import corrects  # as above
+    from trueup.recover.said import corrects  # as above
 
     if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
         return True

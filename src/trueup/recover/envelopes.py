@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from trueup.recover.clean import decode
-from trueup.recover.grammar import fold
+from trueup.recover.json.clean import decode
+from trueup.recover.json.lexer import fold
 from trueup.verdict.paths import Parts
 
 _ENVELOPES = frozenset(

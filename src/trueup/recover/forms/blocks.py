@@ -1,0 +1,349 @@
+"""The value of a field that is written in lines: on its own line, or below it as a map, a list, a table or text.
+
+Lines and the schema's names enter; plain values leave, with records of what was read tolerantly. It is the part of YAML
+and Markdown that models write, told by indentation; every line is taken once. A scalar stays text unless it is written
+as JSON would write it: the coercions decide what the schema makes of it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from trueup.recover.forms import tables
+from trueup.recover.forms.inline import PAIRS, common_end, inline, parts_of_list
+from trueup.recover.forms.outline import FENCE, ROW, RULE, TEXT, Keys, Line
+from trueup.recover.json.parser import Node, Reader, Record, parts_of
+from trueup.verdict.catalogue import GRADE
+
+_BLOCK_MARK = re.compile(r"([|>])([+-]?)[1-9]?([+-]?)(?:[ \t]+#.*)?\Z")
+_COMMENT = re.compile(r"(?:\A|[ \t])#[ \t]")
+_TEXT_ONLY = frozenset({"string", "null"})
+_LIST_ONLY = frozenset({"array", "null"})
+_CLOSER = {"[": "]", "{": "}"}
+_MAP_ONLY = frozenset({"object", "null"})
+
+
+Wants = Callable[[str], frozenset[str]]
+
+
+def any_type(_: str) -> frozenset[str]:
+    """What a field wants when the schema is not asked."""
+    return frozenset()
+
+
+class Unreadable(Exception):
+    """These lines are no fields: a bracket stays open, or they nest too deep."""
+
+
+class Block:
+    """Reads the values of fields from a stretch of lines; `at` is the next line that is not taken yet."""
+
+    __slots__ = ("at", "choices", "ends", "free", "keys", "known", "lines", "max_depth", "records", "stop", "text")
+
+    def __init__(
+        self, text: str, lines: list[Line], keys: Keys, known: frozenset[str], max_depth: int, free: bool
+    ) -> None:
+        self.text = text
+        self.lines = lines
+        self.at = self.stop = 0
+        self.keys = keys
+        self.known = known
+        self.max_depth = max_depth
+        self.free = free  # names the schema does not know make a map as well
+        self.choices = False  # whether `free` would have made a difference
+        self.ends = ""  # the sign that every line ends with, as in a list of members
+        self.records: list[Record] = []
+
+    # -- fields --------------------------------------------------------------------------------
+
+    def field(self, line: Line, node: Node, want: frozenset[str], depth: int, loose: bool) -> Any:
+        """The value of the field on a line; `loose`: text below it need not be indented."""
+        if depth > self.max_depth:
+            raise Unreadable
+        if not line.value:
+            return self.below(line, node, want, depth, loose)
+        mark = _BLOCK_MARK.match(line.value)
+        if mark and self.at < self.stop and self.lines[self.at].indent > line.indent:
+            return self.literal(line, mark)
+        if line.value[0] in "[{" and (line.quoted or want != {"string"}):
+            flow = self.flow(line, node, depth)
+            if flow is not None:
+                return flow[0]
+        first = self.at
+        while self.at < self.stop and self.goes_on(line, self.lines[self.at]):
+            self.at += 1
+        if self.at > first:
+            return folded(self.text[line.value_at : self.lines[self.at - 1].end])
+        return self.scalar(line.value_at, line.value_at + len(line.value), node, want, depth)
+
+    def goes_on(self, line: Line, below: Line) -> bool:
+        """Whether a line below a scalar is a part of it."""
+        return (
+            below.indent > line.indent
+            and not below.gap
+            and not below.bullet
+            and below.kind == TEXT
+            and self.keys.get(below.label) is None
+        )
+
+    def below(self, line: Line, node: Node, want: frozenset[str], depth: int, loose: bool) -> Any:
+        """The value under a line that holds only a key or a bullet."""
+        if self.at >= self.stop:
+            return None
+        first = self.lines[self.at]
+        inside = self.inside(line, first)
+        if not inside and not (loose and (first.kind != RULE and not first.heading)):
+            return None
+        if first.kind == FENCE:
+            return self.fence()
+        if want and want <= _TEXT_ONLY:
+            text = self.paragraphs(line, inside)
+            return text if "\n" in text else inline(text, want, self.ends)
+        if first.kind == ROW:
+            table = tables.table_at(self.text, self.lines, self.at, self.stop, self.keys)
+            if table is not None:
+                self.at = table.stop
+                return [self.row(table, cells, (node, i), depth) for i, cells in enumerate(table.rows)]
+        if first.bullet:
+            items = self.sequence(first.indent, node, depth + 1)
+            return _merged(items) if want and want <= _MAP_ONLY else items
+        if inside and self.names(first):
+            return self.mapping(line.indent if not line.heading else -1, None, node, depth + 1)
+        text = self.paragraphs(line, inside)
+        if "\n" not in text:
+            return inline(text, want, self.ends)
+        return text.split("\n") if want and want <= _LIST_ONLY and "\n\n" not in text else text
+
+    def inside(self, line: Line, below: Line) -> bool:
+        """Whether a line stands under another one by its indentation."""
+        if line.alone and not line.bullet:
+            return True
+        return below.indent > line.indent or (bool(below.bullet) and not line.bullet and below.indent == line.indent)
+
+    def names(self, line: Line) -> bool:
+        """Whether a line is a field of a map."""
+        if line.opaque or not line.sep:
+            return False
+        if self.keys.get(line.label) is not None:
+            return True
+        self.choices = self.choices or line.generic
+        return self.free and line.generic
+
+    def row(
+        self, table: "tables.Table", cells: list[tuple[int, int]], node: Node, depth: int, wants: Wants = any_type
+    ) -> dict[str, Any]:
+        """One row of a table as an object; an empty cell is null."""
+        out: dict[str, Any] = {}
+        for key, (start, stop) in zip(table.keys, cells, strict=True):
+            if key is not None:
+                value = self.scalar(start, stop, (node, key), wants(key), depth) if start < stop else None
+                out[key] = value.replace("\\|", "|") if isinstance(value, str) else value
+        return out
+
+    # -- maps and lists ------------------------------------------------------------------------
+
+    def mapping(self, floor: int, first: Line | None, node: Node, depth: int) -> dict[str, Any]:
+        """The fields that stand deeper than `floor`; `first` is a field that shares its line with a bullet."""
+        if depth > self.max_depth:
+            raise Unreadable
+        out: dict[str, Any] = {}
+        line = first
+        while True:
+            if line is None:
+                if self.at >= self.stop:
+                    return out
+                line = self.lines[self.at]
+                known = self.keys.get(line.label) is not None and bool(line.sep)
+                if line.indent <= floor or not (known or (line.generic and not line.bullet and (out or self.free))):
+                    return out
+                self.at += 1
+            key = self.keys.get(line.label) or line.label
+            if key in out:
+                self.records.append(("S032", line.start, line.end, "", (node, key)))
+            out[key] = self.field(line, (node, key), frozenset(), depth, loose=False)
+            line = None
+
+    def sequence(self, indent: int, node: Node, depth: int, first: Line | None = None) -> list[Any]:
+        """The bullets that stand at one indentation; `first` is an item that shares its line with an outer bullet."""
+        if depth > self.max_depth:
+            raise Unreadable
+        out: list[Any] = []
+        if first is not None:
+            inner = first.body_at + 2
+            out.append(self.scalar(inner, first.end, (node, 0), frozenset(), depth))
+            if self.at >= self.stop or self.lines[self.at].indent <= first.indent:
+                return out
+        self.ends = common_end(list(self.bullets(indent)), self.text)
+        while self.at < self.stop:
+            line = self.lines[self.at]
+            numbered = line.bullet[:1].isdigit()
+            if not line.bullet or (line.indent != indent and not (numbered and abs(line.indent - indent) == 1)):
+                break
+            self.at += 1
+            out.append(self.item(line, (node, len(out)), depth))
+        return out
+
+    def bullets(self, indent: int) -> Iterator[Line]:
+        """The lines of the bullets that come next at one indentation."""
+        for at in range(self.at, self.stop):
+            line = self.lines[at]
+            if line.indent < indent or (line.indent == indent and not line.bullet):
+                return
+            if line.indent == indent:
+                yield line
+
+    def item(self, line: Line, node: Node, depth: int) -> Any:
+        if line.body_at >= line.end:
+            return self.below(line, node, frozenset(), depth, loose=False)
+        if self.names(line):
+            return self.mapping(line.indent, line, node, depth)
+        first = self.at
+        if self.text.startswith("- ", line.body_at, line.end):
+            below = self.lines[first] if first < self.stop else line
+            return self.sequence(max(below.indent, line.indent + 1), node, depth + 1, line)
+        while self.at < self.stop and self.lines[self.at].indent > line.indent and self.lines[self.at].kind == TEXT:
+            self.at += 1
+        if self.at == first:
+            return self.scalar(line.body_at, line.end, node, frozenset(), depth)
+        nested = any(below.bullet or below.gap for below in self.lines[first : self.at])
+        text = self.text[line.body_at : self.lines[self.at - 1].end]
+        return "\n".join(row.strip() for row in text.split("\n")) if nested else folded(text)
+
+    # -- text ----------------------------------------------------------------------------------
+
+    def paragraphs(self, line: Line, inside: bool) -> str:
+        """Text under a key: all that is indented or under a heading, else one paragraph."""
+        first = self.at
+        # under a bold key at the very end, the second paragraph may be a word of farewell
+        whole = self.stop < len(self.lines) or (inside and (line.heading > 0 or not line.alone))
+        while self.at < self.stop:
+            below = self.lines[self.at]
+            if self.at > first and (below.kind == RULE or (below.gap and not whole)):
+                break
+            if below.heading and below.heading <= (line.heading or 6) and not below.opaque:
+                break
+            if inside and not self.inside(line, below):
+                break
+            self.at += 1
+        if self.at == first:
+            return ""
+        text = self.text[self.lines[first].start : self.lines[self.at - 1].end]
+        if inside and not line.alone and not line.marked:
+            return folded(text)
+        return "\n".join(row.strip() for row in text.split("\n")).strip()
+
+    def fence(self) -> str:
+        """The content of a fence, as it stands."""
+        opening = self.at
+        self.at += 1
+        while self.at < self.stop and self.lines[self.at].opaque:
+            self.at += 1
+        start = self.lines[opening].stop
+        if self.at < self.stop and self.lines[self.at].kind == FENCE:
+            stop = self.lines[self.at].start
+            self.at += 1
+        else:
+            stop = self.lines[self.at - 1].end
+            self.records.append(("S005", stop, stop, "```", None))
+        return self.text[start : max(start, stop)].removesuffix("\n")
+
+    def literal(self, line: Line, mark: re.Match[str]) -> str:
+        """A block scalar: `|` keeps its line breaks, `>` folds them."""
+        first = self.lines[self.at]
+        while self.at < self.stop and self.lines[self.at].indent > line.indent:
+            self.at += 1
+        raw = self.text[first.start : self.lines[self.at - 1].stop]
+        margin = len(raw) - len(raw.lstrip(" \t"))
+        rows = [row[min(margin, len(row) - len(row.lstrip(" \t"))) :].rstrip("\r") for row in raw.rstrip().split("\n")]
+        body = folded("\n".join(rows)) if mark[1] == ">" else "\n".join(rows)
+        return body if "-" in (mark[2], mark[3]) else body + "\n"
+
+    # -- scalars -------------------------------------------------------------------------------
+
+    def flow(self, line: Line, node: Node, depth: int) -> tuple[Any] | None:
+        """A list or an object in brackets, on one line or over several; None when it is text that starts like one."""
+        start, stop = line.value_at, line.value_at + len(line.value)
+        value = self.text[start:stop].rstrip(" ,;\t\r")
+        if value[-1] in "]}":
+            return self.bracketed(start, start + len(value), node, depth)
+        if not line.quoted and _CLOSER[value[0]] in value:
+            return None
+        if line.quoted or self.at >= self.stop:
+            raise Unreadable
+        last = self.lines[self.stop - 1].end
+        outcome = Reader(self.text, start, last, self.known, self.max_depth - depth).read()
+        if outcome.cut or any(GRADE[record[0]] == "lossy" for record in outcome.records):
+            raise Unreadable
+        while self.at < self.stop and self.lines[self.at].start < outcome.end:
+            self.at += 1
+        if self.text[outcome.end : self.lines[self.at - 1].end].strip(" ,;\t\r"):
+            raise Unreadable
+        self.adopt(outcome.records, node)
+        return (outcome.value,)
+
+    def bracketed(self, start: int, stop: int, node: Node, depth: int) -> tuple[Any] | None:
+        if depth >= self.max_depth:
+            raise Unreadable
+        outcome = Reader(self.text, start, stop, self.known, self.max_depth - depth).read()
+        if outcome.end != stop or outcome.cut:
+            return None
+        self.adopt(outcome.records, node)
+        return (outcome.value,)
+
+    def adopt(self, records: list[Record], node: Node) -> None:
+        """Take over records of an inner reading, their places put under a node."""
+        for code, start, stop, after, inner in records:
+            place = node
+            for part in parts_of(inner):
+                place = (place, part)
+            self.records.append((code, start, stop, after, place))
+
+    def scalar(self, start: int, stop: int, node: Node, want: frozenset[str], depth: int) -> Any:
+        """The scalar in a stretch of one line."""
+        raw = self.text[start:stop]
+        start += len(raw) - len(raw.lstrip())
+        raw = raw.strip()
+        if raw[:1] in ("[", "{") and want != {"string"}:
+            flow = self.bracketed(start, start + len(raw), node, depth) if raw[-1] in "]}" else None
+            if flow is not None:
+                return flow[0]
+        comment = _COMMENT.search(raw) if "#" in raw and raw[0] not in PAIRS else None
+        if comment:
+            self.records.append(("S017", start + comment.start(), start + len(raw), "", node))
+            raw = raw[: comment.start()].rstrip()
+        if want and want <= _LIST_ONLY and (parts := parts_of_list(raw)):
+            return [inline(part, frozenset(), "") for part in parts]
+        return inline(raw, want, self.ends)
+
+
+def is_open(line: Line) -> bool:
+    """Whether the value of a field stands below its line."""
+    return not line.value or _BLOCK_MARK.match(line.value) is not None
+
+
+def folded(text: str) -> str:
+    r"""Lines joined by a blank, paragraphs by a line break.
+
+    >>> folded("Nice\n  one.\n\nAnd more.")
+    'Nice one.\nAnd more.'
+    """
+    out: list[str] = []
+    glue = ""
+    for row in text.split("\n"):
+        words = row.strip()
+        if words:
+            out += (glue, words)
+            glue = " "
+        elif out:
+            glue = "\n" if glue == " " else glue + "\n"
+    return "".join(out)
+
+
+def _merged(items: list[Any]) -> Any:
+    """Bullets that hold one field each, where an object is asked for: the object."""
+    out: dict[str, Any] = {}
+    for item in items:
+        if not isinstance(item, dict) or not out.keys().isdisjoint(item):
+            return items
+        out.update(item)
+    return out

@@ -1,0 +1,237 @@
+"""The lines of a text as people and models write fields: indentation, bullets, headings, keys, fences, table rows.
+
+A text enters; one `Line` for each line that is not blank leaves. Nothing is decided here: which key is a field is
+up to the schema's names, which `Keys` looks up by case, spacing, accents and punctuation.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+from trueup.recover.json.lexer import fold
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_HEAD = re.compile(
+    r"(?P<indent>[ \t\u00a0\u3000]*)(?:>[ \t]?){0,3}(?P<heading>#{1,6}(?=[ \t]))?[ \t]*"
+    r"(?P<bullet>[-*+•▪◦‣·–—](?=\s|\Z)|\d{1,4}[.)、](?=\s|\Z)|\(\d{1,4}\)(?=\s))?[ \t]*"
+    r"(?:[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]{1,4}[ \t]*)?"
+)
+_KEY = re.compile(
+    r"(?P<open>[*_`\"'“‘«\[]{0,4})(?P<key>[^\W_][^:：=*`\"”»|\n\t]{0,60}?)(?P<shut>[*_`\"'”’»\]]{0,4})[ ]{0,4}"
+    r"(?P<sep>[:：](?!//)|=>|=(?!=)|->|→|[-–—](?=[ \t])|\t)[ \t]*"
+)
+_ASIDE = re.compile(r"[ \t]*[(（\[][^()（）\[\]]{0,40}[)）\]]\s*\Z")
+_RULE = re.compile(r"(?:[-=*_][ \t]?){3,200}\s*\Z")
+_DIVIDER = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|){0,100}[ \t]*:?-+:?[ \t]*\|?\s*\Z")
+_NEXT_FIELD = re.compile(
+    r"([,;|，；、][ \t]*)[*_`\"']{0,3}([^\W_][^:：=*`\"|,;\n\t]{0,60}?)[*_`\"']{0,3}[ ]{0,2}[:：=]"
+)
+_EMPHASIS = "*_`"
+_QUOTES = tuple("\"'“”‘’«»")
+_MAX_LABEL = 60
+_MAX_WORDS = 4
+
+FENCE, RULE, ROW, TEXT = "fence", "rule", "row", "text"
+
+
+class Keys:
+    """Names of a schema, found by a varied spelling; two names that are alike are told apart by their exact spelling."""
+
+    __slots__ = ("_exact", "_loose", "_seen")
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._exact, self._loose, own = _tables(frozenset(keys))
+        self._seen: dict[str, str | None] = dict(own)
+
+    def __len__(self) -> int:
+        return len(self._exact)
+
+    def get(self, label: str) -> str | None:
+        """The name that a label means.
+
+        >>> keys = Keys(["título", "unit_price"])
+        >>> keys.get("TITULO"), keys.get("Unit price (EUR)"), keys.get("other")
+        ('título', 'unit_price', None)
+        """
+        if label in self._seen:
+            return self._seen[label]
+        found = self._find(label)
+        if found is None and label[-1:] in ")）]":
+            found = self._find(_ASIDE.sub("", label))
+        self._seen[label] = found
+        return found
+
+    def _find(self, label: str) -> str | None:
+        if not label or len(label) > _MAX_LABEL:
+            return None
+        return self._exact.get(fold(label)) or self._loose.get(_loose(label))
+
+
+@lru_cache(64)
+def _tables(keys: frozenset[str]) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Names by their folded spelling, by their spelling without accents, and by themselves; a schema's come with every reply."""
+    ordered = sorted(keys)
+    exact = {fold(key): key for key in ordered if fold(key)}
+    loose = {_loose(key): key for key in ordered if _loose(key)}
+    return exact, loose, {key: key for key in ordered}
+
+
+def _loose(label: str) -> str:
+    if label.isascii():
+        return fold(label)
+    return fold("".join(c for c in unicodedata.normalize("NFKD", label) if not unicodedata.combining(c)))
+
+
+class Line:
+    """One line: where it stands, how deep, what marks it carries, and the key and value it may hold.
+
+    `indent` is the column of the first mark, `col` that of the text behind bullets; `gap` counts the blank lines before.
+    """
+
+    __slots__ = (
+        "alone", "body_at", "bullet", "col", "end", "gap", "heading", "indent", "kind", "label", "marked", "opaque",
+        "quoted", "sep", "start", "stop", "value", "value_at",
+    )  # fmt: skip
+
+    def __init__(self, start: int, stop: int, gap: int) -> None:
+        self.start = start
+        self.stop = stop
+        self.end = stop  # without the white space at the end
+        self.gap = gap
+        self.kind = TEXT
+        self.indent = self.col = self.heading = 0
+        self.bullet = self.label = self.sep = self.value = ""
+        self.body_at = self.value_at = start
+        self.marked = self.quoted = self.alone = self.opaque = False
+
+    @property
+    def generic(self) -> bool:
+        """Whether the line looks like a field of whatever name: a short label and a colon."""
+        return self.sep in (":", "：", "=") and not self.alone and len(self.label.split()) <= _MAX_WORDS
+
+
+def lines_of(text: str, start: int, stop: int) -> list[Line]:
+    """The lines of a stretch of text that are not blank; what stands inside a fence is opaque."""
+    lines: list[Line] = []
+    gap = 0
+    fence = ""
+    for found in _LINE.finditer(text, start, stop):
+        raw = found[0]
+        if raw.isspace():
+            gap += 1
+            continue
+        line = Line(found.start(), found.end(), gap)
+        _read(text, line, raw)
+        gap = 0
+        if line.kind == FENCE and (not fence or text.startswith(fence, line.body_at)):
+            fence = "" if fence else text[line.body_at : line.body_at + 3]
+        else:
+            line.opaque = bool(fence)
+        lines.append(line)
+    return lines
+
+
+def _read(text: str, line: Line, raw: str) -> None:
+    line.end = line.start + len(raw.rstrip())
+    if raw[0].isalpha():
+        _read_key(text, line)
+        return
+    head = _HEAD.match(raw)
+    assert head is not None  # every part of it may be empty
+    indent, heading, bullet = head["indent"], head["heading"], head["bullet"]
+    at = head.end()
+    line.indent = len(indent.expandtabs(4)) if "\t" in indent else len(indent)
+    line.col = line.indent + (at - head.end("indent"))
+    line.heading = len(heading or "")
+    line.bullet = bullet or ""
+    line.marked = bool(
+        heading or bullet or (at > head.end("bullet" if bullet else "indent") and raw[head.end("indent")] == ">")
+    )
+    line.body_at = line.value_at = line.start + at
+    first = raw[at : at + 1]
+    if not first.strip():
+        return
+    if first in "`~" and raw.startswith(("```", "~~~"), at):
+        line.kind = FENCE
+    elif (bullet or first in "-=*_") and _RULE.match(raw, len(indent)):
+        line.kind, line.bullet = RULE, ""
+    elif first == "|":
+        line.kind = ROW
+    elif first.isalnum() or first in "*_`\"'“‘«[":
+        _read_key(text, line)
+
+
+def _read_key(text: str, line: Line) -> None:
+    """Look for `key: value`, or for a line that is nothing but a label."""
+    found = _KEY.match(text, line.body_at, line.end)
+    if found is None or _is_quoted(found):
+        label = text[line.body_at : line.end]
+        if len(label) <= _MAX_LABEL + 8:
+            line.alone = True
+            line.marked = line.marked or label[0] in _EMPHASIS
+            line.label = label.strip(_EMPHASIS + "[] ")
+        return
+    opened = found["open"].strip("\"'“‘«[")
+    line.label, line.sep = found["key"].strip(), found["sep"]
+    line.quoted = found["open"][-1:] in ('"', "'") and found["shut"][:1] in ('"', "'")
+    line.marked = line.marked or bool(opened)
+    at, end = found.end(), line.end
+    if opened and not found["shut"]:  # `**Key:** value` and `**Key: value**`
+        if text.startswith(opened, at, end):
+            at += len(opened)
+        elif text.endswith(opened, at, end):
+            end -= len(opened)
+    while at < end and text[at] in " \t":
+        at += 1
+    line.value_at = at
+    line.value = text[at:end].rstrip()
+    line.alone = not line.value and bool(line.heading or opened)
+
+
+def _is_quoted(found: re.Match[str]) -> bool:
+    """Whether a colon stands inside quotes that open before the key: `"Title: sub"` is a text."""
+    return found["open"][-1:] in _QUOTES and found["shut"][:1] not in _QUOTES
+
+
+def is_divider(text: str, line: Line) -> bool:
+    """Whether a line is the row of dashes under a table's head."""
+    return line.end - line.start <= 2000 and _DIVIDER.match(text, line.start, line.end) is not None
+
+
+def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
+    """The lines with those that hold several fields cut at the separators between them: `name: Ada, age: 36`."""
+    out: list[Line] = []
+    for line in lines:
+        starts: list[tuple[int, int]] = []
+        if line.sep and not line.opaque and keys.get(line.label) is not None:
+            found = _NEXT_FIELD.finditer(text, line.value_at, line.end)
+            starts = [(f.start(), f.end(1)) for f in found if keys.get(f[2].strip()) is not None]
+        if not starts:
+            out.append(line)
+            continue
+        edges = [(line.start, line.start), *starts]
+        for (_, start), stop in zip(edges, [*(edge for edge, _ in starts), line.stop], strict=True):
+            piece = Line(start, stop, line.gap if start == line.start else 0)
+            _read(text, piece, text[start:stop])
+            if start > line.start:
+                piece.indent, piece.col, piece.bullet = line.indent, line.col, ""
+            else:
+                piece.kind, piece.opaque = line.kind, line.opaque
+            out.append(piece)
+    return out
+
+
+def fenced(lines: list[Line]) -> list[tuple[int, int]]:
+    """The stretches of lines inside fences, as indexes."""
+    out: list[tuple[int, int]] = []
+    start: int | None = None
+    for index, line in enumerate(lines):
+        if line.opaque:
+            start = index if start is None else start
+        elif start is not None:
+            out.append((start, index))
+            start = None
+    if start is not None:
+        out.append((start, len(lines)))
+    return out

@@ -1,0 +1,160 @@
+"""Brackets told by indentation: which one is missing, wrong or too many in a value that is written over many lines.
+
+A text and the offset of an opener enter; the edits leave that make every bracket stand where its lines say it does, or None
+when the lines do not tell: strings that run on, members that are not indented, brackets that nothing explains.
+"""
+
+import re
+from typing import NamedTuple
+
+from trueup.recover.json.lexer import CLOSER_OF
+from trueup.recover.json.parser import Outcome, Reader, Record
+
+Edit = tuple[int, int, str, str]
+
+# Strings and comments of one line, so that no bracket in them counts.
+_MASKED = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*[^*\n]*\*/|(?<=[\s,])\#[^\n]*""")
+_LINE = re.compile(r"([ \t]*)([^\n]*)(?:\n|\Z)")
+_INDENT = re.compile(r"(?:[ \t\r]*+\n)*+([ \t]*)(?=\S)")
+_CLOSING = re.compile(r"[}\])]+(?=[\s,;]*\Z)")
+_BRACKETS = re.compile(r"[{}\[\]]")
+_BRACKET_CODES = frozenset(("S005", "S006", "S007"))
+_MOST_EDITS = 50
+
+
+class _Open(NamedTuple):
+    """An open bracket: what closes it, and how far the line is indented on which it stands."""
+
+    closer: str
+    indent: int
+
+
+class _Stuck(Exception):
+    """The lines do not tell."""
+
+
+class _Walk:
+    """One walk over the lines of a value."""
+
+    __slots__ = ("edits", "end", "frames", "last")
+
+    def __init__(self) -> None:
+        self.frames: list[_Open] = []
+        self.edits: list[Edit] = []
+        self.end = -1  # behind the bracket that closes the root
+        self.last = 0  # behind what was read last
+
+    def line(self, at: int, indent: int, said: str, below: int) -> None:
+        """Take one line; `said` is its text without what strings and comments hold, in the same places."""
+        closing = _CLOSING.match(said)
+        floor = indent if closing else indent - 1
+        while self.frames and self.frames[-1].indent > floor:
+            if len(self.frames) == 1:
+                raise _Stuck
+            self.insert(self.frames.pop().closer)
+        if closing:
+            self.close(at, indent, closing[0])
+        else:
+            self.brackets(at, indent, said, below)
+        self.last = at + len(said.rstrip())
+
+    def close(self, at: int, indent: int, run: str) -> None:
+        """A line that starts with closing brackets: each closes what was opened at this indentation."""
+        for place, sign in enumerate(run, at):
+            if self.end >= 0:
+                return
+            if not self.frames:
+                raise _Stuck  # what it closes was opened by another sign
+            if self.frames[-1].indent != indent:
+                self.edit(place, place + 1, "", "S007")
+                continue
+            expected = self.frames.pop().closer
+            if sign != expected:
+                self.edit(place, place + 1, expected, "S006")
+            if not self.frames:
+                self.end = place + 1
+
+    def brackets(self, at: int, indent: int, said: str, below: int) -> None:
+        """The brackets of any other line: what opens on it may close on it; `below` is the next line's indentation."""
+        for found in _BRACKETS.finditer(said):
+            sign, place = found[0], at + found.start()
+            if sign in CLOSER_OF:
+                self.frames.append(_Open(CLOSER_OF[sign], indent))
+            elif (
+                self.frames and self.frames[-1].indent < indent and (indent <= below or self.frames[-1].closer != sign)
+            ):
+                self.edit(place, place + 1, "", "S007")  # what it would close goes on below
+            elif not self.frames or self.frames[-1].closer != sign:
+                raise _Stuck
+            else:
+                self.frames.pop()
+                if not self.frames:
+                    self.end = place + 1
+                    return
+
+    def insert(self, closer: str) -> None:
+        self.edit(self.last, self.last, closer, "S005")
+
+    def edit(self, start: int, stop: int, after: str, code: str) -> None:
+        self.edits.append((start, stop, after, code))
+        if len(self.edits) > _MOST_EDITS:
+            raise _Stuck
+
+
+def _walked(text: str, begin: int, stop: int) -> _Walk | None:
+    """The walk over the lines from an opener on; None when they do not tell."""
+    walk = _Walk()
+    at = begin
+    indent = begin - (text.rfind("\n", 0, begin) + 1)
+    if text[begin - indent : begin].strip():
+        indent = 0
+    try:
+        while at < stop and walk.end < 0:
+            found = _LINE.match(text, at, stop)
+            if found is None or found.end() == at:
+                break
+            first = at == begin
+            said = _MASKED.sub(lambda m: ("\x01" if m[1] else " ") * len(m[0]), found[2])
+            if '"' in said:
+                return None
+            if said.strip():
+                below = _INDENT.match(text, found.end(), stop)
+                deep = len(below[1].expandtabs(4)) if below else -1
+                walk.line(found.start(2), indent if first else len(found[1].expandtabs(4)), said, deep)
+            at = found.end()
+        sign = text[walk.last - 1]
+        if walk.frames and (not walk.edits or sign in ",:{[" or (sign.isalnum() and walk.last == len(text))):
+            return None  # the text was cut, and what comes next is missing
+        while walk.frames:
+            walk.insert(walk.frames.pop().closer)
+    except _Stuck:
+        return None
+    if walk.end < 0:
+        walk.end = stop
+    return walk
+
+
+def rebracketed(text: str, begin: int, stop: int, known: frozenset[str], max_depth: int) -> Outcome | None:
+    """The value with its brackets where the lines say they are; None when that takes other faults, or does not tell."""
+    if text.find("\n", begin, stop) < 0:
+        return None
+    walk = _walked(text, begin, stop)
+    if walk is None or not walk.edits:
+        return None
+    pieces: list[str] = []
+    offsets: list[int] = []
+    at = begin
+    for start, end, after, _ in walk.edits:
+        pieces += (text[at:start], after)
+        offsets.extend(range(at, start))
+        offsets.extend([start] * len(after))
+        at = end
+    pieces.append(text[at : walk.end])
+    offsets.extend(range(at, walk.end + 1))
+    mended = "".join(pieces)
+    outcome = Reader(mended, 0, len(mended), known, max_depth).read()
+    if outcome.cut or any(record[0] in _BRACKET_CODES for record in outcome.records):
+        return None
+    records: list[Record] = [(code, offsets[a], offsets[b], after, node) for code, a, b, after, node in outcome.records]
+    records += [(code, start, end, after, None) for start, end, after, code in walk.edits]
+    return Outcome(outcome.value, offsets[outcome.end], records, cut=False)

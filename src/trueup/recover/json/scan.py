@@ -1,0 +1,247 @@
+"""Find the values in a text: every stretch that opens like JSON and is outside reasoning is read.
+
+A text enters; candidates leave, in the order of the text. The work is bounded by a small multiple of the
+text's length, however many openers it has.
+"""
+
+import re
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.json.clean import WRITABLE_DEPTH
+from trueup.recover.json.closing import goes_on
+from trueup.recover.json.doubts import takes_back
+from trueup.recover.json.exact import exact
+from trueup.recover.json.lexer import BLANK, EMOJI
+from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
+from trueup.verdict.catalogue import GRADE, PRICE
+
+_OPENER = re.compile(r"[{\[｛［]")
+_OBJECT_START = re.compile(
+    rf"[{{｛][{BLANK}]*"
+    r"""(?:["'“”„‟‘’‚«「＂`´}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)"""
+    r"""|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}["']?[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z|"""
+    rf"""[{EMOJI}][\w{EMOJI}]{{0,40}}\s*[:：])"""
+)
+_LIST_START = re.compile(
+    rf"[\[［][{BLANK}]*"
+    r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|[-*•–][ \t]+["'“{\[]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
+)
+_LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
+# `[1]` behind a word: the number of a source.
+_CITATION = re.compile(r"\[\d{1,3}\]")
+_WORDS_BEFORE = re.compile(r"""[\w.,;)"'”’%][ ]?\Z|\]\Z""")
+# `- [ ] a`: a box to tick.
+_BOX = re.compile(r"\[[ xX]?\][ \t]+[^\s,}\]]")
+_BULLET_BEFORE = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\Z")
+_LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
+# A key and its colon right before a value: it is a member of something whose brace is missing.
+_AFTER_KEY = re.compile(r"""["'”]\s*:\s*\Z""")
+_QUOTED_IN_PROSE = re.compile(r"""[^\W\d_][,.!?]?[ ]["'“][^"'“”\n]{1,80}["'”]\s*:\s*\Z""")
+_BETWEEN_ITEMS = re.compile(r"\s*,\s*\Z")
+_CLOSES_LIST = re.compile(r"\s*\]")
+_BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
+_MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
+_TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
+_FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
+_TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
+# Where a value that was never closed may end, and what to look for first: that takes next to no time.
+_BOUNDARIES = ((_FENCE_END, ("```", "~~~")), (_TAG_END, ("</", "<|")), (_BLANK_LINE, ("\n",)))
+
+
+class Scan:
+    """One pass over one text."""
+
+    __slots__ = ("budget", "doubtful", "faults", "known", "max_depth", "spare", "text", "words")
+
+    def __init__(self, text: str, known: frozenset[str], max_depth: int, words: bool) -> None:
+        self.text = text
+        self.known = known
+        self.max_depth = max_depth
+        self.words = words
+        self.budget = 6 * len(text) + 4096
+        self.spare = 2 * len(text)  # letters that may be looked at in vain
+        self.faults = 0
+        # stretches that were read as part of a value that is cut or broken: another value may start inside
+        self.doubtful: list[tuple[int, int]] = []
+
+    def candidates(self, stretches: list[tuple[int, int]]) -> list[Candidate]:
+        """Every candidate within the given stretches of the text."""
+        found: list[Candidate] = []
+        for start, stop in stretches:
+            self.stretch(start, stop, found)
+        return self.rows(found)
+
+    def rows(self, found: list[Candidate]) -> list[Candidate]:
+        """Values with nothing but commas between them, as one list whose brackets are missing, beside themselves."""
+        out: list[Candidate] = []
+        run: list[Candidate] = []
+        for candidate in [*found, None]:
+            joined = run and candidate and _BETWEEN_ITEMS.match(self.text, run[-1].end, candidate.spans[0][0])
+            if candidate is not None and (joined or not run):
+                run.append(candidate)
+                continue
+            if len(run) > 1:
+                out.append(self.row(run))
+            out += run
+            run = [candidate] if candidate is not None else []
+        return out
+
+    def row(self, run: list[Candidate]) -> Candidate:
+        records: list[Record] = []
+        for index, candidate in enumerate(run):
+            candidate.form = "part"
+            records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in candidate.records]
+        start, stop = run[0].spans[0][0], run[-1].end
+        closing = _CLOSES_LIST.match(self.text, stop)
+        stop = closing.end() if closing else stop
+        records.append(("S005", start, start, "[" if closing else "[…]", None))
+        return Candidate([candidate.value for candidate in run], [(start, stop)], records)
+
+    def stretch(self, start: int, stop: int, found: list[Candidate]) -> None:
+        at = start
+        while self.budget > 0 and (opener := _OPENER.search(self.text, at, stop)):
+            begin = opener.start()
+            if not self.plausible(begin, stop):
+                at = begin + 1
+                continue
+            # the first value was found broken before it came here
+            outcome = (self.taken_whole(begin, stop) if found else None) or self.read(begin, stop)
+            if outcome is None:
+                at = begin + 1
+                continue
+            at = max(outcome.end, begin + 1)
+            if _is_member(self.text, max(start, begin - 100), begin):
+                self.doubtful.append((begin, at))
+                continue
+            form = "mark" if is_mark(self.text, start, begin, at) else "json"
+            if len(found) == MOST_PLACES:
+                raise TooMany("values", MOST_PLACES)
+            found.append(Candidate(outcome.value, [(begin, outcome.end)], outcome.records, form))
+            if outcome.cut or any(r[0] == "S031" for r in outcome.records):
+                self.doubtful.append((begin + 1, at))
+
+    def inner(self) -> list[Candidate]:
+        """Candidates inside the ones that were doubtful."""
+        where, self.doubtful = self.doubtful, []
+        found = self.candidates(where)
+        for candidate in found:
+            candidate.form = "inner"
+            candidate.records.append(("W015", *candidate.spans[0], "", None))
+        return found
+
+    def plausible(self, at: int, stop: int) -> bool:
+        """Whether an opener looks like the start of a value and not like a sign in prose."""
+        if starts_value(self.text, at, stop):
+            return True
+        return self.words and self.text[at] == "[" and _LIST_OF_WORDS.match(self.text, at, stop) is not None
+
+    def taken_whole(self, begin: int, stop: int) -> Outcome | None:
+        """The value at an opener as the fast parser reads it; None where it has a fault."""
+        if self.spare <= 0 or self.max_depth < WRITABLE_DEPTH:
+            return None
+        plain, value, end = exact(self.text, begin, stop)
+        if not plain or (self.text[begin] == "{" and goes_on(self.text, end, stop)):
+            self.spare -= end - begin
+            return None
+        self.budget -= end - begin + 32
+        return Outcome(value, end, [], cut=False)
+
+    def read(self, begin: int, stop: int) -> Outcome | None:
+        """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""
+        best = self.attempt(begin, stop)
+        if not _BRACKETS.isdisjoint(record[0] for record in best.records):
+            from trueup.recover.json.indents import rebracketed  # loaded when brackets are first at fault
+
+            told = rebracketed(self.text, begin, stop, self.known, self.max_depth)
+            self.budget -= stop - begin
+            if told is not None:
+                _heed(self.text, told)
+            if told is not None and (
+                _price(told) <= _price(best) or (told.value != best.value and not _is_lossy(told))
+            ):
+                return told
+        if best.cut or _price(best) >= 20:
+            for boundary, marks in _BOUNDARIES:
+                likely = any(self.text.find(mark, begin, best.end) >= 0 for mark in marks)
+                edge = boundary.search(self.text, begin, best.end) if likely else None
+                if edge and edge.start() > begin and self.budget > 0:
+                    other = self.attempt(begin, edge.start())
+                    if _price(other) < _price(best):
+                        best = other
+        return best if best.end > begin else None
+
+    def attempt(self, begin: int, stop: int) -> Outcome:
+        outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()
+        _doubt(outcome)
+        _heed(self.text, outcome)
+        self.budget -= outcome.end - begin + 32
+        self.faults += len(outcome.records)
+        if self.faults > MOST_FAULTS:
+            raise TooMany("faults", MOST_FAULTS)
+        return outcome
+
+
+def is_mark(text: str, start: int, at: int, stop: int) -> bool:
+    """Whether a bracket holds only a number and stands behind a word, as the number of a source does."""
+    if _CITATION.match(text, at, stop) is None:
+        return False
+    return _WORDS_BEFORE.search(text, max(start, at - 2), at) is not None
+
+
+def starts_value(text: str, at: int, stop: int) -> bool:
+    """Whether a bracket opens something that looks like an object or a list of values.
+
+    >>> starts_value('{"a": 1}', 0, 8), starts_value("{name}", 0, 6), starts_value("[y/n]", 0, 5)
+    (True, False, False)
+    """
+    if text[at] in "{｛":
+        return _TEMPLATE.match(text, at, stop) is None and _OBJECT_START.match(text, at, stop) is not None
+    if _LIST_START.match(text, at, stop) is None or _LINK.match(text, at, stop) is not None:
+        return False
+    return _BOX.match(text, at, stop) is None or _BULLET_BEFORE.search(text, max(0, at - 24), at) is None
+
+
+def _is_member(text: str, start: int, at: int) -> bool:
+    """Whether a quoted key and its colon stand right before an offset, and not as a word quoted in a sentence."""
+    return _AFTER_KEY.search(text, start, at) is not None and _QUOTED_IN_PROSE.search(text, start, at) is None
+
+
+def _doubt(outcome: Outcome) -> None:
+    """Mark a reading in which a key comes again and brackets or quotes were mended: one of the two is a wrong turn."""
+    repeated = [record for record in outcome.records if record[0] == "S032"]
+    if repeated and any(record[0] in _MENDED for record in outcome.records):
+        outcome.records.extend(("S042", start, stop, "", node) for _, start, stop, _, node in repeated[:20])
+
+
+def _heed(text: str, outcome: Outcome) -> None:
+    """Mark a reading in which a comment says that the value before it should be another one."""
+    against = [record for record in outcome.records if record[0] == "S017" and takes_back(text, record[1], record[2])]
+    outcome.records.extend(("W018", start, stop, "", node) for _, start, stop, _, node in against[:20])
+
+
+def _is_lossy(outcome: Outcome) -> bool:
+    return any(GRADE[record[0]] == "lossy" for record in outcome.records)
+
+
+def _price(outcome: Outcome) -> int:
+    dropped = sum(r[2] - r[1] for r in outcome.records if r[0] in ("S031", "S028", "S029"))
+    lossy = sum(20 for r in outcome.records if GRADE[r[0]] == "lossy")
+    return sum(PRICE[r[0]] for r in outcome.records) + lossy + dropped
+
+
+def stretches_outside(length: int, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The parts of a text outside some spans.
+
+    >>> stretches_outside(10, [(2, 4)])
+    [(0, 2), (4, 10)]
+    """
+    out = []
+    at = 0
+    for start, stop in spans:
+        if start > at:
+            out.append((at, start))
+        at = max(at, stop)
+    if at < length:
+        out.append((at, length))
+    return out

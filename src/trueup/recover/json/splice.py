@@ -1,0 +1,335 @@
+"""The quick lane for one or two common faults: let the fast parser find the fault, splice, and read again.
+
+A broken text enters; a candidate leaves, or None when the faults are not of the plain kind: then the tolerant
+reader takes over. What this lane takes it reads exactly as the reader would.
+"""
+
+import json
+import re
+from functools import partial
+from typing import Any
+
+import msgspec
+from orjson import dumps
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.json import strings
+from trueup.recover.json.clean import WRITABLE_DEPTH, decode, looks_odd
+from trueup.recover.json.lexer import CONTROL, KEY_AHEAD, json_word
+from trueup.recover.json.locate import OF_CONTAINER, Places
+from trueup.recover.json.parser import Record
+from trueup.recover.json.scan import is_mark, starts_value
+from trueup.recover.json.spots import mended_offsets, nodes_at
+from trueup.recover.json.sweeps import (
+    Mending,
+    all_single_quoted,
+    bare_keys,
+    comment,
+    mixed_quotes,
+    trailing_commas,
+    words,
+)
+from trueup.recover.layers.around import REASONING_MARK, is_debris, leads_in
+
+_MAX_SPLICES = 10
+_MAX_OPENERS = 8
+# How JSON mostly starts: no need to ask whether a value does.
+_PLAIN_STARTS = frozenset(('{"', "{\n", "{'", "[{", '["', "[\n"))
+_WORD = re.compile(r"(?:True|False|None)(?![\w(])")
+_BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*(?=[ \t\n\r]*:)")
+_STRING_END = re.compile(r'[^"\\]*(?:\\[\s\S][^"\\]*)*"')
+_AFTER_STRING = re.compile(r"[ \t\n\r]*(?:[}\]]|(,))")
+_FENCE_TAIL = re.compile(r"\s*```\s*\Z")
+_ESCAPES = {chr(i): json.dumps(chr(i))[1:-1] for i in range(32)}
+_TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
+    "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
+)  # fmt: skip
+
+# what puts quotes into a text: those are not for `_inner_quotes` to take for the model's own
+_QUOTES_MADE = frozenset(("S008", "S014"))
+# these change tokens in place, or stand where the mended text shows their path as well as the first one did
+_PLAIN_SPOTS = frozenset(("S001", "S002", "S005", "S008", "S012", "S014", "S016", "S017", "S018", "S025"))
+CUT = "Input data was truncated"
+_PROSE_SIGNS = frozenset("\"'”{[")
+_QUOTE_SIGNS = ('"', "'", "”")
+
+
+def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = "") -> Candidate | None:
+    """Read the container that fills `text[start:stop]`, its faults spliced away one by one.
+
+    `fault` is what the parser said of just this stretch, where that is known already.
+    """
+    region = text[start:stop]
+    if "\\" in region and looks_odd(region):
+        return None
+    work = None
+    value: Any = None
+    for _ in range(_MAX_SPLICES):
+        if fault:
+            if work is None:
+                if _has_drive(region):
+                    return None  # a path, and its backslashes are text
+                work = Mending(region, known)
+                if "'" in region and '"' not in region and "\\'" not in region:
+                    work.sweep(region.replace("'", '"'), all_single_quoted, "S008")
+                    words(work)
+                    fault = ""
+            if fault and not _mended(work, fault):
+                return None
+            region = work.text
+        try:
+            value = decode(region)
+            break
+        except msgspec.DecodeError as error:
+            fault = str(error)
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+            return None
+    else:
+        return None
+    try:
+        again = dumps(value)
+    except TypeError:
+        return None
+    if max_depth < WRITABLE_DEPTH or region.count('"') != again.count(b'"'):
+        return None
+    if work is None:
+        return Candidate(value, [(start, stop)], [])
+    return Candidate(value, [(start, stop)], partial(_records, work, text, start, stop, max_depth), "json", work.codes)
+
+
+def _has_drive(text: str) -> bool:
+    """Whether a string starts like `C:\\dir` with a single backslash."""
+    at = text.find("\\") if ":\\" in text else -1
+    while at >= 0:
+        if at > 2 and text[at - 1] == ":" and text[at - 3] in "\"'" and text[at + 1 : at + 2] != "\\":
+            return True
+        at = text.find("\\", at + 2)
+    return False
+
+
+def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
+    edits = work.edits()
+    where = mended_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
+    if where is not None:
+        nodes = nodes_at(work.text, [(at, edit[3] in OF_CONTAINER) for at, edit in zip(where, edits, strict=True)])
+        return [
+            (code, start + a, start + b, after, node) for (a, b, after, code), node in zip(edits, nodes, strict=True)
+        ]
+    places = Places(text, start, stop, work.known, max_depth)
+    return [(code, start + a, start + b, after, places.of(code, start + a)) for a, b, after, code in edits]
+
+
+def _mended(work: Mending, message: str) -> bool:
+    """Change the text so that the fault the parser names goes away; False when that is not plain."""
+    if message == CUT:
+        return _close(work)
+    at_byte = message.rfind("(byte ")
+    text = work.text
+    at = int(message[at_byte + 6 : -1]) if at_byte > 0 else len(text)
+    if not text.isascii():
+        at = len(text.encode()[:at].decode("utf-8", "ignore"))
+    if at >= len(text):
+        return False
+    what = message[19:]
+    if what.startswith(_TRAILING):
+        comma = text.rfind(",", 0, at)
+        return trailing_commas(work) or work.splice(comma, comma + 1, "", "S001")
+    if what.startswith(_EXPECTED):
+        return _separator(work, at, what[len(_EXPECTED) :])
+    if what.startswith(_INVALID):
+        return _character(work, at)
+    if what.startswith(_KEYS):
+        return _key(work, at)
+    if what.startswith(_ESCAPE):
+        slash = text.rfind("\\", 0, at)
+        return text[slash + 1] in "_'#!~`&%>" and work.splice(slash, slash + 1, "", "S025")
+    return False
+
+
+def _character(work: Mending, at: int) -> bool:
+    text = work.text
+    sign = text[at]
+    if sign in "TFN" and (word := _WORD.match(text, at)):
+        return words(work) or work.splice(at, word.end(), json_word(word[0]), "S018")
+    if sign == "'":
+        return mixed_quotes(work)
+    return _raw_control(work, at) if sign < " " else comment(work, at)
+
+
+def _raw_control(work: Mending, at: int) -> bool:
+    """A line break or tab inside a string: escape all of that string's."""
+    text = work.text
+    start = _opening_quote(text, at)
+    if start is None:
+        return False
+    after = _plain_end(text, start)
+    if after < 0:
+        read = strings.read_string(text, start, len(text), strings.MEMBER_VALUE, work.known, "")
+        if read.codes != ("S016",):
+            read = strings.read_string(text, start, len(text), strings.LIST_ITEM, work.known, "")
+        if read.codes != ("S016",):
+            return False
+        after = read.after
+    if "\\" in text[start:after]:
+        return False
+    body = text[start:after].replace("\n", "\\n")
+    if CONTROL.search(body):
+        body = CONTROL.sub(lambda m: _ESCAPES[m[0]], body)
+    return work.splice(start, after, body, "S016")
+
+
+def _plain_end(text: str, start: int) -> int:
+    """The end of a string whose next quote plainly closes it; -1 when that takes a closer look."""
+    closed = _STRING_END.match(text, start + 1)
+    behind = _AFTER_STRING.match(text, closed.end()) if closed else None
+    if closed is None or behind is None or (behind[1] and not KEY_AHEAD.match(text, behind.end())):
+        return -1
+    return closed.end()
+
+
+def _opening_quote(text: str, before: int) -> int | None:
+    """The nearest quote before an offset that is not escaped."""
+    while (before := text.rfind('"', 0, before)) >= 0:
+        slash = before
+        while slash > 0 and text[slash - 1] == "\\":
+            slash -= 1
+        if (before - slash) % 2 == 0:
+            return before
+    return None
+
+
+def _key(work: Mending, at: int) -> bool:
+    text = work.text
+    if text[at] == "'":
+        return mixed_quotes(work)
+    if _BARE_KEY.match(text, at):
+        return bare_keys(work)
+    return comment(work, at)
+
+
+def _separator(work: Mending, at: int, expected: str) -> bool:
+    """Where a comma or a colon should be."""
+    text = work.text
+    sign = text[at]
+    if sign in "/#":
+        return comment(work, at)
+    if expected[1] == ":":
+        return False
+    in_object = "}" in expected
+    before = at - 1
+    while text[before] in " \t\n\r":
+        before -= 1
+    if sign == '"' and before < at - 1:
+        follows = KEY_AHEAD.match(text, at) is not None if in_object else not text[before - 1].isspace()
+        return follows and work.splice(before + 1, before + 1, ",", "S002")
+    if text[before] == '"' and sign not in "}]+:":
+        return _QUOTES_MADE.isdisjoint(work.codes) and _inner_quotes(work, before, in_object)
+    if not in_object and sign in "{[" and text[before] in "}]":
+        return work.splice(before + 1, before + 1, ",", "S002")
+    return False
+
+
+def _inner_quotes(work: Mending, closing: int, in_object: bool) -> bool:
+    """A string that seemed to end before its end: escape the quotes inside."""
+    text = work.text
+    start = _opening_quote(text, closing)
+    if start is None:
+        return False
+    place = strings.MEMBER_VALUE if in_object else strings.LIST_ITEM
+    read = strings.read_string(text, start, len(text), place, work.known, "")
+    if read.codes != ("S012",) or '""' in text[start : read.after]:
+        return False
+    return work.splice(start, read.after, json.dumps(read.value, ensure_ascii=False), "S012")
+
+
+def _close(work: Mending) -> bool:
+    """The text ended with brackets open: add them when there is one way to, and no string was cut."""
+    if "S017" in work.codes:
+        return False  # what the comment ended, and whether the text did, is for the reader to say
+    text = work.text
+    braces = text.count("{") - text.count("}")
+    brackets = text.count("[") - text.count("]")
+    end = len(text.rstrip())
+    line = text.rfind("\n", 0, end) + 1
+    if line and text[line] in "}]":
+        return False  # the last line closes the first: a bracket inside is missing, and the lines may tell which
+    if (
+        text[end - 1] in ",:[{"
+        or (end == len(text) and text[end - 1].isalnum())
+        or not 1 <= braces + brackets <= 2
+        or braces < 0
+        or brackets < 0
+    ):
+        return False
+    if braces + brackets == 1:
+        return work.splice(end, len(text), "}" if braces else "]", "S005")
+    for closers in ("]}", "}}", "}]", "]]"):
+        if closers.count("}") == braces:
+            try:
+                decode(text[:end] + closers)
+            except (msgspec.MsgspecError, RecursionError):
+                continue
+            return work.splice(end, len(text), closers, "S005")
+    return False
+
+
+def region(text: str) -> tuple[int, int] | None:
+    """The stretch from the first opener to the last closer; the closer is left open (-1) when more follows it."""
+    length = len(text)
+    start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, 0, length)
+    if start < 0:
+        return None
+    if "<" in text and not text.lstrip().startswith("<think>") and REASONING_MARK.search(text):
+        return None
+    if start:
+        start = _start_behind(text, start)
+        if start < 0:
+            return None
+    stop = text.rfind("}" if text[start] == "{" else "]") + 1
+    if stop <= start:
+        return start, -1
+    if stop < length:
+        if _opener(text, stop, length) >= 0:
+            return start, -1
+        rest = text[stop:]
+        if "<" in rest or (('"' in rest or "'" in rest) and is_debris(text, stop, length)):
+            return None
+    if not text.isascii() and ("｛" in text or "［" in text):
+        return None
+    return start, stop
+
+
+def _start_behind(text: str, start: int) -> int:
+    """Where the value starts, given what stands before its first bracket; -1 where that takes a closer look."""
+    before = text[:start]
+    if before[-1] == "\\" or is_mark(text, 0, start, len(text)):
+        return -1
+    if "<" in before:
+        closed = text.rfind("</think>")
+        if closed < 0 or not text.lstrip().startswith("<think>"):
+            return -1
+        return _opener(text, closed, len(text))
+    if not _PROSE_SIGNS.isdisjoint(before):
+        lead = before.rstrip()
+        if leads_in(text, 0, start) or ("{" in before and '"' in before) or "THINK]" in before:
+            return -1  # perhaps a value that does not look like one, in a quotation for instance
+        if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
+            return -1
+    return start
+
+
+def _opener(text: str, at: int, stop: int) -> int:
+    """The next bracket that opens a value, past a few that stand in prose; -1 when there is none."""
+    for _ in range(_MAX_OPENERS):
+        brace, bracket = text.find("{", at, stop), text.find("[", at, stop)
+        at = brace if bracket < 0 or 0 <= brace < bracket else bracket
+        if at < 0 or starts_value(text, at, stop):
+            return at
+        at += 1
+    return at
+
+
+def whole_rest(text: str, start: int) -> int:
+    """Where the text from `start` ends, a closing fence left out."""
+    tail = _FENCE_TAIL.search(text, max(start, len(text) - 40))
+    return tail.start() if tail else len(text)

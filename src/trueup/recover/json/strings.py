@@ -1,0 +1,394 @@
+"""Where a string ends when its quotes cannot be trusted, and what its characters mean.
+
+A text and the place of an opening quote enter; the content, the place after it and the codes of the fixes leave.
+The decision at each quote looks a bounded way ahead, so a string costs time in proportion to its length.
+"""
+
+import re
+from typing import NamedTuple
+
+from trueup.recover.json.doubts import Quotation, is_half_escaped, is_half_quoted, is_odd_key, swallows, without_stray
+from trueup.recover.json.escapes import unescape
+from trueup.recover.json.inner import Inner, doubt_of, opens_object
+from trueup.recover.json.lexer import (
+    ARGUMENT_AHEAD,
+    BLANK,
+    COMMAS,
+    CONTROL,
+    JOINED_KEY,
+    KEY_AHEAD,
+    KEY_AT_QUOTE,
+    KEY_NO_COLON,
+    LONE_KEY,
+    ODD_COMMA,
+    ODD_KEY_AHEAD,
+    QUOTE_CODE,
+    QUOTES,
+    REST_OF_LIST,
+    SKIP_BLANK,
+    WIDE,
+)
+
+KEY, MEMBER_VALUE, LIST_ITEM, ARGUMENT = "key", "member", "item", "argument"
+# The value of a key that has no colon: the next key may have none either.
+LOOSE_VALUE = "loose"
+
+# From here to the next unescaped sign that could close a string opened by this quote.
+_UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
+# In a path such as C:\\x\\ the backslash before a quote escapes nothing.
+_RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
+_DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
+_VALUE_AHEAD = re.compile(
+    rf"""[{BLANK},]*(?:["'`“”‘’„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z"""
+    r"""|[rbuf]["']|[^\W\d][\w.]{0,40}\([\w"'\[{(])"""
+)
+_CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
+_PIECE_AHEAD = re.compile(
+    r"""(?:"[^"\n]{0,400}"(?:\s+"[^"\n]{0,400}"){0,12}|'[^'\n]{0,400}'(?:\s+'[^'\n]{0,400}'){0,12})\s*[,}\])]"""
+)
+_ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
+_ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
+_PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
+_BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
+_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_TAIL = re.compile(r"[\s}\])]*\Z")
+_COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
+_COLON_INSIDE = re.compile(r"([\w$.\-]{1,80}(?: [\w$.\-]{1,40}){0,4})\s*:")
+_WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
+_BARE_STOP = re.compile(r"""```|[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_BARE_ARGUMENT_STOP = re.compile(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
+_FENCE_CLOSES = re.compile(r"```+[ \t]*(?:\n|\Z)")
+# From a curved quote to the next one, on one line.
+_CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
+_APOSTROPHE = re.compile(r"\w'\w")
+_QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
+# A comma and a comment at the end of a line.
+_REMARK = re.compile(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
+_BARE_WORD = re.compile(r"\s*([^\W\d]\w{0,79})[ \u00a0\u202f]?:")
+_MAX_COMMENT = 1000
+# How far back is looked from a quote.
+_NEAR = 300
+_MAX_QUOTED = 400
+_NONE: frozenset[str] = frozenset()
+
+
+class Read(NamedTuple):
+    """A string that was read: its value, the offset after it, where its content ended, the codes of its fixes."""
+
+    value: str
+    after: int
+    stop: int
+    codes: tuple[str, ...]
+
+
+def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+    """Whether a new member of an object starts here: a key and its colon, or a key one can believe without."""
+    if KEY_AHEAD.match(text, at, end):
+        return True
+    if ODD_KEY_AHEAD.match(text, at, end):
+        return True
+    lone = KEY_NO_COLON.match(text, at, end)
+    return lone is not None and (lone[2] is None or lone[1] in known)
+
+
+def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stack: str, first: bool) -> bool:
+    """Whether a quote whose next character is at `at` can be the end of a string in this place.
+
+    `stack` are the brackets that are open, innermost first. After a first quote inside the string that did not
+    close it, more is asked of the next one: the brackets behind it have to be the right ones.
+    """
+    here = SKIP_BLANK.match(text, at).end()  # type: ignore[union-attr]
+    if here >= end:
+        return True
+    sign = text[here]
+    if place is KEY:
+        return sign in ":：="
+    if sign in COMMAS:
+        return _comma_closes(text, here, end, place, known, first)
+    if sign in "}])｝］】）":
+        return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
+    if sign in "/#" and (stop := _comment_end(text, here, end)) > 0:
+        return _comment_closes(text, stop, end, known)
+    if sign == "`" and _FENCE_CLOSES.match(text, here, end):
+        return True
+    if sign == ":" or text.startswith("=>", here):
+        return place is LIST_ITEM and first
+    if _PLUS_AHEAD.match(text, here, end) or (first and place is MEMBER_VALUE and ODD_COMMA.match(text, here, end)):
+        return True
+    if here == at:
+        return False
+    return _starts_next(text, at, here, end, place, known)
+
+
+def _comment_end(text: str, at: int, end: int) -> int:
+    """Where the comment that starts here ends, looked for a bounded way ahead; 0 when there is none."""
+    limit = min(end, at + _MAX_COMMENT)
+    if text.startswith("/*", at):
+        return text.find("*/", at + 2, limit) + 2 if text.find("*/", at + 2, limit) > 0 else 0
+    if text[at] == "#" or text.startswith("//", at):
+        stop = text.find("\n", at, limit)
+        return stop if stop > 0 else end if limit == end else 0
+    return 0
+
+
+def _comment_closes(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+    """Whether a string may end before a comment: something of the structure has to follow it."""
+    here = _past(text, at)
+    return here < end and (text[here] in ",，;}])" or starts_member(text, here, end, known))
+
+
+def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
+    """Whether what stands behind a comma lets the string before it end."""
+    behind = comma + 1
+    if place is LIST_ITEM:
+        return bool(_VALUE_AHEAD.match(text, behind, end))
+    if place is ARGUMENT and ARGUMENT_AHEAD.match(text, behind, end):
+        return True
+    if starts_member(text, behind, end, known) and (first or not _is_prose(text, behind, end, known)):
+        return True
+    if (place is LOOSE_VALUE and KEY_NO_COLON.match(text, behind, end)) or (
+        first and LONE_KEY.match(text, behind, end)
+    ):
+        return True
+    if first and JOINED_KEY.match(text, behind, end):
+        return True
+    if not first and text[comma] in ";；؛":
+        return False
+    if _CLOSING_AHEAD.match(text, behind, end):
+        return True
+    return first and REST_OF_LIST.match(text, _past(text, behind), end) is not None
+
+
+def _is_prose(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+    """Whether the word and colon behind a comma are no member: bare, and not one of the schema's keys."""
+    bare = _BARE_WORD.match(text, at, end) if known else None
+    return bare is not None and bare[1] not in known
+
+
+def _past(text: str, at: int) -> int:
+    return SKIP_BLANK.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
+    """Whether the closing brackets from here on are those that are open, and the text goes on well behind them."""
+    depth = 0
+    while at < end:
+        sign = WIDE.get(text[at], text[at])
+        if sign in "}])":
+            if depth >= len(stack) or stack[depth] != sign:
+                return depth >= len(stack)
+            depth += 1
+        elif sign not in " \t\r\n":
+            return depth >= len(stack) or sign == ","
+        at += 1
+    return True
+
+
+def _starts_next(text: str, at: int, here: int, end: int, place: str, known: frozenset[str]) -> bool:
+    """Whether the next member or item starts here although no comma was given."""
+    newline = "\n" in text[at:here]
+    if place is ARGUMENT and ARGUMENT_AHEAD.match(text, here, end):
+        return True
+    if place is not LIST_ITEM:
+        if text[here] in QUOTES:
+            return starts_member(text, here, end, known) or bool(_PIECE_AHEAD.match(text, here, end))
+        return newline and bool(KEY_AHEAD.match(text, here, end))
+    return text[here] in QUOTES or (newline and _ITEM_START.match(text, here, end) is not None)
+
+
+def read_string(
+    text: str, start: int, end: int, place: str, known: frozenset[str], open_closers: str, quote: str = ""
+) -> Read:
+    """Read the string whose opening quote stands at `start`.
+
+    `known` are the schema's keys: they decide whether `, "age":` inside is a new member or part of the text.
+    `open_closers` are the brackets that would have to follow at the end of the text.
+    """
+    quote = quote or text[start]
+    style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    body = start + 1
+    up_to = _UP_TO[quote]
+    if _DRIVE.match(text, body, end):
+        up_to, style = _RAW_UP_TO[quote], (*style, "S041")
+    elif quote in "“„‟" and (curved := _CURVED.match(text, body, end)) is not None:
+        stop = curved.end() - 1
+        if closes(text, stop + 1, end, place, known, open_closers, first=True):
+            return _finish(text, body, stop, stop + 1, style)
+    at = body
+    first = True
+    odd = False
+    inner: Inner | None = None
+    quoted: Quotation | None = None
+    ended = -1  # the first quote that could end an item, had it not closed a quotation inside
+    while True:
+        at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
+        if ended >= 0 and (at >= min(end, ended + _MAX_QUOTED) or text[at] == "\\" or (quoted and quoted.astray)):
+            return _finish(text, body, ended, ended + 1, (*style, "S012", "S042"))
+        if at >= end or text[at] == "\\":
+            return _unclosed(text, body, end, (*style, *doubt_of(inner)), open_closers)
+        if closes(text, at + 1, end, place, known, open_closers, first) and not (inner and inner.holds(at, end, known)):
+            if quoted is None or not quoted.opened:
+                codes = () if first else ("S012", *doubt_of(inner))
+                if odd and not codes[1:] and _past(text, at + 1) >= end:
+                    codes = ("S012", "S042")  # the text ends here, and the last quote inside may have a partner to come
+                return _finish(text, body, at, at + 1, (*style, *codes))
+            ended = at if ended < 0 else ended
+        cut = _next_member(text, body, at, first, known if place is not LIST_ITEM else _NONE, open_closers)
+        if cut is None and place is LIST_ITEM and first:
+            cut = _next_item(text, body, at, end)
+            quoted = Quotation(text)
+        if cut is not None:
+            return _finish(text, body, cut, cut, (*style, "S013", *doubt_of(inner)))
+        if quoted is not None:
+            quoted.passed(at)
+        if inner is not None:
+            inner.passed(at)
+        elif (text[at - 1] in "{\n" or text[at - 2 : at] in ("{ ", "  ")) and opens_object(text, body, at):
+            inner = Inner(text, at)
+        first, odd = False, not odd
+        at += 1
+
+
+def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[str], stack: str) -> int | None:
+    """Where the string really ended, if the quote at `at` opens the next member's key."""
+    key = KEY_AT_QUOTE.match(text, at)
+    if key is None or at == body:
+        return None
+    stop = at
+    while stop > body and text[stop - 1] in " \t\r\n{[":
+        stop -= 1
+    opened = any(sign in "{[" for sign in text[stop:at])
+    comma = stop > body and text[stop - 1] == ","
+    while comma and stop - 1 > body and text[stop - 2] == ",":
+        stop -= 1
+    if not comma and (remark := _REMARK.search(text, max(body, stop - _NEAR), stop)):
+        stop, comma = remark.start() + 1, True
+    separated = comma or "\n" in text[stop:at]
+    sure = key[2].strip() in known
+    if not (sure or (first and separated)):
+        return None
+    stop -= comma
+    closed = stop
+    while closed > body and text[closed - 1] in " \t\r\n}])":
+        closed -= 1
+    if comma and closed < stop:
+        own = _past(text, closed) + 1 if _opens_more(text[max(body, closed - _NEAR) : closed]) else closed
+        behind = "".join(text[own:stop].split())
+        if (own > closed or behind) and stack.startswith(behind):
+            return own
+    if opened:
+        return None
+    return stop if stop > body or sure else None
+
+
+def _next_item(text: str, body: int, at: int, end: int) -> int | None:
+    """Where the string really ended, if the quote at `at` opens the next item of the list."""
+    stop = at
+    while stop > body and text[stop - 1] in " \t\r\n":
+        stop -= 1
+    if stop - 1 <= body or text[stop - 1] != "," or not _ITEM_AHEAD.match(text, at, end):
+        return None
+    return stop - 1
+
+
+def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> Read:
+    """The text ended inside the string: the quote is missing if just the open brackets follow, else it was cut."""
+    tail = _TAIL.search(text, max(body, end - 2 * len(open_closers) - 64), end)
+    if tail and open_closers:
+        at = tail.start()
+        if text[at : at + 1] in "}])" and _opens_more(text[max(body, at - _NEAR) : at]):
+            at += 1
+        if "".join(text[at:end].split()) == open_closers:
+            at -= text[at - 1] == "," and "\n" in text[at:end]
+            return _finish(text, body, at, at, (*style, "S013"))
+    stop = end
+    while stop > body and text[stop - 1] in "\r\n":
+        stop -= 1
+    cut = _CUT_ESCAPE.search(text, max(body, stop - 64), stop)
+    return _finish(text, body, cut.start(1) if cut else stop, end, (*style, "S028"))
+
+
+def _opens_more(raw: str) -> bool:
+    """Whether a text opens one bracket more than it closes, so that the next closing one is its own."""
+    return raw.count("{") + raw.count("[") - raw.count("}") - raw.count("]") == 1
+
+
+def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
+    raw = text[body:stop]
+    if codes == ("S012",) and (plain := without_stray(raw)) is not None:
+        raw, codes = plain, ("S040",)
+    elif codes == ("S013",) and raw.endswith('\\"') and raw.count('\\"') % 2 and raw[-3:-2].isalpha():
+        raw = raw[:-2]  # the quote that closes was escaped
+    mended = ("S012" in codes or "S013" in codes) and "S042" not in codes
+    if mended and (swallows(raw) or ("S013" in codes and is_half_quoted(raw)) or is_half_escaped(raw)):
+        codes = (*codes, "S042")
+    if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
+        raw, codes = raw[:-1], (*codes[:-1], "S009")
+    value, more = unescape(raw) if "S041" not in codes else (raw, ("S016",) if CONTROL.search(raw) else ())
+    return Read(value, after, stop, (*codes, *more))
+
+
+def read_key(text: str, start: int, end: int) -> Read:
+    """Read a quoted key: it ends at the first quote with a colon behind it, else at its first quote."""
+    quote = text[start]
+    style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    up_to = _UP_TO[quote]
+    first = at = min(up_to.match(text, start + 1, end).end(), end)  # type: ignore[union-attr]
+    colon = _COLON_INSIDE.match(text, start + 1, first)
+    if colon and colon.end() == first and _COLON_IN_QUOTES.match(text, first, end):
+        return _finish(text, start + 1, at, at + 1, style)
+    if at >= end:
+        cut = colon.end(1) if colon else end
+        return _finish(text, start + 1, cut, cut, (*style, "S013") if colon else style)
+    if colon and not closes(text, at + 1, end, KEY, _NONE, "", first=True):
+        return _finish(text, start + 1, colon.end(1), colon.end(1), (*style, "S013"))
+    limit = min(end, start + 120)
+    inner: tuple[str, ...] = ()
+    while not closes(text, at + 1, end, KEY, _NONE, "", first=True):
+        at = up_to.match(text, at + 1, end).end()  # type: ignore[union-attr]
+        between = text[first + 1 : at]
+        if at >= limit or not between or between[0] in " \t\n,:{}[]" or "\n" in between:
+            at, inner = first, ()
+            break
+        inner = ("S012",)
+    if inner and is_odd_key(text[start + 1 : at]):
+        inner = ("S012", "S042")
+    return _finish(text, start + 1, at, at + 1, (*style, *inner))
+
+
+def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str]) -> int:
+    """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
+    in_list = place is LIST_ITEM
+    stops = _BARE_ARGUMENT_STOP if place is ARGUMENT else _BARE_STOP
+    at = start
+    first = True
+    while True:
+        at = stops.search(text, at, end).start()  # type: ignore[union-attr]
+        if at >= end:
+            return end
+        sign = text[at]
+        if sign in ",，、،":
+            plain = first and _WHOLE_TOKEN.fullmatch(text[start:at].rstrip()) and not text[at + 1 : at + 2].isdigit()
+            if in_list or plain or _comma_closes(text, at, end, place, known, first):
+                return at
+            first = False
+        elif sign == "`":
+            return at
+        elif sign == ";":
+            if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
+                return at
+        elif sign == "/":
+            if at > start and (text[at - 1].isspace() or _WHOLE_TOKEN.fullmatch(text, start, at)):
+                return at
+            at += 1
+        elif sign in "\"'”":
+            if at > start and (text[at - 1] == "\\" or (sign == "'" and _APOSTROPHE.match(text, at - 1, end))):
+                at += 1
+                continue
+            if _QUOTE_THEN_END.match(text, at, end):
+                return at + 1
+            if in_list or (at > start and starts_member(text, at, end, known)):
+                return at
+        else:
+            return at
+        at += 1

@@ -1,0 +1,235 @@
+"""A text under repair, and the repairs that go over all of it at once.
+
+Each sweep changes every place of one kind that is plainly outside the strings; where that cannot be told, it declines
+and the fault is mended alone. What was changed is worked out only when somebody asks.
+"""
+
+import re
+from collections.abc import Callable
+
+from trueup.recover.json.doubts import takes_back
+from trueup.recover.json.lexer import json_word
+
+_AFTER_WORD = frozenset(" ,}]\n\r\t")
+BARE_KEY_AT_MEMBER = re.compile(r"([{,][ \n\t\r]*)([A-Za-z_$][\w$]*)(?=[ \t\n\r]*:)")
+_COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
+_TRAILING_COMMA = re.compile(r",(?=[ \t\n\r]*[}\]])")
+_WORDS = ("True", "False", "None")
+_MEMBER_WORDS = tuple((word, f'": {word}', f'": {json_word(word)}') for word in _WORDS)
+_MEMBER_WORD = re.compile(r'(?<=": )(?:True|False|None)')
+_SINGLE = re.compile(r"'((?:[^'\\]|\\[\s\S])*)'")
+_QUOTED = re.compile(r"""'([^'"\\]*)'|("[^"\\]*")""")
+
+# an edit of a text: start, end, what stands there instead, code
+Edit = tuple[int, int, str, str]
+# a text before a step, and the edits of that step
+Step = tuple[str, list[Edit] | Callable[[str], list[Edit]]]
+
+
+class Mending:
+    """A text under repair: its present form, and every step that led to it."""
+
+    __slots__ = ("codes", "known", "steps", "text")
+
+    def __init__(self, text: str, known: frozenset[str]) -> None:
+        self.text = text
+        self.known = known
+        self.steps: list[Step] = []
+        self.codes: set[str] = set()
+
+    def splice(self, start: int, end: int, after: str, code: str) -> bool:
+        """Change one stretch."""
+        text = self.text
+        self.steps.append((text, [(start, end, after, code)]))
+        self.text = text[:start] + after + text[end:]
+        self.codes.add(code)
+        return True
+
+    def sweep(self, changed: str, edits: Callable[[str], list[Edit]], code: str) -> bool:
+        """Change many stretches at once; what they were is worked out when somebody asks."""
+        if changed == self.text:
+            return False
+        self.steps.append((self.text, edits))
+        self.text = changed
+        self.codes.add(code)
+        return True
+
+    def edits(self) -> list[Edit]:
+        """All edits, in offsets of the first text."""
+        out: list[Edit] = []
+        for text, step in reversed(self.steps):
+            own = step(text) if callable(step) else step
+            out = own + [(_back(a, own), _back(b, own), after, code) for a, b, after, code in out]
+        return out
+
+
+def _back(at: int, edits: list[Edit]) -> int:
+    """An offset after some edits as an offset before them."""
+    shift = 0
+    for start, end, after, _ in edits:
+        if at < start + shift:
+            break
+        if at < start + shift + len(after):
+            return start
+        shift += len(after) - (end - start)
+    return at - shift
+
+
+def all_single_quoted(text: str) -> list[Edit]:
+    return [(*found.span(), f'"{found[1]}"', "S008") for found in _SINGLE.finditer(text)]
+
+
+def single_quoted(text: str) -> list[Edit]:
+    return [(*found.span(), f'"{found[1]}"', "S008") for found in _QUOTED.finditer(text) if found[1] is not None]
+
+
+def mixed_quotes(work: Mending) -> bool:
+    """Strings in single and in double quotes side by side, as Python writes them."""
+    text = work.text
+    if "\\" in text or "S008" in work.codes:
+        return False
+    pieces = _QUOTED.split(text)
+    for at in range(1, len(pieces), 3):
+        single = pieces[at]
+        if single is not None:
+            pieces[at] = f'"{single}"'
+            pieces[at + 1] = ""
+        else:
+            pieces[at] = ""
+    return work.sweep("".join(pieces), single_quoted, "S008")
+
+
+def bare_keys(work: Mending) -> bool:
+    """All names that stand where a key should; with them go comments and Python's words, which mostly come along.
+
+    One that stood inside a string breaks it: the text cannot be read then, and the reader takes over.
+    """
+    text = work.text
+    if "//" in text or "/*" in text:
+        comment(work, 0)
+    pieces = BARE_KEY_AT_MEMBER.split(work.text)
+    for at in range(2, len(pieces), 3):
+        pieces[at] = f'"{pieces[at]}"'
+    swept = work.sweep("".join(pieces), _bare_key_edits, "S014")
+    text = work.text
+    if swept and ("True" in text or "False" in text or "None" in text):
+        words(work)
+    return swept
+
+
+def _bare_key_edits(text: str) -> list[Edit]:
+    return [(*found.span(2), f'"{found[2]}"', "S014") for found in BARE_KEY_AT_MEMBER.finditer(text)]
+
+
+def _outside(text: str, start: int, stop: int, slashes: bool) -> int:
+    """How many quotes that open or close strings stand in a stretch."""
+    return text.count('"', start, stop) - (text.count('\\"', start, stop) if slashes else 0)
+
+
+def trailing_commas(work: Mending) -> bool:
+    """All commas before closing brackets at once, if every one of them is outside the strings."""
+    text = work.text
+    slashes = "\\" in text
+    if slashes and "\\\\" in text:
+        return False
+    pieces = _TRAILING_COMMA.split(text)
+    for piece in pieces:
+        if (piece.count('"') - (piece.count('\\"') if slashes else 0)) % 2:
+            return False
+    return work.sweep("".join(pieces), trailing_comma_edits, "S001")
+
+
+def trailing_comma_edits(text: str) -> list[Edit]:
+    return [(*found.span(), "", "S001") for found in _TRAILING_COMMA.finditer(text)]
+
+
+def _member_words(work: Mending) -> bool:
+    """Where no quote is escaped, a word behind `": ` is the value of a member; False unless all of them are such."""
+    changed = work.text
+    for word, python, plain in _MEMBER_WORDS:
+        changed = changed.replace(python, plain)
+        if word in changed:
+            return False
+    return work.sweep(changed, _member_word_edits, "S018")
+
+
+def _member_word_edits(text: str) -> list[Edit]:
+    return [(*found.span(), json_word(found[0]), "S018") for found in _MEMBER_WORD.finditer(text)]
+
+
+def words(work: Mending) -> bool:
+    """True, False and None, all that stand outside the strings at once."""
+    text = work.text
+    slashes = "\\" in text
+    if "S018" in work.codes or (slashes and "\\\\" in text):
+        return False
+    if (not slashes or '\\"' not in text) and _member_words(work):
+        return True
+    found: list[tuple[int, str]] = []
+    for word in _WORDS:
+        at = text.find(word)
+        while at >= 0:
+            found.append((at, word))
+            at = text.find(word, at + 4)
+    found.sort()
+    edits: list[Edit] = []
+    pieces: list[str] = []
+    at = quotes = seen = 0
+    for start, word in found:
+        quotes += _outside(text, seen, start, slashes)
+        seen = start
+        end = start + len(word)
+        if quotes % 2 == 0 and text[start - 1] in " :,[\n\t\r" and text[end : end + 1] in _AFTER_WORD:
+            edits.append((start, end, json_word(word), "S018"))
+            pieces += (text[at:start], edits[-1][2])
+            at = end
+    pieces.append(text[at:])
+    return bool(edits) and work.sweep("".join(pieces), lambda _: edits, "S018")
+
+
+def _comment_end(text: str, start: int) -> int:
+    """Where the comment at an offset ends; 0 when there is none, -1 when it never does."""
+    if text[start] == "#" or text.startswith("//", start):
+        end = text.find("\n", start)
+        return end if end >= 0 else len(text)
+    if text.startswith("/*", start):
+        end = text.find("*/", start + 2)
+        return end + 2 if end >= 0 else -1
+    return 0
+
+
+def comment(work: Mending, at: int) -> bool:
+    """The comments from an offset between two tokens on, all that are plainly outside the strings."""
+    text = work.text
+    sign = text[at]
+    if sign not in "/#":
+        if at or "/" not in text:
+            return False
+        sign = "/"
+    wary = "should " in text or "must " in text
+    slashes = "\\" in text
+    if slashes and "\\\\" in text:
+        first = _COMMENT.match(text, at)
+        if first is None or (wary and takes_back(text, at, first.end())):
+            return False
+        return work.splice(at, first.end(), " ", "S017")
+    edits: list[Edit] = []
+    pieces: list[str] = []
+    last = quotes = 0
+    seen = at
+    start = text.find(sign, at)
+    while start >= 0:
+        quotes += _outside(text, seen, start, slashes)
+        seen = start + 1
+        end = _comment_end(text, start) if quotes % 2 == 0 else 0
+        if end < 0:
+            break
+        if end:
+            if wary and takes_back(text, start, end):
+                return False  # the reader says so
+            edits.append((start, end, " ", "S017"))
+            pieces += (text[last:start], " ")
+            last = seen = end
+        start = text.find(sign, seen)
+    pieces.append(text[last:])
+    return work.sweep("".join(pieces), lambda _: edits, "S017")
