@@ -25,10 +25,9 @@ from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, choose, choose_only
 from trueup.recover.json.clean import repeats_a_key, unmeant, written
 from trueup.recover.json.lexer import fold
-from trueup.recover.json.locate import Places
 from trueup.recover.json.parser import Record, TooDeep, TooMany, parts_of
 from trueup.recover.json.splice import CUT, mend, region, whole_rest
-from trueup.recover.json.spots import nodes_at
+from trueup.recover.json.tree import Tree, nodes_at
 from trueup.recover.layers.around import may_withdraw
 from trueup.recover.readings import Aims
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
@@ -381,10 +380,11 @@ class _Fixes:
         """Coercions as fixes; the span is that of the member in the text."""
         reading = self._choice.reading
         start, stop = reading.candidate.spans[0][0], reading.candidate.end
-        json = reading.candidate.form == "json"
-        places = Places(self._text, start, stop, self._aims.known, self._aims.max_depth) if json else None
+        is_json = reading.candidate.form == "json"
+        clean = not reading.candidate.codes and not reading.base
+        tree = Tree(self._text, start, stop, self._aims.known, self._aims.max_depth, clean) if is_json else None
         for note in notes:
-            span = places.span((*reading.base, *note.path), note.code) if places else (start, stop)
+            span = tree.span((*reading.base, *note.path), note.code) if tree else (start, stop)
             as_written = note.code == "C008" and isinstance(note.before, str)
             before = note.before if as_written else _short(note.before)
             yield fix(note.code, render(note.path), span, before, _short(note.after))

@@ -9,7 +9,7 @@ from typing import Any
 
 from trueup.recover.choose import Choice
 from trueup.recover.json.lexer import WRITTEN_NUMBER
-from trueup.recover.json.locate import Places
+from trueup.recover.json.tree import Tree
 from trueup.recover.readings import Aims
 from trueup.verdict.paths import Parts
 
@@ -49,7 +49,7 @@ class _Finder:
         self._text = text if source is None else source
         self._spans = self._candidate.spans if source is None else [(0, len(source))]
         start, stop = self._spans[0][0], self._candidate.end if source is None else len(source)
-        self._places = Places(self._text, start, stop, aims.known, aims.max_depth)
+        self._places = Tree(self._text, start, stop, aims.known, aims.max_depth)
         self._like: dict[float, set[str]] | None = None
 
     def at(self, inner: str | None, path: Parts) -> str:
@@ -58,7 +58,7 @@ class _Finder:
             return ""
         text, places, base = self._text, self._places, self._base
         if inner is not None:
-            text, places, base = inner, Places(inner, 0, len(inner), self._aims.known, self._aims.max_depth), ()
+            text, places, base = inner, Tree(inner, 0, len(inner), self._aims.known, self._aims.max_depth), ()
         span = places.span((*base, *path), "C008")
         found = text[slice(*span)] if span else ""
         return found if WRITTEN_NUMBER.fullmatch(found) else ""

@@ -12,6 +12,8 @@ from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, render
 
+# where parts of a value stand: path to start and end
+Spans = dict[Parts, tuple[int, int]]
 _SHORT = 200
 _NO_CODES: frozenset[str] = frozenset()
 
@@ -19,7 +21,7 @@ _NO_CODES: frozenset[str] = frozenset()
 class Candidate:
     """One value found in a text: where it stood, the records of its reading, and its price."""
 
-    __slots__ = ("_codes", "_records", "form", "spans", "value")
+    __slots__ = ("_codes", "_places", "_records", "form", "spans", "value")
 
     def __init__(
         self,
@@ -28,11 +30,13 @@ class Candidate:
         records: list[Record] | Callable[[], list[Record]],
         form: str = "json",
         codes: AbstractSet[str] | None = None,
+        places: "Spans | Callable[[], Spans] | None" = None,
     ) -> None:
         self.value = value
         self.spans = spans
         self._records = records
         self._codes = codes
+        self._places = places
         self.form = form
 
     @property
@@ -41,6 +45,14 @@ class Candidate:
         if callable(records):
             records = self._records = records()
         return records
+
+    @property
+    def places(self) -> "Spans | None":
+        """Where each part of the value stands in the text, by its path; None where only a tree of the text can say."""
+        places = self._places
+        if callable(places):
+            places = self._places = places()
+        return places
 
     @property
     def codes(self) -> AbstractSet[str]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.recover.material import same
 from trueup import Contract
 from trueup.recover.candidate import Candidate
-from trueup.recover.json.exact import closed, exact
+from trueup.recover.json.clean import closed, exact
 from trueup.recover.json.parser import Outcome, Reader, TooDeep
 from trueup.recover.json.scan import Scan
 

@@ -7,12 +7,11 @@ text's length, however many openers it has.
 import re
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.json.clean import WRITABLE_DEPTH
-from trueup.recover.json.closing import goes_on
+from trueup.recover.json.clean import WRITABLE_DEPTH, exact
 from trueup.recover.json.doubts import takes_back
-from trueup.recover.json.exact import exact
 from trueup.recover.json.lexer import BLANK, EMOJI
 from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
+from trueup.recover.json.repairs import goes_on
 from trueup.verdict.catalogue import GRADE, PRICE
 
 _OPENER = re.compile(r"[{\[｛［]")

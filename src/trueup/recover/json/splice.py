@@ -16,10 +16,8 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json import strings
 from trueup.recover.json.clean import WRITABLE_DEPTH, decode, looks_odd
 from trueup.recover.json.lexer import CONTROL, KEY_AHEAD, json_word
-from trueup.recover.json.locate import OF_CONTAINER, Places
 from trueup.recover.json.parser import Record
 from trueup.recover.json.scan import is_mark, starts_value
-from trueup.recover.json.spots import mended_offsets, nodes_at
 from trueup.recover.json.sweeps import (
     Mending,
     all_single_quoted,
@@ -29,6 +27,7 @@ from trueup.recover.json.sweeps import (
     trailing_commas,
     words,
 )
+from trueup.recover.json.tree import OF_CONTAINER, Tree, mended_offsets, nodes_at
 from trueup.recover.layers.around import REASONING_MARK, is_debris, leads_in
 
 _MAX_SPLICES = 10
@@ -115,8 +114,8 @@ def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) ->
         return [
             (code, start + a, start + b, after, node) for (a, b, after, code), node in zip(edits, nodes, strict=True)
         ]
-    places = Places(text, start, stop, work.known, max_depth)
-    return [(code, start + a, start + b, after, places.of(code, start + a)) for a, b, after, code in edits]
+    tree = Tree(text, start, stop, work.known, max_depth)
+    return [(code, start + a, start + b, after, tree.node_at(code, start + a)) for a, b, after, code in edits]
 
 
 def _mended(work: Mending, message: str) -> bool:

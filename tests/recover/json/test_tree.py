@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.recover.json.locate import Places
-from trueup.recover.json.spots import mended_offsets, nodes_at
+from trueup.recover.json.tree import Tree, mended_offsets, nodes_at
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -19,13 +18,13 @@ values = st.recursive(
 @given(st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=3), values, max_size=3), st.booleans())
 def test_every_offset_of_a_json_text_has_the_path_that_a_full_reading_gives(value: Any, wide: bool) -> None:
     text = json.dumps(value, indent=1 if wide else None)
-    places = Places(text, 0, len(text), frozenset(), 100)
+    places = Tree(text, 0, len(text), frozenset(), 100)
     offsets = range(len(text))
     # a key with the sign of a comment in it is what only the slow way takes for more than a key
     if "//" in text or "/*" in text:
         return
-    assert nodes_at(text, [(at, True) for at in offsets]) == [places.of("S001", at) for at in offsets]
-    assert nodes_at(text, [(at, False) for at in offsets]) == [places.of("S018", at) for at in offsets]
+    assert nodes_at(text, [(at, True) for at in offsets]) == [places.node_at("S001", at) for at in offsets]
+    assert nodes_at(text, [(at, False) for at in offsets]) == [places.node_at("S018", at) for at in offsets]
 
 
 def test_edits_inside_each_other_are_left_to_the_slow_way() -> None:

@@ -1,0 +1,279 @@
+"""The tree over a text: where every key and value stands, built when somebody asks for it.
+
+A stretch of text enters; spans by path and paths by offset leave. Text that is JSON is walked only as far as the answer needs,
+by coarse patterns. Broken text is read once more by the parser that read it, which hands every place it passes to the tree.
+Text that was mended by splices is walked in its mended form; the edits lead back.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from contextlib import suppress
+
+from trueup.recover.json.frames import Node, TooDeep, parts_of
+from trueup.recover.json.lexer import fold
+from trueup.recover.json.parser import Parser
+from trueup.verdict.paths import Parts
+
+# These are about the container that they stand in; the others about what stands at their place.
+OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026", "S027", "S038"})
+
+Span = tuple[int, int]
+Place = tuple[int, int, Node]
+Edit = tuple[int, int, str, str]
+
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_SCALAR = r'[^\s{}\[\]:,"]++'
+_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]:,]|{_SCALAR}", re.DOTALL)
+_BRACKET = re.compile(rf"{_STRING}|[{{\[]|([}}\]])", re.DOTALL)
+_KEY = re.compile(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
+_VALUE = re.compile(rf"[\s,]*(?=[^\s,\]}}])({_STRING}|{_SCALAR}|(?=[{{\[]))", re.DOTALL)
+# whole members, passed over at once; their values hold containers two deep at most, so that the text is read a few times at most
+_INSIDE = rf'[^"{{}}\[\]]*(?:{_STRING}[^"{{}}\[\]]*)*'
+_CONTAINER = rf"[\[{{]{_INSIDE}(?:[\[{{]{_INSIDE}[\]}}]{_INSIDE})*[\]}}]"
+_MEMBERS = re.compile(rf"(?:\s*{_STRING}\s*:\s*(?:{_STRING}|{_SCALAR}|{_CONTAINER})\s*,)+", re.DOTALL)
+
+
+# -- text that is JSON -----------------------------------------------------------------------------
+
+
+def json_spans(text: str, start: int, parts: Parts) -> tuple[Span | None, Span] | None:
+    """Where the key and the value at a path stand in JSON; None when nothing stands there.
+
+    >>> json_spans('{"a": [1, {"b": "x"}]}', 0, ("a", 1, "b"))
+    ((11, 14), (16, 19))
+    """
+    at = start
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    key: Span | None = None
+    for part in parts:
+        sign = text[at : at + 1]
+        if sign != ("{" if isinstance(part, str) else "["):
+            return None
+        found = _member(text, at + 1, part) if isinstance(part, str) else _item(text, at + 1, part)
+        if found is None:
+            return None
+        key, at = found
+    return key, (at, _end(text, at))
+
+
+def _member(text: str, at: int, part: str) -> tuple[Span, int] | None:
+    """The key of a member and where its value starts; the last of those that are written alike."""
+    folded, loose, exact = fold(part), None, None
+    while found := _KEY.match(text, at):
+        key = _word(found[1])
+        if key == part:
+            exact = (found.span(1), found.end())
+        elif exact is None and fold(key) == folded:
+            loose = (found.span(1), found.end())
+        if exact is not None:
+            return exact
+        at = _end(text, found.end())
+    return loose
+
+
+def _item(text: str, at: int, index: int) -> tuple[None, int] | None:
+    while found := _VALUE.match(text, at):
+        if index == 0:
+            return None, found.start(1)
+        index -= 1
+        at = _end(text, found.start(1))
+    return None
+
+
+def _end(text: str, at: int) -> int:
+    """Where the value that starts at an offset ends."""
+    if text[at : at + 1] not in ("{", "["):
+        found = _TOKEN.match(text, at)
+        return found.end() if found else len(text)
+    depth = 0
+    for sign in _BRACKET.finditer(text, at):
+        if sign[0][0] == '"':
+            continue
+        depth += -1 if sign[1] else 1
+        if depth == 0:
+            return sign.end()
+    return len(text)
+
+
+def nodes_at(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
+    """The node at each offset of a JSON text: what lies there innermost, or with a True the container around it.
+
+    >>> nodes_at('{"a": [1, 22]}', [(10, False), (10, True), (1, False)])
+    [((None, 'a'), 1), (None, 'a'), (None, 'a')]
+    """
+    out: list[Node] = [None] * len(wanted)
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index][0])
+    turn = at = 0
+    place: Node = None  # of the value that comes next
+    stack: list[tuple[Node, int]] = []  # each open container, and the number of its next item, -1 in an object
+    key_next = False
+    while turn < len(order):
+        goal = wanted[order[turn]][0]
+        if key_next and (passed := _MEMBERS.match(text, at, goal)):
+            at = passed.end()
+        token = _TOKEN.search(text, at)
+        start, at = token.span() if token else (len(text), len(text) + 1)
+        around = stack[-1][0] if stack else None
+        while turn < len(order) and wanted[order[turn]][0] < start:
+            out[order[turn]] = around
+            turn += 1
+        if token is None:
+            break
+        sign, here = text[start], place
+        if sign == "{" or sign == "[":
+            around = place
+            stack.append((place, 0 if sign == "[" else -1))
+            key_next = sign == "{"
+            place = place if key_next else (place, 0)
+        elif sign == "," or sign == ":" or sign == "]" or sign == "}":
+            here = around
+        elif key_next:
+            here = place = (around, _word(token[0]))
+            key_next = False
+        while turn < len(order) and wanted[order[turn]][0] < at:
+            out[order[turn]] = around if wanted[order[turn]][1] else here
+            turn += 1
+        if sign == "}" or sign == "]":
+            stack.pop()
+            key_next = False
+        elif sign == "," and stack:
+            node, number = stack[-1]
+            key_next = number < 0
+            if not key_next:
+                stack[-1] = (node, number + 1)
+                place = (node, number + 1)
+    return out
+
+
+def _word(token: str) -> str:
+    return str(json.loads(token)) if "\\" in token else token[1:-1]
+
+
+def mended_offsets(edits: list[Edit]) -> list[int] | None:
+    """Where each edit stands in the mended text; None where two of them overlap.
+
+    >>> mended_offsets([(2, 3, "", "S001"), (9, 13, "true", "S018"), (20, 20, "}", "S005"), (20, 20, "}", "S005")])
+    [2, 8, 19, 19]
+    """
+    out = [0] * len(edits)
+    shift = pending = 0
+    before = end = -1
+    for index in sorted(range(len(edits)), key=lambda index: edits[index][:2]):
+        start, stop, after, _ = edits[index]
+        if start < end:
+            return None
+        if start > before:
+            shift, pending = shift + pending, 0
+        out[index] = start + shift
+        pending += len(after) - (stop - start)
+        before, end = start, max(end, stop)
+    return out
+
+
+# -- broken text -----------------------------------------------------------------------------------
+
+
+class _Nest:
+    """Spans that lie apart or inside each other, searched by offset."""
+
+    __slots__ = ("_outer", "_spans", "_starts")
+
+    def __init__(self, spans: list[Place]) -> None:
+        self._spans = sorted(spans, key=lambda place: (place[0], -place[1]))
+        self._starts = [place[0] for place in self._spans]
+        self._outer: list[int] = []
+        around: list[int] = []
+        for index, (start, _, _) in enumerate(self._spans):
+            while around and self._spans[around[-1]][1] <= start:
+                around.pop()
+            self._outer.append(around[-1] if around else -1)
+            around.append(index)
+
+    def at(self, offset: int) -> Node:
+        """What lies innermost at an offset."""
+        index = bisect_right(self._starts, offset) - 1
+        while index >= 0 and self._spans[index][1] <= offset:
+            index = self._outer[index]
+        return self._spans[index][2] if index >= 0 else None
+
+
+class _Places:
+    """Collects the places that the parser passes."""
+
+    __slots__ = ("containers", "keys", "scalars")
+
+    def __init__(self) -> None:
+        self.keys: list[Place] = []
+        self.scalars: list[Place] = []
+        self.containers: list[Place] = []
+
+    def key(self, start: int, stop: int, node: Node) -> None:
+        self.keys.append((start, stop, node))
+
+    def scalar(self, start: int, stop: int, node: Node) -> None:
+        self.scalars.append((start, stop, node))
+
+    def container(self, start: int, stop: int, node: Node) -> None:
+        self.containers.append((start, stop, node))
+
+
+class Tree:
+    """The tree of one value in one stretch of text; `is_json` says that the stretch is JSON as it stands."""
+
+    __slots__ = ("_all", "_containers", "_is_json", "_spans", "_what")
+
+    def __init__(
+        self, text: str, start: int, end: int, known: frozenset[str], max_depth: int, is_json: bool = False
+    ) -> None:
+        self._what = (text, start, end, known, max_depth)
+        self._is_json = is_json
+        self._all: _Nest | None = None
+        self._containers: _Nest | None = None
+        self._spans: dict[tuple[str, Parts], Span] = {}
+
+    def node_at(self, code: str, at: int) -> Node:
+        """The path of what a record with this code at this offset is about."""
+        self._read()
+        nest = self._containers if code in OF_CONTAINER else self._all
+        return nest.at(at) if nest is not None else None
+
+    def span(self, parts: Parts, code: str = "") -> Span | None:
+        """Where what a fix or a finding is about stands: the key, the value, or both; else the nearest value around it."""
+        where = parts
+        while True:
+            key, value = self._at(where)
+            if where == parts and key is not None and code in ("C009", "C010"):
+                return key if code == "C010" else (key[0], max(key[1], value[1] if value else 0))
+            if value is not None or not where:
+                return value
+            where = where[:-1]
+
+    def _at(self, parts: Parts) -> tuple[Span | None, Span | None]:
+        """The spans of the key and the value at a path."""
+        if self._is_json:
+            found = json_spans(self._what[0], self._what[1], parts)
+            return found if found is not None else (None, None)
+        self._read()
+        where = _folded(parts)
+        return self._spans.get(("key", where)), self._spans.get(("value", where))
+
+    def _read(self) -> None:
+        """Read the text once more, every place written down."""
+        if self._all is not None:
+            return
+        places = _Places()
+        parser = Parser(*self._what, places)
+        # read in another way than the winner was, it may nest deeper: what was seen until then is used
+        with suppress(TooDeep):
+            parser.read()
+        self._all = _Nest([*places.scalars, *places.keys, *places.containers])
+        self._containers = _Nest(places.containers)
+        for kind, found in (("key", places.keys), ("value", [*places.scalars, *places.containers])):
+            for start, stop, node in found:
+                self._spans[kind, _folded(parts_of(node))] = (start, max(start, min(stop, parser.end)))
+
+
+def _folded(parts: Parts) -> Parts:
+    return tuple(fold(part) if isinstance(part, str) else part for part in parts)
