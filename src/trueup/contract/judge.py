@@ -28,7 +28,7 @@ from trueup.recover.json.lexer import fold
 from trueup.recover.json.parser import Record, TooDeep, TooMany, parts_of
 from trueup.recover.json.splice import CUT, mend, region, whole_rest
 from trueup.recover.json.tree import Tree, nodes_at
-from trueup.recover.layers.around import may_withdraw
+from trueup.recover.said import may_withdraw
 from trueup.recover.readings import Aims
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
@@ -97,7 +97,7 @@ class Judge:
             return self.recover(reply, text, records)
         if not records and self._quiet(candidate) and not may_withdraw(text, candidate.spans[0][1]):
             return Verdict(shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
-        choice = choose_only(text, candidate, self._fit, self._aims.root_keys)
+        choice = choose_only(text, candidate, self._fit, self._aims)
         if not choice.reading.fit.ok:
             return self.recover(reply, text, records)
         return self._conclude(reply, text, choice, records)
@@ -110,7 +110,7 @@ class Judge:
         return self._is_valid(value) and (self._integral is None or not self._integral(value))
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
-        return to_fixes(text, choose_only(text, candidate, self._fit, self._aims.root_keys).records())
+        return to_fixes(text, choose_only(text, candidate, self._fit, self._aims).records())
 
     def odd(self, reply: Any, text: str, data: Any) -> Verdict:
         """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
@@ -120,20 +120,20 @@ class Judge:
 
     def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain JSON that is not valid under the schema as it stands."""
-        if isinstance(data, str) and not self._schema.is_valid(data):
+        if isinstance(data, str) and "string" not in self._aims.types and _may_hold_a_value(data):
             return self.recover(reply, text, [])
         limit = self._aims.max_depth
         if text.count("{") + text.count("[") > limit and depth_over(data, limit):
             return self._too_deep(reply, text)
         start = len(text) - len(text.lstrip(" \t\r\n"))
         whole = Candidate(data, [(start, len(text))], [])
-        return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims.root_keys), [])
+        return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims), [])
 
     def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain, valid JSON that is to become a Python value."""
         if self._options.profile != "off" and (renamed := _renamed(data, self._schema.root_keys)):
             whole = Candidate({renamed.get(key, key): item for key, item in data.items()}, [(0, len(text))], [])
-            choice = choose_only(text, whole, self._fit, self._aims.root_keys)
+            choice = choose_only(text, whole, self._fit, self._aims)
             notes = [Note("C010", (new,), old, new) for old, new in renamed.items()]
             fit = choice.reading.fit
             choice.reading = choice.reading._replace(fit=fit._replace(notes=[*notes, *fit.notes]))
@@ -256,6 +256,11 @@ class Judge:
         """Whether a list holds nothing but objects that share nothing with what its items should be."""
         own = self._item_own
         return own is not None and type(value) is list and bool(value) and all(_shares_nothing(v, own) for v in value)
+
+
+def _may_hold_a_value(said: str) -> bool:
+    """Whether a string may be the text of a value: it opens a container, or has lines."""
+    return said.lstrip()[:1] in ("{", "[", "<", "`", '"') or "\n" in said
 
 
 def _shares_nothing(value: Any, own: frozenset[str] | None) -> bool:

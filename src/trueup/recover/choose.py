@@ -10,13 +10,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.envelopes import is_source, leads_through_text, opened
+from trueup.recover.envelopes import opened
 from trueup.recover.json.parser import Record, under
-from trueup.recover.layers.around import code_blocks, gap_records, reasoning_spans
+from trueup.recover.layers.around import gap_records
+from trueup.recover.layers.fence import code_blocks
+from trueup.recover.layers.reasoning import reasoning_spans
 from trueup.recover.readings import Aims, stages
+from trueup.verdict.catalogue import PRICE
 from trueup.verdict.paths import Parts
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
+_TEXT = frozenset({"string", "null"})
+# What speaks against a value without being a fix: it is a part of another one, it is empty, it is a list of bare scalars.
+_IS_PART, _IS_EMPTY, _IS_WEAK = 300, 200, 100
+# So many objects in a row are records.
+_RECORDS = 3
+_CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 
 
 class Fit(NamedTuple):
@@ -143,7 +152,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
     """The best reading of a text; None when there is nothing to read."""
     seen: list[Reading] = []
     for found in stages(text, aims):
-        readings = _judged(found, judge, aims.root_keys)
+        readings = _judged(text, found, judge, aims)
         gathered = _gather(text, readings, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
@@ -159,17 +168,17 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
     return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
 
 
-def choose_only(text: str, candidate: Candidate, judge: Judge, own: frozenset[str]) -> Choice:
+def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims) -> Choice:
     """The choice when the text plainly holds one value."""
-    reading = _best_part(candidate, judge, own)
+    reading = _best_part(text, candidate, judge, aims)
     return Choice(text, reading, [], reading.rivals)
 
 
-def _judged(found: list[Candidate], judge: Judge, own: frozenset[str]) -> list[Reading]:
+def _judged(text: str, found: list[Candidate], judge: Judge, aims: Aims) -> list[Reading]:
     ordered = sorted(found, key=_place)
     if any(_place(a) == _place(b) for a, b in pairwise(ordered)):
         ordered = sorted(found, key=lambda c: (_place(c), repr(c.value)[:80]))
-    return [_best_part(candidate, judge, own) for candidate in ordered]
+    return [_best_part(text, candidate, judge, aims) for candidate in ordered]
 
 
 def _place(candidate: Candidate) -> tuple[int, int, bool]:
@@ -178,7 +187,7 @@ def _place(candidate: Candidate) -> tuple[int, int, bool]:
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
-    from trueup.recover.forms.grouped import regrouped  # as in `find`: loaded when a reply first needs it
+    from trueup.recover.forms.grouped import regrouped  # as in `readings`: loaded when a reply first needs it
 
     out: list[Reading] = []
     for reading in readings:
@@ -202,20 +211,25 @@ def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
     return out
 
 
-def _best_part(candidate: Candidate, judge: Judge, own: frozenset[str]) -> Reading:
-    """The candidate itself, or what stands inside its envelope when only that fits; `own` are the root's keys."""
+def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims) -> Reading:
+    """The candidate itself, or what stands inside its envelope when only that fits."""
     whole = judge(candidate.value)
-    if not whole.ok:
-        span = candidate.spans[0][0], candidate.end
-        fitting = [(base, fit) for base, inner in opened(candidate.value, own) if (fit := judge(inner)).ok]
-        if fitting:
-            base, fit = next((f for f in fitting if not is_source(f[0])), fitting[0])
-            rivals = [other.value for _, other in fitting if other.value != fit.value]
-            extra: list[Record] = [("W007", *span, "", None)]
-            extra += [("W008", *span, "", None)] if leads_through_text(candidate.value, base) else []
-            extra += [("W010", *span, "", None)] if rivals else []
-            return Reading(candidate, fit, base, extra, rivals)
-    return Reading(candidate, whole, (), [], [])
+    if whole.ok or not isinstance(candidate.value, dict | str):
+        return Reading(candidate, whole, (), [], [])
+    fitting = [(inside, fit) for inside in opened(candidate.value, aims.root_keys) if (fit := judge(inside.value)).ok]
+    if not fitting or (aims.types <= _TEXT and _stands_in_prose(text, candidate)):
+        return Reading(candidate, whole, (), [], [])
+    inside, fit = next((f for f in fitting if not f[0].is_source), fitting[0])
+    rivals = [other.value for _, other in fitting if other.value != fit.value]
+    codes = ["W007"] * bool(inside.base) + list(inside.codes) + ["W010"] * bool(rivals)
+    span = candidate.spans[0][0], candidate.end
+    return Reading(candidate, fit, inside.base, [(code, *span, "", None) for code in codes], rivals)
+
+
+def _stands_in_prose(text: str, candidate: Candidate) -> bool:
+    """Whether words stand beside a value, not only a fence, tags or reasoning."""
+    around = gap_records(text, candidate.spans, [(*span, "W003") for span in reasoning_spans(text)])
+    return any(record[0] in ("W002", "S031") for record in around)
 
 
 def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
@@ -225,19 +239,25 @@ def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     return keys, int(container in aims.types), -reading.candidate.cost
 
 
-def _rank(reading: Reading) -> tuple[bool, bool, bool, bool, int]:
-    value = reading.fit.value
-    empty = value in ({}, [], "")
-    weak = isinstance(value, list) and not _substantial(value)
-    part = reading.candidate.form in ("part", "mark")
+def _rank(reading: Reading) -> tuple[bool, int]:
+    """What a reading that fits costs: first whether it loses something, then the price of everything it took."""
+    candidate, value = reading.candidate, reading.fit.value
+    price = candidate.cost + reading.fit.cost + sum(PRICE[record[0]] for record in reading.extra)
+    if candidate.form in ("part", "mark"):
+        price += _IS_PART
+    if value in ({}, [], ""):
+        price += _IS_EMPTY
+    elif isinstance(value, list) and not _substantial(value):
+        price += _IS_WEAK
     # what counts a source or an item in prose is no better than a value that lost something
-    doubtful = reading.candidate.lossy or reading.candidate.form == "mark"
-    return doubtful, part, empty, weak, reading.fit.cost + sum(4 for _ in reading.extra)
+    return candidate.lossy or candidate.form == "mark", price
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
-    best_rank = min(_rank(r) for r in fitting)
-    equals = [r for r in fitting if _rank(r) == best_rank]
+    """The cheapest of the readings that fit; of different equals the last, and that is said."""
+    ranks = [_rank(r) for r in fitting]
+    best_rank = min(ranks)
+    equals = [r for r, rank in zip(fitting, ranks, strict=True) if rank == best_rank]
     winner = equals[-1]
     if len(equals) > 1:
         # what is only given as an example, stands in a program or was replaced is not the answer, wherever it stands
@@ -247,7 +267,29 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
         winner = fitting[-1]
     rivals = [r for r in equals if r.fit.value != winner.fit.value and r is not winner]
     passed = [r for r in readings if r.candidate is not winner.candidate]
+    if _is_one_of_records(text, winner, readings):
+        winner.extra.append(("W019", winner.candidate.spans[0][0], winner.candidate.end, "", None))
     return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
+
+
+def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> bool:
+    """Whether a value is one of three or more different objects in a row with nothing between them."""
+    run: list[Reading] = []
+    for reading in readings:
+        candidate = reading.candidate
+        if not (reading.fit.ok and isinstance(candidate.value, dict) and candidate.form in ("json", "part")):
+            continue
+        if not _CUT.isdisjoint(candidate.codes):
+            continue  # a draft that was broken off
+        if run and not _side_by_side(text, [run[-1], reading]):
+            if winner in run:
+                break
+            run = []
+        run.append(reading)
+    if len(run) < _RECORDS or winner not in run:
+        return False
+    first = run[0].candidate.value
+    return any(reading.candidate.value != first for reading in run)
 
 
 def _meant(text: str, readings: list[Reading]) -> list[Reading]:

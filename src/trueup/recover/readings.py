@@ -8,19 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.json.lone import lone
 from trueup.recover.json.scan import Scan, stretches_outside
-from trueup.recover.layers.around import reasoning_spans
-from trueup.recover.layers.views import (
-    ESCAPED_START,
-    refold,
-    unbreak,
-    undouble,
-    unentity,
-    unfold,
-    unlined,
-    unmark,
-    unquote,
-)
+from trueup.recover.layers.escaping import ESCAPED_START, unbreak, undouble, unfold
+from trueup.recover.layers.markup import unentity, unmark
+from trueup.recover.layers.quoting import unlined, unquote
+from trueup.recover.layers.reasoning import reasoning_spans
+from trueup.recover.layers.view import refold
+from trueup.recover.layers.whole import unwrapped
 
 # A quote that is not escaped: more than one string.
 _INNER_QUOTE = {quote: re.compile(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
@@ -28,6 +23,8 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u180e]+")
 _CDATA_OPENS = "<![CDATA["
 _CDATA = re.compile(r"<!\[CDATA\[\s*([{\[][\s\S]*?)(?:\]\]>|\Z)")
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
+_STRING = frozenset({"string"})
+_TEXT = frozenset({"string", "null"})
 _MAX_UNFOLD = 3
 
 
@@ -45,6 +42,7 @@ class Aims(NamedTuple):
     any_value: bool
     item_keys: frozenset[str] = frozenset()
     wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
+    bare: bool = True  # whether all of a text without quotes may be a string
 
 
 def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
@@ -64,7 +62,18 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
         yield [refold(c, quoted, "W016") for c in _scanner(quoted.text, aims).candidates([(0, len(quoted.text))])]
     reasoning = reasoning_spans(text)
     visible = stretches_outside(len(text), reasoning)
+    shown = _blanked(text, visible) if reasoning else text
+    inside = unwrapped(shown)
+    scalar = lone(shown, *inside)
+    is_string = scalar is not None and isinstance(scalar.value, str)
+    first = is_string and bool(aims.types & _STRING) and not aims.any_value
+    if scalar is not None and first:
+        yield [scalar]
+        if aims.types <= _TEXT:
+            return
     yield _encoded(text, aims, level)
+    if scalar is not None and not first and (aims.any_value or not is_string):
+        yield [scalar]
     yield _in_cdata(text, aims)
     for unescaped, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
         plain = unescaped(text) if level < _MAX_UNFOLD else None
@@ -76,7 +85,6 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     # broken JSON is not read again as lines of fields
     own = aims.root_keys | aims.item_keys
     is_json = any(isinstance(candidate.value, dict) and not own.isdisjoint(candidate.value) for candidate in found)
-    shown = _blanked(text, visible) if reasoning else text
     yield markup.parameters(shown)
     yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
     yield forms.printed(shown, aims.known, aims.max_depth)
@@ -90,13 +98,16 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
         yield from forms.written_out(shown, aims)
     yield parts
     yield prose.fenced_scalar(shown)
+    if scalar is not None and is_string and not first and not aims.any_value:
+        yield [scalar]
     yield scan.inner()
     hidden = _scanner(text, aims).candidates(reasoning) if reasoning else []
     for candidate in hidden:
         candidate.form = "reasoning"
         candidate.records.append(("W013", *candidate.spans[0], "", None))
     yield hidden
-    if not aims.any_value and aims.types & _SCALARS:
+    covered = any(c.form == "json" and c.spans[0][0] <= inside[0] and c.end >= inside[1] for c in found)
+    if not aims.any_value and aims.bare and aims.types & _SCALARS and not is_string and not covered:
         yield prose.scalar(shown, aims.types, aims.eager)
 
 

@@ -66,6 +66,13 @@ _FIXES = (
     FixKind(
         "W018", "withdrawn", "lossy", 40, "The words behind the value take it back, and what they announce is missing."
     ),
+    FixKind(
+        "W019",
+        "one-of-records",
+        "lossy",
+        40,
+        "Three or more objects stood in a row, as records do, and one was taken where one is asked for.",
+    ),
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
     FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),

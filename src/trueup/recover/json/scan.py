@@ -41,6 +41,9 @@ _CLOSES_LIST = re.compile(r"\s*\]")
 _BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
 _MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
 _TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
+# The first key of an object, and from which price on an object may be a draft that was broken off.
+_FIRST_KEY = re.compile(r"""\{\s*["']?([^"'{}\[\]:,\s]{1,60})""")
+_DEAR = 4
 _FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
 _TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
@@ -109,6 +112,8 @@ class Scan:
             if outcome is None:
                 at = begin + 1
                 continue
+            if (again := self.restart(begin, outcome)) > 0:
+                outcome = self.attempt(begin, again)
             at = max(outcome.end, begin + 1)
             if _is_member(self.text, max(start, begin - 100), begin):
                 self.doubtful.append((begin, at))
@@ -169,6 +174,25 @@ class Scan:
                     if _price(other) < _price(best):
                         best = other
         return best if best.end > begin else None
+
+    def restart(self, begin: int, outcome: Outcome) -> int:
+        """Where the model started the object anew, on a line of its own and whole this time; 0 where it did not.
+
+        The first key comes again, and the text before it waits for no value. Nothing of the broken object counts then.
+        """
+        first = _FIRST_KEY.match(self.text, begin, outcome.end) if outcome.records else None
+        if first is None or self.text.find("\n", begin, outcome.end) < 0 or _price(outcome) < _DEAR:
+            return 0
+        again = re.compile(rf"""\n([^\n{{}}\[\]"']{{0,40}}:)?[ \t]*(\{{)\s*["']?{re.escape(first[1])}["']?\s*:""")
+        for found in again.finditer(self.text, begin + 1, outcome.end):
+            before = self.text[begin : found.start()].rstrip()
+            if before[-1] in ",:[({" or self.budget <= 0:
+                continue
+            whole, _, end = exact(self.text, found.start(2), len(self.text))
+            self.budget -= end - found.start(2) + 32
+            if whole:
+                return found.start()
+        return 0
 
     def attempt(self, begin: int, stop: int) -> Outcome:
         outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()

@@ -328,6 +328,15 @@ def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...])
     return Read(value, after, stop, (*codes, *more))
 
 
+def finish(text: str, start: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
+    """The string that was opened at `start`, with its content up to `stop`."""
+    quote = text[start]
+    style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
+    if _DRIVE.match(text, start + 1, stop):
+        style = (*style, "S041")
+    return _finish(text, start + 1, stop, after, (*style, *codes))
+
+
 def read_key(text: str, start: int, end: int) -> Read:
     """Read a quoted key: it ends at the first quote with a colon behind it, else at its first quote."""
     quote = text[start]
