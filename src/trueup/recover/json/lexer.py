@@ -137,8 +137,9 @@ ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r\n|[\
 SIMPLE_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 CONTROL = re.compile(r"[\x00-\x1f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
-# In a list: a number with only a blank between it and the next one.
-NUMBERS_IN_A_ROW = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=[ \t\n]+-?[0-9]+(?:\.[0-9]+)?(?:[ \t\n]|[,，\]]))")
+# In a list: a number or literal with only a blank between it and the next one.
+_IN_A_ROW = r"(?:-?[0-9]+(?:\.[0-9]+)?|true|false|null|True|False|None)"
+SCALARS_IN_A_ROW = re.compile(rf"{_IN_A_ROW}(?=[ \t\n]+{_IN_A_ROW}(?:[ \t\n]|[,，\]]))")
 
 _SHORT_KEY = 64
 

@@ -53,7 +53,20 @@ _MAX_STRAYS = 64
 class Parser:
     """One reading of one stretch of text."""
 
-    __slots__ = ("end", "frames", "known", "max_depth", "pos", "records", "root", "spare", "strays", "text", "trace")
+    __slots__ = (
+        "end",
+        "endless",
+        "frames",
+        "known",
+        "max_depth",
+        "pos",
+        "records",
+        "root",
+        "spare",
+        "strays",
+        "text",
+        "trace",
+    )
 
     def __init__(
         self, text: str, start: int, end: int, known: frozenset[str], max_depth: int, trace: Trace | None = None
@@ -68,6 +81,7 @@ class Parser:
         self.records: list[Record] = []
         self.root: list[Any] = []
         self.strays = 0
+        self.endless = False  # nothing behind ends words that go on over several lines
         self.spare = 2 * (end - start) if end - start >= _LONG else 0  # letters that may be looked at in vain
 
     # -- the loop ------------------------------------------------------------------------------

@@ -24,11 +24,11 @@ from trueup.recover.json.lexer import (
     KEY_AHEAD,
     KEY_AS_VALUE,
     KEYWORD_ARG,
-    NUMBERS_IN_A_ROW,
     ODD_COMMA,
     OPENERS,
     QUOTES,
     REST_OF_LIST,
+    SCALARS_IN_A_ROW,
     SKIP_BLANK,
     SKIP_PLAIN,
     SPACED_KEY,
@@ -215,6 +215,21 @@ def remark(parser: "Parser", frame: Frame, sign: str) -> bool:
         return False
     parser.note("S005", pos, pos, frame.closer, frame.node)
     parser.pop(frame, pos)
+    return True
+
+
+@MEMBER.rule("S005", "{")
+def next_object(parser: "Parser", frame: Frame, _: str) -> bool:
+    """`[{"i": 1 {"i": 2}]`: the next item of the list starts right behind a value, so this one was never closed."""
+    return not frame.comma and bool(frame.value) and _close_before_item(parser, frame)
+
+
+def _close_before_item(parser: "Parser", frame: Frame) -> bool:
+    if len(parser.frames) < 2 or parser.frames[-2].kind != "[":
+        return False
+    frame.comma = False
+    parser.note("S005", parser.pos, parser.pos, frame.closer, frame.node)
+    parser.pop(frame, parser.pos)
     return True
 
 
@@ -500,6 +515,12 @@ def _key(parser: "Parser", frame: Frame) -> str | None:
     return None
 
 
+# A colour, or a heading of text that goes on below: no comment before a value.
+_HASHED = re.compile(
+    r"""[ \t]*(?=\#(?:[0-9a-fA-F]{3,8}\b|[^\n]{0,200}\n\s*(?!["'“\[{(\-+.0-9\s}\]]|(?:true|false|null|True|False|None)\b)))"""
+)
+
+
 def _colon(parser: "Parser", frame: Frame, key: str, sign: str) -> str:
     """Pass the colon, or what stands for it; the sign behind it."""
     node, pos = (frame.node, key), parser.pos
@@ -510,6 +531,9 @@ def _colon(parser: "Parser", frame: Frame, key: str, sign: str) -> str:
     if sign != ":" and not (sign == "=" and frame.kind == "="):
         parser.note("S024" if sign in WIDE else "S038", pos, stop, ":", node)
     parser.pos = stop
+    if hashed := _HASHED.match(parser.text, stop, parser.end):
+        parser.pos = hashed.end()
+        return "#"
     pos = parser.skip(node)
     while pos < parser.end and parser.text[pos] in ":=":
         parser.note("S038", pos, pos + 1, "", node)
@@ -683,11 +707,8 @@ def _become_list(parser: "Parser", frame: Frame) -> None:
 @KEY.rule("S005", "{")
 def next_item(parser: "Parser", frame: Frame, _: str) -> bool:
     """`[{"a": 1, {"a": 2}]`: the next item of the list starts, so this one was never closed."""
-    if len(parser.frames) < 2 or parser.frames[-2].kind != "[":
+    if not _close_before_item(parser, frame):
         return False
-    frame.comma = False
-    parser.note("S005", parser.pos, parser.pos, frame.closer, frame.node)
-    parser.pop(frame, parser.pos)
     parser.frames[-1].comma = True
     return True
 
@@ -735,7 +756,24 @@ _DATE = re.compile(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?
 _PREFIXED = re.compile(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
 # What can go on where the text ends right behind it.
 _OPEN_ENDED = frozenset((None, "S015", "S020", "S021", "S024"))
+# What ends a value of several lines.
+_BLOCK_END = re.compile(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
+
+
+_LINK = re.compile(r"\[[^\[\]\n\"']{1,200}\]\([^()\s]{1,400}\)")
+
+
+@VALUE.rule("S015", "[")
+def link(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
+    """`[words](address)`: a link of Markdown is text."""
+    found = _LINK.match(parser.text, parser.pos, parser.end)
+    if found is None or not isinstance(into, dict):
+        return False
+    parser.put(into, slot, found[0])
+    parser.note("S015", parser.pos, found.end(), shown(found[0]), node)
+    parser.pos = found.end()
+    return True
 
 
 @VALUE.rule("S024", "{[(｛［（【")
@@ -819,12 +857,18 @@ def prefixed_string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     return string(parser, into, slot, node)
 
 
+# What an argument starts with; a bare word is none, `max(a, b)` is text.
+_ARGUMENT = re.compile(
+    r"""\s*(?:["'“‘`\[{(\-+.0-9)*]|(?:true|false|null|True|False|None)\b|[^\W\d]\w*\s*(?:=(?!=)|\Z)|[rbuf]["']|[^\W\d][\w.]*\(|\Z)"""
+)
+
+
 @VALUE.rule("F003")
 def call(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     """`Name(a=1)` opens an object; `Name(x)` stands for its argument; a date becomes its text."""
     text, pos, end = parser.text, parser.pos, parser.end
     found = CALL.match(text, pos, end)
-    if found is None:
+    if found is None or not _ARGUMENT.match(text, found.end(), end):
         return False
     if date := _DATE.match(text, pos, end):
         said = iso_date([int(number) for number in date[1].split(",")])
@@ -875,11 +919,22 @@ def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     return True
 
 
+def _has_lines(parser: "Parser", in_list: bool) -> bool:
+    """Whether words in an object may go on over several lines: something of the structure ends them."""
+    if in_list or parser.place() == strings.ARGUMENT or parser.endless:
+        return False
+    if _BLOCK_END.search(parser.text, parser.pos, parser.end) is None:
+        parser.endless = True  # looked for once: nothing behind ends words either
+        return False
+    return True
+
+
 def _bare_token(parser: "Parser", in_list: bool) -> str:
     """What stands at the parser's place without quotes; an ellipsis, a backtick or a period behind it is left out."""
     start, text, end = parser.pos, parser.text, parser.end
-    blank = NUMBERS_IN_A_ROW.match(text, start, end) if in_list else None
-    stop = blank.end() if blank else strings.bare_end(text, start, end, parser.place(), parser.known)
+    blank = SCALARS_IN_A_ROW.match(text, start, end) if in_list else None
+    words = strings.Bare(text, start, end, parser.place(), parser.known)
+    stop = blank.end() if blank else words.stop(parser.open_closers(), _has_lines(parser, in_list))
     token = text[start:stop].rstrip()
     if len(token) > 3 and token.endswith(("...", "…")):
         token = token.rstrip(".…").rstrip()

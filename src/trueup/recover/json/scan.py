@@ -25,7 +25,9 @@ _LIST_START = re.compile(
     rf"[\[［][{BLANK}]*"
     r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|[-*•–][ \t]+["'“{\[]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
-_LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}\n]{0,2000}\]\s*(?:\Z|```|\n|<)")
+_LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}]{0,2000}\]\s*(?:\Z|```|\n|<)")
+# A fence right inside brackets, and the other way round behind it.
+_BRACED_FENCE = re.compile(r"[{\[]\s*```[\w-]{0,12}\s*[{\[]")
 # `[1]` behind a word: the number of a source.
 _CITATION = re.compile(r"\[\d{1,3}\]")
 _WORDS_BEFORE = re.compile(r"""[\w.,;)"'”’%][ ]?\Z|\]\Z""")
@@ -136,6 +138,8 @@ class Scan:
 
     def plausible(self, at: int, stop: int) -> bool:
         """Whether an opener looks like the start of a value and not like a sign in prose."""
+        if _BRACED_FENCE.match(self.text, at, stop) and self.text.find("```", at + 4, stop) > 0:
+            return False
         if starts_value(self.text, at, stop):
             return True
         return self.words and self.text[at] == "[" and _LIST_OF_WORDS.match(self.text, at, stop) is not None

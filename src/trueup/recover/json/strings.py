@@ -13,6 +13,7 @@ from trueup.recover.json.inner import Inner, doubt_of, opens_object
 from trueup.recover.json.lexer import (
     ARGUMENT_AHEAD,
     BLANK,
+    CLOSER_OF,
     COMMAS,
     CONTROL,
     JOINED_KEY,
@@ -26,6 +27,7 @@ from trueup.recover.json.lexer import (
     QUOTES,
     REST_OF_LIST,
     SKIP_BLANK,
+    SPACED_KEY,
     WIDE,
 )
 
@@ -48,6 +50,15 @@ _PIECE_AHEAD = re.compile(
 )
 _ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
+# A container behind a string: an object with a key, or a list; not a bracket inside a quotation.
+_OBJECT_AHEAD = re.compile(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
+_CONTAINER_AHEAD = re.compile(
+    rf"""{_OBJECT_AHEAD.pattern}|\[\s*(?:["'\[{{]|-?[0-9]|true\b|false\b|null\b)[^\[\]\n]{{0,400}}\]\s*(?:[,\]}}]|\Z|(?=\s)\s*["'\[{{])"""
+)
+# Numbers and literals behind a string, up to the next sign of the structure.
+_SCALARS_AHEAD = re.compile(
+    r"""(?:(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|True|False|None)(?=[\s,}\]])\s*){1,9}+(?:[,}\]]|["'{\[])"""
+)
 _PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
 _BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
 _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
@@ -55,7 +66,9 @@ _TAIL = re.compile(r"[\s}\])]*\Z")
 _COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80}(?: [\w$.\-]{1,40}){0,4})\s*:")
 _WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
-_BARE_STOP = re.compile(r"""```|[,，、،;}\])\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_BARE_STOP = re.compile(r"""```|[,，、،;{}\[\]()\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_OPENS = "([{"
+_QUOTED_KEY_AHEAD = re.compile(r"""\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
 _BARE_ARGUMENT_STOP = re.compile(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
 _FENCE_CLOSES = re.compile(r"```+[ \t]*(?:\n|\Z)")
 # From a curved quote to the next one, on one line.
@@ -88,7 +101,10 @@ def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
     if ODD_KEY_AHEAD.match(text, at, end):
         return True
     lone = KEY_NO_COLON.match(text, at, end)
-    return lone is not None and (lone[2] is None or lone[1] in known)
+    if lone is not None and (lone[2] is None or lone[1] in known):
+        return True
+    spaced = SPACED_KEY.match(text, _past(text, at), end) if known else None
+    return spaced is not None and spaced[0] in known
 
 
 def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stack: str, first: bool) -> bool:
@@ -115,9 +131,23 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
         return place is LIST_ITEM and first
     if _PLUS_AHEAD.match(text, here, end) or (first and place is MEMBER_VALUE and ODD_COMMA.match(text, here, end)):
         return True
+    if first and _value_follows(text, here, end, place, here > at):
+        return True
     if here == at:
         return False
     return _starts_next(text, at, here, end, place, known)
+
+
+def _value_follows(text: str, at: int, end: int, place: str, apart: bool) -> bool:
+    """Whether a value or a key follows a quote without a comma: the string ended there."""
+    sign = text[at]
+    if sign in "{[":
+        return (_OBJECT_AHEAD if place is not LIST_ITEM else _CONTAINER_AHEAD).match(text, at, end) is not None
+    if sign == '"' and not apart:
+        if place is LIST_ITEM:
+            return _ITEM_AHEAD.match(text, at, end) is not None
+        return KEY_AT_QUOTE.match(text, at, end) is not None
+    return apart and _SCALARS_AHEAD.match(text, at, end) is not None
 
 
 def _comment_end(text: str, at: int, end: int) -> int:
@@ -192,7 +222,8 @@ def _starts_next(text: str, at: int, here: int, end: int, place: str, known: fro
     if place is not LIST_ITEM:
         if text[here] in QUOTES:
             return starts_member(text, here, end, known) or bool(_PIECE_AHEAD.match(text, here, end))
-        return newline and bool(KEY_AHEAD.match(text, here, end))
+        bare = _BARE_WORD.match(text, here, end) if known and not newline else None
+        return (newline and bool(KEY_AHEAD.match(text, here, end))) or (bare is not None and bare[1] in known)
     return text[here] in QUOTES or (newline and _ITEM_START.match(text, here, end) is not None)
 
 
@@ -365,42 +396,96 @@ def read_key(text: str, start: int, end: int) -> Read:
     return _finish(text, start + 1, at, at + 1, (*style, *inner))
 
 
-def bare_end(text: str, start: int, end: int, place: str, known: frozenset[str]) -> int:
-    """Where words without quotes end: at a bracket, a line's end, or a comma with a new member behind it."""
-    in_list = place is LIST_ITEM
-    stops = _BARE_ARGUMENT_STOP if place is ARGUMENT else _BARE_STOP
-    at = start
-    first = True
-    while True:
-        at = stops.search(text, at, end).start()  # type: ignore[union-attr]
-        if at >= end:
-            return end
-        sign = text[at]
-        if sign in ",，、،":
-            plain = first and _WHOLE_TOKEN.fullmatch(text[start:at].rstrip()) and not text[at + 1 : at + 2].isdigit()
-            if in_list or plain or _comma_closes(text, at, end, place, known, first):
-                return at
-            first = False
-        elif sign == "`":
-            return at
-        elif sign == ";":
-            if in_list or starts_member(text, at + 1, end, known) or _CLOSING_AHEAD.match(text, at + 1, end):
-                return at
-        elif sign == "/":
-            if at > start and (text[at - 1].isspace() or _WHOLE_TOKEN.fullmatch(text, start, at)):
-                return at
+class Bare:
+    """Where words without quotes end, found from left to right; brackets that the words open themselves are balanced."""
+
+    __slots__ = ("end", "first", "known", "opened", "place", "start", "text")
+
+    def __init__(self, text: str, start: int, end: int, place: str, known: frozenset[str]) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.place = place
+        self.known = known
+        self.first = True  # no comma was passed yet
+        self.opened: list[str] = []  # what closes the brackets that the words opened
+
+    def stop(self, open_closers: str, lines: bool) -> int:
+        """The end: at a bracket, a line's end, or a comma with a new member behind it.
+
+        `lines` says that a value may have several: it goes on until a key or a bracket that closes what is open.
+        """
+        stops = _BARE_ARGUMENT_STOP if self.place is ARGUMENT else _BARE_STOP
+        at = self.start
+        while True:
+            at = stops.search(self.text, at, self.end).start()  # type: ignore[union-attr]
+            if at >= self.end:
+                return self.end
+            sign = self.text[at]
+            if sign in _OPENS:
+                if self._is_value(at):
+                    return at
+                self.opened.append(CLOSER_OF[sign])
+            elif sign in ")]}｝］":
+                if self.opened and self.opened[-1] == sign:
+                    self.opened.pop()
+                elif sign != ")" or ")" in open_closers:
+                    return at
+            elif sign == "\n":
+                if not lines or self._next_line_ends(at):
+                    return at
+            else:
+                passed = self._passed(sign, at)
+                if passed < 0:
+                    return at if passed == -1 else at + 1
+                at += passed
             at += 1
-        elif sign in "\"'”":
-            if at > start and (text[at - 1] == "\\" or (sign == "'" and _APOSTROPHE.match(text, at - 1, end))):
-                at += 1
-                continue
-            if _QUOTE_THEN_END.match(text, at, end):
-                return at + 1
-            if in_list or (at > start and starts_member(text, at, end, known)):
-                return at
-        else:
-            return at
-        at += 1
+
+    def _is_value(self, at: int) -> bool:
+        """Whether a bracket behind the words opens a value of its own."""
+        whole = _WHOLE_TOKEN.fullmatch(self.text[self.start : at].rstrip())
+        return whole is not None or (self.text[at] == "{" and _OBJECT_AHEAD.match(self.text, at, self.end) is not None)
+
+    def _next_line_ends(self, at: int) -> bool:
+        """Whether what stands on the lines below is not of this value: a bracket, a fence, or the next member."""
+        text, end = self.text, self.end
+        here = _past(text, at)
+        if here >= end or text[here] in "}]｝］" or text.startswith("```", here):
+            return True
+        if text[here] == "," or not starts_member(text, here, end, self.known):
+            return text[here] == "," and _comma_closes(text, here, end, self.place, self.known, True)
+        return text[here] in QUOTES or not _is_prose(text, here, end, self.known)
+
+    def _passed(self, sign: str, at: int) -> int:
+        """How many letters to pass behind a sign inside the words; -1 where they end before it, -2 behind it."""
+        text, end, in_list = self.text, self.end, self.place is LIST_ITEM
+        if sign in ",，、،":
+            return 0 if not self._comma_ends(at) else -1
+        if sign == "`":
+            return -1
+        if sign == ";":
+            ends = in_list or starts_member(text, at + 1, end, self.known) or _CLOSING_AHEAD.match(text, at + 1, end)
+            return -1 if ends else 0
+        if sign in "/#":
+            alone = text[at - 1].isspace() or _WHOLE_TOKEN.fullmatch(text, self.start, at)
+            return -1 if at > self.start and alone else int(sign == "/")
+        if at > self.start and (text[at - 1] == "\\" or (sign == "'" and _APOSTROPHE.match(text, at - 1, end))):
+            return 0
+        if _QUOTE_THEN_END.match(text, at, end):
+            return -2
+        return -1 if in_list or (at > self.start and starts_member(text, at, end, self.known)) else 0
+
+    def _comma_ends(self, at: int) -> bool:
+        text, end, start = self.text, self.end, self.start
+        if self.opened:  # inside brackets of the words, only a quoted key ends them
+            key = _QUOTED_KEY_AHEAD.match(text, at + 1, end)
+            return key is not None
+        whole = self.first and _WHOLE_TOKEN.fullmatch(text[start:at].rstrip())
+        if self.place is LIST_ITEM or (whole and not text[at + 1 : at + 2].isdigit()):
+            return True
+        ends = _comma_closes(text, at, end, self.place, self.known, self.first)
+        self.first = False
+        return ends
 
 
 # -- other marks than plain quotes ------------------------------------------------------------------
