@@ -174,3 +174,40 @@ def _alternatives(place: Place) -> list[Place]:
             for arms in unions(here):
                 stack.extend(arms)
     return found
+
+
+def types_along(place: Place, path: tuple[str | int, ...]) -> frozenset[str]:
+    """The types that a schema allows at a path below a place, through every union; none where it does not say."""
+    places = _branches([place])
+    for part in path:
+        below: list[Place] = []
+        for here in places:
+            rules = here.rules
+            if isinstance(part, str):
+                if part in (rules.get("properties") or ()):
+                    below.append(here.child("properties", part))
+                elif isinstance(rules.get("additionalProperties"), dict):
+                    below.append(here.child("additionalProperties"))
+            elif part < len(rules.get("prefixItems") or ()):
+                below.append(here.child("prefixItems", part))
+            elif isinstance(rules.get("items"), dict):
+                below.append(here.child("items"))
+        places = _branches(below)
+    said = [here for here in places if not _SAYS_TYPE.isdisjoint(here.rules)]
+    return frozenset().union(*map(types_at, said)) if said else frozenset()
+
+
+_SAYS_TYPE = frozenset({"type", "enum", "const"})
+_MOST_PLACES = 64
+
+
+def _branches(places: list[Place]) -> list[Place]:
+    """Every place that applies along with these, or may: through references, `allOf`, `anyOf` and `oneOf`."""
+    found: list[Place] = []
+    stack = list(places)
+    while stack and len(found) < _MOST_PLACES:
+        for here in facets((stack.pop(),)):
+            found.append(here)
+            for union in ("anyOf", "oneOf"):
+                stack += [here.child(union, index) for index in range(len(here.rules.get(union) or ()))]
+    return found

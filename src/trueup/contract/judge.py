@@ -16,7 +16,7 @@ from trueup.conform.document import facets
 from trueup.conform.names import plain
 from trueup.conform.options import Options
 from trueup.conform.schema import Schema
-from trueup.conform.survey import types_at
+from trueup.conform.survey import types_along, types_at
 from trueup.contract.incoming import without_surrogates
 from trueup.contract.integers import Test
 from trueup.contract.limits import depth_over, shown
@@ -82,7 +82,7 @@ class Judge:
         item_keys = self._item.root_keys if self._item is not None else frozenset()
         self._aims = Aims(
             schema.keys, schema.root_keys, schema.types, max_depth, eager, schema.source is True,
-            item_keys, partial(_wanted, (schema, self._item)),
+            item_keys, partial(_wanted, (schema, self._item)), partial(types_along, schema.place),
         )  # fmt: skip
 
     # -- the ways in ---------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
         gathered = _gather(text, readings, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
-        fitting = [r for r in readings if r.fit.ok] or _regrouped(readings, judge, aims) or _lifted(readings, judge)
+        fitting = [r for r in readings if r.fit.ok] or _rewritten(readings, judge, aims)
         if fitting:
             return _pick(text, fitting, readings)
         seen += readings
@@ -183,6 +183,25 @@ def _judged(text: str, found: list[Candidate], judge: Judge, aims: Aims) -> list
 
 def _place(candidate: Candidate) -> tuple[int, int, bool]:
     return candidate.spans[0][0], -candidate.end, isinstance(candidate.value, str)
+
+
+def _rewritten(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
+    """Readings that fit once something in them is read in another way that only the schema can tell."""
+    return _computed(readings, judge, aims) or _regrouped(readings, judge, aims) or _lifted(readings, judge)
+
+
+def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
+    """Readings that fit once fractions are numbers."""
+    from trueup.recover.json.fractions import computed  # as in `readings`: loaded when a reply first needs it
+
+    out: list[Reading] = []
+    for reading in readings:
+        if reading.candidate.form == "json" and "S015" not in reading.candidate.codes:
+            continue
+        found = computed(reading.candidate, aims.wants_at)
+        if found is not None and (fit := judge(found.value)).ok:
+            out.append(reading._replace(candidate=found, fit=fit))
+    return out
 
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:

@@ -16,6 +16,7 @@ from trueup.recover.layers.quoting import unlined, unquote
 from trueup.recover.layers.reasoning import reasoning_spans
 from trueup.recover.layers.view import refold
 from trueup.recover.layers.whole import unwrapped
+from trueup.verdict.paths import Parts
 
 # A quote that is not escaped: more than one string.
 _INNER_QUOTE = {quote: re.compile(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
@@ -31,7 +32,8 @@ _MAX_UNFOLD = 3
 class Aims(NamedTuple):
     """What is looked for: the schema's keys, the root's keys and types, the depth limit, the coercion profile.
 
-    `item_keys` are those of the items when the root is an array, `wants` the types of a field by its key (none: any).
+    `item_keys` are those of the items when the root is an array, `wants` the types of a field by its key and
+    `wants_at` those at a path (none: any).
     """
 
     known: frozenset[str]
@@ -42,6 +44,7 @@ class Aims(NamedTuple):
     any_value: bool
     item_keys: frozenset[str] = frozenset()
     wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
+    wants_at: Callable[[Parts], frozenset[str]] = lambda _: frozenset()
     bare: bool = True  # whether all of a text without quotes may be a string
 
 

@@ -755,7 +755,7 @@ def stray_key(parser: "Parser", frame: Frame, _: str) -> bool:
 _DATE = re.compile(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?:,\s*\d{1,2}){2,3})?)\)")
 _PREFIXED = re.compile(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
 # What can go on where the text ends right behind it.
-_OPEN_ENDED = frozenset((None, "S015", "S020", "S021", "S024"))
+_OPEN_ENDED = frozenset((None, "S015", "S020", "S024"))
 # What ends a value of several lines.
 _BLOCK_END = re.compile(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
@@ -883,7 +883,7 @@ def call(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     return True
 
 
-@VALUE.rule("S013 S015 S018 S019 S020 S021 S024 S027 S029 S030 S033 S034 S042 S043")
+@VALUE.rule("S013 S015 S018 S019 S020 S024 S027 S029 S030 S033 S034 S042 S043")
 def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     """Words or a number without quotes, up to where they must end."""
     start, text = parser.pos, parser.text

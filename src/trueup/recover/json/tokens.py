@@ -32,7 +32,7 @@ def read_token(token: str) -> tuple[Any, str | None]:
     """The value of a bare token and the code of the fix that reading it took.
 
     >>> read_token("0xFF"), read_token("1/4"), read_token("None"), read_token("hello")
-    ((255, 'S020'), (0.25, 'S021'), (None, 'S018'), ('hello', 'S015'))
+    ((255, 'S020'), ('1/4', 'S015'), (None, 'S018'), ('hello', 'S015'))
     """
     if token in LITERALS:
         return LITERALS[token], None
@@ -63,15 +63,11 @@ def read_token(token: str) -> tuple[Any, str | None]:
 
 
 def _odd_number(odd: re.Match[str]) -> tuple[Any, str | None] | None:
-    sign, hexadecimal, binary, octal, over, under, plain = odd.groups()
+    sign, hexadecimal, binary, octal, plain = odd.groups()
     factor = -1 if sign == "-" else 1
     for digits, base in ((hexadecimal, 16), (binary, 2), (octal, 8)):
         if digits:
             return factor * int(digits, base), "S020"
-    if over is not None:
-        if len(over) + len(under) > 300 or int(under) == 0:
-            return None
-        return factor * int(over.replace("_", "")) / int(under), "S021"
     return _plain_number(factor, plain)
 
 
