@@ -1,380 +1,326 @@
-"""A value that grows while its text comes in: the partial value of a stream.
+"""A value that grows while its text comes in: the same parser, fed in pieces.
 
-Chunks enter, in any cut; the value so far can be looked at after each. Every character is looked at once.
-Plain JSON and the usual slips (fence, prose, reasoning, single quotes, bare keys, literals, trailing commas,
-comments) are followed; at the first place that needs a guess about what comes later, growing stops and waits
-for the end, where the whole text is judged anew. What is closed never changes.
+Chunks enter, in any cut; the value so far can be looked at after each. Members that are plainly written are taken as soon as
+they have come. For a fault the parser looks ahead, so it waits until enough text stands behind; where that is not enough, or
+something would be lost, growing stops and the whole text is judged at the end. What was reported closed never changes.
 """
 
+import json
 import re
 from typing import Any
 
-from trueup.recover.json.lexer import CLOSER_OF, COMMENT, SIMPLE_ESCAPES
-from trueup.recover.json.tokens import read_token
+from trueup.recover.json import repairs, strings
+from trueup.recover.json.escapes import unescape
+from trueup.recover.json.frames import Frame, TooDeep
+from trueup.recover.json.lexer import COMMENT, KEY_AHEAD, QUOTES, SKIP_BLANK, SKIP_PLAIN
+from trueup.recover.json.parser import Parser
+from trueup.recover.layers.reasoning import Visible
+from trueup.verdict.catalogue import GRADE
 
-_REASONING = re.compile(
-    r"<(?:think|thinking|reasoning|thought|reflection|seed:think)>|<\|START_THINKING\|>|(?-i:\[THINK\])", re.IGNORECASE
-)
-_REASONING_END = re.compile(
-    r"</(?:think|thinking|reasoning|thought|reflection|seed:think)>|<\|END_THINKING\|>|(?-i:\[/THINK\])", re.IGNORECASE
-)
-_START = re.compile(r"[{\[]|<(?=[a-z]{0,10}>?)")
-_SPACE = re.compile(r"[ \t\r\n]*")
-_PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*")}
-_WORD = re.compile(r"[^\s,:}\]\"'/#]+")
+_OPENER = re.compile(r"[{\[]")
 _OBJECT_FOLLOWS = re.compile(r"""[{]\s*(?:["'}]|[A-Za-z_$][\w$]*\s*:)""")
 _LIST_FOLLOWS = re.compile(r"""[\[]\s*(?:["'{\[\]]|-?\d|true|false|null)""")
-_IN_STRING = frozenset({"string", "escape", "quote"})
+_STRING = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
+# A member or item whose strings have escapes or line breaks.
+_SCALAR = rf"({_STRING}|-?[0-9][0-9.eE+-]*+|true|false|null)\s*+(?:,|(?=[}}\]]))"
+_MEMBER = re.compile(rf"\s*+{_STRING}\s*+:\s*+(?:{_SCALAR}|(?=[{{\[]))", re.DOTALL)
+_ITEM = re.compile(rf"\s*+()(?:{_SCALAR})", re.DOTALL)
+# What has come of a member or an item that is plain so far.
+_DOUBLE, _SINGLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?', r"'[^'\\]*+(?:\\.[^'\\]*+)*+\\?"
+_OPEN_ITEM = rf"(?:{_DOUBLE}\"?|{_SINGLE}'?|[\w.+-]*+)\s*+,?\s*+"
+_OPEN = {
+    "{": re.compile(rf"\s*+(?:{_DOUBLE}\"?|{_SINGLE}'?|[A-Za-z_$][\w$]*+)?\s*+(?::\s*+{_OPEN_ITEM})?\Z", re.DOTALL),
+    "[": re.compile(rf"\s*+{_OPEN_ITEM}\Z", re.DOTALL),
+}
+# A string that is open at the end: in an object behind its key, in a list by itself.
+_OPEN_STRING = {
+    "{": re.compile(rf"""\s*+(?:{_STRING}|'([^'\\]*+)'|([A-Za-z_$][\w$]*+))\s*+:\s*+(["'])""", re.DOTALL),
+    "[": re.compile(r"""\s*+()()()(["'])"""),
+}
+_CLOSES = {
+    '"': re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL),
+    "'": re.compile(r"[^'\\]*+(?:\\.[^'\\]*+)*+", re.DOTALL),
+}
+_CUT_ESCAPE = re.compile(
+    r"(?<!\\)(?:\\\\)*(\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3})?)\Z"
+)
+# Codes of what changes a value that stood before, or may.
+_CHANGES = frozenset({"S007", "S022", "S032", "S042"})
 _LONG = 1024
-_MARGIN = 80
-_TAG = 20  # longer than any that opens or closes reasoning
-# A token that has not ended after so many characters is left to the end.
-_MAX_TAIL = 4096
+_NEAR = 80  # an opener with so much behind it that opens no value is none
+_AHEAD = 480  # how far the rules look ahead, at the most
+_MAX_TAIL = 16_384  # what has not ended after so many characters is left to the end
+_KEPT = 4096  # text that was read is let go from this length on
 
 
 class Growing:
-    """The value so far of a text that is still coming in."""
+    """The value so far of a text that is still coming in; `known` are the schema's keys."""
 
     __slots__ = (
-        "_expect", "_grown", "_in_key", "_key", "_keys", "_parts", "_quote", "_shown", "_stack", "_tail",
-        "closed", "lost", "max_depth", "root", "started",
+        "_buffer", "_grown", "_need", "_open", "_parser", "_parts", "_quote", "_reported", "_shown", "_slash", "_visible",
+        "closed", "known", "lost", "max_depth", "root",
     )  # fmt: skip
 
-    def __init__(self, max_depth: int) -> None:
+    def __init__(self, max_depth: int, known: frozenset[str] = frozenset()) -> None:
         self.max_depth = max_depth
-        self.root: Any = None
-        self.started = False
+        self.known = known
         self.lost = False
+        self._visible = Visible()
         self.closed: list[tuple[str | int, Any]] = []  # members of the root that were closed since last looked at
-        self._tail = ""
-        self._stack: list[Any] = []
-        self._expect = "start"
-        self._key = ""
-        self._keys: list[str] = []
-        self._in_key = False
-        self._quote = ""
-        self._parts: list[str] = []
-        self._grown = 0  # characters of the open string so far
-        self._shown = 0  # how many of them the value shows, once there are many
+        self._begin("")
+
+    def _begin(self, text: str) -> None:
+        """Look for a value in what comes."""
+        self.root: Any = None
+        self.closed.clear()
+        self._buffer = text
+        self._parser: Parser | None = None
+        self._reported = 0
+        self._need = 0  # how much text it waits for
+        self._open: tuple[Any, Any] | None = None  # where the value shows a string that is open
+        self._quote = ""  # what closes it
+        self._slash = False  # whether its text ends in a backslash that escapes what comes
+        self._parts: list[str] = []  # its text since it was shown last
+        self._grown = self._shown = 0
 
     def feed(self, chunk: str) -> None:
         """Take the next characters."""
-        text = self._tail + chunk
-        at = 0
-        while not (self.lost or self._expect == "done"):
-            after = self._STEPS[self._expect](self, text, at)
-            if after < 0:
-                break
-            at = after
-        if self.lost or self._expect == "done":
-            self._tail = ""
+        if self.lost:
             return
-        self._tail = text[at:] if at else text
-        if len(self._tail) > _MAX_TAIL:
-            self.lost = True
+        retracted = self._visible.retracted
+        text = self._visible.feed(chunk)
+        if self._visible.retracted > retracted:
+            self._begin("")  # all of it was reasoning that the prompt had opened
+        if not text or (self._parser is not None and not self._parser.frames):
+            return
+        self._grown += len(text)
+        if self._quote and not self._closes(text):
+            self._parts.append(text)
+            return
+        if self._need > len(self._buffer) + self._grown:
+            self._parts.append(text)  # a fault waits for more
+            return
+        self._buffer += "".join(self._parts) + text
+        self._parts = []
+        self._grown = self._need = 0
+        self._advance()
+
+    def _closes(self, text: str) -> bool:
+        """Whether a quote that may close the open string stands in what comes."""
+        if "\\" not in text:
+            if not self._slash:
+                return self._quote in text
+            self._slash = False
+            return self._quote in text[1:]
+        at = int(self._slash)
+        stop = _CLOSES[self._quote].match(text, at).end()  # type: ignore[union-attr]
+        self._slash = stop < len(text) and text[stop] == "\\"
+        return stop < len(text) and text[stop] == self._quote
 
     @property
     def value(self) -> Any:
         """The value so far; an open string shows what has come of it. It is the live value, not a copy."""
-        if self._expect in _IN_STRING and not self._in_key and self._stack:
-            into = self._stack[-1]
-            text = "".join(self._parts)
-            self._parts = [text]
-            self._shown = len(text) if len(text) > _LONG else 0
-            self._grown = len(text)
-            if isinstance(into, dict):
-                into[self._key] = text
-            elif self._open_item:
-                into[-1] = text
+        if self._parts and self._open is not None:
+            self._buffer += "".join(self._parts)
+            self._parts = []
+            self._show()
         return self.root
 
     def glance(self) -> Any:
         """The value so far; a long open string is brought up to date only as it grows, so that feeding stays linear."""
-        if self._expect == "string" and self._grown - self._shown < self._shown // 8:
-            return self.root
-        return self.value
+        return self.root if self._shown > _LONG and self._grown < self._shown // 8 else self.value
 
-    @property
-    def _open_item(self) -> bool:
-        return isinstance(self._stack[-1], list) and bool(self._stack[-1])
+    # -- taking what has come ------------------------------------------------------------------
 
-    # -- steps: each takes the text and an offset and returns the next offset, or -1 to wait for more ----------
-
-    def _start(self, text: str, at: int) -> int:
-        """Look for the opener of the value, past prose and reasoning."""
-        found = _START.search(text, at)
-        if found is None:
-            return len(text) if at < len(text) else -1
-        begin = found.start()
-        if text[begin] == "<" or text.startswith("[THINK]", begin):
-            return self._tag(text, begin)
-        follows = (_OBJECT_FOLLOWS if text[begin] == "{" else _LIST_FOLLOWS).match(text, begin)
-        if follows is None:
-            return begin + 1 if len(text) - begin > _MARGIN else -1
-        self.started = True
-        return self._open(text[begin], begin)
-
-    def _tag(self, text: str, begin: int) -> int:
-        opened = _REASONING.match(text, begin)
-        if opened is None:
-            return begin + 1 if len(text) - begin > _TAG else -1
-        self._expect = "reasoning"
-        return opened.end()
-
-    def _reasoning(self, text: str, at: int) -> int:
-        closed = _REASONING_END.search(text, at)
-        if closed is None:
-            keep = max(at, len(text) - _TAG)
-            return keep if keep > at else -1
-        self._expect = "start"
-        return closed.end()
-
-    def _open(self, sign: str, at: int) -> int:
-        value: Any = {} if sign == "{" else []
-        if len(self._stack) >= self.max_depth:
-            self.lost = True
-            return at
-        if self._stack:
-            self._put(value)
-        else:
-            self.root = value
-        self._stack.append(value)
-        self._keys.append(self._key)
-        self._expect = "key" if sign == "{" else "value"
-        return at + 1
-
-    def _put(self, value: Any) -> None:
-        into = self._stack[-1]
-        if isinstance(into, dict):
-            into[self._key] = value
-        else:
-            into.append(value)
-
-    def _token(self, text: str, at: int) -> int:
-        """The offset of the next token, past white space and comments; -1 when it has not come yet."""
-        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
-        while at < len(text) and text[at] in "/#":
-            comment = COMMENT.match(text, at)
-            if comment is None or comment.end() == len(text):
-                return -1
-            at = _SPACE.match(text, comment.end()).end()  # type: ignore[union-attr]
-        return at if at < len(text) else -1
-
-    def _key_step(self, text: str, at: int) -> int:
-        at = self._token(text, at)
-        if at < 0:
-            return -1
-        sign = text[at]
-        if sign in "\"'":
-            return self._open_string(sign, at, in_key=True)
-        if sign == "}":
-            return self._close(sign, at)
-        word = _WORD.match(text, at)
-        if word is None or not (sign.isalpha() or sign in "_$"):
-            return self._give_up(at)
-        if word.end() == len(text):
-            return -1
-        return self._named(word[0], word.end())
-
-    def _named(self, key: str, at: int) -> int:
-        """A key has ended; one that was given before would change what is closed."""
-        if key in self._stack[-1]:
-            return self._give_up(at)
-        self._key = key
-        self._expect = "colon"
-        return at
-
-    def _colon(self, text: str, at: int) -> int:
-        at = self._token(text, at)
-        if at < 0:
-            return -1
-        if text[at] != ":":
-            return self._give_up(at)
-        self._expect = "value"
-        return at + 1
-
-    def _value(self, text: str, at: int) -> int:
-        at = self._token(text, at)
-        if at < 0:
-            return -1
-        sign = text[at]
-        if sign in "{[":
-            return self._open(sign, at)
-        if sign in "\"'":
-            return self._open_string(sign, at, in_key=False)
-        if sign == "]" and isinstance(self._stack[-1], list):
-            return self._close(sign, at)
-        word = _WORD.match(text, at)
-        if word is None:
-            return self._give_up(at)
-        if word.end() == len(text):
-            return -1
-        return self._bare(word[0], text, word.end())
-
-    def _bare(self, token: str, text: str, after: int) -> int:
-        """A number or literal that has come to its end; anything else waits for the whole text."""
-        value, code = read_token(token)
-        behind = self._token(text, after)
-        if behind < 0:
-            return -1
-        if code not in (None, "S018", "S020") or text[behind] not in ",}]":
-            return self._give_up(after)
-        self._put(value)
-        return self._after_value(after)
-
-    def _open_string(self, sign: str, at: int, in_key: bool) -> int:
-        self._quote = sign
-        self._in_key = in_key
-        self._parts = []
-        self._grown = self._shown = 0
-        self._expect = "string"
-        if not in_key and isinstance(self._stack[-1], list):
-            self._stack[-1].append("")
-        elif not in_key:
-            self._stack[-1][self._key] = ""
-        return at + 1
-
-    def _string(self, text: str, at: int) -> int:
-        stop = _PLAIN[self._quote].match(text, at).end()  # type: ignore[union-attr]
-        if stop > at:
-            self._parts.append(text[at:stop])
-            self._grown += stop - at
-        if stop == len(text):
-            return stop if stop > at else -1
-        if text[stop] == "\\":
-            return self._escape(text, stop)
-        return self._end_string(text, stop)
-
-    def _escape(self, text: str, at: int) -> int:
-        sign = text[at + 1 : at + 2]
-        if not sign:
-            return self._wait(at)
-        if sign != "u":
-            plain = SIMPLE_ESCAPES.get(sign)
-            if plain is None:
-                return self._give_up(at)
-            self._parts.append(plain)
-            return at + 2
-        digits = text[at + 2 : at + 6]
-        if len(digits) < 4:
-            return self._wait(at)
-        high = int(digits, 16) if all(c in "0123456789abcdefABCDEF" for c in digits) else -1
-        if 0xD800 <= high < 0xDC00:
-            return self._pair(text, at, high)
-        if high < 0 or 0xDC00 <= high < 0xE000:
-            return self._give_up(at)
-        self._parts.append(chr(high))
-        return at + 6
-
-    def _pair(self, text: str, at: int, high: int) -> int:
-        low = text[at + 6 : at + 12]
-        if len(low) < 6 and "\\u".startswith(low[:2]):
-            return self._wait(at)
+    def _advance(self) -> None:
+        self._hide()
+        if self._parser is None and not self._start():
+            return
+        parser = self._parser
+        assert parser is not None
+        parser.text = self._buffer
         try:
-            second = int(low.removeprefix("\\u"), 16) if low.startswith("\\u") else 0
-        except ValueError:
-            second = 0
-        if not 0xDC00 <= second < 0xE000:
-            return self._give_up(at)
-        self._parts.append(chr(0x10000 + ((high - 0xD800) << 10) + (second - 0xDC00)))
-        return at + 12
+            while parser.frames and not self.lost and self._step(parser, parser.frames[-1]):
+                pass
+        except TooDeep:
+            self.lost = True
+        self._report(parser)
+        self._show()
+        if not self._quote and len(self._buffer) - parser.pos > _MAX_TAIL:
+            self.lost = True  # a token without an end
+        if parser.pos > _KEPT and parser.pos > len(self._buffer) // 2:
+            self._let_go(parser)
 
-    def _wait(self, at: int) -> int:
-        """Wait for more at this very place: what stands before it is taken."""
-        self._expect = "escape"
-        return at
+    def _start(self) -> bool:
+        """Look for the opener of the value, past prose."""
+        text, at = self._buffer, 0
+        while found := _OPENER.search(text, at):
+            begin = found.start()
+            follows = (_OBJECT_FOLLOWS if text[begin] == "{" else _LIST_FOLLOWS).match(text, begin)
+            if follows is not None:
+                self._buffer = text[begin:]
+                self._parser = Parser(self._buffer, 0, len(self._buffer), self.known, self.max_depth)
+                self._parser.value(self._parser.root, 0, None)
+                self.root = self._parser.root[0]
+                return True
+            if len(text) - begin <= _NEAR:
+                self._buffer = text[begin:]
+                return False
+            at = begin + 1
+        self._buffer = ""
+        return False
 
-    def _escape_step(self, text: str, at: int) -> int:
-        if len(text) - at < 12 and not self._enough(text, at):
-            return -1
-        self._expect = "string"
-        return self._escape(text, at)
-
-    def _enough(self, text: str, at: int) -> bool:
-        sign = text[at + 1 : at + 2]
-        if sign != "u":
-            return bool(sign)
-        if len(text) - at < 6:
+    def _step(self, parser: Parser, frame: Frame) -> bool:
+        """Take one piece that has come; False when it has not come yet."""
+        text = parser.text
+        size = parser.end = len(text)
+        start = parser.pos
+        if frame.comma and frame.kind in "{[":
+            opened = parser.clean_members(frame) if frame.kind == "{" else parser.clean_items(frame)
+            if opened or parser.pos > start:
+                return self._noted(parser)
+            if self._escaped(parser, frame):
+                return self._noted(parser)
+        at = SKIP_PLAIN.match(text, start).end()  # type: ignore[union-attr]
+        if at >= size:
             return False
-        if text[at + 2] not in "dD" or text[at + 3] not in "89abAB":
-            return True
-        return len(text) - at >= 8 and text[at + 6 : at + 8] != "\\u"
-
-    def _end_string(self, text: str, at: int) -> int:
-        """A quote: the end of the string if what follows says so; else an inner quote, and growing stops."""
-        behind = self._token(text, at + 1)
-        if behind < 0:
-            if at > 0:
-                self._expect = "quote"
-                return at
-            return -1
-        sign = text[behind]
-        value = "".join(self._parts)
-        if self._in_key:
-            if sign != ":":
-                return self._give_up(at)
-            return self._named(value, at + 1)
-        if sign not in ",}]":
-            return self._give_up(at)
-        into = self._stack[-1]
-        if isinstance(into, dict):
-            if sign == "," and not self._member_follows(text, behind + 1):
-                return self._unsure(text, at, behind)
-            into[self._key] = value
-        else:
-            into[-1] = value
-        return self._after_value(at + 1)
-
-    def _member_follows(self, text: str, at: int) -> bool:
-        at = self._token(text, at)
-        return at >= 0 and (text[at] in "\"'}_$" or text[at].isalpha())
-
-    def _unsure(self, text: str, at: int, comma: int) -> int:
-        if self._token(text, comma + 1) >= 0:
-            return self._give_up(at)
-        self._expect = "quote"
-        return at
-
-    def _quote_step(self, text: str, at: int) -> int:
-        behind = self._token(text, at + 1)
-        if behind < 0 or (text[behind] == "," and self._token(text, behind + 1) < 0):
-            return -1
-        self._expect = "string"
-        return self._end_string(text, at)
-
-    def _after_value(self, at: int) -> int:
-        self._expect = "after"
-        if len(self._stack) == 1:
-            into = self._stack[0]
-            slot: str | int = self._key if isinstance(into, dict) else len(into) - 1
-            self.closed.append((slot, into[slot]))
-        return at
-
-    def _after(self, text: str, at: int) -> int:
-        at = self._token(text, at)
-        if at < 0:
-            return -1
         sign = text[at]
-        if sign == ",":
-            self._expect = "key" if isinstance(self._stack[-1], dict) else "value"
-            return at + 1
-        return self._close(sign, at)
+        if sign in "/#<":
+            comment = COMMENT.match(text, at)
+            if comment is None or comment.end() >= size:
+                return self._faulty(parser, frame, at) if comment is None and sign != "/" else False
+            parser.pos = comment.end()
+            return True
+        if sign == frame.closer:
+            parser.pos = at + 1
+            parser.pop(frame, at)
+            return True
+        if sign == "," and not frame.comma:
+            parser.pos = at + 1
+            frame.comma = True
+            return True
+        return self._faulty(parser, frame, at)
 
-    def _close(self, sign: str, at: int) -> int:
-        if sign != CLOSER_OF["{" if isinstance(self._stack[-1], dict) else "["]:
-            return self._give_up(at)
-        self._stack.pop()
-        self._key = self._keys.pop()
-        if not self._stack:
-            self._expect = "done"
-            return at + 1
-        return self._after_value(at + 1)
+    def _escaped(self, parser: Parser, frame: Frame) -> bool:
+        """Take a member or an item whose strings are JSON but for raw line breaks."""
+        found = (_MEMBER if frame.kind == "{" else _ITEM).match(parser.text, parser.pos)
+        if found is None:
+            return False
+        try:
+            key = json.loads(f'"{found[1]}"', strict=False) if frame.kind == "{" else len(frame.value)
+            value = json.loads(found[2], strict=False) if found[2] is not None else None
+        except ValueError:
+            return False
+        if frame.kind == "{" and key in frame.value:
+            self.lost = True
+        parser.pos = found.end()
+        frame.comma = found[2] is not None and parser.text[parser.pos - 1] == ","
+        if found[2] is None:
+            parser.value(frame.value, key, (frame.node, key))
+        else:
+            parser.put(frame.value, key, value)
+        return True
 
-    def _give_up(self, at: int) -> int:
-        self.lost = True
-        return at
+    def _faulty(self, parser: Parser, frame: Frame, at: int) -> bool:
+        """Let a rule repair what stands next, once enough has come for it to decide as it would at the end."""
+        text, size = parser.text, len(parser.text)
+        plain = _OPEN["{" if frame.kind == "{" else "["].match(text, at) if frame.comma else None
+        if plain is not None:
+            return False
+        if size - at < _AHEAD or self._reach(parser, frame, at) > size - _AHEAD:
+            self._need = size + max(_AHEAD - (size - at), (size - at) // 8)
+            return False
+        before = (parser.pos, len(parser.frames), frame.comma)
+        parser.dispatch(repairs.MEMBER if frame.kind in "{=" else repairs.ITEM, frame)
+        self.lost = self.lost or before == (parser.pos, len(parser.frames), frame.comma)
+        return self._noted(parser)
 
-    _STEPS = {
-        "start": _start, "reasoning": _reasoning, "key": _key_step, "colon": _colon, "value": _value,
-        "string": _string, "escape": _escape_step, "quote": _quote_step, "after": _after,
-    }  # fmt: skip
+    def _reach(self, parser: Parser, frame: Frame, at: int) -> int:
+        """How far what stands next goes: to the end of its string or its words."""
+        text, size = parser.text, len(parser.text)
+        key = KEY_AHEAD.match(text, at) if frame.kind in "{=" else None
+        here = SKIP_BLANK.match(text, key.end() if key else at).end()  # type: ignore[union-attr]
+        if here >= size or text[here] in "{[":
+            return here
+        place, closers = parser.place(), parser.open_closers()
+        if text[here] in QUOTES:
+            return strings.read_string(text, here, size, place, self.known, closers).after
+        return strings.Bare(text, here, size, place, self.known).stop(closers, lines=True)
+
+    def _noted(self, parser: Parser, since: int = 0) -> bool:
+        """Whether what was just read keeps to what was shown: nothing lost, nothing changed that stood before."""
+        if any(
+            code in ("S012", "S022", "S032", "S042") or GRADE[code] == "lossy" for code, *_ in parser.records[since:]
+        ):
+            self.lost = True
+        if not since:
+            parser.records.clear()
+        return not self.lost
+
+    def _let_go(self, parser: Parser) -> None:
+        """Forget the text that was read."""
+        gone = parser.pos
+        self._buffer = parser.text = self._buffer[gone:]
+        parser.pos = 0
+        for frame in parser.frames:
+            frame.start -= gone
+            frame.key_start -= gone
+            frame.last_string = None
+            frame.members.clear()
+
+    # -- what is shown -------------------------------------------------------------------------
+
+    def _report(self, parser: Parser) -> None:
+        """Report which members of the root have closed: containers, and all that a comma or the end of the root follows."""
+        root, frames = self.root, parser.frames
+        sure = not frames or (len(frames) == 1 and (frames[0].comma or frames[0].last_child is not None))
+        count = len(root) - (0 if sure else 1)
+        if count > self._reported and not self.lost:
+            slots = list(root)[self._reported : count] if isinstance(root, dict) else range(self._reported, count)
+            self.closed += [(slot, root[slot]) for slot in slots]
+            self._reported = count
+
+    def _show(self) -> None:
+        """Put the string that is open at the end into the value."""
+        self._hide()
+        parser = self._parser
+        frame = parser.frames[-1] if parser is not None and parser.frames and not self.lost else None
+        if parser is None or frame is None or not frame.comma or frame.kind not in "{[":
+            return
+        opened = _OPEN_STRING[frame.kind].match(self._buffer, parser.pos)
+        if opened is None:
+            return
+        raw = self._buffer[opened.end() :]
+        stop = _CLOSES[opened[4]].match(raw).end()  # type: ignore[union-attr]
+        if stop < len(raw) and raw[stop] != "\\":
+            return
+        self._quote, self._slash = opened[4], stop < len(raw)
+        said = _decoded(raw)
+        if frame.kind == "{":
+            key = next((_decoded(part) for part in opened.groups()[:3] if part is not None), "")
+            if key in frame.value:
+                return
+            frame.value[key] = said
+            self._open = (frame.value, key)
+        else:
+            frame.value.append(said)
+            self._open = (frame.value, None)
+        self._shown, self._grown = len(said), 0
+
+    def _hide(self) -> None:
+        if self._open is not None:
+            into, key = self._open
+            into.pop() if key is None else into.pop(key)
+        self._open, self._quote, self._slash = None, "", False
+
+
+def _decoded(raw: str) -> str:
+    """What the characters between quotes mean, as far as they have come."""
+    if "\\" not in raw:
+        return raw
+    cut = _CUT_ESCAPE.search(raw, max(0, len(raw) - 64))
+    raw = raw[: cut.start(1)] if cut else raw
+    try:
+        return str(json.loads(f'"{raw}"', strict=False))
+    except ValueError:
+        return unescape(raw)[0]
