@@ -60,12 +60,11 @@ def _edit(node: Node, child: Node, key: str, name: str, item: Any, run: Run, dep
 
 
 def _renames(node: Node, value: dict[str, Any], unknown: list[str], edits: Edits) -> dict[str, str]:
-    """Found keys to the names they mean, when the object's keys are at fault at all."""
-    if not node.closed and not any(name not in value for name in node.required):
-        return {}
+    """Found keys to the names they mean: those that were given as aliases, and where a key is at fault any variation."""
+    at_fault = node.closed or any(name not in value for name in node.required)
     wanted: dict[str, list[str]] = {}
     for key in unknown:
-        name = node.names.match(key)
+        name = node.names.match(key) if at_fault or node.names.is_alias(key) else None
         # A name whose null is left out is free for the key that was meant.
         if name is not None and (name not in value or edits.get(name, _KEPT) is None):
             wanted.setdefault(name, []).append(key)

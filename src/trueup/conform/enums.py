@@ -27,7 +27,7 @@ def _negates(word: str) -> bool:
 class EnumTable:
     """The texts that an enum allows, ready to be looked for."""
 
-    __slots__ = ("_by_words", "_delimiters", "_longest", "_names", "_prefixes", "_single")
+    __slots__ = ("_alike", "_by_words", "_delimiters", "_longest", "_names", "_prefixes", "_single")
 
     def __init__(
         self, values: Sequence[str], aliases: Aliases, prefixes: Sequence[str], delimiters: Sequence[str]
@@ -36,12 +36,14 @@ class EnumTable:
         self._prefixes = tuple(prefix.casefold() for prefix in prefixes if prefix)
         self._delimiters = tuple(delimiter for delimiter in delimiters if delimiter)
         self._by_words: dict[tuple[str, ...], str | None] = {}
+        self._alike: dict[tuple[str, ...], list[str]] = {}  # values that differ in case alone
         self._single: frozenset[str] = frozenset(value for value in values if len(value) == 1)
         for value in values:
             for spelling in (value, *aliases.get(value, ())):
                 key = tuple(words(spelling))
                 if key and len(value) > 1:
                     self._by_words[key] = value if self._by_words.get(key, value) == value else None
+                    self._alike.setdefault(key, []).append(value)
         self._longest = max(map(len, self._by_words), default=0)
 
     def match(self, text: str, eager: bool) -> tuple[str, str] | None:
@@ -86,7 +88,7 @@ class EnumTable:
             for size in range(min(self._longest, len(tokens) - at), 0, -1):
                 key = tuple(tokens[at : at + size])
                 if key in self._by_words:
-                    value = self._by_words[key]
+                    value = self._by_words[key] or self._as_written(key, text)
                     if value is None or any(map(_negates, tokens[max(0, at - _NEAR) : at])):
                         return None
                     found.add(value)
@@ -95,6 +97,11 @@ class EnumTable:
             at += 1
         found.update(self._letters(text))
         return found.pop() if len(found) == 1 else None
+
+    def _as_written(self, key: tuple[str, ...], text: str) -> str | None:
+        """The one of several values alike that a text writes exactly."""
+        exact = [v for v in self._alike[key] if re.search(rf"(?<!\w){re.escape(v)}(?!\w)", text)]
+        return exact[0] if len(exact) == 1 else None
 
     def _letters(self, text: str) -> set[str]:
         """One-character values: as written, and not as an article in front of another word ("A dog")."""

@@ -57,20 +57,31 @@ def plain(text: str) -> str:
 class Names:
     """A set of names that can be asked for by a varied spelling."""
 
-    __slots__ = ("_by_case", "_by_fold")
+    __slots__ = ("_aliases", "_by_case", "_by_fold", "_exact")
 
     def __init__(self, names: Iterable[str], aliases: Aliases) -> None:
         self._by_case: dict[str, str | None] = {}
         self._by_fold: dict[str, str | None] = {}
+        self._exact: set[str] = set()
+        self._aliases: set[str] = set()
         for name in names:
+            self._exact.add(name)
             for spelling in (name, *aliases.get(name, ())):
                 _enter(self._by_case, spelling.strip().casefold(), name)
                 _enter(self._by_fold, fold(spelling), name)
+            self._aliases.update(map(fold, aliases.get(name, ())))
+
+    def is_alias(self, found: str) -> bool:
+        """Whether a spelling was given as another name, not only varied."""
+        return bool(self._aliases) and found not in self._exact and fold(found) in self._aliases
 
     def match(self, found: str) -> str | None:
-        """The one name that a spelling means: by case alone first, then by its loosest form."""
+        """The one name that a spelling means: as it is first, then by case alone, then by its loosest form."""
         if len(found) > MAX_NAME:
             return None
+        bare = found.lstrip(_BEFORE).rstrip(_AFTER)
+        if bare in self._exact:
+            return bare
         by_case = self._by_case.get(found.strip().casefold())
         return by_case if by_case is not None else self._by_fold.get(fold(found))
 

@@ -17,7 +17,7 @@ from trueup.contract.envelope import enclosed, opened
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.given import Given, no_such_option, refuse_bad_options, told
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming, is_stream
-from trueup.contract.integers import integral_test
+from trueup.contract.integers import alias_test, either, integral_test
 from trueup.contract.limits import depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
 from trueup.recover.json.clean import WRITABLE_DEPTH, decode, looks_odd, written
@@ -108,7 +108,9 @@ class Contract(Generic[T]):
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
             whole = self.schema.has_integer and self.options.profile != "off"
-            self._integral = integral_test(self.schema.source, whole)
+            self._integral = either(
+                integral_test(self.schema.source, whole), alias_test(self.options.aliases, self.schema.keys)
+            )
             self._brief = self._plain and self._calls is None and not self.judges_meaning
 
     def __repr__(self) -> str:

@@ -4,9 +4,10 @@ A schema enters; a test for valid values leaves. JSON Schema calls 5.0 an intege
 places tells that the value still has to be brought to its type.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from trueup.conform.names import fold
 from trueup.recover.json.clean import has_integral, written
 
 # Words that send a value to another schema: beyond them places are not followed.
@@ -68,6 +69,39 @@ def integral_test(source: Any, has_integer: bool) -> Test | None:
         return None
     place = _place(source)
     return _anywhere if place is None else place.holds_float
+
+
+def alias_test(aliases: Mapping[str, Sequence[str]], keys: frozenset[str]) -> Test | None:
+    """A test whether a valid value may hold a key under another name that was given for it; None when none was.
+
+    >>> test = alias_test({"level": ["nivel"]}, frozenset({"level"}))
+    >>> test({"a": [{"Nivel": 1}]}), test({"level": "nivel"})
+    (True, False)
+    """
+    names = {fold(alias) for name, others in aliases.items() if name in keys for alias in others} - {""}
+    if not names:
+        return None
+
+    def holds(value: Any) -> bool:
+        stack = [value]
+        while stack:
+            here = stack.pop()
+            if isinstance(here, dict):
+                if any(key not in keys and fold(key) in names for key in here):
+                    return True
+                stack += here.values()
+            elif isinstance(here, list):
+                stack += here
+        return False
+
+    return holds
+
+
+def either(first: Test | None, second: Test | None) -> Test | None:
+    """A test whether one of two applies."""
+    if first is None or second is None:
+        return first or second
+    return lambda value: first(value) or second(value)
 
 
 def _anywhere(value: Any) -> bool:

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from trueup.checks.fixes import SPEAKING, remarks, too_many
 from trueup.conform.coerce import Note, conform
 from trueup.conform.document import facets
@@ -22,22 +24,23 @@ from trueup.contract.integers import Test
 from trueup.contract.limits import depth_over, shown
 from trueup.contract.written import numbers_as_written
 from trueup.recover.candidate import Candidate, to_fixes
-from trueup.recover.choose import Choice, Fit, choose, choose_only
+from trueup.recover.choose import Choice, Fit, Reading, choose, choose_only
 from trueup.recover.json.clean import repeats_a_key, unmeant, written
 from trueup.recover.json.lexer import fold
 from trueup.recover.json.parser import Record, TooDeep, TooMany, parts_of
 from trueup.recover.json.splice import CUT, mend, region, whole_rest
 from trueup.recover.json.tree import Tree, nodes_at
-from trueup.recover.said import may_withdraw
 from trueup.recover.readings import Aims
+from trueup.recover.said import may_withdraw
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
-from trueup.verdict.paths import render
+from trueup.verdict.paths import Parts, parse, render
 from trueup.verdict.verdict import Fixes, Verdict
 
 _ASK = "Reply with one JSON value that matches the schema, and nothing else."
 _OPEN_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"))
 _GUESS = GRADES["guess"]
+_OBJECT = frozenset({"object"})
 _MAX_FINDINGS = 20
 _SHOWN = 80
 _NEIGHBOURS = 2
@@ -50,6 +53,7 @@ class Judge:
         "_accept",
         "_aims",
         "_allowed",
+        "_field",
         "_integral",
         "_is_valid",
         "_item",
@@ -79,10 +83,12 @@ class Judge:
         self._own = _closed_keys(schema, options)
         self._item_own = _closed_keys(self._item, options) if self._item is not None else None
         eager = options.profile == "eager"
+        self._field = _only_field(schema) if eager else None
         item_keys = self._item.root_keys if self._item is not None else frozenset()
         self._aims = Aims(
             schema.keys, schema.root_keys, schema.types, max_depth, eager, schema.source is True,
             item_keys, partial(_wanted, (schema, self._item)), partial(types_along, schema.place),
+            types_along(schema.place, (self._field,)) if self._field is not None else frozenset(),
         )  # fmt: skip
 
     # -- the ways in ---------------------------------------------------------------------------
@@ -211,10 +217,12 @@ class Judge:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
         value = fit.value
         if not fit.ok:
-            findings += self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
+            findings += _located(
+                self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()], text, reading, self._aims
+            )
         elif self._schema.is_type:
             value, refused = self._schema.build(fit.value)
-            findings += refused
+            findings += _located(refused, text, reading, self._aims)
         return self._verdict(reply, text, fit.value, value, fixes, findings)
 
     def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:
@@ -244,7 +252,17 @@ class Judge:
             return Fit(value, [], 0, True)
         if _shares_nothing(value, self._own) or self._lists_nothing(value):
             return Fit(value, [], 0, ok=False)
-        return _fit(value, self._schema, self._options)
+        fit = _fit(value, self._schema, self._options)
+        return fit if fit.ok or self._field is None or isinstance(value, dict) else self._as_field(value, fit)
+
+    def _as_field(self, value: Any, fit: Fit) -> Fit:
+        """The value as the only field that the schema requires, when it fits there and nowhere else."""
+        assert self._field is not None
+        inside = _fit({self._field: value}, self._schema, self._options)
+        if not inside.ok:
+            return fit
+        note = Note("C017", (self._field,), value, value)
+        return inside._replace(notes=[note, *inside.notes], cost=inside.cost + PRICE["C017"])
 
     def _fit_item(self, value: Any) -> Fit:
         assert self._item is not None
@@ -256,6 +274,13 @@ class Judge:
         """Whether a list holds nothing but objects that share nothing with what its items should be."""
         own = self._item_own
         return own is not None and type(value) is list and bool(value) and all(_shares_nothing(v, own) for v in value)
+
+
+def _only_field(schema: Schema) -> str | None:
+    """The one key that an object of a schema requires; None when it is no object, or requires more or nothing."""
+    source = schema.source
+    required = source.get("required") if isinstance(source, dict) and schema.types == _OBJECT else None
+    return required[0] if isinstance(required, list) and len(required) == 1 and isinstance(required[0], str) else None
 
 
 def _may_hold_a_value(said: str) -> bool:
@@ -342,6 +367,39 @@ def _renamed(data: Any, own: frozenset[str]) -> dict[str, str]:
     return {key: fits[0] for key, fits in found.items() if len(fits) == 1 and once[fold(key)] == 1}
 
 
+def _located(findings: list[Finding], text: str, reading: Reading, aims: Aims) -> list[Finding]:
+    """Findings about parts of a value, each with the place of its part in the text."""
+    spans = _Spans(text, reading, aims)
+    return [
+        found if found.span is not None else msgspec.structs.replace(found, span=spans.of(parse(found.path)))
+        for found in findings
+    ]
+
+
+class _Spans:
+    """Where parts of a chosen value stand in the text."""
+
+    __slots__ = ("_base", "_candidate", "_tree")
+
+    def __init__(self, text: str, reading: Reading, aims: Aims) -> None:
+        candidate = self._candidate = reading.candidate
+        self._base = reading.base
+        clean = not candidate.codes
+        is_json = candidate.form == "json" and candidate.places is None
+        start = candidate.spans[0][0]
+        self._tree = Tree(text, start, candidate.end, aims.known, aims.max_depth, clean) if is_json else None
+
+    def of(self, parts: Parts, code: str = "") -> tuple[int, int]:
+        """The place of a part, or of what lies nearest around it."""
+        candidate, where = self._candidate, (*self._base, *parts)
+        found = self._tree.span(where, code) if self._tree is not None else None
+        places = candidate.places if self._tree is None else None
+        while places and found is None and where:
+            found = places.get(where)
+            where = where[:-1]
+        return found or (candidate.spans[0][0], candidate.end)
+
+
 def _unsaid() -> Finding:
     return finding("V011", "$", "The value does not fit the schema")
 
@@ -383,13 +441,9 @@ class _Fixes:
 
     def _coerced(self, notes: list[Note]) -> Iterator[Fix]:
         """Coercions as fixes; the span is that of the member in the text."""
-        reading = self._choice.reading
-        start, stop = reading.candidate.spans[0][0], reading.candidate.end
-        is_json = reading.candidate.form == "json"
-        clean = not reading.candidate.codes and not reading.base
-        tree = Tree(self._text, start, stop, self._aims.known, self._aims.max_depth, clean) if is_json else None
+        spans = _Spans(self._text, self._choice.reading, self._aims)
         for note in notes:
-            span = tree.span((*reading.base, *note.path), note.code) if tree else (start, stop)
+            span = spans.of(note.path, note.code)
             as_written = note.code == "C008" and isinstance(note.before, str)
             before = note.before if as_written else _short(note.before)
             yield fix(note.code, render(note.path), span, before, _short(note.after))

@@ -27,6 +27,7 @@ _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
 _STRING = frozenset({"string"})
 _TEXT = frozenset({"string", "null"})
 _MAX_UNFOLD = 3
+_BRIEF = 60
 
 
 class Aims(NamedTuple):
@@ -45,7 +46,7 @@ class Aims(NamedTuple):
     item_keys: frozenset[str] = frozenset()
     wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
     wants_at: Callable[[Parts], frozenset[str]] = lambda _: frozenset()
-    bare: bool = True  # whether all of a text without quotes may be a string
+    field: frozenset[str] = frozenset()  # the types of the one field that a value may be instead of its object
 
 
 def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
@@ -95,7 +96,7 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     yield from markup.elements(shown, aims.known, aims.wants)
     yield forms.in_parentheses(shown, aims.known, aims.max_depth) if "array" in aims.types else []
     if "array" in aims.types and not aims.any_value and not aims.item_keys:
-        yield markup.listed(shown) or prose.strings(shown)
+        yield markup.listed(shown) or prose.strings(shown, aims.types)
     if not is_json:
         yield tomlish.documents(shown, aims.max_depth) if aims.known else []
         yield from forms.written_out(shown, aims)
@@ -110,8 +111,15 @@ def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
         candidate.records.append(("W013", *candidate.spans[0], "", None))
     yield hidden
     covered = any(c.form == "json" and c.spans[0][0] <= inside[0] and c.end >= inside[1] for c in found)
-    if not aims.any_value and aims.bare and aims.types & _SCALARS and not is_string and not covered:
+    if not aims.any_value and aims.types & _SCALARS and not is_string and not covered:
         yield prose.scalar(shown, aims.types, aims.eager)
+    elif aims.field & _SCALARS and not is_string and not covered and _is_brief(shown[slice(*inside)]):
+        yield prose.scalar(shown, aims.field, aims.eager)
+
+
+def _is_brief(said: str) -> bool:
+    """Whether a text may be the value of a field, and no sentence about it."""
+    return len(said) <= _BRIEF and "\n" not in said and not said.endswith((".", "!", "?", ":"))
 
 
 def _shifted(candidate: Candidate, by: int) -> Candidate:

@@ -169,6 +169,7 @@ _FIXES = (
     FixKind("C014", "formatted-number", "guess", 4, "A number written with signs, units or separators was read."),
     FixKind("C015", "enum-part", "guess", 3, "An enum value was found by a configured prefix or delimiter."),
     FixKind("C016", "boolean-to-string", "guess", 3, "A boolean became a string."),
+    FixKind("C017", "only-field", "guess", 5, "A bare value became the one field that the object requires."),
 )
 
 _FINDINGS = (

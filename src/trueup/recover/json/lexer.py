@@ -103,6 +103,10 @@ ODD_KEY_AHEAD = re.compile(
 KEY_NO_COLON = re.compile(
     r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=(["'“\d\-]|true|false|null|True|False|None)|[\[{])"""
 )
+# The same without quotes, where keys before it had no colon either, or where the schema knows it.
+BARE_NO_COLON = re.compile(
+    r"""[\s,]*([^\W\d][\w$.\-]{0,60})[ \t]+(?=["'“\[{]|-?[0-9]|(?:true|false|null|True|False|None)\b)"""
+)
 # A quoted key without its colon, and a whole value behind it.
 LONE_KEY = re.compile(
     r"""\s*"[^"\n\\]{1,80}"[ \t]+(?:"[^"\n\\]{0,200}"|-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None)\s*(?:[}\n]|,\s*["}])"""

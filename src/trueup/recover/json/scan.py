@@ -43,6 +43,10 @@ _CLOSES_LIST = re.compile(r"\s*\]")
 _BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
 _MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
 _TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
+# A bare key and a value with only a blank between them.
+_BARE_START = re.compile(
+    r"""\{\s*([^\W\d][\w$.-]{0,60})[ \t]+(?=["'“\[{]|-?[0-9]|(?:true|false|null|True|False|None)\b)"""
+)
 # The first key of an object, and from which price on an object may be a draft that was broken off.
 _FIRST_KEY = re.compile(r"""\{\s*["']?([^"'{}\[\]:,\s]{1,60})""")
 _DEAR = 4
@@ -140,9 +144,17 @@ class Scan:
         """Whether an opener looks like the start of a value and not like a sign in prose."""
         if _BRACED_FENCE.match(self.text, at, stop) and self.text.find("```", at + 4, stop) > 0:
             return False
-        if starts_value(self.text, at, stop):
+        if starts_value(self.text, at, stop) or self.opens_bare(at, stop):
             return True
         return self.words and self.text[at] == "[" and _LIST_OF_WORDS.match(self.text, at, stop) is not None
+
+    def opens_bare(self, at: int, stop: int) -> bool:
+        """Whether a brace opens onto a bare key that lacks its colon: one of the schema's, or in a text that is one object."""
+        word = _BARE_START.match(self.text, at, stop)
+        if word is None:
+            return False
+        alone = not self.known and not self.text[:at].strip() and self.text.rstrip().endswith("}")
+        return word[1] in self.known or alone
 
     def taken_whole(self, begin: int, stop: int) -> Outcome | None:
         """The value at an opener as the fast parser reads it; None where it has a fault."""

@@ -12,6 +12,7 @@ from trueup.recover.json.escapes import unescape
 from trueup.recover.json.inner import Inner, doubt_of, opens_object
 from trueup.recover.json.lexer import (
     ARGUMENT_AHEAD,
+    BARE_NO_COLON,
     BLANK,
     CLOSER_OF,
     COMMAS,
@@ -103,8 +104,11 @@ def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
     lone = KEY_NO_COLON.match(text, at, end)
     if lone is not None and (lone[2] is None or lone[1] in known):
         return True
-    spaced = SPACED_KEY.match(text, _past(text, at), end) if known else None
-    return spaced is not None and spaced[0] in known
+    if not known:
+        return False
+    spaced = SPACED_KEY.match(text, _past(text, at), end)
+    bare = BARE_NO_COLON.match(text, at, end)
+    return (spaced is not None and spaced[0] in known) or (bare is not None and bare[1] in known)
 
 
 def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stack: str, first: bool) -> bool:
@@ -176,9 +180,8 @@ def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[
         return True
     if starts_member(text, behind, end, known) and (first or not _is_prose(text, behind, end, known)):
         return True
-    if (place is LOOSE_VALUE and KEY_NO_COLON.match(text, behind, end)) or (
-        first and LONE_KEY.match(text, behind, end)
-    ):
+    loose = place is LOOSE_VALUE and (KEY_NO_COLON.match(text, behind, end) or BARE_NO_COLON.match(text, behind, end))
+    if loose or (first and LONE_KEY.match(text, behind, end)):
         return True
     if first and JOINED_KEY.match(text, behind, end):
         return True
