@@ -12,7 +12,7 @@ from typing import Any
 from trueup.recover.json import repairs, strings
 from trueup.recover.json.escapes import unescape
 from trueup.recover.json.frames import Frame, TooDeep
-from trueup.recover.json.lexer import COMMENT, KEY_AHEAD, QUOTES, SKIP_BLANK, SKIP_PLAIN
+from trueup.recover.json.lexer import COMMENT, KEY_AHEAD, QUOTES, SKIP_BLANK, SKIP_PLAIN, SURROGATE
 from trueup.recover.json.parser import Parser
 from trueup.recover.layers.reasoning import Visible
 from trueup.verdict.catalogue import GRADE
@@ -213,6 +213,9 @@ class Growing:
             return False
         if frame.kind == "{" and key in frame.value:
             self.lost = True
+        if any(isinstance(said, str) and SURROGATE.search(said) for said in (key, value)):
+            self.lost = True  # half of a pair
+            return False
         parser.pos = found.end()
         frame.comma = found[2] is not None and parser.text[parser.pos - 1] == ","
         if found[2] is None:
@@ -321,6 +324,6 @@ def _decoded(raw: str) -> str:
     cut = _CUT_ESCAPE.search(raw, max(0, len(raw) - 64))
     raw = raw[: cut.start(1)] if cut else raw
     try:
-        return str(json.loads(f'"{raw}"', strict=False))
+        return SURROGATE.sub("\ufffd", str(json.loads(f'"{raw}"', strict=False)))
     except ValueError:
         return unescape(raw)[0]

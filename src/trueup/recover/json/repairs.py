@@ -639,7 +639,7 @@ def bare_key(parser: "Parser", frame: Frame, _: str) -> str | bool:
     if stop < end and text[stop] in "\"'”":
         stop += 1
         parser.note("S013", pos, stop, f'"{key}"', node)
-    elif frame.last_string is not None and _reopened(parser, frame, stop):
+    elif frame.last_string and not frame.loose and key not in parser.known and _reopened(parser, frame, stop):
         return True
     elif frame.kind != "=":
         # `also approved: true`: a word before a key that the schema does not know may be none of it

@@ -220,6 +220,8 @@ def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
 def _starts_next(text: str, at: int, here: int, end: int, place: str, known: frozenset[str]) -> bool:
     """Whether the next member or item starts here although no comma was given."""
     newline = "\n" in text[at:here]
+    if place is LOOSE_VALUE and BARE_NO_COLON.match(text, here, end):
+        return True
     if place is ARGUMENT and ARGUMENT_AHEAD.match(text, here, end):
         return True
     if place is not LIST_ITEM:
