@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from trueup.recover.json import repairs, strings
+from trueup.recover.json.bare import Bare
 from trueup.recover.json.escapes import unescape
 from trueup.recover.json.frames import Frame, TooDeep
 from trueup.recover.json.lexer import COMMENT, KEY_AHEAD, QUOTES, SKIP_BLANK, SKIP_PLAIN, SURROGATE
@@ -46,6 +47,8 @@ _CUT_ESCAPE = re.compile(
 )
 # Codes of what changes a value that stood before, or may.
 _CHANGES = frozenset({"S007", "S022", "S032", "S042"})
+# Without one of these nothing that has come is whole.
+_ENDS = re.compile(r"[,}\]{\[/#<;)\n]")
 _LONG = 1024
 _NEAR = 80  # an opener with so much behind it that opens no value is none
 _AHEAD = 480  # how far the rules look ahead, at the most
@@ -57,7 +60,7 @@ class Growing:
     """The value so far of a text that is still coming in; `known` are the schema's keys."""
 
     __slots__ = (
-        "_buffer", "_grown", "_need", "_open", "_parser", "_parts", "_quote", "_reported", "_shown", "_slash", "_visible",
+        "_buffer", "_escapes", "_grown", "_need", "_open", "_parser", "_parts", "_quote", "_reported", "_shown", "_slash", "_visible",
         "closed", "known", "lost", "max_depth", "root",
     )  # fmt: skip
 
@@ -80,6 +83,7 @@ class Growing:
         self._open: tuple[Any, Any] | None = None  # where the value shows a string that is open
         self._quote = ""  # what closes it
         self._slash = False  # whether its text ends in a backslash that escapes what comes
+        self._escapes = False  # whether it has escapes
         self._parts: list[str] = []  # its text since it was shown last
         self._grown = self._shown = 0
 
@@ -100,10 +104,13 @@ class Growing:
         if self._need > len(self._buffer) + self._grown:
             self._parts.append(text)  # a fault waits for more
             return
-        self._buffer += "".join(self._parts) + text
+        self._buffer += "".join(self._parts) + text if self._parts else text
         self._parts = []
         self._grown = self._need = 0
-        self._advance()
+        if self._parser is None or _ENDS.search(text) is not None or len(self._buffer) > _MAX_TAIL:
+            self._advance()
+        elif '"' in text or "'" in text:
+            self._show()
 
     def _closes(self, text: str) -> bool:
         """Whether a quote that may close the open string stands in what comes."""
@@ -121,9 +128,16 @@ class Growing:
     def value(self) -> Any:
         """The value so far; an open string shows what has come of it. It is the live value, not a copy."""
         if self._parts and self._open is not None:
-            self._buffer += "".join(self._parts)
+            text = "".join(self._parts)
+            self._buffer += text
             self._parts = []
-            self._show()
+            if self._escapes or "\\" in text:
+                self._show()
+            else:
+                into, key = self._open
+                into[-1 if key is None else key] += text
+                self._shown += len(text)
+                self._grown = 0
         return self.root
 
     def glance(self) -> Any:
@@ -133,7 +147,8 @@ class Growing:
     # -- taking what has come ------------------------------------------------------------------
 
     def _advance(self) -> None:
-        self._hide()
+        if self._open is not None:
+            self._hide()
         if self._parser is None and not self._start():
             return
         parser = self._parser
@@ -174,23 +189,21 @@ class Growing:
         """Take one piece that has come; False when it has not come yet."""
         text = parser.text
         size = parser.end = len(text)
-        start = parser.pos
         if frame.comma and frame.kind in "{[":
             opened = parser.clean_members(frame) if frame.kind == "{" else parser.clean_items(frame)
-            if opened or parser.pos > start:
-                return self._noted(parser)
-            if self._escaped(parser, frame):
-                return self._noted(parser)
-        at = SKIP_PLAIN.match(text, start).end()  # type: ignore[union-attr]
+            if parser.records and not self._noted(parser):
+                return False
+            if opened:
+                return True
+            if frame.comma:
+                if _OPEN[frame.kind].match(text, parser.pos) is not None:
+                    return False
+                if self._escaped(parser, frame):
+                    return True
+        at = SKIP_PLAIN.match(text, parser.pos).end()  # type: ignore[union-attr]
         if at >= size:
             return False
         sign = text[at]
-        if sign in "/#<":
-            comment = COMMENT.match(text, at)
-            if comment is None or comment.end() >= size:
-                return self._faulty(parser, frame, at) if comment is None and sign != "/" else False
-            parser.pos = comment.end()
-            return True
         if sign == frame.closer:
             parser.pos = at + 1
             parser.pop(frame, at)
@@ -199,7 +212,10 @@ class Growing:
             parser.pos = at + 1
             frame.comma = True
             return True
-        return self._faulty(parser, frame, at)
+        if sign in "/#<" and (comment := COMMENT.match(text, at)) is not None:
+            parser.pos = comment.end() if comment.end() < size else parser.pos
+            return comment.end() < size
+        return sign != "/" and self._faulty(parser, frame, at)
 
     def _escaped(self, parser: Parser, frame: Frame) -> bool:
         """Take a member or an item whose strings are JSON but for raw line breaks."""
@@ -226,10 +242,7 @@ class Growing:
 
     def _faulty(self, parser: Parser, frame: Frame, at: int) -> bool:
         """Let a rule repair what stands next, once enough has come for it to decide as it would at the end."""
-        text, size = parser.text, len(parser.text)
-        plain = _OPEN["{" if frame.kind == "{" else "["].match(text, at) if frame.comma else None
-        if plain is not None:
-            return False
+        size = len(parser.text)
         if size - at < _AHEAD or self._reach(parser, frame, at) > size - _AHEAD:
             self._need = size + max(_AHEAD - (size - at), (size - at) // 8)
             return False
@@ -248,7 +261,7 @@ class Growing:
         place, closers = parser.place(), parser.open_closers()
         if text[here] in QUOTES:
             return strings.read_string(text, here, size, place, self.known, closers).after
-        return strings.Bare(text, here, size, place, self.known).stop(closers, lines=True)
+        return Bare(text, here, size, place, self.known).stop(closers, lines=True)
 
     def _noted(self, parser: Parser, since: int = 0) -> bool:
         """Whether what was just read keeps to what was shown: nothing lost, nothing changed that stood before."""
@@ -285,10 +298,13 @@ class Growing:
 
     def _show(self) -> None:
         """Put the string that is open at the end into the value."""
-        self._hide()
+        if self._open is not None:
+            self._hide()
         parser = self._parser
         frame = parser.frames[-1] if parser is not None and parser.frames and not self.lost else None
         if parser is None or frame is None or not frame.comma or frame.kind not in "{[":
+            return
+        if self._buffer.find('"', parser.pos) < 0 and self._buffer.find("'", parser.pos) < 0:
             return
         opened = _OPEN_STRING[frame.kind].match(self._buffer, parser.pos)
         if opened is None:
@@ -297,7 +313,7 @@ class Growing:
         stop = _CLOSES[opened[4]].match(raw).end()  # type: ignore[union-attr]
         if stop < len(raw) and raw[stop] != "\\":
             return
-        self._quote, self._slash = opened[4], stop < len(raw)
+        self._quote, self._slash, self._escapes = opened[4], stop < len(raw), "\\" in raw
         said = _decoded(raw)
         if frame.kind == "{":
             key = next((_decoded(part) for part in opened.groups()[:3] if part is not None), "")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trueup.recover.json import strings
+from trueup.recover.json.bare import Bare
 from trueup.recover.json.doubts import is_half_escaped, is_odd_key
 from trueup.recover.json.escapes import unescape
 from trueup.recover.json.frames import Frame, Node, shown
@@ -933,7 +934,7 @@ def _bare_token(parser: "Parser", in_list: bool) -> str:
     """What stands at the parser's place without quotes; an ellipsis, a backtick or a period behind it is left out."""
     start, text, end = parser.pos, parser.text, parser.end
     blank = SCALARS_IN_A_ROW.match(text, start, end) if in_list else None
-    words = strings.Bare(text, start, end, parser.place(), parser.known)
+    words = Bare(text, start, end, parser.place(), parser.known)
     stop = blank.end() if blank else words.stop(parser.open_closers(), _has_lines(parser, in_list))
     token = text[start:stop].rstrip()
     if len(token) > 3 and token.endswith(("...", "…")):

@@ -7,14 +7,22 @@ The decision at each quote looks a bounded way ahead, so a string costs time in 
 import re
 from typing import NamedTuple
 
-from trueup.recover.json.doubts import Quotation, is_half_escaped, is_half_quoted, is_odd_key, swallows, without_stray
+from trueup.recover.json.doubts import (
+    Inner,
+    Quotation,
+    doubt_of,
+    is_half_escaped,
+    is_half_quoted,
+    is_odd_key,
+    opens_object,
+    swallows,
+    without_stray,
+)
 from trueup.recover.json.escapes import unescape
-from trueup.recover.json.inner import Inner, doubt_of, opens_object
 from trueup.recover.json.lexer import (
     ARGUMENT_AHEAD,
     BARE_NO_COLON,
     BLANK,
-    CLOSER_OF,
     COMMAS,
     CONTROL,
     JOINED_KEY,
@@ -45,16 +53,16 @@ _VALUE_AHEAD = re.compile(
     rf"""[{BLANK},]*(?:["'`“”‘’„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z"""
     r"""|[rbuf]["']|[^\W\d][\w.]{0,40}\([\w"'\[{(])"""
 )
-_CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
+CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
 _PIECE_AHEAD = re.compile(
     r"""(?:"[^"\n]{0,400}"(?:\s+"[^"\n]{0,400}"){0,12}|'[^'\n]{0,400}'(?:\s+'[^'\n]{0,400}'){0,12})\s*[,}\])]"""
 )
 _ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 _ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 # A container behind a string: an object with a key, or a list; not a bracket inside a quotation.
-_OBJECT_AHEAD = re.compile(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
+OBJECT_AHEAD = re.compile(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
 _CONTAINER_AHEAD = re.compile(
-    rf"""{_OBJECT_AHEAD.pattern}|\[\s*(?:["'\[{{]|-?[0-9]|true\b|false\b|null\b)[^\[\]\n]{{0,400}}\]\s*(?:[,\]}}]|\Z|(?=\s)\s*["'\[{{])"""
+    rf"""{OBJECT_AHEAD.pattern}|\[\s*(?:["'\[{{]|-?[0-9]|true\b|false\b|null\b)[^\[\]\n]{{0,400}}\]\s*(?:[,\]}}]|\Z|(?=\s)\s*["'\[{{])"""
 )
 # Numbers and literals behind a string, up to the next sign of the structure.
 _SCALARS_AHEAD = re.compile(
@@ -66,16 +74,9 @@ _CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _TAIL = re.compile(r"[\s}\])]*\Z")
 _COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
 _COLON_INSIDE = re.compile(r"([\w$.\-]{1,80}(?: [\w$.\-]{1,40}){0,4})\s*:")
-_WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
-_BARE_STOP = re.compile(r"""```|[,，、،;{}\[\]()\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
-_OPENS = "([{"
-_QUOTED_KEY_AHEAD = re.compile(r"""\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
-_BARE_ARGUMENT_STOP = re.compile(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
 _FENCE_CLOSES = re.compile(r"```+[ \t]*(?:\n|\Z)")
 # From a curved quote to the next one, on one line.
 _CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
-_APOSTROPHE = re.compile(r"\w'\w")
-_QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 # A comma and a comment at the end of a line.
 _REMARK = re.compile(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
 _BARE_WORD = re.compile(r"\s*([^\W\d]\w{0,79})[ \u00a0\u202f]?:")
@@ -106,7 +107,7 @@ def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
         return True
     if not known:
         return False
-    spaced = SPACED_KEY.match(text, _past(text, at), end)
+    spaced = SPACED_KEY.match(text, past(text, at), end)
     bare = BARE_NO_COLON.match(text, at, end)
     return (spaced is not None and spaced[0] in known) or (bare is not None and bare[1] in known)
 
@@ -124,7 +125,7 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     if place is KEY:
         return sign in ":：="
     if sign in COMMAS:
-        return _comma_closes(text, here, end, place, known, first)
+        return comma_closes(text, here, end, place, known, first)
     if sign in "}])｝］】）":
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
     if sign in "/#" and (stop := _comment_end(text, here, end)) > 0:
@@ -146,7 +147,7 @@ def _value_follows(text: str, at: int, end: int, place: str, apart: bool) -> boo
     """Whether a value or a key follows a quote without a comma: the string ended there."""
     sign = text[at]
     if sign in "{[":
-        return (_OBJECT_AHEAD if place is not LIST_ITEM else _CONTAINER_AHEAD).match(text, at, end) is not None
+        return (OBJECT_AHEAD if place is not LIST_ITEM else _CONTAINER_AHEAD).match(text, at, end) is not None
     if sign == '"' and not apart:
         if place is LIST_ITEM:
             return _ITEM_AHEAD.match(text, at, end) is not None
@@ -167,18 +168,18 @@ def _comment_end(text: str, at: int, end: int) -> int:
 
 def _comment_closes(text: str, at: int, end: int, known: frozenset[str]) -> bool:
     """Whether a string may end before a comment: something of the structure has to follow it."""
-    here = _past(text, at)
+    here = past(text, at)
     return here < end and (text[here] in ",，;}])" or starts_member(text, here, end, known))
 
 
-def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
+def comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
     """Whether what stands behind a comma lets the string before it end."""
     behind = comma + 1
     if place is LIST_ITEM:
         return bool(_VALUE_AHEAD.match(text, behind, end))
     if place is ARGUMENT and ARGUMENT_AHEAD.match(text, behind, end):
         return True
-    if starts_member(text, behind, end, known) and (first or not _is_prose(text, behind, end, known)):
+    if starts_member(text, behind, end, known) and (first or not is_prose(text, behind, end, known)):
         return True
     loose = place is LOOSE_VALUE and (KEY_NO_COLON.match(text, behind, end) or BARE_NO_COLON.match(text, behind, end))
     if loose or (first and LONE_KEY.match(text, behind, end)):
@@ -187,18 +188,18 @@ def _comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[
         return True
     if not first and text[comma] in ";；؛":
         return False
-    if _CLOSING_AHEAD.match(text, behind, end):
+    if CLOSING_AHEAD.match(text, behind, end):
         return True
-    return first and REST_OF_LIST.match(text, _past(text, behind), end) is not None
+    return first and REST_OF_LIST.match(text, past(text, behind), end) is not None
 
 
-def _is_prose(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+def is_prose(text: str, at: int, end: int, known: frozenset[str]) -> bool:
     """Whether the word and colon behind a comma are no member: bare, and not one of the schema's keys."""
     bare = _BARE_WORD.match(text, at, end) if known else None
     return bare is not None and bare[1] not in known
 
 
-def _past(text: str, at: int) -> int:
+def past(text: str, at: int) -> int:
     return SKIP_BLANK.match(text, at).end()  # type: ignore[union-attr]
 
 
@@ -265,7 +266,7 @@ def read_string(
         if closes(text, at + 1, end, place, known, open_closers, first) and not (inner and inner.holds(at, end, known)):
             if quoted is None or not quoted.opened:
                 codes = () if first else ("S012", *doubt_of(inner))
-                if odd and not codes[1:] and _past(text, at + 1) >= end:
+                if odd and not codes[1:] and past(text, at + 1) >= end:
                     codes = ("S012", "S042")  # the text ends here, and the last quote inside may have a partner to come
                 return _finish(text, body, at, at + 1, (*style, *codes))
             ended = at if ended < 0 else ended
@@ -308,7 +309,7 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
     while closed > body and text[closed - 1] in " \t\r\n}])":
         closed -= 1
     if comma and closed < stop:
-        own = _past(text, closed) + 1 if _opens_more(text[max(body, closed - _NEAR) : closed]) else closed
+        own = past(text, closed) + 1 if _opens_more(text[max(body, closed - _NEAR) : closed]) else closed
         behind = "".join(text[own:stop].split())
         if (own > closed or behind) and stack.startswith(behind):
             return own
@@ -399,98 +400,6 @@ def read_key(text: str, start: int, end: int) -> Read:
     if inner and is_odd_key(text[start + 1 : at]):
         inner = ("S012", "S042")
     return _finish(text, start + 1, at, at + 1, (*style, *inner))
-
-
-class Bare:
-    """Where words without quotes end, found from left to right; brackets that the words open themselves are balanced."""
-
-    __slots__ = ("end", "first", "known", "opened", "place", "start", "text")
-
-    def __init__(self, text: str, start: int, end: int, place: str, known: frozenset[str]) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
-        self.place = place
-        self.known = known
-        self.first = True  # no comma was passed yet
-        self.opened: list[str] = []  # what closes the brackets that the words opened
-
-    def stop(self, open_closers: str, lines: bool) -> int:
-        """The end: at a bracket, a line's end, or a comma with a new member behind it.
-
-        `lines` says that a value may have several: it goes on until a key or a bracket that closes what is open.
-        """
-        stops = _BARE_ARGUMENT_STOP if self.place is ARGUMENT else _BARE_STOP
-        at = self.start
-        while True:
-            at = stops.search(self.text, at, self.end).start()  # type: ignore[union-attr]
-            if at >= self.end:
-                return self.end
-            sign = self.text[at]
-            if sign in _OPENS:
-                if self._is_value(at):
-                    return at
-                self.opened.append(CLOSER_OF[sign])
-            elif sign in ")]}｝］":
-                if self.opened and self.opened[-1] == sign:
-                    self.opened.pop()
-                elif sign != ")" or ")" in open_closers:
-                    return at
-            elif sign == "\n":
-                if not lines or self._next_line_ends(at):
-                    return at
-            else:
-                passed = self._passed(sign, at)
-                if passed < 0:
-                    return at if passed == -1 else at + 1
-                at += passed
-            at += 1
-
-    def _is_value(self, at: int) -> bool:
-        """Whether a bracket behind the words opens a value of its own."""
-        whole = _WHOLE_TOKEN.fullmatch(self.text[self.start : at].rstrip())
-        return whole is not None or (self.text[at] == "{" and _OBJECT_AHEAD.match(self.text, at, self.end) is not None)
-
-    def _next_line_ends(self, at: int) -> bool:
-        """Whether what stands on the lines below is not of this value: a bracket, a fence, or the next member."""
-        text, end = self.text, self.end
-        here = _past(text, at)
-        if here >= end or text[here] in "}]｝］" or text.startswith("```", here):
-            return True
-        if text[here] == "," or not starts_member(text, here, end, self.known):
-            return text[here] == "," and _comma_closes(text, here, end, self.place, self.known, True)
-        return text[here] in QUOTES or not _is_prose(text, here, end, self.known)
-
-    def _passed(self, sign: str, at: int) -> int:
-        """How many letters to pass behind a sign inside the words; -1 where they end before it, -2 behind it."""
-        text, end, in_list = self.text, self.end, self.place is LIST_ITEM
-        if sign in ",，、،":
-            return 0 if not self._comma_ends(at) else -1
-        if sign == "`":
-            return -1
-        if sign == ";":
-            ends = in_list or starts_member(text, at + 1, end, self.known) or _CLOSING_AHEAD.match(text, at + 1, end)
-            return -1 if ends else 0
-        if sign in "/#":
-            alone = text[at - 1].isspace() or _WHOLE_TOKEN.fullmatch(text, self.start, at)
-            return -1 if at > self.start and alone else int(sign == "/")
-        if at > self.start and (text[at - 1] == "\\" or (sign == "'" and _APOSTROPHE.match(text, at - 1, end))):
-            return 0
-        if _QUOTE_THEN_END.match(text, at, end):
-            return -2
-        return -1 if in_list or (at > self.start and starts_member(text, at, end, self.known)) else 0
-
-    def _comma_ends(self, at: int) -> bool:
-        text, end, start = self.text, self.end, self.start
-        if self.opened:  # inside brackets of the words, only a quoted key ends them
-            key = _QUOTED_KEY_AHEAD.match(text, at + 1, end)
-            return key is not None
-        whole = self.first and _WHOLE_TOKEN.fullmatch(text[start:at].rstrip())
-        if self.place is LIST_ITEM or (whole and not text[at + 1 : at + 2].isdigit()):
-            return True
-        ends = _comma_closes(text, at, end, self.place, self.known, self.first)
-        self.first = False
-        return ends
 
 
 # -- other marks than plain quotes ------------------------------------------------------------------
