@@ -1,8 +1,7 @@
-"""Small parts without a server: events, inflating, holding back, metrics."""
+"""Small parts without a server: events, inflating, metrics."""
 
 import gzip
 import itertools
-import json
 import zlib
 from typing import Any
 
@@ -10,14 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.gateway.conftest import PERSON
-from trueup import Contract
-from trueup.gateway.holding import Fields, Sentences, Whole, hold
 from trueup.gateway.inflate import BadEncoding, Inflater, TooLarge
 from trueup.gateway.metrics import Metrics
 from trueup.gateway.sse import Reader, TooLong, written
-
-STATES = {"ASKING": {"forbid": [{"terms": ["Ana"], "why": "names a stylist"}]}}
 
 
 def cut(data: Any, places: list[int]) -> list[Any]:
@@ -76,57 +70,6 @@ def test_inflating_in_any_cut_gives_the_whole(data: bytes, places: list[int]) ->
     inflater = Inflater("gzip", 3000)
     assert b"".join(inflater.feed(piece) for piece in cut(gzip.compress(data), places)) == data
     assert inflater.whole
-
-
-_words = st.lists(
-    st.sampled_from(
-        ["Hola. ", "¿Qué servicio quieres?", " Mañana abrimos a las 3.5 ", "semana!\n", "e.g. this ", "Ana ", "x" * 50]
-    ),
-    max_size=12,
-).map("".join)
-
-
-@pytest.mark.spec("C15")
-@given(_words, st.lists(st.integers(0, 400), max_size=12))
-def test_what_is_shown_by_sentence_is_a_prefix_that_holds_nothing_forbidden(text: str, places: list[int]) -> None:
-    contract = Contract(states=STATES)
-    holder = Sentences(contract, {"state": "ASKING"})
-    shown = "".join(holder.feed(piece) for piece in cut(text, places))
-    assert text.startswith(shown)
-    assert contract.check(shown, {"state": "ASKING"}).ok
-    verdict = contract.check(text, {"state": "ASKING"})
-    assert holder.tail(verdict, text) == text[len(shown) :]
-    assert not holder.doomed or not verdict.ok
-
-
-_objects = st.dictionaries(
-    st.sampled_from(["name", "age", "tags", "note"]),
-    st.one_of(st.text(max_size=8), st.integers(), st.lists(st.integers(), max_size=3)),
-)
-
-
-@given(_objects, st.lists(st.integers(0, 300), max_size=10), st.sampled_from(["{}", "```json\n{}\n```", "Sure:\n{}"]))
-def test_what_is_shown_by_field_and_its_tail_are_the_value(
-    data: dict[str, Any], places: list[int], around: str
-) -> None:
-    contract = Contract({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}})
-    text = around.replace("{}", json.dumps(data))
-    holder = Fields(contract)
-    shown = "".join(holder.feed(piece) for piece in cut(text, places))
-    verdict = contract.check(text)
-    if verdict.ok:
-        tail = holder.tail(verdict, json.dumps(verdict.data))
-        assert tail is not None
-        assert json.loads(shown + tail) == verdict.data
-
-
-def test_the_way_of_holding_follows_the_contract() -> None:
-    assert isinstance(hold(Contract(PERSON), "auto", {}), Fields)
-    assert isinstance(hold(Contract(PERSON), "whole", {}), Whole)
-    assert isinstance(hold(Contract(states=STATES), "auto", {}), Sentences)
-    assert isinstance(
-        hold(Contract(PERSON, rules=[{"name": "r", "expr": "age > 1", "error": "no"}]), "auto", {}), Whole
-    )
 
 
 def test_metrics_are_bounded_and_escaped() -> None:

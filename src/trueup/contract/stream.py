@@ -6,13 +6,15 @@ verdict of the whole text: the same, however the text was cut into chunks.
 
 import codecs
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
-from trueup.checks.sentences import ENDED, last_sentences
+from trueup.checks.sentences import last_sentences
 from trueup.recover.json.growing import Growing
 from trueup.recover.json.lexer import SURROGATE
+from trueup.recover.sentences import ENDED
 from trueup.verdict.facts import Finding, Findings, finding
 from trueup.verdict.paths import render
 from trueup.verdict.verdict import T, Verdict
@@ -38,11 +40,17 @@ class Stream(Generic[T]):
     """
 
     __slots__ = (
-        "_chunks", "_context", "_contract", "_decoder", "_findings", "_growing", "_said", "_size", "_watched",
+        "_chunks", "_context", "_contract", "_decoder", "_findings", "_growing", "_on_closed", "_said", "_size", "_watched",
     )  # fmt: skip
 
-    def __init__(self, contract: "Contract[T]", context: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        contract: "Contract[T]",
+        context: dict[str, Any] | None = None,
+        on_closed: Callable[[str | int, Any], None] | None = None,
+    ) -> None:
         self._contract = contract
+        self._on_closed = on_closed  # is told of each member of the root that has closed
         self._context = context
         self._said = ""  # the last text that was judged, and what came behind it
         self._watched = bool(context) and contract.schema is None and contract.judges_meaning
@@ -99,6 +107,8 @@ class Stream(Generic[T]):
         closed, self._growing.closed = self._growing.closed, []
         judge = self._contract.member_errors
         for slot, value in closed:
+            if self._on_closed is not None:
+                self._on_closed(slot, value)
             for error in judge(slot, value):
                 path = render((slot,)) + error.path[1:]
                 self._findings.append(

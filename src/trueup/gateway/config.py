@@ -11,11 +11,11 @@ import msgspec
 
 from trueup.ask.policy import Policy
 from trueup.contract.contract import Contract
+from trueup.contract.holder import Way
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 
 Speaks = Literal["openai", "anthropic"]
-Hold = Literal["auto", "sentence", "field", "whole"]
 
 # Invalid text is withheld: a best reading is given only where a route says so. A long reply may take its two minutes.
 DEFAULTS: dict[str, Any] = {"otherwise": "failed", "timeout": 120.0, "deadline": 180.0}
@@ -53,7 +53,7 @@ class Route(msgspec.Struct, frozen=True):
     contract: Contract | None = None
     upstream: str = ""
     policy: Policy = POLICY
-    hold: Hold = "auto"
+    hold: Way = "auto"
     chooses: bool = False  # a client may choose a contract by header
     state: str = ""  # of requests that name none
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure
+from trueup.contract.holder import leaks, spoken
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import Body, Said, encode
@@ -40,6 +41,8 @@ def reply_of(exchange: Exchange, answer: Answer, raw: Any) -> Body:
         text = verdict.reply.text
         if data and verdict.fixes and verdict.data is not None:
             text = encode(verdict.data).decode()
+        elif not data and answer.outcome != "fallback":
+            text = "" if leaks(verdict) else spoken(text)
         model = answer.attempts[-1].model if answer.attempts else ""
         calls = () if answer.outcome == "fallback" else verdict.calls or verdict.reply.calls
         said = Said(text, calls, verdict.reply.model or model or str(exchange.head.model or ""), answer.usage)

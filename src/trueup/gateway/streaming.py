@@ -13,9 +13,9 @@ import msgspec
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.ask.plan import Send, Step
+from trueup.contract.holder import Holder, Way, hold, spoken
 from trueup.gateway.asking import Asking, carry_out
 from trueup.gateway.errors import Refused
-from trueup.gateway.holding import Holder, Whole, hold
 from trueup.gateway.protocols.protocol import Body
 from trueup.gateway.relays import Relay, relay_for
 from trueup.gateway.rendering import is_given, refusal_of, reply_of
@@ -30,6 +30,7 @@ from trueup.verdict.verdict import Verdict
 
 _decode = msgspec.json.Decoder().decode
 CHARGED = frozenset({"accepted", "repaired", "regenerated"})
+LEAST = 40  # characters of text that are shown at first, at the least: a reply that says nothing is known before
 
 
 class Broken(Exception):
@@ -112,11 +113,9 @@ class Streaming:
         """How an attempt is shown: the first piece by piece where that can be done, later ones whole."""
         exchange = self._asking.exchange
         relay = relay_for(exchange.protocol.path) if self._last is None and not exchange.include else None
-        if relay is None or exchange.contract is None:
-            return None, Whole()
-        return relay, hold(
-            exchange.contract, "auto" if exchange.route is None else exchange.route.hold, exchange.context
-        )
+        assert exchange.contract is not None
+        way: Way = "whole" if relay is None else "auto" if exchange.route is None else exchange.route.hold
+        return relay, hold(exchange.contract, way, exchange.context, LEAST)
 
     async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
         asking = self._asking
@@ -184,13 +183,18 @@ class Streaming:
         attempt, exchange = self._last, self._asking.exchange
         assert attempt is not None
         verdict = answer.verdict
-        own = answer.outcome in CHARGED and not verdict.fixes and not exchange.include
+        own = answer.outcome in CHARGED and not verdict.fixes and not exchange.include and not self._hides(verdict)
         if own and (attempt.relay is not None or self._begun is None):
             for piece in self._as_it_came(attempt, verdict):
                 await self._stream.write(piece)
         else:
             await self._write_anew(attempt, answer)
         await self._stream.end()
+
+    def _hides(self, verdict: Verdict) -> bool:
+        """Whether the text of a reply holds what is not for the client: reasoning, special tokens."""
+        contract, text = self._asking.exchange.contract, verdict.reply.text
+        return contract is not None and contract.schema is None and spoken(text) != text
 
     def _as_it_came(self, attempt: Attempt, verdict: Verdict) -> list[bytes]:
         out: list[bytes] = []

@@ -8,18 +8,22 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from trueup.recover import marks
+
 _FENCE = "~"
 _LEAST = 8
 _SPREAD = 24
 _RUN = re.compile("~+")
 _NAMES = (
     "function_calls?|functions?|tool_?calls?|tool_?use|tool_?code|tool_?results?|tool_?response|tools|invoke|parameters?|"
-    "arguments?|antml:\\w+|think|thinking|thought|reasoning|reflection|scratchpad|answer|final|output|response|result|json|"
-    "system|user|assistant|human|instructions?|s|inst"
-)
+    "arguments?|antml:\\w+|json|system|user|assistant|human|instructions?|s|inst|"
+) + "|".join([*marks.REASONING_TAGS, *sorted(marks.ANSWER_TAGS)])
 _TAG = re.compile(rf"<(/?\s*(?:{_NAMES})\b[^<>]*)>?", re.IGNORECASE)
 _TOKEN = re.compile(r"<\|([^<>|]{0,60})\|?>?|<｜([^<>｜]{0,60})｜?>?")
 _MARK = re.compile(r"\[(/?(?:TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|INST|SYSTEM_PROMPT|THINK))\]", re.IGNORECASE)
+# Marks that are neither a tag of these names nor such a token.
+_OTHER = re.compile(f"{marks.opens_reasoning}|{marks.closes_reasoning}|{marks.SPECIAL_TOKEN}")
+_BRACKETS = str.maketrans("<>◁▷[]", "‹›‹›()")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 _MOST_BACK = 64
 
@@ -81,4 +85,5 @@ def disarm(text: str) -> str:
         text = _TAG.sub(r"‹\1›", text)
     if "[" in text:
         text = _MARK.sub(r"(\1)", text)
+    text = _OTHER.sub(lambda m: m[0].translate(_BRACKETS), text)
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))

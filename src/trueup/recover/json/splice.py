@@ -28,7 +28,9 @@ from trueup.recover.json.sweeps import (
     words,
 )
 from trueup.recover.json.tree import OF_CONTAINER, Tree, mended_offsets, nodes_at
-from trueup.recover.layers.around import REASONING_MARK, is_debris, leads_in
+from trueup.recover.layers.around import is_debris, leads_in
+from trueup.recover.layers.reasoning import reasoning_spans
+from trueup.recover.marks import may_reason
 
 _MAX_SPLICES = 10
 _MAX_OPENERS = 8
@@ -275,13 +277,17 @@ def _close(work: Mending) -> bool:
 def region(text: str) -> tuple[int, int] | None:
     """The stretch from the first opener to the last closer; the closer is left open (-1) when more follows it."""
     length = len(text)
-    start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, 0, length)
+    begin = 0
+    if may_reason(text):
+        thoughts = reasoning_spans(text)
+        if len(thoughts) > 1 or text[: thoughts[0][0] if thoughts else 0].strip():
+            return None
+        begin = thoughts[0][1] if thoughts else 0
+    start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, begin, length)
     if start < 0:
         return None
-    if "<" in text and not text.lstrip().startswith("<think>") and REASONING_MARK.search(text):
-        return None
     if start:
-        start = _start_behind(text, start)
+        start = _start_behind(text, begin, start)
         if start < 0:
             return None
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
@@ -298,19 +304,14 @@ def region(text: str) -> tuple[int, int] | None:
     return start, stop
 
 
-def _start_behind(text: str, start: int) -> int:
+def _start_behind(text: str, begin: int, start: int) -> int:
     """Where the value starts, given what stands before its first bracket; -1 where that takes a closer look."""
-    before = text[:start]
-    if before[-1] == "\\" or is_mark(text, 0, start, len(text)):
+    before = text[begin:start]
+    if before[-1:] == "\\" or is_mark(text, begin, start, len(text)) or "<" in before:
         return -1
-    if "<" in before:
-        closed = text.rfind("</think>")
-        if closed < 0 or not text.lstrip().startswith("<think>"):
-            return -1
-        return _opener(text, closed, len(text))
     if not _PROSE_SIGNS.isdisjoint(before):
         lead = before.rstrip()
-        if leads_in(text, 0, start) or ("{" in before and '"' in before) or "THINK]" in before:
+        if leads_in(text, begin, start) or ("{" in before and '"' in before):
             return -1  # perhaps a value that does not look like one, in a quotation for instance
         if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
             return -1

@@ -1,0 +1,103 @@
+r"""LaTeX boxes: `\boxed{42}`, with which models that calculate mark their answer.
+
+A text enters; a view of what its last box holds leaves, without LaTeX's own signs, or None where no box is closed. JSON that
+stands in a box as it is stays as it is.
+"""
+
+import re
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.layers.view import Pieces, View, refold
+
+_SIGN = re.compile(r"\\(?:boxed|fbox|framebox)\s{0,4}\{|\\[\s\S]|[{}]")
+_RAW = re.compile(r"\s*(?:\{\s*[\"'}\w]|\[|```)")
+_COMMAND = re.compile(
+    r"\\(?:text|textbf|textit|texttt|textrm|textsf|mathrm|mathbf|mathit|mathsf|mathtt|mbox|operatorname|boxed|fbox)\s{0,4}\{"
+    r"|\\[dt]?frac\s{0,4}(?:\{([^{}\\]{1,40})\}\s{0,4}\{([^{}\\]{1,40})\}|([0-9])([0-9]))"
+    r"|\\(?:left|right|displaystyle|big|Big)(?![a-zA-Z])|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:! ]|\{,\}|\\([{}_%$#&])|([{}])"
+)
+# The formula that a box stands in.
+_BEFORE = re.compile(r"(?:\\[\[(]|\$\$?)[^\[\]{}$]{0,200}\Z")
+_BEHIND = re.compile(r"[^\[\]{}$]{0,200}?(?:\\[\])]|\$\$?)")
+
+
+class Box:
+    """What a box holds, where the box stands, whether nothing else stands in the text, and whether another box differs."""
+
+    __slots__ = ("alone", "rivals", "span", "view")
+
+    def __init__(self, view: View, span: tuple[int, int], alone: bool, rivals: bool) -> None:
+        self.view = view
+        self.span = span
+        self.alone = alone
+        self.rivals = rivals
+
+    def candidate(self, inner: Candidate) -> Candidate:
+        """A candidate of what the box holds as one of the whole text."""
+        out = refold(inner, self.view, "W004")
+        out.spans = [self.span]
+        out.records[-1] = ("W004", *self.span, "", None)
+        if self.rivals:
+            out.records.append(("W010", *self.span, "", None))
+        return out
+
+
+def unboxed(text: str) -> Box | None:
+    r"""The last box of a text.
+
+    >>> unboxed(r"So it is $\boxed{\{\text{n}: \frac{1}{2}\}}$.").view.text
+    '{n: 1/2}'
+    """
+    if "box" not in text:
+        return None
+    boxes = _boxes(text)
+    if not boxes:
+        return None
+    start, inside, end = boxes[-1]
+    said = text[inside : end - 1].strip()
+    rivals = any(text[other : stop - 1].strip() != said for begin, other, stop in boxes if begin < start or stop > end)
+    before, behind = _BEFORE.search(text, max(0, start - 204), start), _BEHIND.match(text, end)
+    span = (before.start(), behind.end()) if before and behind else (start, end)
+    alone = not text[: span[0]].strip() and not text[span[1] :].strip(" \t\r\n.。")
+    return Box(_plain(text, inside, end - 1), span, alone, rivals)
+
+
+def _boxes(text: str) -> list[tuple[int, int, int]]:
+    """The boxes that are closed: where each starts, where what it holds starts, and where it ends; inner ones first."""
+    boxes: list[tuple[int, int, int]] = []
+    opened: list[tuple[int, int] | None] = []
+    for sign in _SIGN.finditer(text):
+        word = sign[0]
+        if word == "}":
+            box = opened.pop() if opened else None
+            if box is not None:
+                boxes.append((*box, sign.end()))
+        elif word == "{" or len(word) > 2:
+            opened.append(sign.span() if word != "{" else None)
+    return boxes
+
+
+def _plain(text: str, start: int, stop: int) -> View:
+    """What a stretch of LaTeX says."""
+    pieces = Pieces()
+    at = start
+    if _RAW.match(text, start, stop):
+        pieces.add(text[start:stop], start, 1)
+        return pieces.whole()
+    opened: list[bool] = []  # for each open brace, whether it belongs to a command
+    for found in _COMMAND.finditer(text, start, stop):
+        over, under, one, two, escaped, brace = found.groups()
+        word = found[0]
+        said = f"{over or one}/{under or two}" if over or one else escaped or ""
+        if brace == "}":
+            said = "" if opened and opened.pop() else brace
+        elif word[-1] == "{" and not escaped:
+            opened.append(brace is None)
+            said = brace or ""
+        elif word in ("{,}", "\\quad", "\\qquad") or word[1:] in (",", ";", ":", " "):
+            said = "," if word == "{,}" else " "
+        pieces.add(text[at : found.start()], at, 1)
+        pieces.add(said, found.start(), 0)
+        at = found.end()
+    pieces.add(text[at:stop], at, 1)
+    return pieces.whole()

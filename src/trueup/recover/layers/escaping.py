@@ -1,0 +1,66 @@
+r"""Escapes: JSON encoded twice, copied out of a string with its backslashes (`{\"a\": 1}`), or doubled for a template.
+
+A text enters; a view with one level of escapes taken off leaves, or None where nothing was escaped in this way.
+"""
+
+import re
+
+from trueup.recover.json.lexer import ESCAPE, SIMPLE_ESCAPES
+from trueup.recover.layers.view import Pieces, View, without
+
+ESCAPED_START = re.compile(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
+_BREAK = re.compile(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
+_BREAK_START = re.compile(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
+_BRACES = re.compile(r"\{+|\}+")
+_DOUBLED_START = re.compile(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,60})\s*:""")
+# Braces of an object inside another one, each written twice.
+_DOUBLED_TWICE = 4
+
+
+def unfold(text: str, start: int, stop: int) -> View:
+    r"""Take one level of escapes off a stretch of text.
+
+    >>> unfold(r"{\"a\": 1}", 0, 10).text
+    '{"a": 1}'
+    """
+    stretch = text[start:stop]
+    if stretch.count("\\") == stretch.count('\\"'):  # quotes alone are escaped, as nearly always
+        return View(stretch.replace('\\"', '"'), lambda: _unfolded(text, start, stop))
+    return _unfolded(text, start, stop).whole()
+
+
+def _unfolded(text: str, start: int, stop: int) -> Pieces:
+    pieces = Pieces()
+    at = start
+    for match in ESCAPE.finditer(text, start, stop):
+        pieces.add(text[at : match.start()], at, 1)
+        escape = match[1]
+        meaning = SIMPLE_ESCAPES.get(escape)
+        if meaning is None:
+            # halves of a surrogate pair stay escaped: the string they stand in is decoded later
+            wide = escape[0] == "u" and len(escape) == 5
+            meaning = escape if not wide else match[0] if escape[1] in "dD" else chr(int(escape[1:], 16))
+        pieces.add(meaning, match.start(), 0)
+        at = match.end()
+    pieces.add(text[at:stop], at, 1)
+    return pieces
+
+
+def unbreak(text: str) -> View | None:
+    """Read line breaks that stand escaped between tokens; None when no bracket opens onto one."""
+    opened = _BREAK_START.search(text) if "\\" in text else None
+    if opened is None or ((first := ESCAPED_START.search(text)) and first.start() < opened.start()):
+        return None
+    return without(_BREAK, text, lambda match: match[0] if match[0][0] == '"' else " ")
+
+
+def undouble(text: str) -> View | None:
+    """Halve braces that are doubled throughout, as in a template; None when one is not, or only the outermost are."""
+    if "{{" not in text or not _DOUBLED_START.search(text):
+        return None
+    if any(len(match[0]) % 2 for match in _BRACES.finditer(text)):
+        return None
+    opening = text.count("{")
+    if opening < _DOUBLED_TWICE or opening != text.count("}"):
+        return None
+    return without(_BRACES, text, lambda match: match[0][::2])

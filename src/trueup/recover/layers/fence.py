@@ -1,0 +1,32 @@
+"""Fences that hold a program and not the answer.
+
+A text enters; the stretches between closed fences that name a programming language leave. JSON in such a fence is an answer.
+"""
+
+import re
+
+from trueup.recover.marks import CODE_LANGUAGES
+
+_FENCE_LINE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_OPENS = re.compile(r"\s*+[{\[]")
+
+
+def code_blocks(text: str) -> list[tuple[int, int]]:
+    """What stands in fences that are closed and name a programming language, in order; JSON in such a fence is none.
+
+    >>> code_blocks("```js\\nf() { }\\n```\\n```js\\n{}\\n```\\n```json\\n{}\\n```")
+    [(5, 14)]
+    """
+    blocks: list[tuple[int, int]] = []
+    if "```" not in text and "~~~" not in text:
+        return blocks
+    mark = ""
+    language, start = "", 0
+    for line in _FENCE_LINE.finditer(text):
+        if not mark:
+            mark, language, start = line[1], line[2].lower(), line.end()
+        elif line[1].startswith(mark) and not line[2]:
+            if language in CODE_LANGUAGES and not _OPENS.match(text, start, line.start()):
+                blocks.append((start, line.start()))
+            mark = ""
+    return blocks

@@ -1,0 +1,39 @@
+"""Markup: JSON that was escaped for a page or for Markdown.
+
+A text enters; a view without HTML entities or without Markdown's backslashes leaves, or None where there are none.
+"""
+
+import html
+import re
+
+from trueup.recover.layers.view import View, without
+
+_ENTITY = re.compile(
+    r"&(?:quot|apos|amp|lt|gt|nbsp|[lr][ds]quo|#34|#39|#160|#822[01]|#x22|#x27|#x201[cd]);", re.IGNORECASE
+)
+_ENTITY_START = re.compile(
+    r"[{\[](?:\s|&nbsp;)*+&(?:quot|apos|l[ds]quo|#34|#39|#8220|#x22|#x27|#x201c);", re.IGNORECASE
+)
+_MARKED = re.compile(r"\\(\\|[_\[\]{}])")
+_MARKS = ("\\[", "\\]", "\\{", "\\}", "\\_")
+_MARKED_START = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_')
+
+
+def unentity(text: str) -> View | None:
+    """Take HTML entities off JSON that was escaped for a page; None when no bracket opens onto one.
+
+    >>> unentity("{&quot;a&quot;: 1}").text
+    '{"a": 1}'
+    """
+    if "&" not in text or not _ENTITY_START.search(text):
+        return None
+    return without(_ENTITY, text, lambda match: html.unescape(match[0]))
+
+
+def unmark(text: str) -> View | None:
+    """Take Markdown's backslashes off brackets and underscores outside strings; None when there are none."""
+    if "\\" not in text or not any(mark in text for mark in _MARKS):
+        return None
+    if all(match[0][0] == '"' for match in _MARKED_START.finditer(text)):
+        return None
+    return without(_MARKED, text, lambda match: match[0] if match[1] == "\\" else match[1])
