@@ -12,7 +12,7 @@ from unittest.mock import patch
 from tests.recover.material import same, scalars_of, strictly
 from trueup import Contract, Verdict
 from trueup.recover import choose as choosing
-from trueup.recover.readings import stages
+from trueup.recover.readings import readings
 from trueup.verdict.catalogue import GRADE, GRADES
 from trueup.verdict.paths import parse
 
@@ -104,11 +104,11 @@ def order_is_irrelevant(contract: Contract, text: str, shuffle: Callable[[list[A
     expected = contract.check(text)
 
     def shuffled(*args: Any) -> Iterator[Any]:
-        for found in stages(*args):
+        for found in readings(*args):
             shuffle(found)
             yield found
 
-    with patch.object(choosing, "stages", shuffled):
+    with patch.object(choosing, "readings", shuffled):
         verdict = contract.check(text)
     assert same(verdict.data, expected.data)
     assert sorted(verdict.findings) == sorted(expected.findings)

@@ -174,7 +174,7 @@ class Judge:
         line = text.rfind("\n", 0, start) + 1
         if ":" not in text[line:start]:
             return False
-        from trueup.recover.forms.shapes import labelled  # see recover.find
+        from trueup.recover.forms.lines import labelled  # see recover.readings
 
         return labelled(text, start, self._aims.root_keys | self._aims.item_keys)
 

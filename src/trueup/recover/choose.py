@@ -15,7 +15,7 @@ from trueup.recover.json.parser import Record, under
 from trueup.recover.layers.around import gap_records
 from trueup.recover.layers.fence import code_blocks
 from trueup.recover.layers.reasoning import reasoning_spans
-from trueup.recover.readings import Aims, stages
+from trueup.recover.readings import Aims, readings
 from trueup.verdict.catalogue import PRICE
 from trueup.verdict.paths import Parts
 
@@ -151,15 +151,15 @@ class Choice:
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
     """The best reading of a text; None when there is nothing to read."""
     seen: list[Reading] = []
-    for found in stages(text, aims):
-        readings = _judged(text, found, judge, aims)
-        gathered = _gather(text, readings, judge, judge_item)
+    for found in readings(text, aims):
+        judged = _judged(text, found, judge, aims)
+        gathered = _gather(text, judged, judge, judge_item)
         if gathered is not None:
             return Choice(text, gathered, [], [])
-        fitting = [r for r in readings if r.fit.ok] or _rewritten(readings, judge, aims)
+        fitting = [r for r in judged if r.fit.ok] or _rewritten(judged, judge, aims)
         if fitting:
-            return _pick(text, fitting, readings)
-        seen += readings
+            return _pick(text, fitting, judged)
+        seen += judged
     if not seen:
         return None
     best = max(

@@ -1,6 +1,6 @@
-"""All readings of a text, stage by stage: JSON first, then other forms, then reasoning, then bare scalars.
+"""All readings of a text, kind by kind: JSON first, then other forms, then reasoning, then bare scalars.
 
-The stages are lazy: a later one is only read when nothing before it fits what the caller wants.
+A text and what is looked for enter; lists of candidates leave. A later kind is only read when nothing before it fits.
 """
 
 import re
@@ -10,11 +10,12 @@ from typing import NamedTuple
 from trueup.recover.candidate import Candidate
 from trueup.recover.json.lone import lone
 from trueup.recover.json.scan import Scan, stretches_outside
+from trueup.recover.layers.boxed import unboxed
 from trueup.recover.layers.escaping import ESCAPED_START, unbreak, undouble, unfold
 from trueup.recover.layers.markup import unentity, unmark
 from trueup.recover.layers.quoting import unlined, unquote
 from trueup.recover.layers.reasoning import reasoning_spans
-from trueup.recover.layers.view import refold
+from trueup.recover.layers.view import View, refold
 from trueup.recover.layers.whole import unwrapped
 from trueup.verdict.paths import Parts
 
@@ -49,72 +50,109 @@ class Aims(NamedTuple):
     field: frozenset[str] = frozenset()  # the types of the one field that a value may be instead of its object
 
 
-def stages(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
-    """Lists of candidates, likeliest kind first."""
-    # their many patterns are compiled when a reply first needs them
-    from trueup.recover.forms import scalars as prose
-    from trueup.recover.forms import shapes as forms
-    from trueup.recover.forms import tags as markup
-    from trueup.recover.forms import toml as tomlish
-
+def readings(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
+    """Lists of candidates, likeliest kind first; `level` counts the encodings that were taken off before."""
     if text and not (text[0].isprintable() or text[0].isspace()) and (lead := _INVISIBLE.match(text)):
-        for behind in stages(text[lead.end() :], aims, level):
+        for behind in readings(text[lead.end() :], aims, level):
             yield [_shifted(candidate, lead.end()) for candidate in behind]
         return
-    quoted = (unquote(text) or unlined(text)) if level < _MAX_UNFOLD else None
-    if quoted is not None:
-        yield [refold(c, quoted, "W016") for c in _scanner(quoted.text, aims).candidates([(0, len(quoted.text))])]
-    reasoning = reasoning_spans(text)
-    visible = stretches_outside(len(text), reasoning)
-    shown = _blanked(text, visible) if reasoning else text
-    inside = unwrapped(shown)
-    scalar = lone(shown, *inside)
-    is_string = scalar is not None and isinstance(scalar.value, str)
-    first = is_string and bool(aims.types & _STRING) and not aims.any_value
-    if scalar is not None and first:
-        yield [scalar]
+    page = _Page(text, aims, level)
+    if level < _MAX_UNFOLD:
+        yield page.under(unquote(text) or unlined(text), "W016")
+    if page.is_lone_string and aims.types & _STRING and not aims.any_value:
+        yield [page.scalar] if page.scalar is not None else []
         if aims.types <= _TEXT:
             return
-    yield _encoded(text, aims, level)
-    if scalar is not None and not first and (aims.any_value or not is_string):
-        yield [scalar]
-    yield _in_cdata(text, aims)
-    for unescaped, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
-        plain = unescaped(text) if level < _MAX_UNFOLD else None
-        if plain is not None:
-            yield [refold(c, plain, code) for c in _scanner(plain.text, aims).candidates([(0, len(plain.text))])]
-    scan = _scanner(text, aims)
-    found, parts = forms.without_parts(text, _scan(scan, aims, visible, level), aims)
-    yield found
-    # broken JSON is not read again as lines of fields
-    own = aims.root_keys | aims.item_keys
-    is_json = any(isinstance(candidate.value, dict) and not own.isdisjoint(candidate.value) for candidate in found)
-    yield markup.parameters(shown)
-    yield forms.calls(shown, aims.known, aims.max_depth) if aims.known else []
-    yield forms.printed(shown, aims.known, aims.max_depth)
-    yield forms.members(shown, aims.known, aims.max_depth)
-    yield from markup.elements(shown, aims.known, aims.wants)
-    yield forms.in_parentheses(shown, aims.known, aims.max_depth) if "array" in aims.types else []
-    if "array" in aims.types and not aims.any_value and not aims.item_keys:
-        yield markup.listed(shown) or prose.strings(shown, aims.types)
-    if not is_json:
-        yield tomlish.documents(shown, aims.max_depth) if aims.known else []
-        yield from forms.written_out(shown, aims)
-    yield parts
-    yield prose.fenced_scalar(shown)
-    if scalar is not None and is_string and not first and not aims.any_value:
-        yield [scalar]
-    yield scan.inner()
-    hidden = _scanner(text, aims).candidates(reasoning) if reasoning else []
-    for candidate in hidden:
-        candidate.form = "reasoning"
-        candidate.records.append(("W013", *candidate.spans[0], "", None))
-    yield hidden
-    covered = any(c.form == "json" and c.spans[0][0] <= inside[0] and c.end >= inside[1] for c in found)
-    if not aims.any_value and aims.types & _SCALARS and not is_string and not covered:
-        yield prose.scalar(shown, aims.types, aims.eager)
-    elif aims.field & _SCALARS and not is_string and not covered and _is_brief(shown[slice(*inside)]):
-        yield prose.scalar(shown, aims.field, aims.eager)
+    yield from page.layered()
+    yield page.json
+    yield from page.forms()
+    yield from page.rest()
+
+
+class _Page:
+    """One text and what stands where in it; each kind of reading is a method."""
+
+    __slots__ = ("_scan", "aims", "inside", "json", "level", "parts", "reasoning", "scalar", "shown", "text", "visible")
+
+    def __init__(self, text: str, aims: Aims, level: int) -> None:
+        self.text = text
+        self.aims = aims
+        self.level = level
+        self.reasoning = reasoning_spans(text)
+        self.visible = stretches_outside(len(text), self.reasoning)
+        self.shown = _blanked(text, self.visible) if self.reasoning else text  # without reasoning, offsets as before
+        self.inside = unwrapped(self.shown)
+        self.scalar = lone(self.shown, *self.inside)
+        self.json: list[Candidate] = []
+        self.parts: list[Candidate] = []  # JSON that is the value of a field in a line
+        self._scan = _scanner(text, aims)
+
+    @property
+    def is_lone_string(self) -> bool:
+        """Whether the text is one string, and no text in quotes is read with them."""
+        return self.scalar is not None and isinstance(self.scalar.value, str)
+
+    def under(self, view: View | None, code: str) -> list[Candidate]:
+        """The JSON in a view of the text; none where there is no such view."""
+        if view is None:
+            return []
+        found = _scanner(view.text, self.aims).candidates([(0, len(view.text))])
+        return [refold(candidate, view, code) for candidate in found]
+
+    def layered(self) -> Iterator[list[Candidate]]:
+        """What stands under a layer that covers it: an encoding, CDATA, a box, escapes."""
+        text, aims = self.text, self.aims
+        yield _encoded(text, aims, self.level)
+        if self.scalar is not None and (aims.any_value or not self.is_lone_string):
+            yield [self.scalar]
+        yield _in_cdata(text, aims)
+        if self.level < _MAX_UNFOLD:
+            yield from self.boxed()
+            for view_of, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
+                yield self.under(view_of(text), code)
+        # loaded with the first reply that is no plain JSON: their many patterns take a while to compile
+        from trueup.recover.forms.shapes import without_parts
+
+        self.json, self.parts = without_parts(text, _scan(self._scan, aims, self.visible, self.level), aims)
+
+    def boxed(self) -> Iterator[list[Candidate]]:
+        """What the last box of LaTeX holds."""
+        box = unboxed(self.shown)
+        if box is not None and (box.alone or not self.aims.types <= _TEXT):
+            for found in readings(box.view.text, self.aims, self.level + 1):
+                yield [box.candidate(candidate) for candidate in found]
+
+    def forms(self) -> Iterator[list[Candidate]]:
+        """Text that is not JSON but carries the fields; broken JSON is not read again as lines of fields."""
+        from trueup.recover.forms import scalars, shapes  # as above
+
+        own = self.aims.root_keys | self.aims.item_keys
+        has_json = any(isinstance(found.value, dict) and not own.isdisjoint(found.value) for found in self.json)
+        yield from shapes.readings(self.shown, self.aims, has_json)
+        yield self.parts
+        yield scalars.fenced_scalar(self.shown)
+
+    def rest(self) -> Iterator[list[Candidate]]:
+        """What is left to be read: a string for another type, values inside broken ones, reasoning, all of the text."""
+        from trueup.recover.forms.scalars import scalar  # as above
+
+        aims = self.aims
+        if self.scalar is not None and self.is_lone_string and not aims.any_value and not aims.types & _STRING:
+            yield [self.scalar]
+        yield self._scan.inner()
+        hidden = _scanner(self.text, aims).candidates(self.reasoning) if self.reasoning else []
+        for candidate in hidden:
+            candidate.form = "reasoning"
+            candidate.records.append(("W013", *candidate.spans[0], "", None))
+        yield hidden
+        start, stop = self.inside
+        covered = any(c.form == "json" and c.spans[0][0] <= start and c.end >= stop for c in self.json)
+        if aims.any_value or self.is_lone_string or covered:
+            return
+        if aims.types & _SCALARS:
+            yield scalar(self.shown, aims.types, aims.eager)
+        elif aims.field & _SCALARS and _is_brief(self.shown[start:stop]):
+            yield scalar(self.shown, aims.field, aims.eager)
 
 
 def _is_brief(said: str) -> bool:
@@ -197,7 +235,7 @@ def _encoded(text: str, aims: Aims, level: int) -> list[Candidate]:
 
 def _unfolded(text: str, start: int, stop: int, aims: Aims, level: int, code: str) -> list[Candidate]:
     inner = unfold(text, start, stop)
-    first = next(filter(None, stages(inner.text, aims, level + 1)), [])
+    first = next(filter(None, readings(inner.text, aims, level + 1)), [])
     found = [refold(candidate, inner, code) for candidate in first]
     if code == "W008" and len(found) == 1:
         found[0].spans = [(start - 1, stop + 1)]

@@ -1,28 +1,32 @@
 """The value of a field that is written in lines: on its own line, or below it as a map, a list, a table or text.
 
-Lines and the schema's names enter; plain values leave, with records of what was read tolerantly. It is the part of YAML
-and Markdown that models write, told by indentation; every line is taken once. A scalar stays text unless it is written
-as JSON would write it: the coercions decide what the schema makes of it.
+Lines and the schema's names enter; plain values leave, with the place of each and records of what was read tolerantly. It is
+the part of YAML and Markdown that models write, told by indentation; every line is taken once. A scalar stays text unless
+it is written as JSON would write it: the coercions decide what the schema makes of it.
 """
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+from trueup.recover.candidate import Candidate
 from trueup.recover.forms import tables
-from trueup.recover.forms.inline import PAIRS, common_end, inline, parts_of_list
 from trueup.recover.forms.outline import FENCE, ROW, RULE, TEXT, Keys, Line
+from trueup.recover.forms.values import LIST_ONLY, PAIRS, TEXT_ONLY, common_end, inline, parts_of_list
 from trueup.recover.json.parser import Node, Reader, Record, parts_of
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.paths import Parts
 
 _BLOCK_MARK = re.compile(r"([|>])([+-]?)[1-9]?([+-]?)(?:[ \t]+#.*)?\Z")
 _COMMENT = re.compile(r"(?:\A|[ \t])#[ \t]")
-_TEXT_ONLY = frozenset({"string", "null"})
-_LIST_ONLY = frozenset({"array", "null"})
-_CLOSER = {"[": "]", "{": "}"}
+_ASIDE = re.compile(r"[ \t]*(?:[(#]|//|[-–—][ \t])")
 _MAP_ONLY = frozenset({"object", "null"})
+_CLOSER = {"[": "]", "{": "}"}
+_AFTER_FLOW = " ,;\t\r"
 
-
+Span = tuple[int, int]
+Place = tuple[Node, int, int]
 Wants = Callable[[str], frozenset[str]]
 
 
@@ -38,14 +42,17 @@ class Unreadable(Exception):
 class Block:
     """Reads the values of fields from a stretch of lines; `at` is the next line that is not taken yet."""
 
-    __slots__ = ("at", "choices", "ends", "free", "keys", "known", "lines", "max_depth", "records", "stop", "text")
+    __slots__ = (
+        "at", "choices", "ends", "free", "keys", "known", "lines", "max_depth", "places", "records", "stop", "text",
+    )  # fmt: skip
 
     def __init__(
         self, text: str, lines: list[Line], keys: Keys, known: frozenset[str], max_depth: int, free: bool
     ) -> None:
         self.text = text
         self.lines = lines
-        self.at = self.stop = 0
+        self.at = 0
+        self.stop = len(lines)
         self.keys = keys
         self.known = known
         self.max_depth = max_depth
@@ -53,6 +60,17 @@ class Block:
         self.choices = False  # whether `free` would have made a difference
         self.ends = ""  # the sign that every line ends with, as in a list of members
         self.records: list[Record] = []
+        self.places: list[Place] = []
+
+    def begin(self, records: list[Record]) -> None:
+        """Start a value of its own, with these records."""
+        self.records = records
+        self.places = []
+
+    def candidate(self, value: Any, spans: list[Span]) -> Candidate:
+        """A value that was read since `begin`, as a candidate."""
+        self.places.append((None, min(start for start, _ in spans), max(stop for _, stop in spans)))
+        return Candidate(value, sorted(spans), self.records, "lines", None, partial(by_path, self.places))
 
     # -- fields --------------------------------------------------------------------------------
 
@@ -60,31 +78,39 @@ class Block:
         """The value of the field on a line; `loose`: text below it need not be indented."""
         if depth > self.max_depth:
             raise Unreadable
-        if not line.value:
-            return self.below(line, node, want, depth, loose)
+        first = self.at
+        value = self.beside(line, node, want, depth) if line.value else self.below(line, node, want, depth, loose)
+        start, stop = line.value_at, line.value_at + len(line.value)
+        if self.at > first:
+            start, stop = start if line.value else self.lines[first].body_at, self.lines[self.at - 1].end
+        self.places.append((node, start, stop))
+        return value
+
+    def beside(self, line: Line, node: Node, want: frozenset[str], depth: int) -> Any:
+        """The value that starts on the line of its key."""
+        below = self.lines[self.at] if self.at < self.stop else None
         mark = _BLOCK_MARK.match(line.value)
-        if mark and self.at < self.stop and self.lines[self.at].indent > line.indent:
+        if mark and below and below.indent > line.indent:
             return self.literal(line, mark)
         if line.value[0] in "[{" and (line.quoted or want != {"string"}):
             flow = self.flow(line, node, depth)
             if flow is not None:
                 return flow[0]
         first = self.at
-        while self.at < self.stop and self.goes_on(line, self.lines[self.at]):
+        while self.at < self.stop and self.goes_on(line, self.lines[self.at], want):
             self.at += 1
-        if self.at > first:
-            return folded(self.text[line.value_at : self.lines[self.at - 1].end])
-        return self.scalar(line.value_at, line.value_at + len(line.value), node, want, depth)
+        if self.at == first:
+            return self.scalar(line.value_at, line.value_at + len(line.value), node, want, depth)
+        text = folded(self.text[line.value_at : self.lines[self.at - 1].end])
+        return (want and want <= LIST_ONLY and items_of(text)) or text
 
-    def goes_on(self, line: Line, below: Line) -> bool:
-        """Whether a line below a scalar is a part of it."""
-        return (
-            below.indent > line.indent
-            and not below.gap
-            and not below.bullet
-            and below.kind == TEXT
-            and self.keys.get(below.label) is None
-        )
+    def goes_on(self, line: Line, below: Line, want: frozenset[str]) -> bool:
+        """Whether a line below a scalar is a part of it: it is indented, or it continues a list after a comma."""
+        if below.gap or below.bullet or below.kind != TEXT or self.keys.get(below.label) is not None:
+            return False
+        before = self.lines[self.at - 1]
+        listed = bool(want) and want <= LIST_ONLY and self.text.startswith(",", before.end - 1)
+        return below.indent > line.indent or (listed and below.indent == line.indent)
 
     def below(self, line: Line, node: Node, want: frozenset[str], depth: int, loose: bool) -> Any:
         """The value under a line that holds only a key or a bullet."""
@@ -92,11 +118,11 @@ class Block:
             return None
         first = self.lines[self.at]
         inside = self.inside(line, first)
-        if not inside and not (loose and (first.kind != RULE and not first.heading)):
+        if not inside and not (loose and first.kind != RULE and not first.heading):
             return None
         if first.kind == FENCE:
             return self.fence()
-        if want and want <= _TEXT_ONLY:
+        if want and want <= TEXT_ONLY:
             text = self.paragraphs(line, inside)
             return text if "\n" in text else inline(text, want, self.ends)
         if first.kind == ROW:
@@ -110,9 +136,10 @@ class Block:
         if inside and self.names(first):
             return self.mapping(line.indent if not line.heading else -1, None, node, depth + 1)
         text = self.paragraphs(line, inside)
+        listed = bool(want) and want <= LIST_ONLY
         if "\n" not in text:
-            return inline(text, want, self.ends)
-        return text.split("\n") if want and want <= _LIST_ONLY and "\n\n" not in text else text
+            return (listed and items_of(text)) or inline(text, want, self.ends)
+        return [item.rstrip(",") for item in text.split("\n")] if listed and "\n\n" not in text else text
 
     def inside(self, line: Line, below: Line) -> bool:
         """Whether a line stands under another one by its indentation."""
@@ -130,7 +157,7 @@ class Block:
         return self.free and line.generic
 
     def row(
-        self, table: "tables.Table", cells: list[tuple[int, int]], node: Node, depth: int, wants: Wants = any_type
+        self, table: "tables.Table", cells: list[Span], node: Node, depth: int, wants: Wants = any_type
     ) -> dict[str, Any]:
         """One row of a table as an object; an empty cell is null."""
         out: dict[str, Any] = {}
@@ -138,6 +165,7 @@ class Block:
             if key is not None:
                 value = self.scalar(start, stop, (node, key), wants(key), depth) if start < stop else None
                 out[key] = value.replace("\\|", "|") if isinstance(value, str) else value
+                self.places.append(((node, key), start, stop))
         return out
 
     # -- maps and lists ------------------------------------------------------------------------
@@ -169,8 +197,7 @@ class Block:
             raise Unreadable
         out: list[Any] = []
         if first is not None:
-            inner = first.body_at + 2
-            out.append(self.scalar(inner, first.end, (node, 0), frozenset(), depth))
+            out.append(self.scalar(first.body_at + 2, first.end, (node, 0), frozenset(), depth))
             if self.at >= self.stop or self.lines[self.at].indent <= first.indent:
                 return out
         self.ends = common_end(list(self.bullets(indent)), self.text)
@@ -180,7 +207,9 @@ class Block:
             if not line.bullet or (line.indent != indent and not (numbered and abs(line.indent - indent) == 1)):
                 break
             self.at += 1
-            out.append(self.item(line, (node, len(out)), depth))
+            place = (node, len(out))
+            out.append(self.item(line, place, depth))
+            self.places.append((place, line.body_at, self.lines[self.at - 1].end))
         return out
 
     def bullets(self, indent: int) -> Iterator[Line]:
@@ -193,6 +222,7 @@ class Block:
                 yield line
 
     def item(self, line: Line, node: Node, depth: int) -> Any:
+        """What stands behind a bullet."""
         if line.body_at >= line.end:
             return self.below(line, node, frozenset(), depth, loose=False)
         if self.names(line):
@@ -212,9 +242,9 @@ class Block:
     # -- text ----------------------------------------------------------------------------------
 
     def paragraphs(self, line: Line, inside: bool) -> str:
-        """Text under a key: all that is indented or under a heading, else one paragraph."""
+        """Text under a key: all that is indented, under a heading or before another key, else one paragraph."""
         first = self.at
-        # under a bold key at the very end, the second paragraph may be a word of farewell
+        # under a key at the very end, what comes next may be a word of farewell
         whole = self.stop < len(self.lines) or (inside and (line.heading > 0 or not line.alone))
         while self.at < self.stop:
             below = self.lines[self.at]
@@ -225,26 +255,39 @@ class Block:
             if inside and not self.inside(line, below):
                 break
             self.at += 1
+        last = next((i for i in range(self.at - 1, first, -1) if self.lines[i].gap), self.at)
+        if self.at == self.stop == len(self.lines) and self.is_remark(last, self.at):
+            self.at = last
         if self.at == first:
             return ""
-        text = self.text[self.lines[first].start : self.lines[self.at - 1].end]
         if inside and not line.alone and not line.marked:
-            return folded(text)
-        return "\n".join(row.strip() for row in text.split("\n")).strip()
+            return folded(self.text[self.lines[first].start : self.lines[self.at - 1].end])
+        return self.rows(first, self.at)
+
+    def is_remark(self, first: int, stop: int) -> bool:
+        """Whether the last paragraph of a reply speaks to its reader: one line that asks or exclaims."""
+        return stop - first == 1 and self.text.startswith(("!", "?", "！", "？"), self.lines[first].end - 1)
+
+    def rows(self, first: int, stop: int) -> str:
+        """Lines as text: without the margin that they share, and without white space at their ends."""
+        rows = self.text[self.lines[first].start : self.lines[stop - 1].end].split("\n")
+        margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
+        return "\n".join(row[margin:].rstrip() for row in rows)
+
+    def fence_end(self, at: int, stop: int) -> int:
+        """The line that closes the fence that opens on a line; 0 where none does."""
+        end = at + 1
+        while end < stop and self.lines[end].opaque:
+            end += 1
+        return end if end < stop and self.lines[end].kind == FENCE else 0
 
     def fence(self) -> str:
         """The content of a fence, as it stands."""
-        opening = self.at
-        self.at += 1
-        while self.at < self.stop and self.lines[self.at].opaque:
-            self.at += 1
-        start = self.lines[opening].stop
-        if self.at < self.stop and self.lines[self.at].kind == FENCE:
-            stop = self.lines[self.at].start
-            self.at += 1
-        else:
-            stop = self.lines[self.at - 1].end
+        end = self.fence_end(self.at, self.stop)
+        start, stop = self.lines[self.at].stop, self.lines[end].start if end else self.lines[self.stop - 1].end
+        if not end:
             self.records.append(("S005", stop, stop, "```", None))
+        self.at = end + 1 if end else self.stop
         return self.text[start : max(start, stop)].removesuffix("\n")
 
     def literal(self, line: Line, mark: re.Match[str]) -> str:
@@ -262,26 +305,29 @@ class Block:
 
     def flow(self, line: Line, node: Node, depth: int) -> tuple[Any] | None:
         """A list or an object in brackets, on one line or over several; None when it is text that starts like one."""
-        start, stop = line.value_at, line.value_at + len(line.value)
-        value = self.text[start:stop].rstrip(" ,;\t\r")
+        start = line.value_at
+        value = line.value.rstrip(_AFTER_FLOW)
         if value[-1] in "]}":
             return self.bracketed(start, start + len(value), node, depth)
         if not line.quoted and _CLOSER[value[0]] in value:
             return None
         if line.quoted or self.at >= self.stop:
             raise Unreadable
-        last = self.lines[self.stop - 1].end
-        outcome = Reader(self.text, start, last, self.known, self.max_depth - depth).read()
+        outcome = Reader(self.text, start, self.lines[self.stop - 1].end, self.known, self.max_depth - depth).read()
         if outcome.cut or any(GRADE[record[0]] == "lossy" for record in outcome.records):
             raise Unreadable
         while self.at < self.stop and self.lines[self.at].start < outcome.end:
             self.at += 1
-        if self.text[outcome.end : self.lines[self.at - 1].end].strip(" ,;\t\r"):
-            raise Unreadable
+        behind = self.lines[self.at - 1].end
+        if self.text[outcome.end : behind].strip(_AFTER_FLOW):
+            if _ASIDE.match(self.text, outcome.end, behind) is None:
+                raise Unreadable
+            self.records.append(("F009", outcome.end, behind, "", node))
         self.adopt(outcome.records, node)
         return (outcome.value,)
 
     def bracketed(self, start: int, stop: int, node: Node, depth: int) -> tuple[Any] | None:
+        """What stands in brackets from end to end of a stretch; None when they do not belong together."""
         if depth >= self.max_depth:
             raise Unreadable
         outcome = Reader(self.text, start, stop, self.known, self.max_depth - depth).read()
@@ -311,14 +357,21 @@ class Block:
         if comment:
             self.records.append(("S017", start + comment.start(), start + len(raw), "", node))
             raw = raw[: comment.start()].rstrip()
-        if want and want <= _LIST_ONLY and (parts := parts_of_list(raw)):
-            return [inline(part, frozenset(), "") for part in parts]
-        return inline(raw, want, self.ends)
+        return (want and want <= LIST_ONLY and items_of(raw)) or inline(raw, want, self.ends)
 
 
 def is_open(line: Line) -> bool:
     """Whether the value of a field stands below its line."""
     return not line.value or _BLOCK_MARK.match(line.value) is not None
+
+
+def items_of(raw: str) -> list[Any]:
+    """The items that a text lists between commas; none when it lists nothing.
+
+    >>> items_of("fast, 3, 'x'"), items_of("fast")
+    (['fast', 3, 'x'], [])
+    """
+    return [inline(part) for part in parts_of_list(raw) or ()]
 
 
 def folded(text: str) -> str:
@@ -337,6 +390,17 @@ def folded(text: str) -> str:
         elif out:
             glue = "\n" if glue == " " else glue + "\n"
     return "".join(out)
+
+
+def by_path(places: list[Place]) -> dict[Parts, Span]:
+    """Where each value stands, by its path."""
+    return {parts_of(node): (start, stop) for node, start, stop in places}
+
+
+def listing(code: str, span: Span, items: list[Any], spans: list[Span], form: str) -> Candidate:
+    """A list of plain values as a candidate, each of which stands somewhere."""
+    places: dict[Parts, Span] = {(): span, **{(index,): where for index, where in enumerate(spans)}}
+    return Candidate(items, [span], [(code, *span, "", None)], form, None, places)
 
 
 def _merged(items: list[Any]) -> Any:

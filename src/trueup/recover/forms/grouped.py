@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.inline import grouped_number
+from trueup.recover.forms.values import grouped_number
 from trueup.recover.json.parser import Record, parts_of
 from trueup.verdict.paths import Parts
 

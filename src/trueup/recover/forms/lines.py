@@ -1,7 +1,8 @@
 """Fields written as lines: `key: value`, bold keys, headings, two-column tables; one object for each run of keys.
 
 Lines and the schema's names enter; candidates leave, in several ways to take lines whose belonging is unclear: only when
-the first way does not fit is the next one read. Without known names nothing is read: prose is not a value.
+the first way does not fit is the next one read. A text goes on to the next key; behind the last key, a single paragraph is
+taken for a remark. Without known names nothing is read: prose is not a value.
 """
 
 import re
@@ -10,33 +11,45 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.blocks import Block, Unreadable, Wants, is_open
-from trueup.recover.forms.inline import common_end
+from trueup.recover.forms.blocks import Block, Span, Unreadable, Wants, is_open
 from trueup.recover.forms.outline import FENCE, ROW, RULE, Keys, Line, is_divider
-from trueup.recover.forms.tables import cells_of, table_at
-from trueup.recover.json.parser import Node, Record
+from trueup.recover.forms.tables import fields_in_rows
+from trueup.recover.forms.values import PAIRS, common_end
+from trueup.recover.json.parser import Node
+from trueup.recover.marks import SPECIAL_TOKEN
 
 # An object is asked for, and the reply holds so many: none of them is the answer.
 MAX_GROUPS = 50
 _MANY_LINES = 20_000
 _BOLD = 7
+_MAX_BEFORE = 120
+_LONE_TAG = re.compile(rf"(?:</?[A-Za-z_][^<>\n]{{0,200}}>|{SPECIAL_TOKEN})\s*\Z")
+# A bare key at the start of a line, right before a value.
+_LABEL = re.compile(
+    r"(?:\A|\n)[ \t]*(?:[-*+•][ \t]+)?[*_`]{0,3}([^\W_][^:：=*`\"'\n{\[]{0,60})[*_`]{0,3}[ \t]?[:：=][*_`]{0,3}[ \t]*\Z"
+)
 
-_LONE_TAG = re.compile(r"</?[A-Za-z_][^<>\n]{0,200}>\s*\Z|<[|｜][^<>\n]{1,60}[|｜]>\s*\Z")
 
-Span = tuple[int, int]
+def labelled(text: str, start: int, keys: frozenset[str]) -> bool:
+    r"""Whether a bare key of the schema stands on the line right before an offset: the value there is only its own.
+
+    >>> labelled("name: Ada\ntags: []", 16, frozenset({"tags"})), labelled("Tags as JSON: []", 14, frozenset({"tags"}))
+    (True, False)
+    """
+    before = _LABEL.search(text, max(0, start - _MAX_BEFORE), start) if keys and start else None
+    return before is not None and Keys(keys).get(before[1].strip()) is not None
 
 
 class Way(NamedTuple):
     """One way to take what is unclear."""
 
-    between: bool = True  # lines between two fields are joined to the first
-    behind: bool = False  # lines directly behind the last field are joined to it
+    join: bool = True  # lines below a text are a part of it
     free: bool = False  # names the schema does not know make a map as well
     flat: bool = False  # a field under a heading that is one itself is no part of it
     bare: bool = False  # a key may stand alone on its line without any mark
 
 
-_WAYS = (Way(), Way(free=True), Way(between=False), Way(flat=True), Way(behind=True), Way(bare=True))
+_WAYS = (Way(), Way(free=True), Way(join=False), Way(flat=True), Way(bare=True))
 
 
 class Field(NamedTuple):
@@ -47,27 +60,46 @@ class Field(NamedTuple):
     stop: int
 
 
+def readings(top: Keys, block: Block, wants: Wants, items: bool) -> Iterator[list[Candidate]]:
+    """The objects, or the one list of them, that lines hold: one list of candidates for each way."""
+    sheet = Sheet(top, block, wants, items)
+    last: Any = None
+    enough = min(2, len(top))
+    for way in _WAYS:
+        if not sheet.differs(way) or (way != _WAYS[0] and len(sheet.lines) > _MANY_LINES):
+            continue
+        sheet.way, block.free = way, way.free
+        groups = sheet.groups() if items else sheet.with_repeats(sheet.groups(), enough)
+        if not groups or (len(groups) > MAX_GROUPS and not items) or sum(map(len, groups)) < enough:
+            continue
+        try:
+            found = [sheet.listed(groups)] if items else [sheet.alone(group) for group in groups]
+        except Unreadable:
+            continue
+        if (said := [candidate.value for candidate in found]) != last:
+            last = said
+            yield found
+
+
 class Sheet:
-    """The lines of one document, read in one way."""
+    """The lines of one document, read in one way; `value`, `spans` and `node` are those of the object being read."""
 
-    __slots__ = (
-        "block", "final", "first", "headed", "items", "joined", "lines", "lonely", "tables", "text", "top", "unclear", "wants", "way",
-    )  # fmt: skip
-
-    def __init__(self, text: str, lines: list[Line], top: Keys, block: Block, wants: Wants) -> None:
-        self.text = text
-        self.lines = lines
-        self.top = top
+    def __init__(self, top: Keys, block: Block, wants: Wants, items: bool) -> None:
         self.block = block
+        self.text = block.text
+        self.lines = block.lines
+        self.top = top
         self.wants = lru_cache(maxsize=1000)(wants)
-        self.final = len(text.rstrip())
+        self.items = items  # whether the fields are those of a list's items
+        self.final = len(self.text.rstrip())
         self.first = -1  # the line of the first field
-        self.joined: list[str] = []  # lines that are joined to the field that is being read
-        self.tables: set[int] = set()  # lines of tables whose head names the fields: they are no fields themselves
+        self.rows = fields_in_rows(self.text, self.lines, block.keys)  # those of tables: they are no fields themselves
+        self.way = _WAYS[0]
         # whether another way would make a difference
         self.unclear = self.headed = self.lonely = False
-        self.way = _WAYS[0]
-        self.items = False  # whether the fields are those of a list's items
+        self.value: dict[str, Any] = {}
+        self.spans: list[Span] = []
+        self.node: Node = None
 
     def differs(self, way: Way) -> bool:
         """Whether a way may read other than the first one did."""
@@ -75,7 +107,7 @@ class Sheet:
             return True
         if way.free:
             return self.block.choices
-        return (self.headed and way.flat) or (self.lonely and way.bare) or (self.unclear and not (way.flat or way.bare))
+        return (self.headed and way.flat) or (self.lonely and way.bare) or (self.unclear and not way.join)
 
     # -- which lines are fields ----------------------------------------------------------------
 
@@ -83,34 +115,14 @@ class Sheet:
         """Every line that holds a field of the object that is asked for."""
         starts: list[tuple[str, int]] = []
         before: Line | None = None
-        table = -1
         for index, line in enumerate(self.lines):
-            if line.opaque:
-                continue
-            if line.kind == ROW and index > table:
-                table = self.row(index)
-            key = self.key_of(line, before) if index not in self.tables else None
+            key = self.key_of(line, before) if not line.opaque and index not in self.rows else None
             if key is not None:
                 starts.append((key, index))
                 before = line
         self.first = starts[0][1] if starts else -1
         edges = [index for _, index in starts] + [len(self.lines)]
         return [Field(key, index, edges[place]) for place, (key, index) in enumerate(starts, 1)]
-
-    def row(self, index: int) -> int:
-        """Read the rows of the table that starts here: those of two cells as fields; the last row's index."""
-        found = table_at(self.text, self.lines, index, len(self.lines), self.block.keys)
-        end = index
-        while end < len(self.lines) and self.lines[end].kind == ROW and (end == index or not self.lines[end].gap):
-            line = self.lines[end]
-            if found is not None:
-                self.tables.add(end)
-            elif len(cells := cells_of(self.text, line)) == 2:
-                line.label = self.text[slice(*cells[0])].strip("*_`: ")
-                line.value_at, line.value = cells[1][0], self.text[slice(*cells[1])]
-                line.sep, line.marked = "|", True
-            end += 1
-        return end - 1
 
     def key_of(self, line: Line, before: Line | None) -> str | None:
         """The key of a line that is a field of its own, not a part of the field before it."""
@@ -130,35 +142,29 @@ class Sheet:
                 return key
             self.headed = True
             return None
-        if line.bullet and before.bullet:
-            return key if line.indent <= before.indent else None
-        return key if line.col <= before.col else None
+        outside = line.indent <= before.indent if line.bullet and before.bullet else line.col <= before.col
+        return key if outside else None
 
     # -- which fields are one object -----------------------------------------------------------
 
-    def groups(self, items: bool) -> list[list[Field]]:
+    def groups(self) -> list[list[Field]]:
         """Runs of fields without a repeated key; for items of a list also what bullets, rules and headings set apart."""
-        self.items = items
         fields = self.fields()
-        bulleted = items and self.bullets_start_items(fields)
+        first = self.lines[fields[0].at] if fields else None
+        # each bullet starts an object whose further fields have none
+        bulleted = self.items and first and first.bullet and any(not self.lines[f.at].bullet for f in fields)
         out: list[list[Field]] = []
         keys: set[str] = set()
         for field in fields:
             line = self.lines[field.at]
-            starts = bulleted and bool(line.bullet) and line.indent <= self.lines[fields[0].at].indent
+            starts = bulleted and bool(line.bullet) and first is not None and line.indent <= first.indent
             if not out or starts or field.key in keys:
-                tail = self.tail(out[-1], field) if out and items and not starts else []
+                tail = self.tail(out[-1], field) if out and self.items and not starts else []
                 out.append(tail)
                 keys = {other.key for other in tail}
             out[-1].append(field)
             keys.add(field.key)
         return out
-
-    def bullets_start_items(self, fields: list[Field]) -> bool:
-        """Whether each bullet starts an object whose further fields have none."""
-        return (
-            bool(fields) and bool(self.lines[fields[0].at].bullet) and any(not self.lines[f.at].bullet for f in fields)
-        )
 
     def with_repeats(self, groups: list[list[Field]], enough: int) -> list[list[Field]]:
         """The runs that are objects; a few fields right below one, given again, are its own."""
@@ -185,132 +191,154 @@ class Sheet:
 
     # -- what a group says ---------------------------------------------------------------------
 
-    def read(self, group: list[Field], node: Node) -> tuple[dict[str, Any], list[Span], list[Record]]:
-        """The object of a group, the stretches it took, and its records."""
-        value: dict[str, Any] = {}
+    def alone(self, group: list[Field]) -> Candidate:
+        """A group as a value of its own."""
+        self.block.begin([])
+        self.read(group, None)
+        return self.block.candidate(self.value, self.spans)
+
+    def listed(self, groups: list[list[Field]]) -> Candidate:
+        """Groups as the items of one list."""
+        self.block.begin([])
+        values: list[Any] = []
         spans: list[Span] = []
-        records: list[Record] = []
-        self.block.records = records
+        for group in groups:
+            node = (None, len(values))
+            self.read(group, node)
+            self.block.places.append((node, self.spans[0][0], self.spans[-1][1]))
+            values.append(self.value)
+            spans += self.spans
+        return self.block.candidate(values, spans)
+
+    def read(self, group: list[Field], node: Node) -> None:
+        """Read a group as an object."""
+        self.value, self.spans, self.node = {}, [], node
         self.block.ends = common_end([self.lines[field.at] for field in group], self.text)
-        if self.goes_on(group):
-            raise Unreadable
         if group[0].at == self.first:
-            self.lead(self.first, spans, records)
+            self.lead(self.first)
         for place, field in enumerate(group):
-            at = self.member(field.key, field.at, field.stop, node, value, spans)
-            near = True
-            self.joined = []
-            while at < field.stop:
-                near = near and not self.lines[at].gap
-                at = self.left(at, field, place + 1 < len(group), near, node, value, spans)
-            if self.joined:
-                value[field.key] = "\n".join([value[field.key], *self.joined])
-        return value, spans, list(records)
+            self.member(field.key, field.at, field.stop)
+            self.rest(field, between=place + 1 < len(group))
 
-    def goes_on(self, group: list[Field]) -> bool:
-        """Whether the text of the last field ends in the middle of a sentence, and more stands below a blank line."""
-        *others, last = (self.lines[field.at] for field in group)
-        said = last.value.rstrip()
-        if not said.endswith((",", ":")) or "string" not in self.wants(group[-1].key):
-            return False
-        behind = group[-1].at + 1
-        more = behind < len(self.lines) and self.lines[behind].gap and self.lines[behind].kind not in (FENCE, RULE)
-        return bool(more) and behind < group[-1].stop and not any(line.value.rstrip().endswith(",") for line in others)
-
-    def member(self, key: str, at: int, stop: int, node: Node, value: dict[str, Any], spans: list[Span]) -> int:
-        """Read one field into the object; the line after it."""
-        line, block = self.lines[at], self.block
+    def member(self, key: str, at: int, stop: int) -> None:
+        """Read one field into the object."""
+        line, block, node = self.lines[at], self.block, (self.node, key)
         block.at, block.stop = at + 1, stop
         where = len(block.records)
-        if key in value:
-            block.records.append(("S032", line.start, line.end, "", (node, key)))
-        said = block.field(line, (node, key), self.wants(key), 1, loose=True)
-        value[key] = said.replace("\\|", "|") if line.kind == ROW and isinstance(said, str) else said
+        if key in self.value:
+            block.records.append(("S032", line.start, line.end, "", node))
+        value = block.field(line, node, self.wants(key), 1, loose=True)
+        self.value[key] = value.replace("\\|", "|") if line.kind == ROW and isinstance(value, str) else value
         end = self.lines[block.at - 1].stop
-        if value[key] is None and not line.value and end >= self.final:
-            block.records.append(("S036", line.end, line.end, "null", (node, key)))
-        after = "null" if value[key] is None else ""
-        block.records.insert(where, ("F002" if line.marked else "F001", line.start, end, after, (node, key)))
-        spans.append((line.start, end))
-        return block.at
+        if value is None and not line.value and end >= self.final:
+            block.records.append(("S036", line.end, line.end, "null", node))
+        after = "null" if value is None else ""
+        block.records.insert(where, ("F002" if line.marked else "F001", line.start, end, after, node))
+        self.spans.append((line.start, end))
 
-    def lead(self, at: int, spans: list[Span], records: list[Record]) -> None:
+    def lead(self, at: int) -> None:
         """A field with an unknown name right before the first: it may be one of its members."""
-        line = self.lines[at - 1] if at else None
-        if line is None or self.lines[at].gap or line.kind != self.lines[at].kind or not (line.generic and line.value):
+        line, first = self.lines[at - 1], self.lines[at]
+        if at == 0 or first.gap or (line.kind, line.indent) != (first.kind, first.indent):
             return
-        if line.indent == self.lines[at].indent and self.top.get(line.label) is None and len(line.label.split()) < 3:
-            self.doubt(line, "", None, spans, records)
+        if line.generic and line.value and self.top.get(line.label) is None and len(line.label.split()) < 3:
+            self.note("F009", at - 1, at, "", None)
 
-    def left(
-        self, at: int, field: Field, between: bool, near: bool, node: Node, value: dict[str, Any], spans: list[Span]
-    ) -> int:
-        """Place one line that stands behind a field's value; the line after it."""
-        line, records, own = self.lines[at], self.block.records, self.lines[field.at]
-        said = value[field.key]
-        if line.kind == RULE or (line.kind == ROW and (not between or is_divider(self.text, line))):
-            return at + 1
-        if _LONE_TAG.match(self.text, line.body_at, line.end):
-            return at + 1
-        if self.items and line.bullet and line.indent <= own.indent:
-            raise Unreadable  # an item that is not read, and none is ever dropped
-        if self.text.startswith("#", line.start + line.indent) and not (own.marked or line.opaque):
-            records.append(("S017", line.start, line.stop, "", None))
-            spans.append((line.start, line.stop))
-        elif between and self.is_sibling(line, own) and line.label not in value:
-            return self.member(line.label, at, field.stop, node, value, spans)
-        elif between or (near and line.kind != FENCE) or (isinstance(said, str) and not own.value):
-            joins = near and (self.way.between if between else self.way.behind) and isinstance(said, str)
-            body = self.text[line.body_at : line.end]
-            if joins:
-                self.joined.append(body)
-            self.doubt(line, body if joins else "", (node, field.key), spans, records)
-        return at + 1
+    # -- lines behind a value ------------------------------------------------------------------
+
+    def rest(self, field: Field, between: bool) -> None:
+        """Place the lines up to the next field: more of a text, fields of unknown names, comments, remarks."""
+        key, own, at = field.key, self.lines[field.at], self.block.at
+        near, over = True, False  # whether no blank line sets the line apart; whether the text has ended
+        while at < field.stop:
+            line = self.lines[at]
+            near = near and not line.gap
+            if self.items and line.bullet and line.indent <= own.indent:
+                raise Unreadable  # an item that is not read, and none is ever dropped
+            if between and self.is_sibling(line, own) and line.label not in self.value:
+                key, over = line.label, False
+                self.member(key, at, field.stop)
+                at = self.block.at
+                continue
+            end = self.text_end(at, key, own, field.stop, between) if not over else at
+            if end > at:
+                self.join(key, at, end)
+            elif self.text.startswith("#", line.start + line.indent) and not (own.marked or line.opaque):
+                self.note("S017", at, at + 1, "", None)
+            else:
+                over = True
+                below = isinstance(self.value[key], str) and not own.value
+                if not self.is_noise(line, between) and (between or below or (near and line.kind != FENCE)):
+                    self.note("F009", at, at + 1, "", (self.node, key))
+            at = max(end, at + 1)
 
     def is_sibling(self, line: Line, own: Line) -> bool:
         """Whether a line between two fields is a field itself, of a name that the schema does not know."""
-        return line.generic and not line.opaque and line.indent <= own.indent and bool(line.bullet) == bool(own.bullet)
+        if line.kind == ROW and own.kind == ROW:
+            return line.sep == "|" and bool(line.label)
+        alike = line.marked == own.marked and bool(line.bullet) == bool(own.bullet) and line.indent <= own.indent
+        return line.generic and alike and not line.opaque and (bool(line.value) or " " not in line.label)
 
-    def doubt(self, line: Line, after: str, node: Node, spans: list[Span], records: list[Record]) -> None:
-        """Note a line whose belonging is unclear: joined to a field, or left out."""
-        self.unclear = True
-        records.append(("F009", line.start, line.stop, after, node))
-        spans.append((line.start, line.stop))
+    def is_noise(self, line: Line, between: bool) -> bool:
+        """Whether a line says nothing: a rule, a part of a table, a tag alone."""
+        if line.kind == RULE or (line.kind == ROW and (not between or is_divider(self.text, line))):
+            return True
+        return not line.opaque and _LONE_TAG.match(self.text, line.body_at, line.end) is not None
 
+    def text_end(self, at: int, key: str, own: Line, stop: int, between: bool) -> int:
+        """The line after the last that is a part of the text above it; `at` when none is."""
+        said = self.value[key]
+        quoted = own.value[:1] in PAIRS and own.value and said != own.value
+        if not isinstance(said, str) or own.kind == ROW or quoted:
+            return at
+        end, gaps = at, []
+        while end < stop and not self.ends_text(end, own, stop, between):
+            gaps += [end] if self.lines[end].gap else []
+            if gaps and not between and stop < len(self.lines):
+                break  # what stands between two objects says what the next one is
+            end += 1
+        if not between and end > at:
+            end = self.without_remark(at, end, gaps, said.rstrip().endswith((",", ":")))
+        while between and end > at and (self.is_noise(self.lines[end - 1], between) or self.lines[end - 1].heading):
+            end -= 1
+        self.unclear = self.unclear or end > at
+        return end if self.way.join else at
 
-def readings(sheet: Sheet, items: bool) -> Iterator[list[Candidate]]:
-    """The objects, or the one list of them, that the lines of a sheet hold: one list of candidates for each way."""
-    last: Any = None
-    for way in _WAYS:
-        if not sheet.differs(way) or (way != _WAYS[0] and len(sheet.lines) > _MANY_LINES):
-            continue
-        sheet.way, sheet.block.free = way, way.free
-        groups = sheet.groups(items)
-        enough = min(2, len(sheet.top))
-        groups = groups if items else sheet.with_repeats(groups, enough)
-        if not groups or (len(groups) > MAX_GROUPS and not items) or sum(map(len, groups)) < enough:
-            continue
-        try:
-            found = _as_list(sheet, groups) if items else [_as_object(sheet, group) for group in groups]
-        except Unreadable:
-            continue
-        if (said := [c.value for c in found]) != last:
-            last = said
-            yield found
+    def ends_text(self, at: int, own: Line, stop: int, between: bool) -> bool:
+        """Whether a line is no part of the text above it."""
+        line = self.lines[at]
+        if line.opaque or line.kind == FENCE:
+            return line.kind == FENCE and not line.closes and self.block.fence_end(at, stop) == 0
+        if line.heading and not (between and own.marked and not own.heading):
+            return not 0 < own.heading < line.heading
+        if (not between and self.is_noise(line, between)) or (self.items and line.bullet and line.indent <= own.indent):
+            return True
+        if self.is_sibling(line, own):
+            return True
+        # behind the last field, a bold line is the heading of something else; before another object it names that
+        heads = line.alone and line.marked and own.marked and not line.bullet
+        return not between and (heads or (at + 1 == stop < len(self.lines) and bool(line.sep) and not line.value))
 
+    def without_remark(self, at: int, end: int, gaps: list[int], goes_on: bool) -> int:
+        """Where the last text of a reply ends: one paragraph more may be a remark, several are a part of it."""
+        from trueup.recover.said import is_withdrawn  # its many patterns are compiled when a reply first needs them
 
-def _as_object(sheet: Sheet, group: list[Field]) -> Candidate:
-    value, spans, records = sheet.read(group, None)
-    return Candidate(value, sorted(spans), records, "lines")
+        if is_withdrawn(self.text, self.lines[at - 1].end):
+            return at
+        if gaps and (len(gaps) == 1 > goes_on or self.block.is_remark(gaps[-1], end)):
+            return gaps[-1]
+        return end
 
+    def join(self, key: str, at: int, end: int) -> None:
+        """Make lines a part of the text above them."""
+        body, node, said = self.block.rows(at, end), (self.node, key), self.value[key]
+        self.value[key] = said + "\n" * (self.lines[at].gap + 1) + body if said else body
+        start = next(start for where, start, _ in reversed(self.block.places) if where == node)
+        self.block.places.append((node, start, self.lines[end - 1].end))
+        self.note("F009", at, end, body, node)
 
-def _as_list(sheet: Sheet, groups: list[list[Field]]) -> list[Candidate]:
-    values: list[Any] = []
-    spans: list[Span] = []
-    records: list[Record] = []
-    for group in groups:
-        value, where, said = sheet.read(group, (None, len(values)))
-        values.append(value)
-        spans += where
-        records += said
-    return [Candidate(values, sorted(spans), records, "lines")]
+    def note(self, code: str, at: int, end: int, after: str, node: Node) -> None:
+        """Note lines that are no fields: joined to one, or left out."""
+        span = (self.lines[at].start, self.lines[end - 1].stop)
+        self.block.records.append((code, *span, after, node))
+        self.spans.append(span)

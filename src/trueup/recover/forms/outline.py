@@ -1,4 +1,4 @@
-"""The lines of a text as people and models write fields: indentation, bullets, headings, keys, fences, table rows.
+"""A text as lines, the way people and models write fields: indentation, bullets, headings, keys, fences, table rows.
 
 A text enters; one `Line` for each line that is not blank leaves. Nothing is decided here: which key is a field is
 up to the schema's names, which `Keys` looks up by case, spacing, accents and punctuation.
@@ -8,13 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import groupby, pairwise, takewhile
 
 from trueup.recover.json.lexer import fold
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEAD = re.compile(
     r"(?P<indent>[ \t\u00a0\u3000]*)(?:>[ \t]?){0,3}(?P<heading>#{1,6}(?=[ \t]))?[ \t]*"
-    r"(?P<bullet>[-*+•▪◦‣·–—](?=\s|\Z)|\d{1,4}[.)、](?=\s|\Z)|\(\d{1,4}\)(?=\s))?[ \t]*"
+    r"(?P<bullet>[-*+•▪◦‣·–—](?=\s|\Z)|\d{1,4}[.)、](?=\s|\Z)|\(\d{1,4}\)(?=\s)|[a-zA-Z]\)(?=\s))?[ \t]*"
     r"(?:[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]{1,4}[ \t]*)?"
 )
 _KEY = re.compile(
@@ -27,10 +28,17 @@ _DIVIDER = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|){0,100}[ \t]*:?-+:?[ \t
 _NEXT_FIELD = re.compile(
     r"([,;|，；、][ \t]*)[*_`\"']{0,3}([^\W_][^:：=*`\"|,;\n\t]{0,60}?)[*_`\"']{0,3}[ ]{0,2}[:：=]"
 )
+_FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
+# A value behind a key without any sign between them: a literal, something in quotes or brackets, a few words.
+_SPACED_VALUE = re.compile(
+    r"[-+]?[0-9][^\s]*\s*\Z|[\"'\[{].*[\"'\]}]\s*\Z|[^\W\d_]\S*\s*\Z|[^\Wa-z_]\S*(?:[ ]\S+){1,3}\s*\Z"
+)
 _EMPHASIS = "*_`"
 _QUOTES = tuple("\"'“”‘’«»")
 _MAX_LABEL = 60
 _MAX_WORDS = 4
+_MAX_SPACED = 200
+_BLANK = re.compile(r"[ \t]+")
 
 FENCE, RULE, ROW, TEXT = "fence", "rule", "row", "text"
 
@@ -90,7 +98,7 @@ class Line:
     """
 
     __slots__ = (
-        "alone", "body_at", "bullet", "col", "end", "gap", "heading", "indent", "kind", "label", "marked", "opaque",
+        "alone", "body_at", "bullet", "closes", "col", "end", "gap", "heading", "indent", "kind", "label", "marked", "opaque",
         "quoted", "sep", "start", "stop", "value", "value_at",
     )  # fmt: skip
 
@@ -103,7 +111,8 @@ class Line:
         self.indent = self.col = self.heading = 0
         self.bullet = self.label = self.sep = self.value = ""
         self.body_at = self.value_at = start
-        self.marked = self.quoted = self.alone = self.opaque = False
+        self.marked = self.quoted = self.alone = False
+        self.opaque = self.closes = False  # inside a fence; the end of one
 
     @property
     def generic(self) -> bool:
@@ -115,7 +124,7 @@ def lines_of(text: str, start: int, stop: int) -> list[Line]:
     """The lines of a stretch of text that are not blank; what stands inside a fence is opaque."""
     lines: list[Line] = []
     gap = 0
-    fence = ""
+    fence = ""  # the marks of the fence that is open
     for found in _LINE.finditer(text, start, stop):
         raw = found[0]
         if raw.isspace():
@@ -124,8 +133,11 @@ def lines_of(text: str, start: int, stop: int) -> list[Line]:
         line = Line(found.start(), found.end(), gap)
         _read(text, line, raw)
         gap = 0
-        if line.kind == FENCE and (not fence or text.startswith(fence, line.body_at)):
-            fence = "" if fence else text[line.body_at : line.body_at + 3]
+        mark = _FENCE.match(text, line.body_at) if line.kind == FENCE else None
+        if mark and mark[1].startswith(fence):
+            # a language right behind the marks opens a fence even if the one before was never closed
+            line.closes = bool(fence) and not mark[2][:1].isalpha()
+            fence = "" if line.closes else mark[1]
         else:
             line.opaque = bool(fence)
         lines.append(line)
@@ -134,7 +146,7 @@ def lines_of(text: str, start: int, stop: int) -> list[Line]:
 
 def _read(text: str, line: Line, raw: str) -> None:
     line.end = line.start + len(raw.rstrip())
-    if raw[0].isalpha():
+    if raw[0].isalpha() and raw[1:2] != ")":
         _read_key(text, line)
         return
     head = _HEAD.match(raw)
@@ -152,7 +164,8 @@ def _read(text: str, line: Line, raw: str) -> None:
     first = raw[at : at + 1]
     if not first.strip():
         return
-    if first in "`~" and raw.startswith(("```", "~~~"), at):
+    fence = _FENCE.match(raw, at) if first in "`~" else None
+    if fence is not None and fence[1] not in fence[2]:
         line.kind = FENCE
     elif (bullet or first in "-=*_") and _RULE.match(raw, len(indent)):
         line.kind, line.bullet = RULE, ""
@@ -200,7 +213,7 @@ def is_divider(text: str, line: Line) -> bool:
 
 
 def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
-    """The lines with those that hold several fields cut at the separators between them: `name: Ada, age: 36`."""
+    """The lines with those that hold several fields cut at the separators between them, `name: Ada, age: 36`, if any do."""
     out: list[Line] = []
     for line in lines:
         starts: list[tuple[int, int]] = []
@@ -219,19 +232,49 @@ def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
             else:
                 piece.kind, piece.opaque = line.kind, line.opaque
             out.append(piece)
-    return out
+    return out if len(out) > len(lines) else []
+
+
+def spaced_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
+    """The lines with those of one paragraph read as a key and its value without any sign between them: `name Ada`.
+
+    None of them, unless every line of the paragraph is such a field.
+    """
+    starts = [index for index, line in enumerate(lines) if line.gap or not index or line.kind == FENCE]
+    for start, stop in pairwise([*starts, len(lines)]):
+        first = start + (lines[start].kind == FENCE)
+        pieces = list(takewhile(bool, (_spaced(text, line, keys) for line in lines[first:stop])))
+        fields = [piece for piece in pieces if piece is not None]
+        if len(fields) == stop - first > 1 and len({keys.get(piece.label) for piece in fields}) == len(fields):
+            return [*lines[:first], *fields, *lines[stop:]]
+    return []
+
+
+def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
+    """A line as a key and a value with blanks between them; a value of many words is no field but a sentence."""
+    if line.sep or line.kind != TEXT or line.end - line.start > _MAX_SPACED or text[line.end - 1] in ".!?:":
+        return None
+    at = line.body_at
+    for _ in range(_MAX_WORDS):
+        blank = _BLANK.search(text, at, line.end)
+        if blank is None:
+            return None
+        at = blank.end()
+        label = text[line.body_at : blank.start()].strip(_EMPHASIS)
+        key = keys.get(label)
+        if key is None:
+            continue
+        # a word that is not written like a name follows only a key that is spelled as the schema spells it
+        if len(blank[0]) > 1 or ((key == label or not text[at].islower()) and _SPACED_VALUE.match(text, at, line.end)):
+            piece = Line(line.start, line.stop, line.gap)
+            piece.end, piece.indent, piece.col, piece.body_at = line.end, line.indent, line.col, line.body_at
+            piece.label, piece.sep, piece.marked = label, " ", line.marked
+            piece.value_at, piece.value = at, text[at : line.end]
+            return piece
+    return None
 
 
 def fenced(lines: list[Line]) -> list[tuple[int, int]]:
     """The stretches of lines inside fences, as indexes."""
-    out: list[tuple[int, int]] = []
-    start: int | None = None
-    for index, line in enumerate(lines):
-        if line.opaque:
-            start = index if start is None else start
-        elif start is not None:
-            out.append((start, index))
-            start = None
-    if start is not None:
-        out.append((start, len(lines)))
-    return out
+    runs = [list(run) for opaque, run in groupby(range(len(lines)), lambda at: lines[at].opaque) if opaque]
+    return [(run[0], run[-1] + 1) for run in runs]

@@ -1,20 +1,28 @@
 """Tables whose head names the schema's fields: Markdown tables, and values between commas, semicolons or tabs.
 
-Lines and the schema's names enter; a `Table` leaves: a key for each column, and where each cell stands. A column that
-only counts the rows has no key; one that the schema does not know keeps its head as its key, as a member of JSON would.
+Lines and the schema's names enter; a `Table` leaves, a key for each column and where each cell stands, and candidates for
+them. A column that only counts the rows has no key; one that the schema does not know keeps its head as its key, as a
+member of JSON would. A table of two columns without such a head holds one field in each row.
 """
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
+from trueup.recover.candidate import Candidate
 from trueup.recover.forms.outline import FENCE, ROW, TEXT, Keys, Line, is_divider
+from trueup.recover.json.parser import Node, Record
 
-_PIPE = re.compile(r"\\.|\|")
+if TYPE_CHECKING:
+    from trueup.recover.forms.blocks import Block, Wants
+
+# A cell up to its separator: what stands between double quotes is a part of it.
+_CELLS = {sign: re.compile(rf'[ ]*(?:"(?:[^"]|"")*+"[^{sign}]*|[^{sign}]*)') for sign in ("\t", ";", ",", "|")}
+# The same in a Markdown table: a bar behind a backslash is a part of it.
+_BARS = re.compile(r"(?:\\.|[^|\\])*")
 _COUNTERS = frozenset({"", "#", "no", "no.", "nr", "nr.", "n°", "№", "index", "row", "编号", "序号"})
-_SEPARATORS = ("\t", ";", ",", "|")
-_SIGN = re.compile(r"[\t;,|]")
 _AROUND = "*_` \"'\ufeff"
-_MAX_COLUMNS = 200
+_MAX_COLUMNS, _LONGEST_HEAD = 200, 2000
 
 Cell = tuple[int, int]
 
@@ -28,116 +36,118 @@ class Table(NamedTuple):
     stop: int
 
 
-def table_at(text: str, lines: list[Line], at: int, stop: int, keys: Keys) -> Table | None:
-    """The Markdown table that starts at a line, when its head names fields."""
-    head = cells_of(text, lines[at])
-    end = at + 1
-    while end < stop and lines[end].kind == ROW and not lines[end].gap:
-        end += 1
-    divided = at + 1 < end and is_divider(text, lines[at + 1])
-    named = _named(text, head, keys)
-    if named is None or end - at < 2 + divided:
-        return None
-    rows: list[list[Cell]] = []
-    for line in lines[at + 1 + divided : end]:
-        cells = cells_of(text, line)
-        if len(cells) > len(head):
-            return None
-        rows.append(cells + [(line.end, line.end)] * (len(head) - len(cells)))
-    return Table(_without_counter(text, named, head, rows), rows, at, end)
-
-
-def cells_of(text: str, line: Line) -> list[Cell]:
-    """Where the cells of a row stand, the white space around them left out."""
-    start, stop = line.body_at, line.end
-    if text[start] == "|":
-        start += 1
-    if text[stop - 1] == "|" and stop > start and text[stop - 2] != "\\":
-        stop -= 1
-    edges = [start]
-    edges += [found.end() for found in _PIPE.finditer(text, start, stop) if found[0] == "|"]
-    ends = [edge - 1 for edge in edges[1:]] + [stop]
-    return [_trimmed(text, a, b) for a, b in zip(edges, ends, strict=True)]
-
-
-def _trimmed(text: str, start: int, stop: int) -> Cell:
-    raw = text[start:stop]
-    start += len(raw) - len(raw.lstrip())
-    return start, max(start, start + len(raw.strip()))
-
-
-def _named(text: str, head: list[Cell], keys: Keys) -> list[str] | None:
-    """The keys of a head; None unless two of its cells, or the only one, name fields."""
-    if len(head) > _MAX_COLUMNS:
-        return None
-    labels = [text[a:b].strip("*_` \"'") for a, b in head]
-    known = [keys.get(label) for label in labels]
-    found = [key for key in known if key is not None]
-    if len(found) < min(2, len(head), len(keys) or 2) or 2 * len(found) < len(head) or len(set(found)) < len(found):
-        return None
-    return [key or label for key, label in zip(known, labels, strict=True)]
-
-
-def _without_counter(text: str, named: list[str], head: list[Cell], rows: list[list[Cell]]) -> list[str | None]:
-    """The keys, with None for a first column that only counts the rows."""
-    first = text[slice(*head[0])].strip("*_` ").lower()
-    counts = [text[slice(*row[0])].strip(".#) ") for row in rows]
-    counting = counts in ([str(i) for i in range(1, len(rows) + 1)], [str(i) for i in range(len(rows))])
-    if first in _COUNTERS and (counting or not any(counts)):
-        return [None, *named[1:]]
-    return list(named)
-
-
-def separated(text: str, lines: list[Line], keys: Keys) -> list[Table]:
-    """Tables of values between separators: every cell of the head names a field."""
-    out: list[Table] = []
-    at = 0
-    while at < len(lines):
-        table = _separated_at(text, lines, at, keys)
-        if table is not None:
-            out.append(table)
-        at = table.stop if table is not None else at + 1
+def candidates(block: "Block", top: Keys, listed: bool, wants: "Wants") -> list[Candidate]:
+    """The tables among lines as lists of objects; where one object is asked for, those of one row."""
+    out: list[Candidate] = []
+    for table in _tables(block.text, block.lines, top):
+        if not listed and len(table.rows) != 1:
+            continue
+        last = block.lines[table.stop - 1]
+        spans = [(block.lines[table.start].start, last.stop)]
+        records: list[Record] = [("F011", *spans[0], "", None)]
+        below = block.lines[table.stop] if table.stop < len(block.lines) else last
+        if below is not last and not below.gap and below.kind == TEXT:
+            spans.append((below.start, below.stop))
+            records.append(("F009", *spans[1], "", None))
+        block.begin(records)
+        nodes: list[Node] = [(None, index) if listed else None for index in range(len(table.rows))]
+        block.places += [(node, row[0][0], row[-1][1]) for row, node in zip(table.rows, nodes, strict=True)]
+        values = [block.row(table, cells, node, 1, wants) for cells, node in zip(table.rows, nodes, strict=True)]
+        out.append(block.candidate(values if listed else values[0], spans))
     return out
 
 
+def _tables(text: str, lines: list[Line], keys: Keys) -> list[Table]:
+    """The Markdown tables among lines whose head names fields; without any, those between other separators."""
+    bars = [table for at, _ in _runs(text, lines) if (table := table_at(text, lines, at, len(lines), keys))]
+    out: list[Table] = []
+    for at in range(len(lines)) if not bars else ():
+        if not out or at >= out[-1].stop:
+            table = _separated_at(text, lines, at, keys)
+            out += [table] if table is not None else []
+    return bars or out
+
+
+def _runs(text: str, lines: list[Line]) -> Iterator[tuple[int, int]]:
+    """Where rows between bars stand one below the other."""
+    at = 0 if "|" in text else len(lines)
+    while at < len(lines):
+        end = _run_end(lines, at, len(lines)) if lines[at].kind == ROW and not lines[at].opaque else at
+        if end > at:
+            yield at, end
+        at = max(end, at + 1)
+
+
+def _run_end(lines: list[Line], at: int, stop: int) -> int:
+    end = at + 1
+    while end < stop and lines[end].kind == ROW and not lines[end].gap:
+        end += 1
+    return end
+
+
+def table_at(text: str, lines: list[Line], at: int, stop: int, keys: Keys) -> Table | None:
+    """The Markdown table that starts at a line: two of the cells of its head, or the only one, name fields."""
+    head, end = cells_of(text, lines[at]), _run_end(lines, at, stop)
+    body = at + 1 + (at + 1 < end and is_divider(text, lines[at + 1]))
+    labels = [text[a:b].strip(_AROUND) for a, b in head] if len(head) <= _MAX_COLUMNS else []
+    named = [keys.get(label) for label in labels]
+    known = [key for key in named if key is not None]
+    if len(known) < min(2, len(head), len(keys) or 2) or 2 * len(known) < len(head) or len(set(known)) < len(known):
+        return None
+    rows = [cells_of(text, line) + [(line.end, line.end)] * len(head) for line in lines[body:end]]
+    if not rows or any(len(row) > 2 * len(head) for row in rows):
+        return None
+    rows = [row[: len(head)] for row in rows]
+    columns: list[str | None] = [key or label for key, label in zip(named, labels, strict=True)]
+    counts = [text[slice(*row[0])].strip(".#) ") for row in rows]
+    counting = counts in ([str(i + first) for i in range(len(rows))] for first in (0, 1)) or not any(counts)
+    return Table([None, *columns[1:]] if labels[0].lower() in _COUNTERS and counting else columns, rows, at, end)
+
+
+def fields_in_rows(text: str, lines: list[Line], keys: Keys) -> set[int]:
+    """Make fields of the rows of two cells, in place; the lines of tables whose head names the fields leave."""
+    headed: set[int] = set()
+    for at, end in _runs(text, lines):
+        if table_at(text, lines, at, len(lines), keys) is not None:
+            headed.update(range(at, end))
+            continue
+        for line in lines[at:end]:
+            if len(cells := cells_of(text, line)) == 2:
+                line.label = text[slice(*cells[0])].strip("*_`: ")
+                line.value_at, line.value = cells[1][0], text[slice(*cells[1])]
+                line.sep, line.marked = "|", True
+    return headed
+
+
+def cells_of(text: str, line: Line) -> list[Cell]:
+    """Where the cells of a row between bars stand."""
+    start = line.body_at + text.startswith("|", line.body_at)
+    closed = text[line.end - 1] == "|" and line.end > start and text[line.end - 2] != "\\"
+    return _split(text, start, line.end - closed, _BARS)
+
+
 def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | None:
+    """The table of values between separators that starts at a line: every cell of its head names a field."""
     line = lines[at]
-    if (
-        line.opaque
-        or line.kind not in (TEXT, ROW)
-        or line.end - line.start > 2000
-        or not _SIGN.search(text, line.start, line.end)
-    ):
+    if line.opaque or line.kind not in (TEXT, ROW) or line.end - line.start > _LONGEST_HEAD:
         return None
     raw = text[line.body_at : line.end]
-    for sign in _SEPARATORS:
+    for sign, cell in _CELLS.items():
         first, found, _ = raw.partition(sign)
         if not found or keys.get(first.strip(_AROUND)) is None:
             continue
-        labels = [part.strip(_AROUND) for part in raw.split(sign)]
-        named = _all_named(labels, keys) if 2 <= len(labels) <= _MAX_COLUMNS else []
-        if named and len(set(named)) == len(named):
-            return _rows_below(text, lines, at, sign, named)
+        named = [keys.get(part.strip(_AROUND)) for part in raw.split(sign, _MAX_COLUMNS)]
+        if None not in named and len(set(named)) == len(named) <= _MAX_COLUMNS:
+            return _rows_below(text, lines, at, cell, named)
     return None
 
 
-def _all_named(labels: list[str], keys: Keys) -> list[str | None]:
-    """The fields that labels name; none as soon as one of them names nothing."""
-    named: list[str | None] = []
-    for label in labels:
-        key = keys.get(label)
-        if key is None:
-            return []
-        named.append(key)
-    return named
-
-
-def _rows_below(text: str, lines: list[Line], at: int, sign: str, keys: list[str | None]) -> Table | None:
+def _rows_below(text: str, lines: list[Line], at: int, cell: re.Pattern[str], keys: list[str | None]) -> Table | None:
     rows: list[list[Cell]] = []
     end = at + 1
     while end < len(lines) and lines[end].kind != FENCE and not lines[end].gap:
         if not is_divider(text, lines[end]):
-            cells = _split(text, lines[end].start, lines[end].end, sign)
+            cells = _split(text, lines[end].start, lines[end].end, cell)
             if len(cells) == 1:
                 break
             if len(cells) != len(keys):
@@ -147,23 +157,15 @@ def _rows_below(text: str, lines: list[Line], at: int, sign: str, keys: list[str
     return Table(keys, rows, at, end) if rows else None
 
 
-def _split(text: str, start: int, stop: int, sign: str) -> list[Cell]:
-    """The cells of one line; a separator between double quotes is part of its cell."""
+def _split(text: str, start: int, stop: int, cell: re.Pattern[str]) -> list[Cell]:
+    """Where the cells of a row stand, the white space around them left out."""
     out: list[Cell] = []
-    at = begin = start
+    at = start - 1
     while at < stop:
-        while at < stop and text[at] == " ":
-            at += 1
-        if text.startswith('"', at, stop):
-            closed = text.find('"', at + 1, stop)
-            while 0 <= closed < stop - 1 and text[closed + 1] == '"':
-                closed = text.find('"', closed + 2, stop)
-            at = closed + 1 if closed >= 0 else stop
-        found = text.find(sign, at, stop)
-        end = found if found >= 0 else stop
-        out.append(_trimmed(text, begin, end))
-        if found < 0:
-            return out
-        at = begin = found + len(sign)
-    out.append((stop, stop))
+        found = cell.match(text, at + 1, stop)
+        assert found is not None  # a cell may be empty
+        begin, at = found.span()
+        raw = found[0]
+        begin += len(raw) - len(raw.lstrip())
+        out.append((begin, max(begin, begin + len(raw.strip()))))
     return out

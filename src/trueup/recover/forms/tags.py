@@ -9,33 +9,33 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.blocks import Wants
-from trueup.recover.forms.inline import parts_of_list
-from trueup.recover.forms.outline import Keys
-from trueup.recover.json.parser import Record
+from trueup.recover.forms.blocks import Place, Wants, by_path, listing
+from trueup.recover.forms.outline import Keys, lines_of
+from trueup.recover.forms.values import LIST_ONLY, TEXT_ONLY, parts_of_list
+from trueup.recover.json.parser import Node, Record
+from trueup.verdict.paths import Parts
 
-_PARAMETER = re.compile(
-    r"<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=\s*[\"']?|=)([\w.\-]{1,80})[\"']?[^<>\n]{0,80}>"
-)
+_NAMED = r"<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=|=)"
+_PARAMETER = re.compile(rf"{_NAMED}\s*[\"']?([\w.\-]{{1,80}})[\"']?[^<>\n]{{0,80}}>")
 _PARAMETER_END = re.compile(
-    r"(</[｜|\w]{0,12}?(?:parameter|param|arg|argument)>)"
-    r"|<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=|=)"
+    rf"(</[｜|\w]{{0,12}}?(?:parameter|param|arg|argument)>)|{_NAMED}"
     r"|</[｜|\w]{0,12}?(?:invoke|function|tool_call|function_calls)>"
 )
 _ARG_PAIR = re.compile(r"<arg_key>\s*([^<>\n]{1,80}?)\s*</arg_key>\s*<arg_value>")
 _ARG_END = re.compile(r"(</arg_value>)|<arg_key>|</tool_call>")
 _INVOKE = re.compile(r"<[｜|\w]{0,12}?(?:invoke\b[^<>\n]{0,120}|function=[^<>\n]{1,80}|tool_call)>")
+_NAME = r"[^\W\d][\w:.\-]{0,79}"
 _TAG = re.compile(
-    r"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<(/?)([^\W\d][\w:.\-]{0,79})((?:\s[^<>]{0,400}?)?)(/?)>"
+    rf"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<(/?)({_NAME})((?:\s[^<>]{{0,400}}?)?)(/?)>"
 )
-_TAG_NAME = re.compile(r"<([^\W\d][\w:.\-]{0,79})")
-_ATTRIBUTED = re.compile(r"<[^\W\d][\w:.\-]{0,79}\s[^<>=]{0,400}=")
+_TAG_NAME = re.compile(rf"<({_NAME})")
+_ATTRIBUTED = re.compile(rf"<{_NAME}\s[^<>=]{{0,400}}=")
 _CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
-_ATTRIBUTE = re.compile(r"([^\W\d][\w:.\-]{0,79})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
+_ATTRIBUTE = re.compile(rf"({_NAME})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
 _PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 # The same where a field is called `html`.
 _WHOLE_PAGE = re.compile(r"<!doctype html|<html[^<>]{0,200}>\s*<(?:head|body)[\s>]", re.IGNORECASE)
@@ -44,16 +44,17 @@ _CUT_TAG = re.compile(r"<[^<>\n]{0,200}\Z")
 # Elements that say which field they are by an attribute.
 _CARRIERS = frozenset("field property param entry member attribute column data value item key string int bool".split())
 _NAMING = ("name", "key", "id", "field")
-_TYPE_WORDS = frozenset("string str integer int number float boolean bool array list object dict null".split())
-_TEXT_ONLY = frozenset({"string", "null"})
-_LIST_ONLY = frozenset({"array", "null"})
+_TYPES = frozenset("string str integer int number float boolean bool array list object dict null".split())
 _MAX_DEPTH = 32
 _SAID = r"(?:<!\[CDATA\[(?:(?!\]\]>|<!\[CDATA)[\s\S])*\]\]>|[^<>])*"
 _ITEM = re.compile(rf"<([A-Za-z][\w-]{{0,40}})>({_SAID})</\1>\s*")
 _ITEMS = re.compile(rf"<([A-Za-z][\w-]{{0,40}})>{_SAID}</\1>(?:\s*<\1>{_SAID}</\1>)+")
 _OPEN_TAG = re.compile(r"<([A-Za-z][\w-]{0,40})>\Z")
 # What marks text up, and sets no item apart.
-_PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3 think".split())
+_PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3".split())
+
+
+# -- parameters of a call --------------------------------------------------------------------------
 
 
 def parameters(text: str) -> list[Candidate]:
@@ -61,25 +62,26 @@ def parameters(text: str) -> list[Candidate]:
     if "<" not in text or ("param" not in text and "arg" not in text):
         return []
     starts = [m.start() for m in _INVOKE.finditer(text)]
-    groups: dict[int, list[tuple[str, str, int, int, bool]]] = {}
+    calls: dict[int, list[tuple[str, int, int, int, int]]] = {}
     for opening, ending in ((_PARAMETER, _PARAMETER_END), (_ARG_PAIR, _ARG_END)):
         at = 0
         while found := opening.search(text, at):
             closed = ending.search(text, found.end())
             stop = closed.start() if closed else len(text)
             at = closed.end() if closed and closed[1] else stop
-            group = bisect_right(starts, found.start())
-            groups.setdefault(group, []).append((found[1], text[found.end() : stop], found.start(), at, closed is None))
-    out = []
-    for members in groups.values():
-        value = {key: _plain(raw) for key, raw, *_ in members}
-        span = (members[0][2], max(member[3] for member in members))
-        records: list[Record] = [("F005", *span, "", None)]
-        for key, raw, _, stop, cut in members:
-            if cut:
-                records.append(("S028" if raw.strip() else "S029", stop, stop, "", (None, key)))
-        out.append(Candidate(value, [span], records, "tags"))
-    return out
+            given = (found[1], found.start(), found.end(), stop, at if closed else -1)
+            calls.setdefault(bisect_right(starts, found.start()), []).append(given)
+    return [_called(text, given) for given in calls.values()]
+
+
+def _called(text: str, given: list[tuple[str, int, int, int, int]]) -> Candidate:
+    """The parameters of one call: the key of each, and where it, its text and its end stand; -1 where that is cut off."""
+    value = {key: _plain(text[a:b]) for key, _, a, b, _ in given}
+    span = (given[0][1], max(len(text) if end < 0 else end for *_, end in given))
+    records: list[Record] = [("F005", *span, "", None)]
+    records += [("S028" if value[key] else "S029", b, b, "", (None, key)) for key, _, _, b, end in given if end < 0]
+    places: dict[Parts, tuple[int, int]] = {(): span, **{(key,): (a, b) for key, _, a, b, _ in given}}
+    return Candidate(value, [span], records, "tags", None, places)
 
 
 def _plain(raw: str) -> str:
@@ -94,22 +96,7 @@ def _plain(raw: str) -> str:
     return html.unescape(raw).strip() if "&" in raw else raw.strip()
 
 
-class _Element:
-    __slots__ = ("attributes", "children", "cut", "end", "mixed", "name", "start", "text_end", "text_start")
-
-    def __init__(self, name: str, start: int, text_start: int, attributes: str) -> None:
-        self.name = name
-        self.start = start
-        self.text_start = self.text_end = text_start
-        self.end = -1
-        self.attributes = dict(_attribute(found) for found in _ATTRIBUTE.finditer(attributes)) if attributes else {}
-        self.children: list[_Element] = []
-        self.mixed = False  # text stands between the children
-        self.cut = ""  # the code of how it ended too early
-
-
-def _attribute(found: re.Match[str]) -> tuple[str, str]:
-    return found[1], html.unescape(found[2] or found[3] or found[4] or "")
+# -- elements --------------------------------------------------------------------------------------
 
 
 def listed(text: str) -> list[Candidate]:
@@ -121,8 +108,9 @@ def listed(text: str) -> list[Candidate]:
     outer = _OPEN_TAG.search(before)
     if behind and not (outer and behind.startswith(f"</{outer[1]}>")):
         return []
-    items = [_plain(found[2]) for found in _ITEM.finditer(text, run.start(), run.end())]
-    return [Candidate(items, [run.span()], [("F004", *run.span(), "", None)], "elements")]
+    items = list(_ITEM.finditer(text, run.start(), run.end()))
+    said, spans = [_plain(item[2]) for item in items], [item.span(2) for item in items]
+    return [listing("F004", run.span(), said, spans, "elements")]
 
 
 def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Candidate]]:
@@ -136,8 +124,7 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
     if root is None:
         return
     reader = _Values(text, keys, wants)
-    first = reader.candidates(root)
-    yield first
+    yield reader.candidates(root)
     if reader.choices:
         reader.raw = True
         yield reader.candidates(root)
@@ -145,14 +132,40 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
 
 def _may_hold(text: str, keys: Keys) -> bool:
     """Whether a tag is named after a key, or may name one by an attribute: without any, no tree is built."""
-    seen: set[str] = set()
-    for found in _TAG_NAME.finditer(text):
-        name = found[1]
-        if name not in seen:
-            seen.add(name)
-            if keys.get(name) is not None or keys.get(name.rpartition(":")[2]) is not None:
-                return True
-    return _ATTRIBUTED.search(text) is not None
+    names = {found[1] for found in _TAG_NAME.finditer(text)}
+    return any(_key(name, keys) is not None for name in names) or _ATTRIBUTED.search(text) is not None
+
+
+def _key(name: str, keys: Keys) -> str | None:
+    """The key that the name of an element is, in a namespace or not."""
+    return keys.get(name) or keys.get(name.rpartition(":")[2])
+
+
+class _Element:
+    __slots__ = ("attributes", "children", "cut", "end", "mixed", "name", "start", "text_end", "text_start")
+
+    def __init__(self, name: str, start: int, text_start: int, attributes: str) -> None:
+        self.name = name
+        self.start = start
+        self.text_start = self.text_end = text_start
+        self.end = -1
+        found = _ATTRIBUTE.finditer(attributes) if attributes else ()
+        self.attributes = {name: html.unescape(a or b or c) for name, a, b, c in (each.groups() for each in found)}
+        self.children: list[_Element] = []
+        self.mixed = False  # text stands between the children
+        self.cut = ""  # the code of how it ended too early
+
+
+def _items(text: str) -> list[str]:
+    r"""What the text of an element lists: one item per line, behind bullets or not, or short ones between commas.
+
+    >>> _items("- a\n- b, c"), _items("a, b"), _items("a")
+    (['a', 'b, c'], ['a', 'b'], ['a'])
+    """
+    rows = lines_of(text, 0, len(text))
+    if len(rows) > 1 and len({bool(row.bullet) for row in rows}) == 1:
+        return [text[row.body_at : row.end].rstrip(",") for row in rows]
+    return parts_of_list(text) or ([text] if text else [])
 
 
 class _Tree:
@@ -198,9 +211,9 @@ class _Tree:
             if element.name == name:
                 element.text_end, element.end = start, end
                 return
-            self.lift(element, start, "S005")
+            self.lift(element, start)
 
-    def lift(self, element: _Element, stop: int, code: str) -> None:
+    def lift(self, element: _Element, stop: int) -> None:
         """End an element that has no end tag before its first child; its children are its siblings."""
         parent = self.stack[-1]
         if self.keys.get(element.name) is None:
@@ -208,7 +221,7 @@ class _Tree:
             parent.children.pop()
         else:
             element.text_end = element.end = element.children[0].start if element.children else stop
-            element.cut = code
+            element.cut = "S005"
             stray = _STRAY_END.search(self.text, max(element.text_start, element.end - 100), element.end)
             element.text_end = stray.start() if stray else element.end
         parent.children.extend(element.children)
@@ -220,24 +233,17 @@ class _Tree:
         stop = len(text.rstrip())
         partial = _CUT_TAG.search(text, max(at, stop - 202), stop)
         inner = partial.start() if partial else stop
+        ended = partial is not None and partial[0].startswith("</")
         if len(stack) > 1 and text[at:inner].strip():
             stack[-1].mixed = True
         while len(stack) > 1:
             element = stack.pop()
-            if element.children and (element.mixed or self.keys.get(element.name) is None) and element.end < 0:
-                whole = not element.mixed
-                if whole:
-                    element.text_end, element.end, element.cut = inner, stop, "S005"
-                    continue
-                self.lift(element, inner, "S005")
+            if element.children and element.mixed:
+                self.lift(element, inner)
                 continue
-            ended = partial is not None and partial[0].startswith("</")
             element.text_end, element.end = inner, stop
-            if element.children:
-                element.cut = "S005"
-            else:
-                element.cut = "S005" if ended else "S028" if element.mixed else "S029"
-        if partial is not None and not partial[0].startswith("</") and self.root.children:
+            element.cut = "S005" if element.children or ended else "S028" if element.mixed else "S029"
+        if partial is not None and not ended and self.root.children:
             last = self.root.children[-1]
             last.cut, last.end = "S029", max(last.end, stop)
 
@@ -250,33 +256,26 @@ class _Values:
         self.keys = keys
         self.wants = lru_cache(maxsize=1000)(wants)
         self.raw = False
-        self.choices = False
+        self.choices = False  # whether `raw` would make a difference
         self.records: list[Record] = []
+        self.places: list[Place] = []
 
     def key(self, element: _Element) -> str | None:
         """The key that an element stands for, by its name or by an attribute that says it."""
-        named = self.named(element)
-        return named or self.keys.get(element.name) or self.keys.get(element.name.rpartition(":")[2])
+        return self.named(element) or _key(element.name, self.keys)
 
     def named(self, element: _Element) -> str | None:
         """The key that an attribute of an element names: `<field name="age">`."""
-        if element.attributes and element.name.lower() in _CARRIERS:
-            for naming in _NAMING:
-                key = self.keys.get(element.attributes.get(naming, ""))
-                if key is not None:
-                    return key
-        return None
+        carries = element.attributes and element.name.lower() in _CARRIERS
+        named = (self.keys.get(element.attributes.get(naming, "")) for naming in _NAMING)
+        return next(filter(None, named), None) if carries else None
 
     def own(self, element: _Element) -> dict[str, Any]:
         """The attributes of an element that are fields."""
         if not element.attributes or self.named(element) is not None:
             return {}
-        found = {self.keys.get(name): value for name, value in element.attributes.items()}
-        return {
-            key: value
-            for key, value in found.items()
-            if key is not None and not (key.lower() == "type" and value.lower() in _TYPE_WORDS)
-        }
+        found = ((self.keys.get(name), value) for name, value in element.attributes.items())
+        return {key: value for key, value in found if key and not (key.lower() == "type" and value.lower() in _TYPES)}
 
     def candidates(self, root: _Element) -> list[Candidate]:
         """A candidate for each element that holds fields, the outermost first."""
@@ -285,55 +284,54 @@ class _Values:
         while stack:
             element = stack.pop()
             named = [child for child in element.children if child.end > 0 and self.key(child) is not None]
-            attributes = self.own(element) if element is not root and element.end > 0 else {}
+            ended = element is not root and element.end > 0
+            attributes = self.own(element) if ended else {}
             if named and all(child.cut for child in named) and not attributes:
                 continue  # words in angle brackets, or nothing of it whole
             if not named and not (attributes and not element.mixed):
                 stack.extend(reversed(element.children))
                 continue
-            span = (
-                (element.start, element.end)
-                if element is not root and element.end > 0
-                else (named[0].start, named[-1].end)
-            )
-            self.records = [("F004", *span, "", None)]
+            span = (element.start, element.end) if ended else (named[0].start, named[-1].end)
+            self.records, self.places = [("F004", *span, "", None)], [(None, *span)]
             value = self.object(element, None, 0, element is not root)
-            out.append(Candidate(value, [span], self.records, "tags"))
+            out.append(Candidate(value, [span], self.records, "tags", None, partial(by_path, self.places)))
         out.sort(key=lambda c: c.spans[0])
         return out
 
-    def object(self, element: _Element, node: Any, depth: int, closed: bool) -> dict[str, Any]:
+    def object(self, element: _Element, node: Node, depth: int, closed: bool) -> dict[str, Any]:
         """The attributes and the children of an element as members."""
         out: dict[str, Any] = dict(self.own(element)) if closed else {}
-        lists: set[str] = set()
+        self.places += [((node, key), element.start, element.text_start) for key in out]
         keys = [self.key(child) for child in element.children]
         times = Counter(keys)
+        lists: dict[str, list[Any]] = {}
         for child, key in zip(element.children, keys, strict=True):
             if key is None and (not closed or child.end < 0 or child.children or not child.mixed):
                 continue
             want = self.wants(key) if key is not None and depth == 0 and times[key] == 1 else frozenset()
             key = key or child.name
-            value = self.value(child, (node, key), depth + 1, want)
-            if key not in out:
-                out[key] = value
-            elif key in lists:
-                out[key].append(value)
+            if key in out and key not in lists:
+                out[key] = lists[key] = [out[key]]
+            where: Node = (node, key) if key not in lists else ((node, key), len(lists[key]))
+            value = self.value(child, where, depth + 1, want)
+            if key in lists:
+                lists[key].append(value)
             else:
-                out[key] = [out[key], value]
-                lists.add(key)
+                out[key] = value
         if element.cut and closed:
             self.note(element, node)
         return out
 
-    def note(self, element: _Element, node: Any) -> None:
+    def note(self, element: _Element, node: Node) -> None:
+        """Note how an element ended too early."""
         after = f"</{element.name}>" if element.cut == "S005" else ""
         self.records.append((element.cut, element.end, element.end, after, node))
 
-    def value(self, element: _Element, node: Any, depth: int, want: frozenset[str]) -> Any:
+    def value(self, element: _Element, node: Node, depth: int, want: frozenset[str]) -> Any:
         """An element as a value: an object of named children, a list of repeated ones, or its text."""
+        self.places.append((node, element.text_start, element.text_end))
         children = [child for child in element.children if child.end > 0]
-        text_only = bool(want) and want <= _TEXT_ONLY
-        if depth < _MAX_DEPTH and not element.mixed and not text_only:
+        if depth < _MAX_DEPTH and not element.mixed and not (want and want <= TEXT_ONLY):
             if any(self.key(child) is not None for child in children) and not self.is_row(children):
                 return self.object(element, node, depth, True)
             if self.own(element):
@@ -349,9 +347,7 @@ class _Values:
         if self.own(element) and element.mixed:
             self.records.append(("S031", element.start, element.text_start, "", node))
         text = _plain(self.text[element.text_start : element.text_end])
-        if want and want <= _LIST_ONLY and not text.startswith("["):
-            return parts_of_list(text) or ([text] if text else [])
-        return text
+        return _items(text) if want and want <= LIST_ONLY and not text.startswith("[") else text
 
     def is_row(self, children: list[_Element]) -> bool:
         """Whether children of one name are the items of a list although a key has that name as well: `item`, `tag`."""

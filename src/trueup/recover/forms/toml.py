@@ -1,9 +1,10 @@
-"""TOML with tables, `[address]` and `[[items]]`: fields under headlines, which no other form reads.
+"""TOML and INI with tables, `[address]` and `[[items]]`: fields under headlines, which no other form reads.
 
-A text enters; candidates leave. Dates become text. What the standard library does not take for TOML is left to the other forms.
+A text enters; candidates leave. Dates become text, and so do words without quotes. What the standard library does not take
+for TOML then is left to the other forms.
 """
 
-import math
+import json
 import re
 from typing import Any
 
@@ -11,7 +12,10 @@ from trueup.recover.candidate import Candidate
 
 _TABLE = re.compile(r"(?m)^[ \t]*\[\[?[\w.\"' -]{1,120}\]\]?[ \t]*(?:#[^\n]*)?$")
 _FIELD = re.compile(r"(?m)^[ \t]*(?:\[\[?[\w.\"' -]{1,120}\]\]?|[\w.\"'-]{1,120}[ \t]*=)[^\n]*$")
-_FENCED = re.compile(r"(?m)^[ \t]*(```+|~~~+)[ \t]*(?:toml|ini)?[ \t]*\n([\s\S]*?)\n[ \t]*\1[ \t]*$")
+_FENCED = re.compile(r"(?m)^[ \t]*(```+|~~~+)[ \t]*(?:(?:toml|ini)\b[^\n`]*)?\n([\s\S]*?)\n[ \t]*\1[ \t]*$")
+# A value without quotes, as an INI file has it.
+_BARE = re.compile(r"(?m)^([ \t]*[\w.\"'-]{1,120}[ \t]*=[ \t]*)([^\W\d][^\n\"'#\[\]{}]*?)[ \t]*$")
+_LITERALS = frozenset({"true", "false", "inf", "nan"})
 _MOST = 20_000
 
 
@@ -32,29 +36,24 @@ def documents(text: str, max_depth: int) -> list[Candidate]:
 
 
 def _read(text: str, start: int, stop: int, max_depth: int) -> Candidate | None:
+    raw = text[start:stop]
+    quoted = _BARE.sub(lambda bare: bare[0] if bare[2] in _LITERALS else f"{bare[1]}'{bare[2]}'", raw)
+    value = _loaded(raw) or _loaded(quoted)
+    level: list[Any] = [value]
+    for _ in range(max_depth):
+        inside = [held for holder in level for held in (holder.values() if isinstance(holder, dict) else holder)]
+        level = [held for held in inside if isinstance(held, dict | list)]
+    if not value or level:
+        return None
+    return Candidate(value, [(start, stop)], [("F001", start, stop, "", None)], "lines", None, {(): (start, stop)})
+
+
+def _loaded(raw: str) -> dict[str, Any]:
+    """What TOML says, with dates as text; nothing where it is none, or holds a number that JSON does not have."""
     import tomllib  # loaded when a reply first needs it
 
     try:
-        value = tomllib.loads(text[start:stop])
+        read = json.dumps(tomllib.loads(raw), default=lambda date: date.isoformat(), allow_nan=False)
     except (ValueError, RecursionError):
-        return None
-    if not _as_json(value, max_depth):
-        return None
-    return Candidate(value, [(start, stop)], [("F001", start, stop, "", None)], "lines")
-
-
-def _as_json(value: dict[str, Any], max_depth: int) -> bool:
-    """Turn dates into text, in place; False where a number is none of JSON or the nesting is too deep."""
-    level: list[Any] = [value]
-    for _ in range(max_depth):
-        inner: list[Any] = []
-        for holder in level:
-            for slot, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
-                if isinstance(item, dict | list):
-                    inner.append(item)
-                elif isinstance(item, float) and not math.isfinite(item):
-                    return False
-                elif not isinstance(item, str | int | float):
-                    holder[slot] = item.isoformat()
-        level = inner
-    return not level
+        return {}
+    return dict(json.loads(read))

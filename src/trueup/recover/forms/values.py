@@ -1,4 +1,4 @@
-"""Scalars on one line, as YAML and Markdown write them: literals, quoted or emphasised text, short lists.
+"""The value of a field on one line, as YAML and Markdown write it: a literal, a quoted or emphasised text, a short list.
 
 A stretch of a line enters, and the types that are wanted of it; its value leaves. What is not plainly a literal stays text.
 """
@@ -10,13 +10,15 @@ from trueup.recover.forms.outline import Line
 from trueup.recover.json.parser import Reader
 from trueup.recover.json.tokens import read_token
 
+PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", "‘": "’"}
+TEXT_ONLY = frozenset({"string", "null"})
+LIST_ONLY = frozenset({"array", "null"})
+_NUMERIC = frozenset({"number", "integer", "null"})
 _PARTS = re.compile(r"[,;、，；][ \t]*")
 _MAX_PART, _MAX_PART_WORDS = 60, 6
-PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", "‘": "’"}
 # What a comma behind it is no part of.
 _PLAIN = re.compile(r"[-+]?[0-9][0-9.,eE+-]{0,400}|[\[{].*[\]}]|true|false|null|True|False|None|~", re.DOTALL)
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(\.[0-9]+)?")
-_NUMERIC = frozenset({"number", "integer", "null"})
 
 
 def parts_of_list(raw: str) -> list[str] | None:
@@ -30,17 +32,12 @@ def parts_of_list(raw: str) -> list[str] | None:
     return parts if len(parts) > 1 and short else None
 
 
-def inline(raw: str, want: frozenset[str], ends: str) -> Any:
+def inline(raw: str, want: frozenset[str] = frozenset(), ends: str = "") -> Any:
     """A scalar on one line: without its quotes or emphasis, a literal when JSON writes it so, else its text.
 
     A comma or semicolon at its end is taken off a literal or a quoted text, and off any text where all lines end with it.
 
-    >>> (
-    ...     inline("36", frozenset(), ""),
-    ...     inline("1.50", frozenset(), ""),
-    ...     inline("**Ada**", frozenset(), ""),
-    ...     inline("'x'", frozenset(), ""),
-    ... )
+    >>> inline("36"), inline("1.50"), inline("**Ada**"), inline("'x'")
     (36, '1.50', 'Ada', 'x')
     """
     raw = raw.strip()
@@ -68,11 +65,9 @@ def grouped_number(text: str, with_fraction: bool) -> int | float | None:
     (1234, 1200.5, None)
     """
     found = _GROUPED.fullmatch(text)
-    if (
-        found is None
-        or (with_fraction and found[1] is None and text.count(",") < 2)
-        or (found[1] and not with_fraction)
-    ):
+    if found is None or (found[1] and not with_fraction):
+        return None
+    if with_fraction and found[1] is None and text.count(",") < 2:
         return None
     digits = text.replace(",", "")
     return float(digits) if found[1] else int(digits)
@@ -103,9 +98,9 @@ def bare(raw: str) -> tuple[str, bool]:
         return raw, False
     inner = raw[1:-1]
     if closer == '"' and "\\" in inner:
-        value = Reader(f"[{raw}]", 0, len(raw) + 2, frozenset(), 2).read()
-        good = not value.cut and len(value.value) == 1 and isinstance(value.value[0], str)
-        return (value.value[0], True) if good else (inner, True)
+        read = Reader(f"[{raw}]", 0, len(raw) + 2, frozenset(), 2).read()
+        good = not read.cut and len(read.value) == 1 and isinstance(read.value[0], str)
+        return (read.value[0], True) if good else (inner, True)
     if closer in "\"'":
         unescaped = inner.replace(closer * 2, "")
         return (inner.replace(closer * 2, closer), True) if closer not in unescaped else (raw, False)

@@ -1,0 +1,128 @@
+"""Members outside of braces: `Name(a=1, b='x')`, a printed model, members whose braces are missing, a tuple.
+
+A text and the known keys enter; candidates leave. The parser of JSON reads them; only where it starts is told here.
+"""
+
+import re
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.json.lexer import fold
+from trueup.recover.json.parser import MOST_PLACES, Node, Reader, Record, TooDeep, TooMany, parts_of
+from trueup.verdict.paths import Parts
+
+_CALL_START = re.compile(
+    r"""(?<![\w.])(?:[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)|array\(\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*=>)"""
+)
+# What stands behind the name; a search for it leaps from bracket to bracket.
+_ARGUMENTS = re.compile(r"""\(\s*(?:[^\W\d]\w*\s*=(?!=)|"[^"\n]{1,80}"\s*=>|'[^'\n]{1,80}'\s*=>)""")
+# Fields as Python prints a model: `name='Ada' age=36`.
+_PRINTED = re.compile(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
+_MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
+# The first brace, and perhaps the first quote, stood in the prompt: the reply goes on from there, and closes the brace.
+_OPENED_BEFORE = re.compile(r"""\s*()([^\W\d][\w$.\-]{0,60})(?:["'”]\s*[:：]|:\s*(?=["'\[{\d\-]|true|false|null))""")
+_TUPLE = re.compile(r"""\s*\((?=\s*["'\d-])""")
+
+
+def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
+    """`Name(a=1, b='x')`, anywhere in the text."""
+    out: list[Candidate] = []
+    at = 0
+    while found := _next_call(text, at):
+        outcome = Reader(text, found.start(), len(text), known, max_depth).read()
+        span = (found.start(), outcome.end)
+        # the name, the brackets and every equals sign are what was taken off
+        records: list[Record] = [("F003", *span, "", None)]
+        records += [record for record in outcome.records if record[0] != "F003" or record[4] is not None]
+        if len(out) == MOST_PLACES:
+            raise TooMany("values", MOST_PLACES)
+        places = partial(_places, "", text, found.start(), known, max_depth)
+        out.append(Candidate(outcome.value, [span], records, "call", None, places))
+        at = max(outcome.end, found.end())
+    return out
+
+
+def _next_call(text: str, at: int) -> re.Match[str] | None:
+    """The first call at an offset or behind it."""
+    behind = at
+    while given := _ARGUMENTS.search(text, behind):
+        behind = given.start() + 1
+        start = given.start()
+        while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_."):
+            start -= 1
+        if start >= at and (found := _CALL_START.match(text, start)):
+            return found
+    return None
+
+
+def printed(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
+    """Fields with equals signs and blanks between them, from the start of the text."""
+    found = _PRINTED.match(text)
+    if found is None or found[1] not in known or "\n" in text.strip():
+        return []
+    candidate = _inside("=", text, found.start(1), known, max_depth)
+    span = candidate.spans[0]
+    candidate.records[:] = [("F003", *span, "", None), *(each for each in candidate.records if each[0] != "S002")]
+    return [candidate] if len(candidate.value) > 1 else []
+
+
+def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
+    """Members without their braces, from the start of the text."""
+    found = _MEMBER_START.match(text) or _OPENED_BEFORE.match(text)
+    if found is None or (known and found[2] not in known and fold(found[2]) not in {fold(k) for k in known}):
+        return []
+    if not found[1] and text.count("}") <= text.count("{"):
+        return []
+    start = found.start(1) if found[1] else found.start(2)
+    candidate = _inside("{", text, start, known, max_depth)
+    candidate.records.insert(0, ("F007", start, start, "{", None))
+    return [candidate] if candidate.value else []
+
+
+def _inside(kind: str, text: str, start: int, known: frozenset[str], max_depth: int) -> Candidate:
+    """The members from an offset on, as if a bracket had opened before them; that none closes them is no fault."""
+    value: dict[str, Any] = {}
+    outcome = Reader(text, start, len(text), known, max_depth).within(kind, value)
+    records = [record for record in outcome.records if not (record[0] == "S005" and record[4] is None)]
+    places = partial(_places, kind, text, start, known, max_depth)
+    return Candidate(value, [(start, outcome.end)], records, "call" if kind == "=" else "members", None, places)
+
+
+class _Trace:
+    """Keeps where the values stand that the parser passes."""
+
+    def __init__(self) -> None:
+        self.spans: dict[Parts, tuple[int, int]] = {}
+
+    def key(self, start: int, stop: int, node: Node) -> None:
+        """A key is no value."""
+
+    def scalar(self, start: int, stop: int, node: Node) -> None:
+        self.spans[parts_of(node)] = (start, stop)
+
+    def container(self, start: int, stop: int, node: Node) -> None:
+        self.spans[parts_of(node)] = (start, stop)
+
+
+def _places(kind: str, text: str, start: int, known: frozenset[str], max_depth: int) -> dict[Parts, tuple[int, int]]:
+    """Where each value stands: the text is read once more."""
+    trace = _Trace()
+    parser = Reader(text, start, len(text), known, max_depth, trace)
+    with suppress(TooDeep):  # read without the quick lanes, it may nest deeper
+        outcome = parser.within(kind, {}) if kind else parser.read()
+        trace.spans[()] = (start, outcome.end)
+    return trace.spans
+
+
+def in_parentheses(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
+    """`("a", "b")`: a tuple of Python that is all of the text."""
+    found = _TUPLE.match(text)
+    if found is None:
+        return []
+    start = found.end() - 1
+    outcome = Reader(text, start, len(text), known, max_depth).read()
+    if outcome.cut or not isinstance(outcome.value, list) or len(outcome.value) < 2 or text[outcome.end :].strip():
+        return []
+    return [Candidate(outcome.value, [(start, outcome.end)], outcome.records)]
