@@ -66,6 +66,42 @@ LONGEST_REASONING: Final[int] = max(
 )
 
 
+def _by_sign(tag: str, tokens: list[str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """One pattern for each character that marks begin with: a search for one character leaps, one for any of them does not."""
+    rows = [("<", "|".join([tag, *sorted(map(re.escape, (t for t in tokens if t[0] == "<")), key=len, reverse=True)]))]
+    others = sorted({token[0] for token in tokens} - {"<"})
+    rows += [(sign, _one_of(token for token in tokens if token[0] == sign)) for sign in others]
+    return tuple((sign, re.compile(rest)) for sign, rest in rows)
+
+
+_OPENING: Final = _by_sign(_OPEN_TAG, _OPEN)
+_CLOSING: Final = _by_sign(_CLOSE_TAG, _CLOSE + _WEAK)
+
+
+def _first(rows: tuple[tuple[str, re.Pattern[str]], ...], text: str, at: int) -> re.Match[str] | None:
+    best: re.Match[str] | None = None
+    for sign, pattern in rows:
+        if text.find(sign, at) >= 0:
+            found = pattern.search(text, at)
+            if found is not None and (best is None or found.start() < best.start()):
+                best = found
+    return best
+
+
+def next_opening(text: str, at: int) -> re.Match[str] | None:
+    """The first mark at an offset or behind it that opens reasoning; the same as a search for OPENS_REASONING, and quicker.
+
+    >>> next_opening("Well <think>", 0).start()
+    5
+    """
+    return _first(_OPENING, text, at)
+
+
+def next_closing(text: str, at: int) -> re.Match[str] | None:
+    """The first mark at an offset or behind it that closes reasoning."""
+    return _first(_CLOSING, text, at)
+
+
 # What a mark of reasoning begins with.
 STARTS_REASONING: Final[re.Pattern[str]] = re.compile(
     f"[{''.join(sorted({re.escape(token[0]) for token in _TOKENS} | {'<'}))}]"

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Final
 
 from trueup.recover.marks import (
-    CLOSES_REASONING,
     CLOSES_UNOPENED,
     LONGEST_REASONING,
     OPENS_REASONING,
@@ -20,6 +19,8 @@ from trueup.recover.marks import (
     begins_reasoning,
     begins_special,
     may_reason,
+    next_closing,
+    next_opening,
 )
 
 _BRACKET: Final = re.compile(r"[{\[]")
@@ -49,14 +50,14 @@ def _opened(text: str, at: int) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     search = at
     bracket = -1
-    while opened := OPENS_REASONING.search(text, search):
+    while opened := next_opening(text, search):
         search = opened.end()
         if bracket < at:
             found = _BRACKET.search(text, at)
             bracket = found.start() if found else len(text)
         if bracket < opened.start() and not _starts_line(text, opened.start()):
             continue  # a tag inside a string of the value
-        closed = CLOSES_REASONING.search(text, opened.end())
+        closed = next_closing(text, opened.end())
         stop = closed.end() if closed else len(text)
         spans.append((opened.start(), stop))
         at = search = stop
@@ -249,7 +250,7 @@ class Visible:
         return "".join(out)
 
     def _within(self, text: str, at: int, more: bool) -> int:
-        closed = CLOSES_REASONING.search(text, at)
+        closed = next_closing(text, at)
         if closed is not None:
             self.inside = False
             self._place.leave()
