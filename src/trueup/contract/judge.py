@@ -99,7 +99,7 @@ class Judge:
         if type(error) is UnicodeEncodeError:
             text, records = without_surrogates(text)
         candidate = self._mend(text, None if records else error)
-        if candidate is None:
+        if candidate is None or self._is_fragment(text, candidate):
             return self.recover(reply, text, records)
         if not records and self._quiet(candidate) and not may_withdraw(text, candidate.spans[0][1]):
             return Verdict(shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
@@ -168,6 +168,14 @@ class Judge:
         if rest == stop:
             return None
         return mend(text, start, rest, aims.known, aims.max_depth, fault if rest == len(text) else "")
+
+    def _is_fragment(self, text: str, candidate: Candidate) -> bool:
+        """Whether what was mended is only a bracket in prose or code."""
+        if not candidate.spans[0][0] or not (self._aims.any_value or isinstance(candidate.value, list)):
+            return False
+        from trueup.recover.fragments import is_fragment  # see recover.readings
+
+        return is_fragment(text, candidate, (0, len(text)), self._aims.any_value)
 
     def _is_labelled(self, text: str, start: int) -> bool:
         """`tags: []` in a line of its own is a field among others, not the answer."""

@@ -21,8 +21,9 @@ from trueup.verdict.paths import Parts
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 _TEXT = frozenset({"string", "null"})
-# What speaks against a value without being a fix: it is a part of another one, it is empty, it is a list of bare scalars.
-_IS_PART, _IS_EMPTY, _IS_WEAK = 300, 200, 100
+# What speaks against a value without being a fix: it is a part of another one, it is empty, it
+# shares no key with the schema, it is a list of bare scalars.
+_IS_PART, _IS_EMPTY, _IS_FOREIGN, _IS_WEAK = 300, 200, 150, 100
 # So many objects in a row are records.
 _RECORDS = 3
 _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
@@ -158,7 +159,7 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
             return Choice(text, gathered, [], [])
         fitting = [r for r in judged if r.fit.ok] or _rewritten(judged, judge, aims)
         if fitting:
-            return _pick(text, fitting, judged)
+            return _pick(text, fitting, judged, aims)
         seen += judged
     if not seen:
         return None
@@ -233,7 +234,7 @@ def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
 def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims) -> Reading:
     """The candidate itself, or what stands inside its envelope when only that fits."""
     whole = judge(candidate.value)
-    if whole.ok or not isinstance(candidate.value, dict | str):
+    if (whole.ok and not _is_wrapped(candidate.value, whole, aims)) or not isinstance(candidate.value, dict | str):
         return Reading(candidate, whole, (), [], [])
     fitting = [(inside, fit) for inside in opened(candidate.value, aims.root_keys) if (fit := judge(inside.value)).ok]
     if not fitting or (aims.types <= _TEXT and _stands_in_prose(text, candidate)):
@@ -243,6 +244,13 @@ def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims) -> Rea
     codes = ["W007"] * bool(inside.base) + list(inside.codes) + ["W010"] * bool(rivals)
     span = candidate.spans[0][0], candidate.end
     return Reading(candidate, fit, inside.base, [(code, *span, "", None) for code in codes], rivals)
+
+
+def _is_wrapped(value: Any, fit: Fit, aims: Aims) -> bool:
+    """Whether an object fits only as the one item of a list, and shares no key with its items: it may be an envelope."""
+    if not (isinstance(value, dict) and aims.item_keys and aims.item_keys.isdisjoint(value)):
+        return False
+    return any(note.code == "C006" and not note.path for note in fit.notes)
 
 
 def _stands_in_prose(text: str, candidate: Candidate) -> bool:
@@ -258,13 +266,15 @@ def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
     return keys, int(container in aims.types), -reading.candidate.cost
 
 
-def _rank(reading: Reading) -> tuple[bool, int]:
+def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
     """What a reading that fits costs: first whether it loses something, then the price of everything it took."""
     candidate, value = reading.candidate, reading.fit.value
     price = candidate.cost + reading.fit.cost + sum(PRICE[record[0]] for record in reading.extra)
     if candidate.form in ("part", "mark"):
         price += _IS_PART
-    if value in ({}, [], ""):
+    if isinstance(value, dict) and value and own and own.isdisjoint(value):
+        price += _IS_FOREIGN
+    elif value in ({}, [], ""):
         price += _IS_EMPTY
     elif isinstance(value, list) and not _substantial(value):
         price += _IS_WEAK
@@ -272,9 +282,9 @@ def _rank(reading: Reading) -> tuple[bool, int]:
     return candidate.lossy or candidate.form == "mark", price
 
 
-def _pick(text: str, fitting: list[Reading], readings: list[Reading]) -> Choice:
+def _pick(text: str, fitting: list[Reading], readings: list[Reading], aims: Aims) -> Choice:
     """The cheapest of the readings that fit; of different equals the last, and that is said."""
-    ranks = [_rank(r) for r in fitting]
+    ranks = [_rank(r, aims.root_keys) for r in fitting]
     best_rank = min(ranks)
     equals = [r for r, rank in zip(fitting, ranks, strict=True) if rank == best_rank]
     winner = equals[-1]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from trueup.recover.candidate import Candidate
+from trueup.recover.fragments import is_fragment
+from trueup.recover.json.lexer import fold
 from trueup.recover.json.lone import lone
 from trueup.recover.json.scan import Scan, stretches_outside
 from trueup.recover.layers.boxed import unboxed
@@ -29,6 +31,7 @@ _STRING = frozenset({"string"})
 _TEXT = frozenset({"string", "null"})
 _MAX_UNFOLD = 3
 _BRIEF = 60
+_TAG_NAME = re.compile(r"<\s*([\w:.-]{1,40})")
 
 
 class Aims(NamedTuple):
@@ -78,7 +81,7 @@ class _Page:
         self.text = text
         self.aims = aims
         self.level = level
-        self.reasoning = reasoning_spans(text)
+        self.reasoning = [span for span in reasoning_spans(text) if not _is_field(text, span, aims.known)]
         self.visible = stretches_outside(len(text), self.reasoning)
         self.shown = _blanked(text, self.visible) if self.reasoning else text  # without reasoning, offsets as before
         self.inside = unwrapped(self.shown)
@@ -113,7 +116,9 @@ class _Page:
         # loaded with the first reply that is no plain JSON: their many patterns take a while to compile
         from trueup.recover.forms.shapes import without_parts
 
-        self.json, self.parts = without_parts(text, _scan(self._scan, aims, self.visible, self.level), aims)
+        found = _scan(self._scan, aims, self.visible, self.level)
+        found = [c for c in found if not is_fragment(text, c, self.inside, aims.any_value)]
+        self.json, self.parts = without_parts(text, found, aims)
 
     def boxed(self) -> Iterator[list[Candidate]]:
         """What the last box of LaTeX holds."""
@@ -153,6 +158,12 @@ class _Page:
             yield scalar(self.shown, aims.types, aims.eager)
         elif aims.field & _SCALARS and _is_brief(self.shown[start:stop]):
             yield scalar(self.shown, aims.field, aims.eager)
+
+
+def _is_field(text: str, span: tuple[int, int], known: frozenset[str]) -> bool:
+    """Whether a tag that reads like reasoning is named after a field of the schema."""
+    tag = _TAG_NAME.match(text, span[0]) if known else None
+    return tag is not None and any(fold(tag[1]) == fold(key) for key in known)
 
 
 def _is_brief(said: str) -> bool:

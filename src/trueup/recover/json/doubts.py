@@ -6,6 +6,7 @@ The raw content of a mended string, or a comment, enters; whether the reading ca
 import re
 
 from trueup.recover.json.lexer import KEY_AT_QUOTE
+from trueup.recover.words import pattern, small
 
 # Brackets that close in the middle, with a key or a string behind them.
 _RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']|[}\]]\s*"[^"\n]{1,60}"\s*:""")
@@ -21,13 +22,13 @@ _WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
 _KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
 _QUOTE_AND_COMMA = re.compile(r"""(?<![\s\d\\])"\s*,""")
-# A comment that says what the value before it should be.
-_SHOULD_BE = re.compile(
-    r"\b(?:wait|oops|sorry)\b[^\n]{0,60}\b(?:should|must) (?:be|have been)\b"
-    r"|\b(?:should|must) (?:actually |really |rather )?(?:be|have been):?\s+"
-    r"(?:[\"'`]([^\"'`\n]{1,80})[\"'`]|(-?[0-9]+(?:\.[0-9]+)?|true|false|null))\s*[.!]?\s*(?:\*/|-->)?\s*\Z",
-    re.IGNORECASE,
+# A comment that says what the value before it should be, in the words of all languages.
+_SHOULD_BE = (
+    r"(?:<retraction.oops>|<retraction.wait>|<retraction.sorry>)[^\n]{0,60}<value.should_be>"
+    r"|<value.should_be>:?\s*(?:[\"'`「]([^\"'`\n」]{1,80})[\"'`」]|(-?[0-9]+(?:\.[0-9]+)?|true|false|null))\s*[.!。]?\s*(?:\*/|-->)?\s*\Z"
 )
+# The beginning of a comment that stands for what was left out.
+_ELIDED = r"(?://+|\#+|/\*+|<!--)[\s(\[.…-]*(?:(?<=\.\.\.)|(?<=…)|<value.elided>)"
 _NEAR = 160
 _KEY_SIGNS = frozenset(",:：{}[]=\n")
 
@@ -60,14 +61,30 @@ def takes_back(text: str, start: int, stop: int) -> bool:
     before = text[max(0, start - _NEAR) : start].rstrip(" \t,")
     if not before or not (before[-1].isalnum() or before[-1] in "\"'"):
         return False
-    found = _SHOULD_BE.search(text[start:stop] if stop - start <= _NEAR else text[start : start + _NEAR] + "…")
+    said = text[start:stop] if stop - start <= _NEAR else text[start : start + _NEAR] + "…"
+    found = pattern(_SHOULD_BE).search(small(said))
     if found is None:
         return False
     meant = found[1] or found[2]
     if meant is None:
         return True
-    said = before.rstrip("\"'")
+    said = small(before.rstrip("\"'"))
     return not said.endswith(meant) or said[: -len(meant)][-1:].isalnum()
+
+
+def elides(comment: str) -> bool:
+    """Whether a comment stands for members or items that were left out.
+
+    >>> elides("// ... and 12 more"), elides("# etc."), elides("/* the name, etc. */")
+    (True, True, False)
+    """
+    return pattern(_ELIDED).match(small(comment[:_NEAR])) is not None
+
+
+def may_object(comments: str) -> bool:
+    """Whether comments, one on each line, may take a value back or stand for what was left out; quick."""
+    said = small(comments)
+    return "..." in said or "…" in said or pattern("<value.should_be>|<value.elided>").search(said) is not None
 
 
 def is_odd_key(raw: str) -> bool:

@@ -6,6 +6,8 @@ Only data lives here. Every pattern is linear: no nested repeats, and look-ahead
 import re
 from functools import lru_cache
 
+from trueup.recover.words import words
+
 WS = r"[ \t\n\r]*"
 
 # Opening sign of a string → the signs that may close it.
@@ -111,8 +113,7 @@ BARE_NO_COLON = re.compile(
 LONE_KEY = re.compile(
     r"""\s*"[^"\n\\]{1,80}"[ \t]+(?:"[^"\n\\]{0,200}"|-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None)\s*(?:[}\n]|,\s*["}])"""
 )
-# A word that joins the next member to the last: `, and "b": 2`.
-JOINED_KEY = re.compile(r"""\s*(and|also|plus|then)\s+(?="[^"\n\\]{1,80}"\s*:)""")
+_JOINED_KEY = re.compile(r"""\s*([^\W\d_]{1,16})\s*(?="[^"\n\\]{1,80}"\s*:)""")
 # The same for a key that stands directly at a quote inside a string that was perhaps never closed.
 KEY_AT_QUOTE = re.compile(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
 BARE_KEY = re.compile(
@@ -161,6 +162,12 @@ def fold(key: str) -> str:
 def _folded(key: str) -> str:
     """The keys of a schema come again with every reply; long ones do not stay."""
     return "".join(filter(str.isalnum, key.casefold()))
+
+
+def joined_key(text: str, at: int, end: int) -> re.Match[str] | None:
+    """A word that joins the next member to the last: `, and "b": 2`."""
+    found = _JOINED_KEY.match(text, at, end)
+    return found if found is not None and found[1].lower() in words("member.joins") else None
 
 
 def json_word(word: str) -> str:

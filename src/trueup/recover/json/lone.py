@@ -20,6 +20,7 @@ _TAIL = re.compile(r"[ \t]*[,;.]?\s*((?://|#)[^\n]*|/\*[\s\S]*?\*/|<!--[\s\S]*?-
 # Opened by one of these and never closed, a string was cut off; an apostrophe may be prose.
 _SURE = '"“„«「'
 _LONGEST_TOKEN = 4300
+_BLANK = re.compile(r"\s")
 _WORD_QUOTE = re.compile(r"\w'\w")
 
 
@@ -32,7 +33,7 @@ def lone(text: str, start: int, stop: int) -> Candidate | None:
     if start >= stop:
         return None
     if text[start] in QUOTES:
-        return _string(text, start, stop)
+        return _string(text, start, stop) if not text.startswith("```", start) else None
     if text.startswith('\\"', start):
         return _escaped(text, start, stop)
     return _token(text, start, stop) if stop - start <= _LONGEST_TOKEN else None
@@ -125,7 +126,7 @@ def _token(text: str, start: int, stop: int) -> Candidate | None:
 
 
 def _read(token: str) -> tuple[Any, str | None]:
-    if any(sign.isspace() for sign in token):
+    if _BLANK.search(token) is not None:
         return token, None
     value, code = read_token(token)
     return (token, None) if value is None and token not in LITERALS and code is None else (value, code)

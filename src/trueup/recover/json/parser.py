@@ -10,6 +10,7 @@ from typing import Any
 
 from trueup.recover.json import repairs, strings
 from trueup.recover.json.clean import WRITABLE_DEPTH, exact
+from trueup.recover.json.doubts import elides
 from trueup.recover.json.frames import (
     MOST_CALLS,
     MOST_FAULTS,
@@ -352,7 +353,7 @@ class Parser:
             sign = text[pos]
             if sign in "/#<" and (comment := COMMENT.match(text, pos, end)):
                 stop = comment.end()
-                self.note("S017", pos, stop, "", node)
+                self.note("S027" if elides(comment[0]) else "S017", pos, stop, "", node)
             elif (sign > "\x7f" or sign < " ") and (odd := SKIP_ODD.match(text, pos, end)):
                 stop = odd.end()
                 self.note("S026", pos, stop, "", node)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from trueup.recover.json import strings
 from trueup.recover.json.bare import Bare
-from trueup.recover.json.doubts import is_half_escaped, is_odd_key
+from trueup.recover.json.doubts import elides, is_half_escaped, is_odd_key
 from trueup.recover.json.escapes import unescape
 from trueup.recover.json.frames import Frame, Node, shown
 from trueup.recover.json.lexer import (
@@ -21,7 +21,6 @@ from trueup.recover.json.lexer import (
     CALL,
     CLOSING_TAG,
     ELLIPSIS,
-    JOINED_KEY,
     KEY_AHEAD,
     KEY_AS_VALUE,
     KEYWORD_ARG,
@@ -35,6 +34,7 @@ from trueup.recover.json.lexer import (
     SPACED_KEY,
     WIDE,
     WORDS,
+    joined_key,
 )
 from trueup.recover.json.tokens import NOTHING, cut_word, iso_date, read_token
 
@@ -618,9 +618,9 @@ def symbol_key(parser: "Parser", frame: Frame, _: str) -> bool:
 
 
 @KEY.rule("S038")
-def joined_key(parser: "Parser", frame: Frame, _: str) -> str | bool:
+def member_joined(parser: "Parser", frame: Frame, _: str) -> str | bool:
     """`and "b": 2`: a word that joins the next member to the last."""
-    joined = JOINED_KEY.match(parser.text, parser.pos, parser.end)
+    joined = joined_key(parser.text, parser.pos, parser.end)
     if joined is None:
         return False
     parser.note("S038", parser.pos, joined.end(1), "", frame.node)
@@ -757,6 +757,8 @@ _DATE = re.compile(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?
 _PREFIXED = re.compile(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
 # What can go on where the text ends right behind it.
 _OPEN_ENDED = frozenset((None, "S015", "S020", "S024"))
+_PLACEHOLDER = re.compile(r"<[^<>]{1,80} [^<>]{1,80}>")
+_BRIEF = 40
 # What ends a value of several lines.
 _BLOCK_END = re.compile(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
@@ -913,8 +915,12 @@ def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     parser.put(into, slot, value)
     if code is not None:
         parser.note(code, start, stop, shown(value), node)
-    if code == "S015" and '\\"' in token:
-        parser.note("S042", start, stop, "", node)  # quotes of a string that nobody opened
+    if code == "S015" and ('\\"' in token or _PLACEHOLDER.fullmatch(token)):
+        parser.note(
+            "S042", start, stop, "", node
+        )  # quotes of a string that nobody opened, or a form that was not filled in
+    elif code == "S015" and isinstance(into, list) and len(token) <= _BRIEF and elides(f"# {token}"):
+        parser.note("S027", start, stop, "", node)
     elif stop == len(text) and code in _OPEN_ENDED and token not in WORDS:
         parser.note("S043", start, stop, "", node)
     return True

@@ -25,7 +25,6 @@ from trueup.recover.json.lexer import (
     BLANK,
     COMMAS,
     CONTROL,
-    JOINED_KEY,
     KEY_AHEAD,
     KEY_AT_QUOTE,
     KEY_NO_COLON,
@@ -38,6 +37,7 @@ from trueup.recover.json.lexer import (
     SKIP_BLANK,
     SPACED_KEY,
     WIDE,
+    joined_key,
 )
 
 KEY, MEMBER_VALUE, LIST_ITEM, ARGUMENT = "key", "member", "item", "argument"
@@ -184,7 +184,7 @@ def comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[s
     loose = place is LOOSE_VALUE and (KEY_NO_COLON.match(text, behind, end) or BARE_NO_COLON.match(text, behind, end))
     if loose or (first and LONE_KEY.match(text, behind, end)):
         return True
-    if first and JOINED_KEY.match(text, behind, end):
+    if first and joined_key(text, behind, end):
         return True
     if not first and text[comma] in ";；؛":
         return False

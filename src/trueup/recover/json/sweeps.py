@@ -7,7 +7,7 @@ and the fault is mended alone. What was changed is worked out only when somebody
 import re
 from collections.abc import Callable
 
-from trueup.recover.json.doubts import takes_back
+from trueup.recover.json.doubts import may_object
 from trueup.recover.json.lexer import json_word
 
 _AFTER_WORD = frozenset(" ,}]\n\r\t")
@@ -206,12 +206,11 @@ def comment(work: Mending, at: int) -> bool:
         if at or "/" not in text:
             return False
         sign = "/"
-    wary = "should " in text or "must " in text
     slashes = "\\" in text
     if slashes and "\\\\" in text:
         first = _COMMENT.match(text, at)
-        if first is None or (wary and takes_back(text, at, first.end())):
-            return False
+        if first is None or may_object(first[0]):
+            return False  # the parser reads what it says
         return work.splice(at, first.end(), " ", "S017")
     edits: list[Edit] = []
     pieces: list[str] = []
@@ -225,11 +224,11 @@ def comment(work: Mending, at: int) -> bool:
         if end < 0:
             break
         if end:
-            if wary and takes_back(text, start, end):
-                return False  # the reader says so
             edits.append((start, end, " ", "S017"))
             pieces += (text[last:start], " ")
             last = seen = end
         start = text.find(sign, seen)
+    if edits and may_object("\n".join(text[start:end] for start, end, _, _ in edits)):
+        return False  # the parser reads what they say
     pieces.append(text[last:])
     return work.sweep("".join(pieces), lambda _: edits, "S017")

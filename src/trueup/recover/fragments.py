@@ -1,0 +1,42 @@
+"""Brackets in prose, code or another format that are no value: `see [1]`, `arr[0]`, `[Chorus]`, `size: {w: 1}` in YAML.
+
+A candidate and the text it stands in enter; whether it is only a fragment leaves. What fills the whole text is never one.
+"""
+
+import re
+
+from trueup.recover.candidate import Candidate
+
+# Right before a bracket: a name, or another bracket that closes, so that it is an index, a call or a class of characters.
+_GLUED = re.compile(r"[\w)\]}]\Z")
+# A name and an equals sign: an argument of something larger.
+_ARGUMENT = re.compile(r"\w=\Z")
+# The sentence goes on behind the bracket.
+_GOES_ON = re.compile(r"[ \t]*[,;]?[ \t]+[^\W\d_]|[ \t]*,[ \t]*[\[{]")
+# A key in small letters at the start of a line.
+_LABEL = re.compile(r"(?:\A|\n)[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*\Z")
+_FIELD = re.compile(r"(?m)^[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*[^\s{\[]")
+_WORD = re.compile(r"[^\W\d_][ \t]*\Z")
+_NEAR = 60
+
+
+def is_fragment(text: str, candidate: Candidate, inside: tuple[int, int], any_value: bool) -> bool:
+    """Whether JSON that was found is a fragment of something else; `inside` is where the text stands in its wrappers."""
+    start, stop = candidate.spans[0][0], candidate.end
+    if start <= inside[0] and stop >= inside[1]:
+        return False
+    if candidate.form == "mark":
+        return True
+    value = candidate.value
+    before = text[max(0, start - _NEAR) : start]
+    if not isinstance(value, dict) and _GLUED.search(before):
+        return True
+    if not any_value:
+        return False
+    if _ARGUMENT.search(before) or (_LABEL.search(before) and _FIELD.search(text)):
+        return True
+    if not value:
+        return _WORD.search(before) is not None
+    if isinstance(value, dict):
+        return False
+    return "S015" in candidate.codes or (len(value) == 1 and _GOES_ON.match(text, stop) is not None)
