@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trueup import Contract
-from trueup.recover.layers.around import code_blocks
+from trueup.recover.layers.fence import code_blocks
 
 PERSON = {
     "type": "object",

@@ -1,8 +1,12 @@
 """Words around values, in several languages: what takes a value back, what only sounds so, and which of two values is the old one."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from trueup import Contract
+from trueup.recover.words import tables
 
 AGE = {
     "type": "object",
@@ -109,6 +113,69 @@ def test_words_that_only_sound_like_it_change_nothing(words: str) -> None:
 def test_the_value_behind_such_words_takes_the_place_of_the_first(words: str) -> None:
     verdict = Contract(AGE).check(f'{{"age": 36}}\n\n{words}\n\n{{"age": "37"}}')
     assert verdict.data == {"age": 37}
+
+
+CASES: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (Path(__file__).parent / "cases" / "retractions.toml").read_text("utf-8")
+)
+
+
+def cases(kind: str) -> pytest.MarkDecorator:
+    rows = [pytest.param(words, id=f"{lang}: {words}") for lang, table in CASES.items() for words in table[kind]]
+    return pytest.mark.parametrize("words", rows)
+
+
+def test_every_language_has_its_cases() -> None:
+    assert set(CASES) == set(tables())
+    assert all(len(table["taken_back"]) + len(table["stands"]) >= 25 for table in CASES.values())
+
+
+@cases("taken_back")
+def test_a_value_is_taken_back_in_any_language(words: str) -> None:
+    for form in ('{"age": 36}', "```json\n{'age': 36}\n```"):
+        verdict = Contract(AGE).check(f"{form}\n\n{words}")
+        assert not verdict.ok
+        assert "W018" in {fix.code for fix in verdict.fixes}
+
+
+@cases("stands")
+def test_a_remark_takes_nothing_back_in_any_language(words: str) -> None:
+    for form in ('{"age": 36}', "```json\n{'age': 36}\n```"):
+        verdict = Contract(AGE).check(f"{form}\n\n{words}")
+        assert verdict.ok, verdict.findings
+        assert verdict.data == {"age": 36}
+        assert "W018" not in {fix.code for fix in verdict.fixes}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Update: the age field is now 37.",
+        "Actualización: el campo age ahora es 37.",
+        "Aktualisierung: age ist jetzt 37.",
+        "Aktualisiert: age wurde auf 37 geändert.",
+        "Mise à jour : age vaut désormais 37.",
+        "Aggiornamento: age è ora 37.",
+        "Atualização: age agora é 37.",
+        "更新：age 改为 37。",
+        "更新：age は 37 に変更しました。",
+    ],
+)
+def test_a_member_is_given_anew_in_any_language(words: str) -> None:
+    verdict = Contract(AGE).check(f'{{"age": 36}}\n\n{words}')
+    assert not verdict.ok
+    assert "W018" in {fix.code for fix in verdict.fixes}
+    assert Contract(AGE).check(f'{{"age": 37}}\n\n{words}').ok
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Por ejemplo: ", "Zum Beispiel: ", "Par exemple : ", "Ad esempio: ", "Por exemplo: ", "例如：", "例えば："],
+)
+def test_an_example_is_called_one_in_any_language(words: str) -> None:
+    verdict = Contract(AGE).check(f'{words}{{"age": 36}}')
+    assert "W017" in {fix.code for fix in verdict.fixes}
+    assert Contract(AGE).check(f'{words}{{"age": 36}}\n\nX: {{"age": 37}}').data == {"age": 37}
 
 
 FENCE = "```json\n{}\n```"

@@ -11,7 +11,9 @@ _UNITS = {
     "one long row": "| a ", "tags": "<a>", "pairs of tags": "<a>x</a>", "headings": "## a\n", "text": "x\n", "bold": "**a**\n",
     "blanks": "a: 1\n\n\n\n", "quotes": '"a": "', "open lists": "a: [\n", "open tags": "<a b='", "comments": "<!--", "cdata": "<![CDATA[",
     "cells": "a,b\n", "numbers": "1 ", "dashes": "- ", "hashes": "#", "fences": "```\na: 1\n", "spaces": "a:          \n", "marks": "a: |\n",
-    "unclear": "a: x\ny\n", "parameters": '<parameter name="a">', "ends": "</a>", "colons": ":", "tabs": "\t", "stars": "*", "yes": "yes, ",
+    "unclear": "a: x\ny\n", "parameters": '<parameter name="a">', "ends": "</a>", "colons": ":", "spaced fields": "a 1\n",
+    "paragraphs": "x\n\n", "text and paragraphs": "a: x\n\ny\n\n", "lines and fences": "a: x\n```\ny\n```\n", "words": "apple, ",
+    "strings": '"a", ', "brackets": "[a, ", "boxes": "\\boxed{1}", "open boxes": "\\boxed{", "tabs": "\t", "stars": "*", "yes": "yes, ",
 }  # fmt: skip
 
 
@@ -28,7 +30,21 @@ _SIGHTS = {
 }
 _SEEN = [
     *((sight, name) for sight in ("object", "list") for name in _UNITS),
-    *(("words", name) for name in ("bullets", "text", "dashes", "bulleted fields", "fences")),
+    *(
+        ("words", name)
+        for name in (
+            "bullets",
+            "text",
+            "dashes",
+            "bulleted fields",
+            "fences",
+            "words",
+            "strings",
+            "brackets",
+            "paragraphs",
+            "boxes",
+        )
+    ),
     ("number", "numbers"),
     ("truth", "yes"),
 ]

@@ -5,24 +5,14 @@ denial and supposition are data: a contract may give its own, in its own languag
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trueup.checks.folding import fold
 from trueup.checks.patterns import term_source
+from trueup.recover.sentences import sentence_end
 
 _REACH = 600
-# A point behind one of these ends no sentence: "with Dr. Patel".
-_SHORT = "dr dra sr sra mr mrs ms prof st ud uds".split()
-_END = re.compile(
-    "(?=[.!?])"
-    + "".join(rf"(?<!\b{word})" for word in _SHORT)
-    + r"[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])",
-    re.IGNORECASE,
-)
-# A sentence ends where a blank follows; what stands at the very end may still go on ("3." before "5"). Scripts without
-# blanks have marks of their own, which end it at once. Of several marks the last counts, so that many take no time.
-ENDED = re.compile(r"[.!?…؟۔।][\"'”’»)\]*]{0,8}(?=\s)|[。！？]+[\"'”’」』）)]*|\n")
 _ASKED = re.compile(r"\?[?!]*\Z")
 _CLAUSE = re.compile(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
 _ASKING = re.compile(
@@ -79,25 +69,10 @@ def around(text: str, start: int, end: int) -> Around:
     ' it is booked now!'
     """
     left = max(0, start - _REACH)
-    begun = max((found.end() for found in _END.finditer(text, left, start)), default=left)
-    stop = _END.search(text, max(start, end - 1), min(len(text), end + _REACH))
+    begun = max((found.end() for found in sentence_end().finditer(text, left, start)), default=left)
+    stop = sentence_end().search(text, max(start, end - 1), min(len(text), end + _REACH))
     closed = stop.end() if stop else min(len(text), end + _REACH)
     return Around(text[begun : max(closed, end)], start - begun, end - begun)
-
-
-def bounds(text: str) -> Iterator[tuple[int, int]]:
-    """The sentences of a text, folded or not, one after the other without a gap.
-
-    >>> list(bounds("Hi. Who? Me"))
-    [(0, 3), (3, 8), (8, 11)]
-    """
-    at = 0
-    for found in _END.finditer(text):
-        if found.end() > at:
-            yield at, found.end()
-            at = found.end()
-    if at < len(text):
-        yield at, len(text)
 
 
 def last_sentences(text: str) -> str:
@@ -108,7 +83,7 @@ def last_sentences(text: str) -> str:
     """
     if len(text) <= _REACH:
         return text
-    begun = _END.search(text, len(text) - _REACH)
+    begun = sentence_end().search(text, len(text) - _REACH)
     return text[begun.end() :] if begun else ""
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from trueup.checks.toolset import Toolset
-from trueup.recover.layers.around import REASONING_CLOSE, REASONING_OPEN
+from trueup.recover.marks import CLOSES_REASONING, OPENS_REASONING
 from trueup.verdict.reply import Reply
 
 _FIRST = re.compile(r"\s*")
@@ -27,8 +27,8 @@ def visible(text: str) -> str:
     if at == len(text) or text[at] not in "<◁[":
         return text
     start = at
-    while opened := REASONING_OPEN.match(text, at):
-        closed = REASONING_CLOSE.search(text, opened.end())
+    while opened := OPENS_REASONING.match(text, at):
+        closed = CLOSES_REASONING.search(text, opened.end())
         at = _FIRST.match(text, closed.end()).end() if closed else len(text)  # type: ignore[union-attr]
     return text if at == start else text[at:]
 

@@ -1,63 +1,60 @@
 """What the words around a value say of it: that it corrects the one before it, is an example, or is taken back.
 
-A text and a place in it enter; what the words there say of the value leaves.
+A text and a place in it enter; what the words there say of the value leaves. A remark on what was mended, on an earlier
+message or on the source takes nothing back. The words themselves are data: see `words`.
 """
 
 import re
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from trueup.recover.json.clean import encode
 from trueup.recover.json.lexer import fold
-from trueup.recover.layers.around import FAR, may_withdraw
-from trueup.recover.retractions import retracts
+from trueup.recover.sentences import bounds, sentence_end
+from trueup.recover.words import Opening, openings, pattern
 
-_CORRECTED = re.compile(
-    r"\b(?:oops|correct(?:ed|ion)?|instead|revised|updated?|fixed|sorry|apolog\w+|mistakes?|wait|actually|final|korrigiert\w*"
-    r"|corregid[oa]s?|corrig[ée]\w*|perdón|entschuldig\w+)\b",
-    re.IGNORECASE,
+_NEAR = 60  # characters before a value in which it may be called an example
+_FAR = 400  # characters behind a value in which it may be taken back
+_LEAST_WORD = 4
+_MARKUP = "`~*_#>⚠️❗ \t\r\n"
+
+# What may stand between such words and the value.
+_THEN_THE_VALUE = r"[\s:：,`*()]*(?:json)?\s*\Z"
+_EXAMPLE = rf"(?:<value.example>|(?:\A|\n)[\s*#]*<value.example_heading>){_THEN_THE_VALUE}"
+_OLD = rf"(?:<value.old>|(?:\A|\n|[.!?]\s)[\s*_#(❌-]*(?:<value.old_heading>|❌)){_THEN_THE_VALUE}"
+
+_OPENED = rf"[{_MARKUP.strip()} \t]*+"
+_PAUSE = r"[\s,.!:;…–—，。！、：-]*"
+_REMARK = r"(?!\W{0,8}<retraction.harmless>)"
+# At the beginning of a sentence: takes the value back, whatever else is said.
+_TAKES_BACK = (
+    rf"{_OPENED}(?:(?:(?:<retraction.oops>|<retraction.wait>|<retraction.sorry>){_PAUSE}){{1,4}}"
+    rf"(?:<retraction.wrong>|<retraction.admits>)|<retraction.drops>|<retraction.heading>[*_ ]*+[:：]{_REMARK})"
 )
-_EXAMPLE = re.compile(
-    r"(?:\b(?:for example|for instance|e\.g\.|examples?(?: of| output| reply)?|such as|instead of|unlike|rather than|zum beispiel|z\.B\."
-    r"|por ejemplo|par exemple|(?:this|following|blank|empty) template)|(?:\A|\n)[\s*#]*(?:json )?schema)[\s:,`*(]*(?:json)?\s*\Z",
-    re.IGNORECASE,
+# The same: takes the value back if it is the last thing said, or if another value is announced.
+_WAVERS = (
+    rf"{_OPENED}(?:(?:<retraction.oops>|<retraction.wait>)[,.!:…，。！]{{0,3}}\s?<retraction.turns>"
+    r"|<retraction.mistake>|<retraction.announces>|<retraction.wrong>[.:!,。：！，])"
 )
-# The model takes back what it gave, in its own words; `may_withdraw` of `wrappers` knows a word of each of them.
-_WITHDRAWN = re.compile(
-    r"\b(?:(?<!the )(?<!your )wait|oops|hmm+)\b[,.!:]? (?:actually|that(?:'s| is| was)|this is|let me(?! know)|i (?:made|need|should))"
-    r"|(?<!\bif )\bi(?: have|'ve)? made (?:a|an|some) (?:mistakes?|errors?)"
-    r"|(?:\A|\n)[\s*#_`~]*(?:correction|corrected(?: (?:version|json|output|answer|values?|one|object|result|reply))?|oops)\b[*_]*[:!,]"
-    r"(?! (?:(?:i )?(?:almost |nearly )?forgot(?::| to (?:mention|say|note|tell|thank))|(?:i )?(?:fixed|removed|added|changed)\b|typos?\b|spelling\b|none\b))"
-    r"|\bhere(?:'s| is) the (?:correct(?:ed)?|fixed|revised)\b"
-    r"|(?:\A|\n)\W*(?:correct(?:ion|ed)|wait, \w{0,9}|oops)\W*\Z"
-    r"|(?:\A|[.!?,:\n–—-])[\s*_`~]*+(?:(?:but|no|and|so|sorry)\b,? )?(?:that|this|the \w+)(?: above)?(?:'s| is| was)"
-    r" (?:wrong|incorrect|not (?:right|correct))[.:!,]",
-    re.IGNORECASE | re.ASCII,
+# At the beginning of a line: the same.
+_HEADS = (
+    rf"{_OPENED}(?:(?:<retraction.corrected>|<retraction.oops>)[*_]*[:!,：！，]{_REMARK}"
+    r"|(?:<retraction.heading>|<retraction.corrected>|<retraction.oops>|<retraction.wait>[,，] ?\w{0,9})\W*\Z)"
 )
-# What a value is called that is not the answer where there is another one.
-_OLD = re.compile(
-    r"(?:(?:\A|\n|[.!?]\s)[\s*_#(❌-]*(?:(?:incorrect|wrong|bad|before|previously|originally|vorher|avant|antes)(?: (?:example|version|output))?"
-    r"|input(?: was)?|❌|(?:user|human):[^\n]{0,40}|if you (?:prefer|want|need|like)\b[^.\n{}]{0,40})"
-    r"|\b(?:original|previous|old|outdated)(?: \w+)?(?: (?:was|is|were))?|\bnot(?: to be confused with)?"
-    r"|\b(?:(?:your|the|this|that|requested) (?:template|format|form|schema|structure)|format(?: used)?)"
-    r"|(?:原始|原文|修改前|之前|旧)\w{0,6})[\s:：,`*()]*(?:json)?\s*\Z",
-    re.IGNORECASE,
-)
+_DASH = re.compile(r"[–—…]\s*")
 # A line that announces a value, a value that starts, or a last sentence, whole or cut off.
-_ANNOUNCED = re.compile(r":[\s*_]*(?:\n|\Z)|[{\[`]|\w\s*\Z")
-_MORE = re.compile(r"[.!?]\s+\w")
+_ANNOUNCED = re.compile(r"[:：][\s*_]*(?:\n|\Z)|[{\[`]|\w\s*\Z")
+_WORD = re.compile(r"\w")
 # A member that is given once more behind the value, and the words that say that it counts now.
-_ANEW = re.compile(
-    r"[\s`~*#_>-]*+(?:updated?|edit(?:ed)?|final|but)\b(?: (?:with|fields|values|answer|result|version)\b)*+[\s*_:]*+",
-    re.IGNORECASE,
-)
-_GIVEN = re.compile(
-    r"(?:\A|[\n,;]|\band\b)[\s*_>•-]*+(?:the )?[\"'`*]*+(\w[\w .-]{0,40}?)[\"'`*]*+(?: field| key)?\s*"
-    r"(?:=|:|→|->|(?:(?:is|was|has been) )?(?:now|changed to|set to|updated to)\b|should be\b)[\s*]*+"
-    r"(?:(-?[0-9]+(?:\.[0-9]+)?|true|false|null)|[\"'`“]([^\"'`“”\n]{1,80})[\"'`”])[\"'`*]*+(?=[.!]?[ \t]*(?:\n|\Z)|[,;] )",
-    re.IGNORECASE,
+_ANEW = r"[\s`~*#_>-]*+<member.updates>[\s*_:：]*+"
+_GIVEN = (
+    r"(?:\A|[\n,;，；、]|<member.joins>)[\s*_>•-]*+(?:<member.article>\s?)?[\"'`*「]*+(\w[\w .-]{0,40}?)[\"'`*」]*+\s?<member.called>?\s*"
+    r"(?:=|[:：]|→|->|<member.becomes>)[\s*]*+"
+    r"(?:(-?[0-9]+(?:\.[0-9]+)?|true|false|null)|[\"'`“「]([^\"'`“”「」\n]{1,80})[\"'`”」])[\"'`*]*+"
+    r"(?=\s?<member.since>?(?:[.!。！]?[ \t]*(?:\n|\Z)|[,;] |[，；]))"
 )
 _OPENER = re.compile(r"[{\[]")
-_NEAR = 60
 
 
 def corrects(text: str, start: int, stop: int) -> bool:
@@ -66,7 +63,7 @@ def corrects(text: str, start: int, stop: int) -> bool:
     >>> corrects("{} Oops, corrected: {}", 2, 20), corrects("{} and {}", 2, 7)
     (True, False)
     """
-    return _CORRECTED.search(text, start, stop) is not None
+    return pattern("<value.corrects>").search(text[start:stop].lower()) is not None
 
 
 def is_example(text: str, start: int) -> bool:
@@ -75,7 +72,7 @@ def is_example(text: str, start: int) -> bool:
     >>> is_example("For example: {}", 13), is_example("The answer: {}", 12)
     (True, False)
     """
-    return _EXAMPLE.search(text, max(0, start - _NEAR), start) is not None
+    return pattern(_EXAMPLE).search(_before(text, start)) is not None
 
 
 def is_old(text: str, start: int) -> bool:
@@ -84,7 +81,53 @@ def is_old(text: str, start: int) -> bool:
     >>> is_old("{} The original was: {}", 21), is_old("{} Sorry, that was wrong: {}", 26)
     (True, False)
     """
-    return _OLD.search(text, max(0, start - _NEAR), start) is not None
+    return pattern(_OLD).search(_before(text, start)) is not None
+
+
+def may_withdraw(text: str, stop: int) -> bool:
+    """Whether the words behind a value may take it back; quick, and True when in doubt.
+
+    >>> may_withdraw("{} I hope this helps!", 2), may_withdraw("{} Wait, that's wrong.", 2)
+    (False, True)
+    """
+    said = text[stop : stop + _FAR].strip(_MARKUP).lower()
+    if len(said) < _LEAST_WORD:
+        return False
+    known = _openings()
+    said = said.replace(". ", "\n").replace("! ", "\n").replace("? ", "\n")
+    wide = not said.isascii()
+    if wide:
+        said = said.translate(_ENDS)
+    for sentence in said.split("\n"):
+        begun = sentence.lstrip(_MARKUP)
+        opening = known.get(begun[:3])
+        if opening is None and wide:
+            opening = known.get(begun[:1])
+        if opening is not None and _opens(begun, opening):
+            return True
+    return False
+
+
+_ENDS = str.maketrans("’–—…。！？", "'\n\n\n\n\n\n")
+
+
+def _opens(begun: str, opening: Opening) -> bool:
+    """Whether a sentence begins like one that takes a value back."""
+    if begun.startswith(opening.certain):
+        return True
+    for first, told in opening.vague:
+        if begun.startswith(first):
+            for word in told:
+                if word in begun:
+                    return True
+    return False
+
+
+@cache
+def _openings() -> dict[str, Opening]:
+    """How sentences begin that take a value back."""
+    named = "oops wait sorry drops heading wrong mistake announces corrected".split()
+    return openings((*(f"retraction.{name}" for name in named), "member.updates"), " ,.!:;*_")
 
 
 def is_withdrawn(text: str, stop: int) -> bool:
@@ -95,19 +138,61 @@ def is_withdrawn(text: str, stop: int) -> bool:
     """
     if not may_withdraw(text, stop):
         return False
-    said = _plain(text[stop : stop + 2 * FAR])
-    if retracts(said[:FAR]):
-        return True
-    found = _WITHDRAWN.search(said, 0, FAR)
-    if found is None:
-        return False
-    return _ANNOUNCED.search(said, found.start()) is not None or _MORE.search(said, found.end() - 1) is None
+    said = text[stop : stop + 2 * _FAR].lower()
+    return _retracts(said[:_FAR]) or any(
+        _ANNOUNCED.search(said, waver.start()) is not None or not _goes_on(said, waver.end() - 1)
+        for waver in _wavers(said)
+    )
 
 
 def withdraws(text: str, start: int, stop: int) -> bool:
     """Whether the words between two values take the first one back."""
-    said = _plain(text[start : min(stop, start + FAR)])
-    return _WITHDRAWN.search(said) is not None or retracts(said)
+    said = text[start : min(stop, start + _FAR)].lower()
+    return _retracts(said) or any(_wavers(said))
+
+
+def _retracts(said: str) -> bool:
+    """Whether a sentence takes the value before it back, whatever else is said.
+
+    >>> _retracts("sorry, i misread the table. it is 2."), _retracts("sorry for the delay. it is 2.")
+    (True, False)
+    """
+    takes_back = pattern(_TAKES_BACK)
+    matches = (takes_back.match(said, start) for start in _starts(said))
+    return any(match is not None and not _stands(said, match) for match in matches)
+
+
+def _starts(said: str) -> list[int]:
+    """Where sentences begin, or go on behind a dash, without the blanks before them."""
+    ends = {0, *(stop for _, stop in bounds(said)), *(dash.end() for dash in _DASH.finditer(said))}
+    return sorted({at + len(said[at:]) - len(said[at:].lstrip()) for at in ends})
+
+
+def _wavers(said: str) -> Iterator[re.Match[str]]:
+    """Words at the beginning of a sentence that may take back the value before them."""
+    wavers, heads = pattern(_WAVERS), pattern(_HEADS)
+    for at in _starts(said[:_FAR]):
+        found = wavers.match(said, at)
+        if found is None and said[:at].rstrip(" \t")[-1:] in ("", "\n"):
+            found = heads.match(said, at)
+        if found is not None and not _stands(said, found):
+            yield found
+
+
+def _stands(said: str, match: re.Match[str]) -> bool:
+    """Whether the sentence around some words says that nothing is taken back after all."""
+    begun = 0
+    for mark in sentence_end().finditer(said, 0, match.start()):
+        begun = mark.end()
+    closed = sentence_end().search(said, max(begun, match.end() - 1))
+    return pattern("<retraction.stands>").search(said, begun, closed.end() if closed else len(said)) is not None
+
+
+def _goes_on(said: str, at: int) -> bool:
+    """Whether another sentence follows."""
+    return any(
+        mark[0] != "\n" and _WORD.search(said, mark.end()) is not None for mark in sentence_end().finditer(said, at)
+    )
 
 
 def changes(text: str, stop: int, value: Any) -> bool:
@@ -118,12 +203,12 @@ def changes(text: str, stop: int, value: Any) -> bool:
     """
     if not isinstance(value, dict) or not may_withdraw(text, stop):
         return False
-    said = text[stop : stop + FAR]
-    opened = _ANEW.match(said)
+    said = text[stop : stop + _FAR].lower()
+    opened = pattern(_ANEW).match(said)
     if opened is None:
         return False
     said = _OPENER.split(said[opened.end() :], maxsplit=1)[0]
-    given = [(fold(found[1]), found[2] or found[3]) for found in _GIVEN.finditer(said)]
+    given = [(fold(member[1]), member[2] or member[3]) for member in pattern(_GIVEN).finditer(said)]
     if not given:
         return False
     members = {fold(key): item for key, item in value.items()}
@@ -143,5 +228,5 @@ def _differs(item: Any, word: str) -> bool:
         return True
 
 
-def _plain(said: str) -> str:
-    return said.replace("’", "'")
+def _before(text: str, start: int) -> str:
+    return text[max(0, start - _NEAR) : start].lower()

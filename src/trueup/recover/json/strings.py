@@ -58,6 +58,8 @@ _PIECE_AHEAD = re.compile(
     r"""(?:"[^"\n]{0,400}"(?:\s+"[^"\n]{0,400}"){0,12}|'[^'\n]{0,400}'(?:\s+'[^'\n]{0,400}'){0,12})\s*[,}\])]"""
 )
 _ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
+# Brackets that close behind words, a comma, and perhaps one that opens the next row.
+_ROW_ENDS = re.compile(r"((?:[\])}]\s*)+),\s*([\[(])?\s*\Z")
 _ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 # A container behind a string: an object with a key, or a list; not a bracket inside a quotation.
 OBJECT_AHEAD = re.compile(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
@@ -272,7 +274,7 @@ def read_string(
             ended = at if ended < 0 else ended
         cut = _next_member(text, body, at, first, known if place is not LIST_ITEM else _NONE, open_closers)
         if cut is None and place is LIST_ITEM and first:
-            cut = _next_item(text, body, at, end)
+            cut = _next_item(text, body, at, end, open_closers)
             quoted = Quotation(text)
         if cut is not None:
             return _finish(text, body, cut, cut, (*style, "S013", *doubt_of(inner)))
@@ -318,14 +320,31 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
     return stop if stop > body or sure else None
 
 
-def _next_item(text: str, body: int, at: int, end: int) -> int | None:
-    """Where the string really ended, if the quote at `at` opens the next item of the list."""
+def _next_item(text: str, body: int, at: int, end: int, stack: str) -> int | None:
+    """Where the string really ended, if the quote at `at` opens the next item, the next row, or a key behind the list."""
+    near = max(body, at - _NEAR)
+    closed = _ROW_ENDS.search(text, near, at)
+    if closed is not None:
+        if closed[2] and _ITEM_AHEAD.match(text, at, end):
+            return closed.start(1)
+        run = "".join(closed[1].split())
+        own = next((size for size in range(len(run), 0, -1) if stack.startswith(run[-size:])), 0)
+        if own and not closed[2] and KEY_AT_QUOTE.match(text, at):
+            return _before_closers(text, closed.end(1), own)
     stop = at
     while stop > body and text[stop - 1] in " \t\r\n":
         stop -= 1
     if stop - 1 <= body or text[stop - 1] != "," or not _ITEM_AHEAD.match(text, at, end):
         return None
     return stop - 1
+
+
+def _before_closers(text: str, at: int, count: int) -> int:
+    """The offset before the last so many closing brackets."""
+    while count:
+        at -= 1
+        count -= text[at] in "}])"
+    return at
 
 
 def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> Read:

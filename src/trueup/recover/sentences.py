@@ -1,0 +1,55 @@
+r"""Where sentences end: the one place that knows, for whole texts and for texts that still grow.
+
+A text enters, folded for matching or not; offsets leave. A point ends nothing behind a title ("with Dr. Patel") or inside a
+number or a name.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+
+from trueup.recover.words import words
+
+# Marks of scripts without blanks, with the quotes that belong to them.
+_WIDE = r"[。！？]+[\"'”’」』）)]*"
+# A sentence of a growing text ends where a blank follows; what stands at the very end may still go on ("3." before "5").
+# A wide mark ends it at once. Of several marks the last counts, so that many take no time.
+ENDED = re.compile(rf"[.!?…؟۔।][\"'”’»)\]*]{{0,8}}(?=\s)|{_WIDE}|\n")
+
+
+@cache
+def sentence_end() -> re.Pattern[str]:
+    r"""The end of a sentence in a whole text; `\x0e` and `\x0f` are the opening marks of a folded text."""
+    short = sorted(words("sentence.abbreviations"), key=lambda word: (len(word), word))
+    by_length = ("|".join(map(re.escape, alike)) for _, alike in groupby(short, key=len))
+    kept = "".join(rf"(?<!\b(?:{alike}))" for alike in by_length)
+    return re.compile(rf"(?=[.!?]){kept}[.!?]+(?=[\s\"')\]*]|\Z)[\"')\]*]*|\n|(?=[\x0e\x0f])|{_WIDE}", re.IGNORECASE)
+
+
+def bounds(text: str) -> Iterator[tuple[int, int]]:
+    """The sentences of a text, one after the other without a gap.
+
+    >>> list(bounds("Hi. Who? Me"))
+    [(0, 3), (3, 8), (8, 11)]
+    """
+    at = 0
+    for mark in sentence_end().finditer(text):
+        if mark.end() > at:
+            yield at, mark.end()
+            at = mark.end()
+    if at < len(text):
+        yield at, len(text)
+
+
+def last(text: str) -> str:
+    """The last sentence of a text, whole or begun.
+
+    >>> last("Hi. Who is Dr. No? "), last("")
+    ('Who is Dr. No?', '')
+    """
+    text = text.strip()
+    start = 0
+    for mark in sentence_end().finditer(text):
+        start = mark.end() if mark.end() < len(text) else start
+    return text[start:].strip()
