@@ -74,7 +74,7 @@ def measured(source: Path, rounds: int, other: Path) -> tuple[dict[str, float], 
     for turn in range(2 * rounds):
         which = turn % 2
         place = (source, other)[which]
-        done = subprocess.run(  # noqa: S603 - this very script
+        done = subprocess.run(
             [sys.executable, str(Path(__file__).resolve()), "--work"],
             env={**os.environ, "PYTHONPATH": str(place)}, capture_output=True, text=True, check=True,
         )  # fmt: skip

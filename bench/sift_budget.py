@@ -23,7 +23,7 @@ from trueup.batch.records import failed_line, valid_line
 from trueup.batch.sources import Source
 from trueup.batch.units import Unit
 from trueup.contract.contract import Contract
-from trueup.recover.json.clean import decode
+from trueup.verdict.codec import decode
 
 LINES = 3_000
 TURNS = 7

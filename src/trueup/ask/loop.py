@@ -21,8 +21,8 @@ from trueup.ask.memory import MODES, Memory
 from trueup.ask.messages import opened, role
 from trueup.ask.policy import DEFAULT, Mode, Policy
 from trueup.ask.words.fields import merge, missing
-from trueup.recover.json.clean import written
 from trueup.verdict.catalogue import FINDINGS
+from trueup.verdict.codec import written
 from trueup.verdict.events import Aborted, Event
 from trueup.verdict.facts import Findings, finding
 from trueup.verdict.verdict import Verdict

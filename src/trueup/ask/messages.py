@@ -10,7 +10,7 @@ from typing import Any
 from trueup.read.answers import Result, tool_results
 from trueup.read.messages import role_of
 from trueup.read.objects import record
-from trueup.recover.json.clean import written
+from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply
 
 Messages = list[Any]

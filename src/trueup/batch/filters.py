@@ -15,7 +15,8 @@ from trueup.batch.sieve import Sieve, broke
 from trueup.batch.units import Row, Unit, read_row, twice, unit_of
 from trueup.contract.meaning import RESERVED, record
 from trueup.read.batch import is_line
-from trueup.recover.json.clean import keeps_all_keys, repeats_a_key, written
+from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
+from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, Fix, finding
 from trueup.verdict.paths import render
 

@@ -16,7 +16,7 @@ import msgspec
 
 from trueup.batch.records import line_of
 from trueup.batch.summary import read_summary
-from trueup.recover.json.clean import decode
+from trueup.verdict.codec import decode
 
 REPORT = "report.html"
 _A_CODE = 12

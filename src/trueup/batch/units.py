@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.read.batch import is_line, salvage_key
-from trueup.recover.json.clean import decode, written
+from trueup.verdict.codec import decode, written
 from trueup.verdict.facts import Finding, finding
 
 Row = dict[str, Any]

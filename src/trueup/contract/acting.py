@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from trueup.conform.functions import argument_maker, function_name
 from trueup.read.answers import Result, refusal_result, tool_results
-from trueup.recover.json.clean import written
+from trueup.verdict.codec import written
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 

@@ -13,7 +13,7 @@ import msgspec
 from trueup.checks.tools import unknown_arguments
 from trueup.contract.leaks import CUT
 from trueup.recover.calls.values import ARGUMENT_KEYS
-from trueup.recover.json.clean import written
+from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, Fix, finding, fix
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool

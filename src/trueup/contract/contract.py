@@ -20,8 +20,9 @@ from trueup.contract.incoming import STREAM_STARTS, called_before, incoming, is_
 from trueup.contract.integers import alias_test, either, integral_test
 from trueup.contract.limits import depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
-from trueup.recover.json.clean import WRITABLE_DEPTH, decode, looks_odd, written
+from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.verdict.catalogue import Accept
+from trueup.verdict.codec import decode, written
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from trueup.recover.json.clean import written
+from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 

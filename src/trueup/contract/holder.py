@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trueup.checks.sentences import last_sentences
 from trueup.contract.stream import Stream
-from trueup.recover.json.clean import written
 from trueup.recover.layers.reasoning import Visible
 from trueup.recover.marks import SPECIAL_TOKEN, may_reason
 from trueup.recover.sentences import ENDED
+from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict

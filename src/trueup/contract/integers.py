@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trueup.conform.names import fold
-from trueup.recover.json.clean import has_integral, written
+from trueup.recover.json.clean import has_integral
+from trueup.verdict.codec import written
 
 # Words that send a value to another schema: beyond them places are not followed.
 _ELSEWHERE = frozenset(

@@ -24,17 +24,17 @@ from trueup.contract.integers import Test
 from trueup.contract.limits import depth_over, shown
 from trueup.contract.written import numbers_as_written
 from trueup.recover.candidate import Candidate, to_fixes
-from trueup.recover.choose import Choice, Fit, Reading, choose, choose_only
-from trueup.recover.json.clean import repeats_a_key, unmeant, written
+from trueup.recover.choose import Choice, Fit, Reading, choose, choose_only, doubt
+from trueup.recover.json.clean import repeats_a_key, unmeant
 from trueup.recover.json.lexer import fold
-from trueup.recover.json.parser import Record, TooDeep, TooMany, parts_of
-from trueup.recover.json.splice import CUT, mend, region, whole_rest
-from trueup.recover.json.tree import Tree, nodes_at
+from trueup.recover.json.parser import Record, TooDeep, TooMany
+from trueup.recover.quick import may_withdraw, mended
 from trueup.recover.readings import Aims
-from trueup.recover.said import may_withdraw
+from trueup.recover.spans import Spans, path_at
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
+from trueup.verdict.codec import written
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
-from trueup.verdict.paths import Parts, parse, render
+from trueup.verdict.paths import parse, render
 from trueup.verdict.verdict import Fixes, Verdict
 
 _ASK = "Reply with one JSON value that matches the schema, and nothing else."
@@ -43,7 +43,6 @@ _GUESS = GRADES["guess"]
 _OBJECT = frozenset({"object"})
 _MAX_FINDINGS = 20
 _SHOWN = 80
-_NEIGHBOURS = 2
 
 
 class Judge:
@@ -98,8 +97,8 @@ class Judge:
         records: list[Record] = []
         if type(error) is UnicodeEncodeError:
             text, records = without_surrogates(text)
-        candidate = self._mend(text, None if records else error)
-        if candidate is None or self._is_fragment(text, candidate):
+        candidate = mended(text, self._aims, None if records else error)
+        if candidate is None:
             return self.recover(reply, text, records)
         if not records and self._quiet(candidate) and not may_withdraw(text, candidate.spans[0][1]):
             return Verdict(shown(reply, text), candidate.value, NO_FINDINGS, partial(self._fixes, text, candidate))
@@ -147,45 +146,6 @@ class Judge:
         value, refused = self._schema.build(data)
         return self._verdict(reply, text, data, value, (), refused)
 
-    def _mend(self, text: str, error: Exception | None) -> Candidate | None:
-        """The quick lane: one container in the text, its faults plain."""
-        aims = self._aims
-        if error is not None and str(error) == CUT and _lacks_its_end(text):
-            return mend(text, 0, len(text), aims.known, aims.max_depth, CUT)
-        where = region(text)
-        if where is None:
-            return None
-        start, stop = where
-        if start and self._is_labelled(text, start):
-            return None
-        fault = str(error) if error is not None and start == 0 else ""
-        # where the parser wanted more, what ends at the last bracket wants more as well
-        if stop > 0 and (fault != CUT or whole_rest(text, start) < len(text)):
-            candidate = mend(text, start, stop, aims.known, aims.max_depth, fault if stop == len(text) else "")
-            if candidate is not None and "S005" not in candidate.codes:
-                return candidate
-        rest = whole_rest(text, start)
-        if rest == stop:
-            return None
-        return mend(text, start, rest, aims.known, aims.max_depth, fault if rest == len(text) else "")
-
-    def _is_fragment(self, text: str, candidate: Candidate) -> bool:
-        """Whether what was mended is only a bracket in prose or code."""
-        if not candidate.spans[0][0] or not (self._aims.any_value or isinstance(candidate.value, list)):
-            return False
-        from trueup.recover.fragments import is_fragment  # see recover.readings
-
-        return is_fragment(text, candidate, (0, len(text)), self._aims.any_value)
-
-    def _is_labelled(self, text: str, start: int) -> bool:
-        """`tags: []` in a line of its own is a field among others, not the answer."""
-        line = text.rfind("\n", 0, start) + 1
-        if ":" not in text[line:start]:
-            return False
-        from trueup.recover.forms.lines import labelled  # see recover.readings
-
-        return labelled(text, start, self._aims.root_keys | self._aims.item_keys)
-
     # -- the way on ----------------------------------------------------------------------------
 
     def recover(self, reply: Any, text: str, records: list[Record]) -> Verdict:
@@ -210,8 +170,7 @@ class Judge:
         if any(note.code == "C008" for note in choice.reading.fit.notes):
             numbers_as_written(text, choice, self._aims, self._is_valid)
         reading, fit = choice.reading, choice.reading.fit
-        if _lost_a_list(text, choice) or _parted_numbers(text, reading.candidate):
-            reading.extra.append(("S042", reading.candidate.spans[0][0], reading.candidate.end, "", None))
+        doubt(text, choice)
         codes = choice.codes
         codes.update(record[0] for record in before)
         codes.update(note.code for note in fit.notes)
@@ -331,30 +290,6 @@ def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
     return frozenset().union(*map(types_at, named))
 
 
-def _lacks_its_end(text: str) -> bool:
-    """Whether a list that was cut off behind an item lacks its own bracket alone: there is one place for it."""
-    if text[:1] != "[" or text[-1:] not in ("}", "]"):
-        return False
-    return text.count("[") - text.count("]") == 1 and text.count("{") == text.count("}")
-
-
-def _lost_a_list(text: str, choice: Choice) -> bool:
-    """Whether neighbours became lists of one and a closing bracket was too many: `[[1, 2], 3, 4]]` lost an opening one."""
-    wrapped = Counter(note.path[:-1] for note in choice.reading.fit.notes if note.code == "C006" and note.path)
-    if not wrapped or max(wrapped.values()) < _NEIGHBOURS:
-        return False
-    return any(code == "S007" and "]" in text[start:stop] for code, start, stop, _, _ in choice.records())
-
-
-def _parted_numbers(text: str, candidate: Candidate) -> bool:
-    """Whether numbers with commas in them may have been taken for several."""
-    if "S015" not in candidate.codes and "S038" not in candidate.codes:
-        return False
-    from trueup.recover.forms.grouped import parts_numbers  # loaded when a reply first needs it
-
-    return parts_numbers(text, candidate.records)
-
-
 def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:
     """The verdict of bytes that are not text: refused under any contract."""
     if judge is not None:
@@ -377,35 +312,11 @@ def _renamed(data: Any, own: frozenset[str]) -> dict[str, str]:
 
 def _located(findings: list[Finding], text: str, reading: Reading, aims: Aims) -> list[Finding]:
     """Findings about parts of a value, each with the place of its part in the text."""
-    spans = _Spans(text, reading, aims)
+    spans = Spans(text, reading, aims)
     return [
         found if found.span is not None else msgspec.structs.replace(found, span=spans.of(parse(found.path)))
         for found in findings
     ]
-
-
-class _Spans:
-    """Where parts of a chosen value stand in the text."""
-
-    __slots__ = ("_base", "_candidate", "_tree")
-
-    def __init__(self, text: str, reading: Reading, aims: Aims) -> None:
-        candidate = self._candidate = reading.candidate
-        self._base = reading.base
-        clean = not candidate.codes
-        is_json = candidate.form == "json" and candidate.places is None
-        start = candidate.spans[0][0]
-        self._tree = Tree(text, start, candidate.end, aims.known, aims.max_depth, clean) if is_json else None
-
-    def of(self, parts: Parts, code: str = "") -> tuple[int, int]:
-        """The place of a part, or of what lies nearest around it."""
-        candidate, where = self._candidate, (*self._base, *parts)
-        found = self._tree.span(where, code) if self._tree is not None else None
-        places = candidate.places if self._tree is None else None
-        while places and found is None and where:
-            found = places.get(where)
-            where = where[:-1]
-        return found or (candidate.spans[0][0], candidate.end)
 
 
 def _unsaid() -> Finding:
@@ -413,7 +324,7 @@ def _unsaid() -> Finding:
 
 
 def _unmeant(text: str, span: tuple[int, int]) -> Finding:
-    where = render(parts_of(nodes_at(text, [(span[0], False)])[0]))
+    where = render(path_at(text, span[0]))
     written_as = text[slice(*span)].strip('"')
     message = f"{written_as} is read as an escape; LaTeX or a path was hardly meant to hold one"
     return finding("P012", where, message, span, {"text": written_as}, "Double every backslash inside a string.")
@@ -449,7 +360,7 @@ class _Fixes:
 
     def _coerced(self, notes: list[Note]) -> Iterator[Fix]:
         """Coercions as fixes; the span is that of the member in the text."""
-        spans = _Spans(self._text, self._choice.reading, self._aims)
+        spans = Spans(self._text, self._choice.reading, self._aims)
         for note in notes:
             span = spans.of(note.path, note.code)
             as_written = note.code == "C008" and isinstance(note.before, str)

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.recover.calls.arguments import read_arguments
-from trueup.recover.calls.lines import fields_in
-from trueup.recover.calls.tags import NOT_JSON, json_value
+from trueup.recover.calls.lines import spoken_arguments
+from trueup.recover.calls.source import NOT_JSON, json_value
 from trueup.recover.calls.values import Leak
-from trueup.recover.json.clean import written
 from trueup.recover.json.parser import Reader, TooDeep
+from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Finish, ToolCall
 from trueup.verdict.tool import Tool
@@ -23,9 +22,7 @@ _JSON_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", f
 _NULLS = frozenset({"null", "none", "nil"})
 _WORDS: dict[str, Any] = {"true": True, "false": False}
 _MEMBER = re.compile(r"""\s*["']?\w+["']?\s*:""")
-_PAIR = re.compile(r"([^\W\d]\w{0,79})\s?([:=])(?!=)")
 _PLAIN = re.compile(r"[^\s{}\[\]<>\"'`:=][^{}\[\]<>\n:=]{0,200}\Z")  # no JSON that went wrong
-_NOTHING = frozenset({"none", "null", "nil", "n/a", "{}", "()", "no input", "empty", "ninguno", "ninguna"})
 _MAX_STEPS = 8
 
 
@@ -34,18 +31,25 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
     arguments, fault = leak.arguments, ""
     if tool is not None:
         arguments, fault = _arguments(leak, tool)
+    fault = leak.fault or fault
     if leak.cut or (leak.open and finish not in ("stop", "tool")):
         fault = CUT
     args = arguments if isinstance(arguments, dict) else None
-    raw = arguments if isinstance(arguments, str) else leak.raw if args is not None else written(arguments).decode()
-    return ToolCall(leak.name, args, leak.id or f"call_{index}", raw, f"text:{leak.dialect}", fault, index)
+    given = arguments if isinstance(arguments, str) else leak.raw if args is not None else written(arguments).decode()
+    return ToolCall(leak.name, args, leak.id or f"call_{index}", given, f"text:{leak.dialect}", fault, index)
 
 
 def is_signature(leak: Leak, tool: Tool | None) -> bool:
-    """Whether a call gives nothing but the names of the tool's own arguments: `f(city, days)` shows how it is called."""
-    if not leak.by_place or leak.arguments or tool is None or any(quote in leak.raw for quote in "\"'"):
+    """Whether what looks like a call only names things: `f(city, days)` shows how a tool is called, `["f", {…}]` is a list.
+
+    A name beside an object is a call where the tool knows one of its keys.
+    """
+    if tool is None:
         return False
-    return list(leak.by_place) == list(_properties(tool))[: len(leak.by_place)]
+    if leak.dialect == "pair" and isinstance(leak.arguments, dict):
+        return bool(leak.arguments) and _properties(tool).keys().isdisjoint(leak.arguments)
+    names = list(_properties(tool))[: len(leak.by_place)]
+    return bool(names) and list(leak.by_place) == names and leak.raw.lstrip().startswith(names[0])
 
 
 def invented(leak: Leak, index: int) -> Iterator[Finding]:
@@ -93,14 +97,19 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
     arguments = leak.arguments
     if leak.untyped and isinstance(arguments, dict):
         return {key: _typed(value, properties.get(key), tool) for key, value in arguments.items()}, ""
-    if leak.by_place and isinstance(arguments, dict):
+    if (leak.by_place or leak.bare) and isinstance(arguments, dict):
         free = [name for name in properties if name not in arguments]
         if len(leak.by_place) > len(free):
             return (
                 arguments,
                 f"{len(leak.by_place)} arguments are given by position, {len(free)} are there to take them",
             )
-        return {**dict(zip(free, leak.by_place, strict=False)), **arguments}, ""
+        given = {**dict(zip(free, leak.by_place, strict=False)), **arguments}
+        for key, raw in leak.bare.items():
+            name = free[key] if isinstance(key, int) else key
+            if _is_text(given[name], properties.get(name), tool):
+                given[name] = raw
+        return given, ""
     if isinstance(arguments, str) and (leak.dialect == "react" or _PLAIN.match(arguments)):
         found = _spoken(arguments, tool, properties)
         if found is not None or _MEMBER.match(arguments):
@@ -115,18 +124,10 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
 
 def _spoken(line: str, tool: Tool, properties: dict[str, Any]) -> dict[str, Any] | None:
     """A line of text that says more than one value: nothing at all, or arguments with their names."""
-    if line.strip("\"'`").lower() in _NOTHING:
-        return {}
-    named = _PAIR.match(line)
-    if named is None or named[1] not in properties:
-        return None
-    if named[2] == "=":
-        read = read_arguments(f"{line})", 0, len(line) + 1, _MAX_STEPS)
-        return None if isinstance(read, int) or read.by_place or read.records else read.named
-    found = fields_in(line, 0, len(line), _MAX_STEPS)
-    if found is None or found[1]:
-        return None
-    return {key: _typed(value, properties.get(key), tool) for key, value in found[0].items()}
+    said = spoken_arguments(line, properties)
+    if said is None or not said[1]:
+        return said and said[0]
+    return {key: _typed(value, properties.get(key), tool) for key, value in said[0].items()}
 
 
 def _properties(tool: Tool) -> dict[str, Any]:
@@ -157,6 +158,12 @@ def _typed(value: Any, schema: Any, tool: Tool) -> Any:
     found = _read(bare)
     kind = _JSON_TYPES.get(type(found))
     return found if kind in types or (kind == "integer" and "number" in types) else value
+
+
+def _is_text(value: Any, schema: Any, tool: Tool) -> bool:
+    """Whether a value that was written without quotes is to be text: `1.10` for a version is no number."""
+    types = _types(schema, tool)
+    return "string" in types and _JSON_TYPES.get(type(value), "string") not in types and value is not None
 
 
 def _read(bare: str) -> Any:

@@ -5,6 +5,7 @@ one choice leaves, with records for everything that was passed over. The order o
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ _TEXT = frozenset({"string", "null"})
 _IS_PART, _IS_EMPTY, _IS_FOREIGN, _IS_WEAK = 300, 200, 150, 100
 # So many objects in a row are records.
 _RECORDS = 3
+_NEIGHBOURS = 2
 _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 
 
@@ -438,3 +440,30 @@ def _substantial(value: Any) -> bool:
 
 def _is_list_of_scalars(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1 and not any(isinstance(v, dict | list) for v in value)
+
+
+# -- doubts about what was chosen ------------------------------------------------------------------
+
+
+def doubt(text: str, choice: Choice) -> None:
+    """Mark a choice that was likely misread: a list lost its bracket, or numbers were parted at their own commas."""
+    reading = choice.reading
+    if _lost_a_list(text, choice) or _parted_numbers(text, reading.candidate):
+        reading.extra.append(("S042", reading.candidate.spans[0][0], reading.candidate.end, "", None))
+
+
+def _lost_a_list(text: str, choice: Choice) -> bool:
+    """Whether neighbours became lists of one and a closing bracket was too many: `[[1, 2], 3, 4]]` lost an opening one."""
+    wrapped = Counter(note.path[:-1] for note in choice.reading.fit.notes if note.code == "C006" and note.path)
+    if not wrapped or max(wrapped.values()) < _NEIGHBOURS:
+        return False
+    return any(code == "S007" and "]" in text[start:stop] for code, start, stop, _, _ in choice.records())
+
+
+def _parted_numbers(text: str, candidate: Candidate) -> bool:
+    """Whether numbers with commas in them may have been taken for several."""
+    if "S015" not in candidate.codes and "S038" not in candidate.codes:
+        return False
+    from trueup.recover.forms.grouped import parts_numbers  # loaded when a reply first needs it
+
+    return parts_numbers(text, candidate.records)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.recover.json.clean import decode
 from trueup.recover.json.lexer import fold
 from trueup.recover.json.parser import Parser, TooDeep
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.codec import decode
 from trueup.verdict.paths import Parts
 
 _ENVELOPES = frozenset(

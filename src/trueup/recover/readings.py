@@ -175,7 +175,9 @@ def _shifted(candidate: Candidate, by: int) -> Candidate:
     """A candidate of the text behind an offset as one of the whole text."""
     spans = [(start + by, stop + by) for start, stop in candidate.spans]
     records = [(code, start + by, stop + by, after, node) for code, start, stop, after, node in candidate.records]
-    return Candidate(candidate.value, spans, records, candidate.form)
+    places = candidate.places
+    moved = None if places is None else {at: (start + by, stop + by) for at, (start, stop) in places.items()}
+    return Candidate(candidate.value, spans, records, candidate.form, places=moved)
 
 
 def _in_cdata(text: str, aims: Aims) -> list[Candidate]:

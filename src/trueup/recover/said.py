@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from trueup.recover.json.clean import encode
 from trueup.recover.json.lexer import fold
 from trueup.recover.sentences import bounds, sentence_end
 from trueup.recover.words import Opening, openings, pattern
+from trueup.verdict.codec import encode
 
 _NEAR = 60  # characters before a value in which it may be called an example
 _FAR = 400  # characters behind a value in which it may be taken back

@@ -1,65 +1,62 @@
-"""Signs of calls: leaping from letter to letter finds what the patterns find one letter at a time."""
-
-import re
+"""Signs of calls: leaping from letter to letter finds them all, and what was found once is not looked for again."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.recover.calls.test_marks import PIECES
-from trueup.recover.calls import marks as callmarks
 from trueup.recover.calls.search import CallText, leaked_calls
-from trueup.recover.calls.signs import Signs, spots
+from trueup.recover.calls.signs import _LINE, LEAP, Sign, Signs
 
-LONG = "-" * 3_000  # so long a text is leapt through
-PATTERNS = (callmarks.ANY, callmarks.UNMARKED)
-MORE = [
+PIECES = [
+    "<think>", "</think>", "◁think▷", "[THINK]", "<|channel|>analysis<|message|>", '<invoke name="f">', "<function=f>",
+    "<function=f{", "<tool_call>", "<|tool_call|>", "[TOOL_CALLS]", "functools[", "<<function>>", "✿FUNCTION✿:", ">>>f\n{",
+    "function<|tool_sep|>", "TOOL_CALLS [{", "functions.f:0 {", "[ARGS] {", "<arg_key>", "[Calling tool: f(",
+    "function call{", "```tool_code", "`", "``", "```json ", "to=functions.f", "to=f", "Action: ", "action 1:", "Tool:",
+    "**Action:**", "Call:", "Observation:", "{", "[", "f(", "```f(", "x = f(", "print(", "await f(", " name {", "json {",
+    "<a>", "<a b", "<", "<<", "[[", ">>", "\n", " ", "\t", ":", ". {", "! [", "…  {", "：{", "a", "_", "1", "|>", "x>", "｜>", "f", "t", "T",
     "[TOOL_RESULTS]", "<tool_response>", "<observation>", "<|start|>f to=assistant", '<|open|>call tool="', "[Tool call: f(",
-    "<|START_THINKING|>", "<|begin_of_thought|>", "<scratchpad>", "<inner_monologue>", "<｜DSML｜invoke name=f>", "<mm:think>",
-    "f\n```py\ntool_call(", "const x = await f(", "json f(", "```json {", "```\t[", "✿RESULT✿", "functions.f:0 {", "CALL",
+    "<|START_THINKING|>", "<scratchpad>", "<inner_monologue>", "<｜DSML｜invoke name=f>", "<mm:think>", "\r\n", "é",
+    "f\n```py\ntool_call(", "const x = await f(", "json f(", "```json {", "```\t[", "✿RESULT✿", "CALL", "['f(", "('f', {",
 ]  # fmt: skip
-texts = st.lists(st.sampled_from([*PIECES, *MORE]), max_size=14).map("".join)
+texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+steps = st.lists(st.integers(0, 9), max_size=5)
 
 
-def walked(text: str, pattern: re.Pattern[str], steps: list[int], first: Signs | None = None) -> list[object]:
+def walked(signs: Signs, steps: list[int]) -> list[Sign]:
     """The signs that are met on a way through a text, each step some letters longer than it has to be."""
-    signs = first or Signs(text, pattern)
-    met: list[object] = []
+    found: list[Sign] = []
     at = turn = 0
-    while found := signs.after(at):
-        met.append((found.span(), found.lastgroup))
-        at = max(found.end(), found.start() + 1) + (steps[turn % len(steps)] if steps else 0)
+    while sign := signs.after(at):
+        found.append(sign)
+        at = max(sign.stop, sign.start + 1) + (steps[turn % len(steps)] if steps else 0)
         turn += 1
-    return met
+    return found
 
 
-@given(texts, st.lists(st.integers(0, 9), max_size=5))
-def test_leaping_loses_no_sign(text: str, steps: list[int]) -> None:
-    for pattern in PATTERNS:
-        for whole in (text + LONG, LONG + "\n" + text, f"{text}\n{LONG}>{text}"):
-            plain: list[object] = []
-            at = turn = 0
-            while found := pattern.search(whole, at):
-                plain.append((found.span(), found.lastgroup))
-                at = max(found.end(), found.start() + 1) + (steps[turn % len(steps)] if steps else 0)
-                turn += 1
-            assert walked(whole, pattern, steps) == plain
+@given(texts)
+def test_leaping_loses_no_sign(text: str) -> None:
+    tried = [at for at in range(len(text)) if LEAP.match(text, at) or (at == 0 and _LINE.compiled.match(text))]
+    signs = Signs(text)
+    for at in tried:
+        sign = signs.after(at)
+        assert sign is not None
+        assert at <= sign.start <= max(sign.stop, sign.start)
 
 
-@given(texts, st.lists(st.integers(0, 9), max_size=5), st.sampled_from(["", LONG]))
-def test_signs_that_are_known_are_those_that_would_be_found(text: str, steps: list[int], tail: str) -> None:
-    for pattern in PATTERNS:
-        known = Signs(text + tail, pattern)
-        walked(text + tail, pattern, steps, known)
-        for other in ([], steps[1:], [1]):
-            assert walked(text + tail, pattern, other, known) == walked(text + tail, pattern, other)
+@given(texts, steps)
+@example("<|channel|>analysis<|message|>```f(", [])
+def test_signs_that_are_known_are_those_that_would_be_found(text: str, steps: list[int]) -> None:
+    known = Signs(text)
+    walked(known, steps)
+    for other in ([], steps[1:], [1]):
+        assert walked(known, other) == walked(Signs(text), other)
 
 
-def test_every_branch_of_the_spots_starts_with_a_letter_of_its_own() -> None:
+def test_every_branch_starts_with_a_letter() -> None:
     import re._constants as codes  # type: ignore[import-not-found]
     import re._parser as parser  # type: ignore[import-not-found]
 
-    (kind, (_, branches)) = parser.parse(spots().pattern)[0]
+    (kind, (_, branches)) = parser.parse(LEAP.pattern)[0]
     assert kind is codes.BRANCH
     assert all(branch[0][0] is codes.LITERAL for branch in branches)
 
@@ -67,7 +64,7 @@ def test_every_branch_of_the_spots_starts_with_a_letter_of_its_own() -> None:
 NAMES = ({"get_weather", "ping", "f"}.__contains__, str.isidentifier, {"f", "a", "name"}.__contains__)
 
 
-@given(texts, st.sampled_from(["", LONG]), st.permutations(NAMES))
+@given(texts, st.sampled_from(["", "-" * 3000]), st.permutations(NAMES))
 def test_a_text_that_was_searched_gives_for_other_names_what_it_would_have_given_first(text, tail, order) -> None:  # type: ignore[no-untyped-def]
     searched = CallText(text + tail)
     for offered in order:
@@ -81,3 +78,7 @@ def test_a_type_that_is_no_word_is_no_fault_of_the_search(text: str) -> None:
 
 def test_half_a_pair_is_no_fault_of_the_search() -> None:
     assert leaked_calls("\n[a b\ud800 c, {x", {"f"}.__contains__) == []
+
+
+def test_a_call_right_behind_a_fence_has_its_whole_name() -> None:
+    assert [leak.name for leak in leaked_calls('```book(day="Mon")\n```', {"book"}.__contains__)] == ["book"]

@@ -12,7 +12,7 @@ from trueup.ask.words.quoting import cut, disarm, quote
 from trueup.ask.words.shape import is_plain, rules, schema_text, shape
 from trueup.ask.words.skeleton import skeleton
 from trueup.ask.words.templates import FIELD, Words, fill
-from trueup.recover.json.clean import written
+from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import parse
 from trueup.verdict.reply import Reply

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trueup.recover.json.clean import written
+from trueup.verdict.codec import written
 
 _MOST_DEPTH = 6
 _MOST_PLACES = 150

@@ -66,7 +66,7 @@ class Speaking(Protocol):
 def reply_text(verdict: Verdict, data: bool) -> str | None:
     """The text that a client gets: the mended value where a value was asked for; None where it stays as it was."""
     if data and verdict.data is not None and verdict.fixes and not verdict.calls:
-        from trueup.recover.json.clean import written
+        from trueup.verdict.codec import written
 
         return written(verdict.data).decode()
     return None
@@ -86,7 +86,7 @@ def changed_calls(verdict: Verdict) -> tuple[ToolCall, ...] | None:
 
 def arguments(call: ToolCall) -> str:
     """The arguments of a call as JSON text."""
-    from trueup.recover.json.clean import written
+    from trueup.verdict.codec import written
 
     return call.raw_args if call.args is None else written(call.args).decode()
 

@@ -1,90 +1,137 @@
-"""Calls written as Python: `f(a=1)`, `[f(a=1), g()]`, `print(f(1))`.
+"""Calls written as Python: `f(a=1)`, `[f(a=1), g()]`, `["f(a=1)"]`, `{f(a=1)}`, `print(f(1))`.
 
-The offset of a call enters; the calls that stand there and the offset behind them leave. In a list every name has to
-be offered; a call with faults is read as any value is.
+The offset of a call enters; the calls that stand there and the offset behind them leave. Brackets and quotes around
+calls are layers that mean nothing. Inside of them every name has to be offered.
 """
 
 import re
-from typing import Any
 
-from trueup.recover.calls import arguments as pythonic
-from trueup.recover.calls.marks import NAME, PYTHON_CALL
-from trueup.recover.calls.objects import ObjectCalls, Read, past
+from trueup.recover.calls.arguments import Arguments
+from trueup.recover.calls.dialects import ASSIGNED, NAME
+from trueup.recover.calls.json import Read
+from trueup.recover.calls.source import Source, Value, past
 from trueup.recover.calls.values import Leak
-from trueup.recover.json.parser import MOST_CALLS, Reader, Record, TooDeep, TooMany
+from trueup.recover.json.parser import MOST_CALLS, TooMany
+from trueup.verdict.catalogue import GRADE
 
-LIST_OF_CALLS = re.compile(rf"\[\s*(?={NAME}\s?\()")
-_NEXT_CALL = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
+CALL = re.compile(rf"\s*{ASSIGNED}({NAME})\s?\(")
+# Brackets and quotes before a call; unquoted, in a list: the usual way.
+LAYERED = re.compile(rf"[\[({{'\"`][\[({{'\"`\s]{{0,12}}(?=(?:\w{{1,30}} ?= ?)?{NAME}\s?\()")
+LISTED = re.compile(rf"\[\s*(?={NAME}\s?\()")
+QUOTED_LIST = re.compile(rf"\[\s*[\"'](?={NAME}\s?\()")
+_SEPARATED = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
 _FOLLOWING = re.compile(rf"\s?[,;]\s?(?={NAME}\()")
 # `f(city: str, days: int = 3)` says how a tool is called, and calls none
 _SIGNATURE = re.compile(
     r"[^()\n\"']{0,200}?\b\w{1,80}\??\s?:\s?(?:str|string|int|integer|float|number|bool|boolean|list|dict|array|object|any"
     r"|Optional|List|Dict|Any|Union)\b(?!\s?\()"
 )
-_END_OF_LIST = re.compile(r"\s*,?\s*\]")
-_CUT_NAME = re.compile(r"(?:\s*,\s*[\w.]*\Z)?")
+_CUT_NAME = re.compile(r"(?:\s*,\s*['\"]?[\w.]*\Z)?")
+_CLOSERS = {"[": "]", "(": ")", "{": "}", "'": "'", '"': '"', "`": "`"}
+_NESTED = re.compile(rf"({NAME})\s?\(")
 _NEAR = 200
+_DEEPEST = 12
 
 
-class PythonCalls(ObjectCalls):
-    """Reads calls of Python at given places of one text."""
-
-    __slots__ = ()
-
-    def python(self, start: int, at: int, dialect: str = "pythonic") -> Read:
-        """`f(a=1)`, or a list of such calls; every name has to be offered."""
-        text = self.text
-        listed = text[at] == "["
-        leaks: list[Leak] = []
-        begin = at
-        at += listed
-        while found := PYTHON_CALL.match(text, at):
-            name = self.own(found[1])
-            if not self.offered(name) or _SIGNATURE.match(text, found.end()):
-                return ([], found.end()) if listed or not leaks else (leaks, leaks[-1].stop)
-            leak = self.python_call(name, start if not leaks else found.start(1), found.start(1), found.end(), dialect)
-            leaks.append(leak)
-            if len(leaks) > MOST_CALLS:
-                raise TooMany("calls", MOST_CALLS)
-            at = leak.stop
-            if leak.cut:
+def calls_at(source: Source, start: int, at: int, dialect: str = "pythonic") -> Read:
+    """The calls that stand here, one behind the other, inside of brackets and quotes or not."""
+    text = source.text
+    opened = LAYERED.match(text, at)
+    layers = list("".join(opened[0].split())) if opened else []
+    listed = bool(layers)
+    leaks: list[Leak] = []
+    begin = at
+    at = opened.end() if opened else at
+    while found := CALL.match(text, at):
+        name = source.own(found[1])
+        if not source.offered(name) or _SIGNATURE.match(text, found.end()):
+            return ([], found.end()) if listed or not leaks else (leaks, leaks[-1].stop)
+        quoted = "'" in layers or '"' in layers
+        leaks.append(call(source, name, start if not leaks else found.start(1), found.end(), dialect, quoted))
+        if len(leaks) > MOST_CALLS:
+            raise TooMany("calls", MOST_CALLS)
+        at = leaks[-1].stop
+        if leaks[-1].lost:
+            break
+        if text[found.start() : found.start(1)].strip() == "print(" and text.startswith(")", at):
+            at += 1
+            leaks[-1] = leaks[-1]._replace(stop=at)
+        if listed:
+            at = _peeled(text, at, layers)
+            if not layers:
                 break
-            if text[found.start() : found.start(1)].strip() == "print(" and text.startswith(")", at):
-                at += 1
-                leaks[-1] = leak._replace(stop=at)
-            if listed or "\n" in text[at : at + 8] or dialect != "pythonic" or _FOLLOWING.match(text, at):
-                at = past(_NEXT_CALL, text, at)
-        if leaks and listed and not leaks[-1].cut:
-            closing = _END_OF_LIST.match(text, leaks[-1].stop)
-            stop = closing.end() if closing else past(_CUT_NAME, text, leaks[-1].stop)
-            open_list = closing is None and not text[stop:].strip()
-            leaks[-1] = leaks[-1]._replace(stop=stop, open=open_list)
-        if leaks and dialect != "pythonic":
-            leaks[-1] = leaks[-1]._replace(stop=self.closed(leaks[-1].stop))
-        return leaks, leaks[-1].stop if leaks else begin + 1
+        elif "\n" in text[at : at + 8] or dialect != "pythonic" or _FOLLOWING.match(text, at):
+            at = past(_SEPARATED, text, at)
+    if not leaks:
+        return [], begin + 1
+    last = leaks[-1]
+    if listed and not last.lost:
+        at = at if not layers else past(_CUT_NAME, text, last.stop)
+        leaks[-1] = last = last._replace(stop=at, open=bool(layers) and not text[at:].strip())
+    if dialect != "pythonic":
+        leaks[-1] = last = last._replace(stop=source.closed(last.stop))
+    return leaks, last.stop
 
-    def python_call(self, name: str, start: int, word: int, at: int, dialect: str) -> Leak:
-        """The call whose word starts at one offset and whose arguments start at another."""
-        text = self.text
-        limit = self.stop_after(at)[0]
-        # a string may hold a mark; once too much was read in vain, only what is near is looked at
-        reach = len(text) if self.budget > 0 else min(limit, at + _NEAR)
-        read = pythonic.read_arguments(text, at, reach, self.max_depth)
-        if isinstance(read, int):
-            self.budget -= read - at
-        else:
-            named, by_place = read.named, tuple(read.by_place)
-            if len(by_place) == 1 and not named and isinstance(by_place[0], dict):
-                named, by_place = by_place[0], ()
-            raw = text[at : read.stop - 1]
-            return Leak(name, named, raw, start, read.stop, dialect, tuple(read.records), by_place=by_place)
-        try:
-            outcome = Reader(text, word, limit, frozenset(), self.max_depth).read()
-        except TooDeep:
-            return Leak(name, None, "", start, limit, dialect)
-        records: list[Record] = [r for r in outcome.records if r[0] not in {"F003", "S008", "S018"}]
-        value: Any = {} if outcome.value == [] else outcome.value
-        given = () if isinstance(value, dict) else tuple(value) if isinstance(value, list) else (value,)
-        named = value if isinstance(value, dict) else {}
-        raw = text[at : outcome.end]
-        return Leak(name, named, raw, start, outcome.end, dialect, tuple(records), by_place=given, cut=outcome.cut)
+
+def _peeled(text: str, at: int, layers: list[str]) -> int:
+    """Pass over what stands between two calls: brackets and quotes that close, a comma, some that open."""
+    while at < len(text):
+        sign = text[at]
+        if layers and sign == _CLOSERS[layers[-1]]:
+            layers.pop()
+        elif sign in _CLOSERS and len(layers) < _DEEPEST:
+            layers.append(sign)
+        elif sign not in " \t\r\n,;":
+            break
+        at += 1
+        if not layers:
+            break
+    return at
+
+
+def call(source: Source, name: str, start: int, at: int, dialect: str, quoted: bool = False) -> Leak:
+    """The call whose arguments start here."""
+    text = source.text
+    # a string may hold a mark; once too much was read in vain, only what is near is looked at
+    reach = len(text) if source.budget > 0 else min(source.stop_after(at)[0], at + _NEAR)
+    given = Arguments(text, at, source.max_depth, quoted, lambda place: source.stop_after(place)[0], reach)
+    fault = given.fault or _nested(source, given)
+    named, by_place = given.named, tuple(given.by_place)
+    if len(by_place) == 1 and not named and isinstance(by_place[0], dict):
+        named, by_place = by_place[0], ()
+    lost = given.cut or bool(given.fault)
+    source.budget -= reach - at if lost else 0
+    raw = text[at : given.stop - (not lost)]
+    return Leak(
+        name, named, raw, start, given.stop, dialect, tuple(given.records), by_place=by_place, cut=given.cut,
+        bare=given.bare, fault=fault, lost=lost,
+    )  # fmt: skip
+
+
+def _nested(source: Source, given: Arguments) -> str:
+    """Why a call cannot be run yet: an argument of it is the call of another tool."""
+    for key, at in given.nested.items():
+        found = _NESTED.match(source.text, at)
+        if found and source.offered(source.own(found[1])):
+            label = f"argument {key + 1}" if isinstance(key, int) else f"argument {key!r}"
+            return f"{label} is the result of another call; call {found[1]} first"
+    return ""
+
+
+def quoted(source: Source, read: Value, start: int, at: int, dialect: str = "pythonic") -> Read:
+    """The calls that the strings of a list say: `["f(a=1)", "g()"]`. The list has to be read without a guess."""
+    texts = read.value if isinstance(read.value, list) else [read.value]
+    if read.cut or not all(GRADE[record[0]] == "lossless" or record[0] == "S023" for record in read.records):
+        return [], at + 1
+    stop = source.closed(read.stop) if dialect != "pythonic" else read.stop
+    leaks: list[Leak] = []
+    for inner in texts:
+        calls, end = (
+            calls_at(Source(inner, source.offered, source.max_depth), 0, 0) if isinstance(inner, str) else ([], 0)
+        )
+        if not calls or calls[-1].lost or inner[end:].strip(" \t\r\n;"):
+            return [], at + 1
+        for leak in calls:
+            records = tuple((code, at, read.stop, after, node) for code, _, _, after, node in leak.records)
+            leaks.append(leak._replace(start=start, stop=stop, dialect=dialect, records=records))
+    return leaks, stop

@@ -6,53 +6,76 @@ wherever the reply acts; unmarked ones (JSON, `name(a=1)`) only on lines of thei
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
+from trueup.recover.calls import bodies, lines, tags
 from trueup.recover.calls.acting import acts
-from trueup.recover.calls.bodies import Bodies
-from trueup.recover.calls.marks import ANY, COLON_TAG, MARKED, NO_NAME, UNMARKED, UNTHINK
-from trueup.recover.calls.reader import Value
-from trueup.recover.calls.signs import signs_of
-from trueup.recover.calls.told import result_span
+from trueup.recover.calls.alone import calls_alone
+from trueup.recover.calls.dialects import NO_NAME, RESULT_EDGE, RESULT_PAIRS, usual
+from trueup.recover.calls.json import Read
+from trueup.recover.calls.signs import Sign, Signs, mark_at, may_mark
+from trueup.recover.calls.source import Source, Value
 from trueup.recover.calls.values import Leak, calls_in
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.json.parser import MOST_CALLS, MOST_PLACES, TooMany
+from trueup.recover.marks import CLOSES_REASONING, CLOSES_UNOPENED, may_reason
 
 __all__ = ["CallText", "Leak", "leaked_calls"]
 
 # Between two calls that stand side by side: blanks, and the marks that close one and open the next.
 _NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
+_OPENERS = ("{", "[", "(", "ction:", "Tool:", "ction 1:")  # without one of them, no call stands without a mark
+_EXPLAINED = re.compile(r"[ \t]*\r?\n[ \t]+(?=[^\W\d])(?![\w.]+\s?\()")  # what a call does, set in below it
 _NEAR = 200
 _decode = msgspec.json.Decoder().decode
-# What a text holds that may hold a call: a letter that is quickly looked for, and what it has to stand in.
-_SIGNS = {
-    "<": ("<",), "[": ("[T", "[t", "[A", "[C"), "`": ("```",), "=": ("to=",), ">": (">>>",), "◁": ("◁",), "✿": ("✿",),
-    "f": ("functools", "function call", "functions."), "T": ("TOOL_CALL",),
-}  # fmt: skip
-_OPENERS = {"{": ("{",), "[": ("[",), "(": ("(",), ":": ("ction:", "Tool:", "ction 1:")}
-# Marks behind a name, where the mark before it was lost: Mistral's, Kimi's and GLM's.
-_BEHIND_NAME = frozenset({"[ARGS]", "<|tool_call_argument_begin|>", "<arg_key>", "<longcat_arg_key>"})
-# The token that MiniMax M3 puts before each tag becomes a namespace of the same length inside of it.
-_MINIMAX = re.compile(r"\]<\]minimax\[>\[<(/?)")
-# Tags in full-width signs, and DeepSeek's tokens with blanks: each is brought to the usual signs, one for one.
-_WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
-_SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
 _ESCAPED = re.compile(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
+# Who reads the calls behind a mark of its kind.
+_READERS: dict[str, Callable[[Source, int, int], Read]] = {
+    "any": bodies.behind_mark,
+    "told": bodies.behind_mark,
+    "behind": bodies.behind_mark,
+    "named": lambda source, start, _: bodies.after_mark(source, start, start),
+    "tag": tags.named_tag,
+    "xtml": tags.xtml,
+    "to": bodies.addressed,
+    "react": lines.react,
+    "recipient": lambda source, start, stop: bodies.after_mark(source, start, stop, "recipient"),
+    "raven": lambda source, start, stop: bodies.after_mark(source, start, stop, "raven"),
+}
+
+
+class _Text(NamedTuple):
+    """What a search finds in a text whatever the names: its signs, and the values that were read."""
+
+    text: str
+    signs: Signs
+    values: dict[int, Value]
 
 
 class _Search:
     """One search of one text."""
 
     __slots__ = (
-        "acting", "apart", "bodies", "invented", "last", "leaks", "missing", "quiet", "sign_after", "text", "thinking",
-    )  # fmt: skip
+        "acting",
+        "apart",
+        "invented",
+        "last",
+        "leaks",
+        "missing",
+        "quiet",
+        "signs",
+        "source",
+        "text",
+        "thinking",
+    )
 
-    def __init__(self, found: "_Found", offered: Callable[[str], bool], max_depth: int) -> None:
-        self.text = found.text
-        self.sign_after = found.sign_after
-        self.bodies = Bodies(found.text, offered, max_depth, found.values)
+    def __init__(self, searched: _Text, offered: Callable[[str], bool], max_depth: int) -> None:
+        self.text = searched.text
+        self.signs = searched.signs
+        self.source = Source(searched.text, offered, max_depth, searched.values)
         self.leaks: list[Leak] = []
         self.thinking = False  # inside reasoning that never ends: only marked calls count
         self.acting = False  # what the last call was found to be
@@ -63,60 +86,38 @@ class _Search:
         self.missing: set[str] = set()
 
     def run(self) -> list[Leak]:
-        if self.sign_after is None:
+        """The calls of the text that the reply makes."""
+        if not (any(opener in self.text for opener in _OPENERS) or may_mark(self.text)):
             return []
         at = count = 0
-        while found := self.sign_after(at):
+        while sign := self.signs.after(at):
             count += 1
             if count > MOST_PLACES:
                 raise TooMany("signs of a call", MOST_PLACES)
-            kind = found.lastgroup
-            at = max(found.end(), found.start() + 1, self.step(kind or "", found))
+            at = max(sign.stop, sign.start + 1, self.step(sign))
             if len(self.leaks) > MOST_CALLS:
                 raise TooMany("calls", MOST_CALLS)
-        return self.without_reasoning()
+        return self.without_reasoning() or calls_alone(self.source)
 
-    def step(self, kind: str, found: re.Match[str]) -> int:
+    def step(self, sign: Sign) -> int:
         """Read what stands at one sign; the offset to go on from."""
-        bodies, start, stop = self.bodies, found.start(), found.end()
-        if kind == "think":
+        reader, start, stop, _ = sign
+        if reader == "think":
             return self.skip_reasoning(stop)
-        if kind == "told" and not (found["result"] and bodies.offered(found["result"])):
-            return self.skip_result(start, stop, found[0])
-        if kind == "tag":
-            return self.take(bodies.tag(start, stop), True)
-        if kind == "xtml":
-            return self.take(bodies.xtml(start, stop), True)
-        if kind == "mark" and found[0] in _BEHIND_NAME:
+        if reader == "seen" or (reader == "told" and not self.source.offered(self.text[start + 1 : stop - 1])):
+            return self.skip_result(start, stop)
+        if reader == "behind":
             begin = self.name_before(start)
-            if begin < start and (read := bodies.after_mark(begin, begin))[0]:
+            read = bodies.after_mark(self.source, begin, begin) if begin < start else ([], start)
+            if read[0]:
                 return self.take(read, True)
-        if kind in ("mark", "told"):
-            return self.take(self.behind_mark(found), True)
-        if kind == "to":
-            return self.take(bodies.harmony(start, stop), True)
-        if kind == "line" and (marked := MARKED.match(self.text, stop)):
-            return max(marked.end(), self.step(marked.lastgroup or "", marked))
-        if kind == "line" and found["react"]:
-            return self.take(bodies.react(found.start("react"), stop), True)
-        if kind == "line" and found["seen"]:
-            return self.skip_result(found.start("seen"), stop, found["seen"])
-        word = next((w for w in ("recipient", "raven") if kind == "line" and found[w]), "")
-        if word:
-            return self.take(bodies.after_mark(found.start(word), stop, word), True)
+        if reader in _READERS:
+            return self.take(_READERS[reader](self.source, start, stop), True)
+        if reader == "unmarked" and (marked := mark_at(self.text, stop)):
+            return max(marked.stop, self.step(marked))
         if self.thinking:
             return stop
-        return self.take(bodies.unmarked(stop, inline=kind == "inline"), False)
-
-    def behind_mark(self, found: re.Match[str]) -> tuple[list[Leak], int]:
-        """The calls behind a mark; a tag may also be the name of a tool."""
-        bodies, start, stop = self.bodies, found.start(), found.end()
-        read = bodies.after_mark(start, stop)
-        if not read[0] and (named := COLON_TAG.fullmatch(found[0])) and bodies.offered(named[1]):
-            read = bodies.tag_body(named[1], start, stop)
-        if not read[0] and self.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
-            read = bodies.unmarked_element(start)
-        return read
+        return self.take(bodies.unmarked(self.source, stop, inline=reader == "inline"), False)
 
     def name_before(self, start: int) -> int:
         """Where the word starts that stands right before an offset."""
@@ -130,7 +131,8 @@ class _Search:
         if leaks:
             start = leaks[0].start
             if self.apart or not self.follows(start):
-                self.acting = acts(self.text, start, leaks[-1].stop, marked, self.last)
+                listed = not marked and _EXPLAINED.match(self.text, leaks[-1].stop) is not None
+                self.acting = not listed and acts(self.text, start, leaks[-1].stop, marked, self.last)
             self.last = leaks[-1].stop
             self.apart = False
             if self.acting:
@@ -141,9 +143,9 @@ class _Search:
         """Whether what stands here is right behind the last call."""
         return start - self.last <= _NEAR and _NEXT.fullmatch(self.text, self.last, start) is not None
 
-    def skip_result(self, start: int, at: int, sign: str) -> int:
+    def skip_result(self, start: int, at: int) -> int:
         """Pass over the result of a tool that the text tells; behind a call of its own, nobody had given it."""
-        end, stop = result_span(self.text, sign, at, self.missing)
+        end, stop = _result_span(self.text, start, at, self.missing)
         if self.leaks and self.acting and self.follows(start) and not self.apart and self.text[at:end].strip():
             self.leaks[-1] = self.leaks[-1]._replace(result=(start, stop))
             self.invented = True
@@ -152,7 +154,7 @@ class _Search:
         return stop
 
     def skip_reasoning(self, at: int) -> int:
-        closed = None if self.quiet else UNTHINK.search(self.text, at)
+        closed = None if self.quiet else CLOSES_REASONING.search(self.text, at)
         if closed is None:
             self.quiet = self.thinking = True
             return at
@@ -160,15 +162,15 @@ class _Search:
 
     def without_reasoning(self) -> list[Leak]:
         """The leaks without those before a closing tag of reasoning that was opened in the prompt."""
-        if not self.leaks or not ("</" in self.text or "◁/" in self.text or "[/" in self.text):
+        if not self.leaks or not may_reason(self.text):
             return self.leaks
         spans = iter(self.leaks)
         span = next(spans, None)
         last = 0
-        for closed in UNTHINK.finditer(self.text):
+        for closed in CLOSES_UNOPENED.finditer(self.text):
             while span is not None and span.stop <= closed.start():
                 span = next(spans, None)
-            if (span is None or closed.start() < span.start) and closed[0] != "<|end|>":
+            if span is None or closed.start() < span.start:
                 last = closed.end()
         kept = [leak for leak in self.leaks if leak.start >= last]
         if kept and kept[0].rests:  # on a result that belongs to the reasoning
@@ -177,41 +179,57 @@ class _Search:
         return kept
 
 
-class _Found:
-    """What a search finds in a text whatever the names: its signs, and the values that were read."""
+def _result_span(text: str, start: int, at: int, missing: set[str]) -> tuple[int, int]:
+    """Where the words of a told result end, and where to read on; `missing` remembers closings that do not follow.
 
-    __slots__ = ("sign_after", "text", "values")
+    >>> _result_span("<tool_response>3 C</tool_response> Fine.", 0, 15, set())
+    (18, 34)
+    """
+    closer = _closer(text[start:at])
+    if closer and closer not in missing:
+        end = text.find(closer, at)
+        if end >= 0:
+            return end, end + len(closer)
+        missing.add(closer)
+    edge = RESULT_EDGE.search(text, at)
+    end = edge.start() if edge else len(text)
+    return end, end
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        pattern = ANY if _holds(text, _SIGNS) else UNMARKED if _holds(text, _OPENERS) else None
-        self.sign_after = None if pattern is None else signs_of(text, pattern)
-        self.values: dict[int, Value] = {}
+
+def _closer(sign: str) -> str:
+    """The mark that ends a told result, by the one that opened it."""
+    if sign[:8] == "<|start|":
+        return "<|end|>"
+    for opening, closing in RESULT_PAIRS:
+        if opening in sign:
+            return sign.replace(opening, closing)
+    if sign[0] == "<" and sign[1].isalpha():
+        return f"</{sign[1:]}"
+    return f"<{sign[2:-1]}|>" if sign[:2] == "<|" and sign[-2] != "|" else ""
 
 
 class CallText:
     """A text, without halves of pairs, whose calls are asked for under one set of names or several; it is gone through once."""
 
-    __slots__ = ("_found", "_inner", "_max_depth", "_text")
+    __slots__ = ("_inner", "_max_depth", "_outer", "_text")
 
     def __init__(self, text: str, max_depth: int = 500) -> None:
         self._text = text
         self._max_depth = max_depth
-        self._found: _Found | None = None
-        self._inner: _Found | None = None
+        self._outer: _Text | None = None
+        self._inner: _Text | None = None
 
     def calls(self, offered: Callable[[str], bool]) -> list[Leak]:
         """Every call of an offered tool that was written into the text instead of being made, in order."""
-        if self._found is None:
+        if self._outer is None:
             if _calls_nothing(self._text, offered):
                 return []
-            self._found = _Found(_usual(self._text))
-        found = _Search(self._found, offered, self._max_depth).run()
-        return found or (self._encoded_calls(offered) if "\\" in self._text else [])
+            self._outer = _searchable(usual(self._text))
+        leaks = _Search(self._outer, offered, self._max_depth).run()
+        return leaks or (self._encoded_calls(self._outer.text, offered) if "\\" in self._text else [])
 
-    def _encoded_calls(self, offered: Callable[[str], bool]) -> list[Leak]:
+    def _encoded_calls(self, text: str, offered: Callable[[str], bool]) -> list[Leak]:
         """The calls of a reply that was written as a JSON string, with its quotes or without them."""
-        text = self._found.text if self._found is not None else self._text
         opened = _ESCAPED.match(text)
         if opened is None:
             return []
@@ -220,46 +238,34 @@ class CallText:
                 inner = _decode('"' * (not opened[1]) + text.strip() + '"' * (not opened[1]))
             except (msgspec.MsgspecError, UnicodeEncodeError):
                 inner = ""
-            self._inner = _Found(inner if isinstance(inner, str) else "")
-        found = _Search(self._inner, offered, self._max_depth).run()
+            self._inner = _searchable(inner if isinstance(inner, str) else "")
+        leaks = _Search(self._inner, offered, self._max_depth).run()
         record = ("W008" if opened[1] else "W009", 0, len(text), "", None)
-        if any(leak.records for leak in found):
+        if any(leak.records for leak in leaks):
             return []
-        return [leak._replace(start=0, stop=len(text), records=(record,), result=None) for leak in found]
+        return [leak._replace(start=0, stop=len(text), records=(record,), result=None) for leak in leaks]
 
 
 def leaked_calls(text: str, offered: Callable[[str], bool], max_depth: int = 500) -> list[Leak]:
     """Every call of an offered tool that was written into the text instead of being made, in order.
 
-    >>> found = leaked_calls('<tool_call>{"name": "ping", "arguments": {}}</tool_call>', {"ping"}.__contains__)
-    >>> [leak.name for leak in found]
+    >>> leaks = leaked_calls('<tool_call>{"name": "ping", "arguments": {}}</tool_call>', {"ping"}.__contains__)
+    >>> [leak.name for leak in leaks]
     ['ping']
     """
     return CallText(text if text.isascii() else SURROGATE.sub("\ufffd", text), max_depth).calls(offered)
 
 
-def _usual(text: str) -> str:
-    """The text with the signs of some dialects brought to the usual ones, one for one."""
-    if "＜" in text:
-        text = _WIDE.sub(r"<\1>", text)
-    if "]<]minimax[>[" in text:
-        text = _MINIMAX.sub(r"<\1minimaxmmmmm:", text)
-    if "tool " in text:
-        text = _SPACED.sub(lambda token: token[0].replace(" ", "▁"), text)
-    return text
-
-
-def _holds(text: str, signs: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether one of the signs stands in a text."""
-    return any(letter in text and any(sign in text for sign in those) for letter, those in signs.items())
+def _searchable(text: str) -> _Text:
+    return _Text(text, Signs(text), {})
 
 
 def _calls_nothing(text: str, offered: Callable[[str], bool]) -> bool:
     """Whether a text is one clean JSON object that stands for no call: the usual reply, told without a search."""
-    if text[:1] != "{" or text[-1:] != "}" or _holds(text, _SIGNS):
+    if text[:1] != "{" or text[-1:] != "}" or may_mark(text):
         return False
     try:
         value = _decode(text)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return False
-    return next(calls_in(value, offered, marked=False), None) is None
+    return next(calls_in(value, offered, marked=False, alone=True), None) is None

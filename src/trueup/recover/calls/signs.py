@@ -1,81 +1,110 @@
-"""Where in a text a call may stand: its signs, in order, each found once however often it is asked for.
+"""Where in a text a call may stand: the signs of the dialects, in order, each found once however often it is asked for.
 
-A text and an offset enter; the next sign leaves. In a long text one pattern that can leap from letter to letter finds
-the spots that are worth a look; what stands there is told by the patterns of `callmarks` alone.
+A text and an offset enter; the next sign leaves: its reader, where it starts and where what follows it starts. Every
+branch of the pattern begins with a letter, so a search leaps from one such letter to the next.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import cache, partial
+from typing import NamedTuple
 
-from trueup.recover.calls.marks import WHOLE
+from trueup.recover.calls.dialects import DIALECTS, FENCED, INLINE, LINES
+from trueup.recover.marks import OPENS_REASONING
 
-_LONG = 2_000  # up to here leaping is not worth its pattern
-_WORDS = (
-    "(?i:tool|function|action|plugin|python|recipient|invoke|call|observation|th(?:ink|ought)|reasoning|reflection|scratch"
-    "|analysis|monologue|arg_key)"
-)
-_TAG = rf"<(?:<function>>|[|｜‖\w▁:-]{{0,110}}?(?=[acfimoprstACFIMOPRSTıİ])(?:{_WORDS}|(?<=<[|｜])(?:start\||open\||channel|START_)))"
-_LINE = (
-    r"[ \t]*+(?:`{3,9}+(?:[\w-]++[ \t]*+|[ \t]*+)|json[ \t]++)?(?=[\w{\[<*>])(?:[{\[]|<[^\W\d][\w.\-]{0,119}[>\s/]|>>>(?![ \t])"
-    r"|(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool|Call|Observation(?: \d{1,3})?):"
-    rf"|{WHOLE}(?:\s?\(|[ \t]*+\r?+\n?+[ \t]*+(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\()"
-    rf"|[ ](?:\w{{1,31}}+[ ])?=[ ](?:await[ ])?{WHOLE}\s?\(|(?<=await)[ ]{WHOLE}\s?\())"
-)
-_INLINE = r"[ \t]++[{\[]"
+STARTS = tuple(dict.fromkeys(row.starts for row in DIALECTS))
+# By a letter that is rare in prose: where it is missing, they are not looked for.
+_BY_LETTER: dict[str, list[str]] = {}
+for _start in STARTS:
+    _BY_LETTER.setdefault("=" if _start == "to=" else _start[0], []).append(_start)
+_LINES = frozenset(row.reader for row in LINES)
 
 
-@cache
-def spots() -> re.Pattern[str]:
-    """What a sign begins with, or the letter before it, and some more; every branch starts with a letter of its own."""
-    return re.compile(
-        rf"\n{_LINE}|>(?:>>\w|(?<=[\w|｜]>){_LINE})|{_TAG}|\[(?:T(?:HINK\]|OOL_|ool call)|tool_call|ARGS\]|Calling )"
-        r"|`(?<!``)`{2,8}+(?:tool_(?:code|call|use)|function_call)|◁think|✿(?:FUNCTION|RE)"
-        rf"|:{_INLINE}|：{_INLINE}|\.{_INLINE}|!{_INLINE}|…{_INLINE}"
-        r"|f(?:unctools\s?\[|unction(?:<|s\.\w| call))|to=\w|TOOL_CALL"
-    )
+class Sign(NamedTuple):
+    """A sign of a call: who reads what follows, where it starts, where it ends, and up to where it is found."""
+
+    reader: str
+    start: int
+    stop: int
+    found: int
 
 
-def signs_of(text: str, pattern: re.Pattern[str]) -> Callable[[int], re.Match[str] | None]:
-    """What finds the first sign at an offset of a text or behind it."""
-    return partial(pattern.search, text) if len(text) <= _LONG else Signs(text, pattern).after
+class _Pattern:
+    """A pattern whose branches say by an empty group which row of the table they are of."""
+
+    def __init__(self, build: Callable[["_Pattern"], str]) -> None:
+        self.readers = [""]
+        self.compiled = re.compile(build(self))
+
+    def of(self, reader: str) -> str:
+        self.readers.append(reader)
+        return "()"
+
+    def line(self) -> str:
+        return FENCED + "(?:" + "|".join(self.of(row.reader) + row.goes_on for row in LINES) + ")"
+
+    def leaps(self) -> str:
+        """Every mark, every line that may hold a call, and what ends words before one, by what it starts with."""
+        rows = {start: [row for row in DIALECTS if row.starts == start] for start in STARTS}
+        branches = [f"\n{self.line()}", rf">(?<=[\w|｜]>){self.line()}"]
+        for start, those in rows.items():
+            marks = "|".join(f"(?:{row.goes_on}){self.of(row.reader)}" for row in those)
+            guard = "(?!<(?!f))" if start == "<" else ""  # a row of them costs no try of every mark
+            branches.append(f"{re.escape(start)}{guard}(?:{marks})")
+        branches += [re.escape(end) + INLINE + self.of("inline") for end in ":：.!…"]
+        return "|".join(branches)
+
+    def sign(self, found: re.Match[str] | None) -> Sign | None:
+        if found is None:
+            return None
+        group = found.lastindex or 0
+        reader = self.readers[group]
+        start = found.start(group) if reader in _LINES else found.start()
+        opened = OPENS_REASONING.match(found.string, start) if reader == "think" else None
+        before = self is _ANY and reader in _LINES  # the sign was found by the letter before its line
+        return Sign(reader, start, opened.end() if opened else found.end(), found.start() + before)
+
+
+_ANY = _Pattern(_Pattern.leaps)
+_LINE = _Pattern(lambda pattern: r"(?:(?<![\s\S])|(?<=\n)|(?<=[\w|｜]>))" + pattern.line())
+LEAP = _ANY.compiled
+
+
+def may_mark(text: str) -> bool:
+    """Whether a text may hold a mark; quick, and True when in doubt."""
+    return any(letter in text and any(start in text for start in starts) for letter, starts in _BY_LETTER.items())
+
+
+def mark_at(text: str, at: int) -> Sign | None:
+    """The mark that stands right here."""
+    sign = _ANY.sign(LEAP.match(text, at))
+    return sign if sign and sign.reader not in _LINES and sign.reader != "inline" else None
 
 
 class Signs:
-    """The signs of one text that a pattern finds."""
+    """The signs of one text."""
 
-    __slots__ = ("_found", "_pattern", "_since", "_text")
+    __slots__ = ("_known", "_since", "_text")
 
-    def __init__(self, text: str, pattern: re.Pattern[str]) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._pattern = pattern
         self._since: list[int] = []  # where each search began, and what it found
-        self._found: list[re.Match[str] | None] = []
+        self._known: list[Sign | None] = []
 
-    def after(self, at: int) -> re.Match[str] | None:
+    def after(self, at: int) -> Sign | None:
         """The first sign at an offset or behind it."""
         since = self._since
         if since and at <= since[-1]:
             index = bisect_right(since, at) - 1
-            if index >= 0 and ((known := self._found[index]) is None or at <= known.start()):
+            if index >= 0 and ((known := self._known[index]) is None or at <= known.found):
                 return known
             return self._search(at)
-        found = self._search(at)
+        sign = self._search(at)
         since.append(at)
-        self._found.append(found)
-        return found
+        self._known.append(sign)
+        return sign
 
-    def _search(self, at: int) -> re.Match[str] | None:
-        text, match = self._text, self._pattern.match
-        if text[max(at - 1, 0) : at] in ("", "\n", ">") and (found := match(text, at)):
-            return found
-        search = spots().search
-        while spot := search(text, at):
-            at = spot.start()
-            if found := match(text, at):
-                return found
-            if text[at] in "\n>" and (found := match(text, at + 1)):
-                return found
-            at += 1
-        return None
+    def _search(self, at: int) -> Sign | None:
+        first = self._text[max(at - 1, 0) : at] in ("", "\n", ">")
+        sign = _LINE.sign(_LINE.compiled.match(self._text, at)) if first else None
+        return sign or _ANY.sign(LEAP.search(self._text, at))

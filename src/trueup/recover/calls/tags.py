@@ -1,30 +1,28 @@
 """Calls written as tags: `<invoke name="f">` and `<function=f>` with parameter tags, keys and values, or elements.
 
-A text and the offset behind the name enter; the arguments as text and where they end leave. A value ends at a closing
-tag behind which the call goes on, so a closing tag that stands inside a value does not end it.
+The offset of a tag enters; its call, with the arguments as text, and where it ends leave. A value ends at a closing tag
+behind which the call goes on, so a closing tag that stands inside a value does not end it.
 """
 
 import html
 import re
 from typing import Any, NamedTuple
 
-from trueup.recover.calls.marks import (
-    ARG_EDGE,
-    ARG_NEXT,
-    ARG_PAIR,
-    CALL_NEXT,
-    ELEMENT,
-    PARAMETER,
-    PARAMETER_EDGE,
-    PARAMETER_NEXT,
-    TAG_CLOSE,
-)
-from trueup.recover.json.clean import decode
+from trueup.recover.calls import dialects, json, lines
+from trueup.recover.calls.json import Read
+from trueup.recover.calls.source import NOT_JSON, Source, json_value, past
+from trueup.recover.calls.values import Leak, Typed
 
 _STRING = re.compile(r"\bstring\s*=\s*[\"']?(true|false)", re.IGNORECASE)
-
-
-NOT_JSON: Any = object()
+_ATTRIBUTE = re.compile(r"\s*([^\W\d][\w.-]{0,79})\s?=\s?(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>/=]{1,200}))")
+_OWN = frozenset({"id", "type", "index", "call_id", "tool_call_id", "server", "xmlns"})
+_XTML_HEAD = re.compile(r"\"[^<>\n]{0,80}<\|sep\|>")
+_XTML_KEY = re.compile(r"\s*<\|open\|>argument key=\"([^\"\n]{1,120})\"(?: type=\"(\w{1,20})\")?<\|sep\|>")
+_XTML_END = re.compile(r"<\|close\|>argument<\|sep\|>(?=\s*(?:\Z|<\|open\|>argument|<\|close\|>call))")
+_XTML_CLOSE = re.compile(r"\s*<\|close\|>call<\|sep\|>(?:\s*<\|close\|>\w{1,20}<\|sep\|>)*")
+_BLANK = re.compile(r"\s*")
+_ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,79}\s?=))\s*")
+_NEAR, _NEAR_END = 200, 80
 
 
 class Tagged(NamedTuple):
@@ -36,42 +34,139 @@ class Tagged(NamedTuple):
     closed: bool
 
 
-_ATTRIBUTE = re.compile(r"\s*([^\W\d][\w.-]{0,79})\s?=\s?(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>/=]{1,200}))")
-_OWN = frozenset({"id", "type", "index", "call_id", "tool_call_id", "server", "xmlns"})
+def named_tag(source: Source, start: int, at: int) -> Read:
+    """`<invoke name="f">` or `<function=f>`: parameter tags, JSON, or elements up to the closing tag."""
+    text = source.text
+    slip = dialects.TAG_SLIP.match(text, at)
+    if slip is not None and source.offered(source.own(slip[1])):
+        value = source.value(slip.end())
+        leaks, stop = json.with_arguments(source, source.own(slip[1]), value, start, slip.end(), "tag")
+        stop = source.closed(past(dialects.TAG_SLIP_END, text, stop))
+        return [leak._replace(stop=stop) for leak in leaks], stop
+    found = dialects.TAG_NAME.match(text, at)
+    if found is None or not source.offered(source.own(found[1])):
+        return [], at
+    name = source.own(found[1])
+    at = found.end()
+    given = attributes(found[2], 0)[0] if found[2] else {}
+    closing = None if found[3] or not given else dialects.TAG_CLOSE.match(text, at)
+    if found[3] or closing:
+        stop = closing.end() if closing else at
+        return [Leak(name, given, found[2], start, stop, "tag", untyped=True)], stop
+    return tag_body(source, name, start, at)
 
 
-_XTML_HEAD = re.compile(r"\"[^<>\n]{0,80}<\|sep\|>")
-_XTML_KEY = re.compile(r"\s*<\|open\|>argument key=\"([^\"\n]{1,120})\"(?: type=\"(\w{1,20})\")?<\|sep\|>")
-_XTML_END = re.compile(r"<\|close\|>argument<\|sep\|>(?=\s*(?:\Z|<\|open\|>argument|<\|close\|>call))")
-_XTML_CLOSE = re.compile(r"\s*<\|close\|>call<\|sep\|>(?:\s*<\|close\|>\w{1,20}<\|sep\|>)*")
+def tag_body(source: Source, name: str, start: int, at: int) -> Read:
+    """The call of a name whose arguments stand behind its tag."""
+    text = source.text
+    wrapped = dialects.WRAP_OPEN.match(text, at)
+    begin = wrapped.end() if wrapped else past(dialects.BETWEEN, text, at)
+    ended = dialects.WRAP_CLOSE.match(text, begin) if wrapped else dialects.TAG_CLOSE.match(text, at)
+    if ended:
+        return [Leak(name, {}, "", start, source.closed(ended.end()), "tag")], ended.end()
+    read = source.value(begin)
+    if read is not None:
+        stop = text.find(">", read.stop) + 1 if wrapped and text.startswith("</", read.stop) else read.stop
+        leaks, stop = json.with_arguments(source, name, read._replace(stop=stop), start, begin, "tag")
+        return [leaks[0]._replace(raw=text[begin : read.stop])], stop
+    tagged = parameters(text, begin) or elements(text, begin)
+    if tagged is not None:
+        return tagged_call(source, name, tagged, start, begin, "tag")
+    if begin < len(text) and not _is_cut(text, begin):
+        fields = lines.lines_at(source, begin)
+        return ([], begin) if fields is None else json.with_arguments(source, name, fields, start, begin, "tag")
+    return [Leak(name, {}, "", start, len(text), "tag", cut=True)], len(text)
 
 
-class Typed(str):
-    """A value that the dialect itself says is text."""
+def tagged_call(source: Source, name: str, tagged: Tagged, start: int, at: int, dialect: str) -> Read:
+    """The call of a name whose arguments were read from tags."""
+    text = source.text
+    stop = source.closed(tagged.stop)
+    following = past(_BLANK, text, tagged.stop)
+    more = not tagged.closed and (dialects.MORE.match(text, following) is not None or _is_cut(text, tagged.stop))
+    is_open = not tagged.closed and following >= len(text)
+    raw = text[at : tagged.stop]
+    leak = Leak(name, tagged.arguments, raw, start, stop, dialect, untyped=True, cut=tagged.cut or more, open=is_open)
+    return [leak], stop
 
-    __slots__ = ()
+
+def xtml(source: Source, start: int, at: int) -> Read:
+    """`<|open|>call tool="f" …<|sep|>`, as Kimi K3 writes it."""
+    text = source.text
+    named = dialects.ADDRESS.match(text, at)
+    if named is None or not source.offered(named[0]):
+        return [], at
+    tagged = _xtml_arguments(text, named.end())
+    if tagged is None:
+        cut = len(text) - named.end() <= _NEAR_END
+        return ([Leak(named[0], {}, "", start, len(text), "xtml", cut=True)] if cut else []), named.end()
+    raw = text[named.end() : tagged.stop]
+    leak = Leak(named[0], tagged.arguments, raw, start, tagged.stop, "xtml", untyped=True, cut=tagged.cut)
+    return [leak], tagged.stop
+
+
+def name_element(source: Source, start: int, at: int) -> Read | None:
+    """`<tool_name>f</tool_name>` and then the arguments in an element of their own."""
+    found = dialects.ELEMENT_NAME.match(source.text, at)
+    if found is None or not source.offered(found[1]):
+        return None
+    return tag_body(source, found[1], start, found.end())
+
+
+def tool_element(source: Source, at: int) -> Read:
+    """`<f><a>1</a></f>`: an element named exactly as an offered tool, with elements or JSON inside."""
+    text = source.text
+    found = _ELEMENT.match(text, at)
+    if found is None or not source.offered(found[1]):
+        return [], at + 1
+    bare = _bare_element(source, found, at)
+    if bare is not None or not found[0].rstrip().endswith(">"):
+        return bare or ([], found.end())
+    read = source.value(found.end())
+    tagged = (parameters(text, found.end()) or elements(text, found.end())) if read is None else None
+    inner = read.stop if read else tagged.stop if tagged else -1
+    closing = f"</{found[1]}>"
+    end = past(_BLANK, text, max(inner, 0))
+    cut = end >= len(text) or _is_cut(text, end)
+    if inner < 0 or not (text.startswith(closing, end) or cut):
+        return [], found.end()
+    stop = len(text) if cut else end + len(closing)
+    raw = text[found.end() : inner]
+    if read:
+        return [Leak(found[1], read.value, raw, at, stop, "element", read.records, cut=cut or read.cut)], stop
+    arguments = tagged.arguments if tagged else {}
+    return [Leak(found[1], arguments, raw, at, stop, "element", untyped=True, cut=cut)], stop
+
+
+def _bare_element(source: Source, found: re.Match[str], at: int) -> Read | None:
+    """`<f a="1"/>`, `<f></f>`: an element whose arguments stand inside its tag, or that has none."""
+    begin = found.end(1)
+    given, stop = attributes(source.text, begin)
+    closing = re.compile(rf"\s?(?:/>|>\s{{0,9}}</{re.escape(found[1])}>)").match(source.text, stop)
+    if closing is None or not (given or not found[1].isalpha() or source.only(at, closing.end())):
+        return None
+    raw = source.text[begin:stop]
+    return [Leak(found[1], given, raw, at, closing.end(), "element", untyped=True)], closing.end()
+
+
+def _is_cut(text: str, at: int) -> bool:
+    """Whether the text ends inside a tag: `<param`, `<parameter=ci`, `</func`."""
+    rest = text[at : at + _NEAR].lstrip()
+    return len(text) - at < _NEAR and rest.startswith("<") and ">" not in rest
+
+
+# -- arguments -----------------------------------------------------------------------------------------
 
 
 def parameters(text: str, at: int) -> Tagged | None:
-    """Parameter tags from here on; None where none stands."""
+    """Parameter tags, or `<arg_key>a</arg_key><arg_value>1</arg_value>`, from here on; None where none stands."""
+    paired = dialects.ARG_PAIR.match(text, at) is not None
+    key, edges, following = dialects.PAIRS if paired else dialects.PARAMETERS
     arguments: dict[str, Any] = {}
-    cut = False
-    while found := PARAMETER.match(text, at):
+    while found := key.match(text, at):
         start = found.end()
-        stop, at, cut = _value_end(text, start, PARAMETER_EDGE, PARAMETER_NEXT)
-        arguments[found[1]] = _typed(_trimmed(text[start:stop]), found[2])
-        if cut:
-            return Tagged(arguments, at, True, False)
-    return _ended(text, at, arguments) if arguments else None
-
-
-def pairs(text: str, at: int) -> Tagged | None:
-    """`<arg_key>a</arg_key><arg_value>1</arg_value>` from here on; None where none stands."""
-    arguments: dict[str, Any] = {}
-    while found := ARG_PAIR.match(text, at):
-        start = found.end()
-        stop, at, cut = _value_end(text, start, ARG_EDGE, ARG_NEXT)
-        arguments[found[1]] = _trimmed(text[start:stop])
+        stop, at, cut = _value_end(text, start, edges, following)
+        arguments[found[1]] = _typed(_trimmed(text[start:stop]), "" if paired else found[2])
         if cut:
             return Tagged(arguments, at, True, False)
     return _ended(text, at, arguments) if arguments else None
@@ -80,7 +175,7 @@ def pairs(text: str, at: int) -> Tagged | None:
 def elements(text: str, at: int) -> Tagged | None:
     """`<a>1</a><b>x</b>` from here on; None where none stands."""
     arguments: dict[str, Any] = {}
-    while found := ELEMENT.match(text, at):
+    while found := dialects.ELEMENT.match(text, at):
         closing = f"</{found[1]}>"
         stop = text.find(closing, found.end())
         if stop < 0:
@@ -107,8 +202,8 @@ def attributes(text: str, at: int) -> tuple[dict[str, Any], int]:
     return arguments, at
 
 
-def xtml(text: str, at: int) -> Tagged | None:
-    """Arguments as Kimi K3 marks them, from behind the name on; None where the name is not closed."""
+def _xtml_arguments(text: str, at: int) -> Tagged | None:
+    """The arguments as Kimi K3 marks them, from behind the name on; None where the name is not closed."""
     named = _XTML_HEAD.match(text, at)
     if named is None:
         return None
@@ -127,7 +222,7 @@ def xtml(text: str, at: int) -> Tagged | None:
 
 
 def _ended(text: str, at: int, arguments: dict[str, Any]) -> Tagged:
-    closing = TAG_CLOSE.match(text, at)
+    closing = dialects.TAG_CLOSE.match(text, at)
     return Tagged(arguments, closing.end() if closing else at, False, closing is not None)
 
 
@@ -139,7 +234,7 @@ def _value_end(text: str, start: int, edges: re.Pattern[str], following: re.Patt
             return edge.start(), edge.end(), False
         if kind == "next":
             return edge.start(), edge.start(), False
-        if kind == "close" and CALL_NEXT.match(text, edge.end()):
+        if kind == "close" and dialects.CALL_NEXT.match(text, edge.end()):
             return edge.start(), edge.start(), False
     return len(text), len(text), True
 
@@ -160,15 +255,3 @@ def _typed(raw: str, attributes: str) -> Any:
         return Typed(raw)
     found = json_value(raw)
     return raw if found is NOT_JSON else found
-
-
-def json_value(raw: str) -> Any:
-    """The value that a text is as JSON, or NOT_JSON.
-
-    >>> json_value("[1]"), json_value("Oslo") is NOT_JSON
-    ([1], True)
-    """
-    try:
-        return decode(raw)
-    except (ValueError, RecursionError):
-        return NOT_JSON

@@ -9,7 +9,6 @@ import json
 import re
 from typing import Any
 
-import msgspec
 import orjson
 
 # Escapes that JSON knows, in what can only be LaTeX or a path of Windows.
@@ -19,20 +18,8 @@ _UNMEANT = re.compile(
     r"""|[bfnrt](?<="[A-Za-z]:\\.)[\w.\\-]*(?=")|u0022)"""
 )
 
-decode = msgspec.json.Decoder().decode
-encode = msgspec.json.Encoder().encode
-
-
 # orjson writes no value nested deeper than this, so a value it wrote is not.
 WRITABLE_DEPTH = 254
-
-
-def written(value: Any) -> bytes:
-    """The value as JSON text; integers of any size, any depth Python can hold."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return encode(value)
 
 
 def repeats_a_key(text: str) -> bool:

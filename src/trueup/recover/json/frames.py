@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple, Protocol
 
-from trueup.recover.json.clean import encode
 from trueup.recover.json.lexer import CLOSER_OF
+from trueup.verdict.codec import encode
 from trueup.verdict.paths import Parts
 
 # A place in the value: None for the root, else (place of the container, key or index).

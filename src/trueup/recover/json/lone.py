@@ -9,10 +9,10 @@ from typing import Any
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.json import strings
-from trueup.recover.json.clean import decode
 from trueup.recover.json.frames import Record, shown
 from trueup.recover.json.lexer import LITERALS, QUOTES
 from trueup.recover.json.tokens import read_token
+from trueup.verdict.codec import decode
 
 # Signs behind the scalar that say nothing, and a comment.
 _TRAILING = ",;."

@@ -14,7 +14,7 @@ from orjson import dumps
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.json import strings
-from trueup.recover.json.clean import WRITABLE_DEPTH, decode, looks_odd
+from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.recover.json.lexer import CONTROL, KEY_AHEAD, json_word
 from trueup.recover.json.parser import Record
 from trueup.recover.json.scan import is_mark, starts_value
@@ -31,6 +31,7 @@ from trueup.recover.json.tree import OF_CONTAINER, Tree, mended_offsets, nodes_a
 from trueup.recover.layers.around import is_debris, leads_in
 from trueup.recover.layers.reasoning import reasoning_spans
 from trueup.recover.marks import may_reason
+from trueup.verdict.codec import decode
 
 _MAX_SPLICES = 10
 _MAX_OPENERS = 8

@@ -82,4 +82,6 @@ def refold(inner: Candidate, view: View, code: str) -> Candidate:
     spans = [(back(a), back(b)) for a, b in inner.spans]
     records: list[Record] = [(c, back(a), back(b), after, node) for c, a, b, after, node in inner.records]
     records.append((code, spans[0][0], spans[-1][1], "", None))
-    return Candidate(inner.value, spans, records, inner.form)
+    places = inner.places
+    moved = None if places is None else {at: (back(start), back(stop)) for at, (start, stop) in places.items()}
+    return Candidate(inner.value, spans, records, inner.form, places=moved)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from tests.recover.calls.dialects import DIALECTS, Call, Dialect
 from trueup import Contract
+from trueup.recover.calls.search import _calls_nothing, _Search, _searchable
+from trueup.recover.calls.values import CALL_KEYS
 
 WEATHER = {
     "name": "get_weather",
@@ -361,7 +363,7 @@ TALK = [
     f'- `{P}`: gives the weather\n- `ping(host="a")`: pings',
     f'- {P}: gives the weather\n- ping(host="a"): pings',
     f"* {J}\n* another",
-    f'1. {P}\n2. ping(host="x")',
+    f'The calls are:\n1. {P}\n2. ping(host="x")',
     f"> {J}\n\nThis is what you sent.",
     f'The user wrote: "{H}" and I do not know why.',
     f"You said “{J}”.",
@@ -648,3 +650,20 @@ def test_no_text_raises(pieces: list[str]) -> None:
     for call in verdict.calls:
         assert call.name in ("get_weather", "ping", "now")
     json.dumps(verdict.to_dict())
+
+
+# -- without a search ------------------------------------------------------------------------------
+
+_keys = st.sampled_from([*sorted(CALL_KEYS), "x", "book", "properties", "description"])
+_leaves = st.sampled_from(
+    ["book", "cancel", "object", "function", "book_it", "hi there", 5, None, "Action: book", "<a>"]
+)
+_values = st.recursive(_leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_keys, inner, max_size=3))
+
+
+@given(st.dictionaries(_keys, _values, max_size=4), st.sampled_from([None, 1, 2]))
+def test_the_quick_look_never_misses_what_the_search_finds(value: dict[str, Any], indent: int | None) -> None:
+    text = json.dumps(value, indent=indent)
+    for offered in ({"book", "cancel"}.__contains__, str.isidentifier):
+        found = _Search(_searchable(text), offered, 500).run()
+        assert not (_calls_nothing(text, offered) and found)

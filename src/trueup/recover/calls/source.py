@@ -1,31 +1,33 @@
-"""The values of leaked calls: JSON as it stands where it is JSON, mended where it is not, and Gemma's own writing.
+"""One text in which calls are looked for, under one set of names: its values, each read once, and its closing marks.
 
-An offset enters; a value, where it ends and whether its end was missing leave. A value with faults reaches no
-further than the next mark, so that one bad call does not swallow the next.
+An offset enters; a value, where it ends and whether its end was missing leave. JSON is read as it stands where it is
+JSON, and mended where it is not, no further than to the next mark: one bad call does not swallow the next.
 """
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import orjson
 
-from trueup.recover.calls.marks import CLOSE, STOP
-from trueup.recover.json.clean import decode, keeps_all_keys
-from trueup.recover.json.exact import closed
+from trueup.recover.calls.dialects import CLOSE, STOP
+from trueup.recover.json.clean import closed, keeps_all_keys
 from trueup.recover.json.parser import Reader, Record, TooDeep, TooMany, parts_of
+from trueup.recover.marks import CLOSES_REASONING, may_reason
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.codec import decode
 
 _CUT = frozenset({"S028", "S029", "S030"})
 _BROKEN = frozenset({"S005", "S028", "S031"})
-_GEMMA = re.compile(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
 _LOSSY = frozenset(code for code, grade in GRADE.items() if grade == "lossy")
+_BEFORE = re.compile(r"[\s`;]*(?:json)?[\s`;]*")
+_BEHIND = re.compile(r"[\s`;]*")
 # Of values that hold no clean reading so much is read, one of them counting for so much at most: one is read whole.
 MOST_BROKEN = 2_000_000
 _MOST_OF_ONE = 10_000
 _TRIES = 3
 _LEAST = 200
+NOT_JSON: Any = object()
 
 
 class Value(NamedTuple):
@@ -43,7 +45,7 @@ class Value(NamedTuple):
         return self.cut and any(record[0] in _CUT for record in self.records)
 
 
-class CallReader:
+class Source:
     """Reads values at given places of one text, and knows which names are offered."""
 
     __slots__ = ("_broken", "_stop", "_values", "budget", "max_depth", "offered", "text")
@@ -52,12 +54,12 @@ class CallReader:
         self, text: str, offered: Callable[[str], bool], max_depth: int, values: dict[int, Value] | None = None
     ) -> None:
         self.text = text
-        self._values = {} if values is None else values  # by their offsets: no name has a part in them
         self.offered = offered
         self.max_depth = max_depth
+        self.budget = 2 * len(text) + 4096  # for readings that may be in vain
+        self._values = {} if values is None else values  # by their offsets: no name has a part in them
         self._stop = (0, -1, 0)
         self._broken = 0
-        self.budget = 2 * len(text) + 4096  # for readings that may be in vain
 
     def own(self, name: str) -> str:
         """The name without what Llama's built-in tools hang on it: `f.call`."""
@@ -65,6 +67,7 @@ class CallReader:
         return base if base != name and not self.offered(name) and self.offered(base) else name
 
     def closed(self, at: int) -> int:
+        """The offset behind the marks that close a call here."""
         closing = CLOSE.match(self.text, at)
         return closing.end() if closing else at
 
@@ -77,13 +80,19 @@ class CallReader:
             self._stop = (at, start, end)
         return start, end
 
+    def only(self, start: int, stop: int) -> bool:
+        """Whether nothing else is in the text, beside reasoning and the marks of a code block."""
+        if _BEHIND.fullmatch(self.text, stop) is None:
+            return False
+        return _BEFORE.fullmatch(self.text, answer_start(self.text), start) is not None
+
     def value(self, at: int) -> Value | None:
         """The value that opens here; None when none does."""
         if at >= len(self.text) or self.text[at] not in "{[":
             return None
         known = self._values.get(at)
         if known is None:
-            known = self._values[at] = self._exact(at) or self._mended(at, self.stop_after(at + 1)[0])
+            known = self._values[at] = self._exact(at) or self.mended(at, self.stop_after(at + 1)[0])
             if known.records and not _LOSSY.isdisjoint(record[0] for record in known.records):
                 self._count_broken(known.stop - at)
         return known
@@ -102,7 +111,7 @@ class CallReader:
                 break
             end, limit = self.stop_after(self.stop_after(limit)[1])
             self.budget -= max(_LEAST, end - at)
-            again = self._mended(at, end)
+            again = self.mended(at, end)
             if not any(record[0] in _BROKEN for record in again.records):
                 return again
             if end == limit:
@@ -111,8 +120,8 @@ class CallReader:
 
     def _exact(self, at: int) -> Value | None:
         """The value as strict JSON."""
-        found, _, stop = closed(self.text, at, len(self.text))
-        if not found:
+        is_json, _, stop = closed(self.text, at, len(self.text))
+        if not is_json:
             return None
         piece = self.text[at:stop]
         try:
@@ -121,8 +130,8 @@ class CallReader:
         except (ValueError, RecursionError, TypeError):
             return None
 
-    def _mended(self, at: int, end: int) -> Value:
-        """Read a value with faults, no further than to an offset."""
+    def mended(self, at: int, end: int) -> Value:
+        """A value with faults, read no further than to an offset."""
         try:
             outcome = Reader(self.text, at, end, frozenset(), self.max_depth).read()
         except TooDeep:
@@ -130,35 +139,26 @@ class CallReader:
         inside = parts_of(next((r[4] for r in reversed(outcome.records) if r[0] == "S005"), None))
         return Value(outcome.value, outcome.end, tuple(outcome.records), outcome.cut, inside)
 
-    def gemma(self, at: int) -> Value:
-        """`{a:1,s:<|"|>txt<|"|>}`: strings between marks of their own, keys without quotes."""
-        text = self.text
-        out: list[str] = []
-        depth = 0
-        start = at
-        while piece := _GEMMA.search(text, at):
-            out.append(text[at : piece.start()])
-            at = piece.end()
-            quote = piece["quote"]
-            if quote:
-                end = text.find(quote, at)
-                out.append(json.dumps(text[at : end if end >= 0 else None]))
-                if end < 0:
-                    break
-                at = end + len(quote)
-                continue
-            out.append(piece[0])
-            depth += 1 if piece[0] in "{[" else -1
-            if depth == 0:
-                return self._converted("".join(out), start, at, cut=False)
-        return self._converted("".join(out), start, len(text), cut=True)
 
-    def _converted(self, plain: str, start: int, stop: int, *, cut: bool) -> Value:
-        try:
-            outcome = Reader(plain, 0, len(plain), frozenset(), self.max_depth).read()
-        except TooDeep:
-            return Value(None, stop)
-        lossy: list[Record] = [
-            (r[0], start, stop, r[3], r[4]) for r in outcome.records if r[0] in {"S031", "S033", "S034"}
-        ]
-        return Value(outcome.value, stop, tuple(lossy), cut)
+def answer_start(text: str) -> int:
+    """The offset behind the last closing of reasoning."""
+    if not may_reason(text):
+        return 0
+    return max((closing.end() for closing in CLOSES_REASONING.finditer(text)), default=0)
+
+
+def json_value(raw: str) -> Any:
+    """The value that a text is as JSON, or NOT_JSON.
+
+    >>> json_value("[1]"), json_value("Oslo") is NOT_JSON
+    ([1], True)
+    """
+    try:
+        return decode(raw)
+    except (ValueError, RecursionError):
+        return NOT_JSON
+
+
+def past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what a pattern takes here ends; the pattern may take nothing."""
+    return pattern.match(text, at).end()  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.recover.calls.dialects import DIALECTS, Call, Dialect
-from tests.recover.calls.test_calls import CONTRACT, TWO
+from tests.recover.calls.test_search import CONTRACT, TWO
 
 W: list[Call] = [("get_weather", {"city": "Oslo"})]
 W3: list[Call] = [("get_weather", {"city": "Oslo", "days": 3})]

@@ -1,0 +1,70 @@
+"""Replies that consist of nothing but calls, in whatever notation: lists, quotes, tuples, numbers before each call.
+
+A text enters; its calls leave, or none where anything else stands in it. Marks of lists and code blocks, special
+tokens, brackets and quotes are layers that mean nothing here, for no word is left that could make them an example.
+"""
+
+import re
+
+from trueup.recover.calls import json, python
+from trueup.recover.calls.arguments import string_at
+from trueup.recover.calls.dialects import NAME, RESULT
+from trueup.recover.calls.source import Source, Value, answer_start, past
+from trueup.recover.calls.values import Leak
+from trueup.recover.json.parser import MOST_CALLS, TooMany
+from trueup.recover.marks import OPENS_REASONING, SPECIAL_TOKEN
+
+_TOKEN = rf"(?!{RESULT.pattern}|{OPENS_REASONING.pattern})(?:{SPECIAL_TOKEN})(?:assistant\b)?"
+_ASIDE = re.compile(
+    rf"(?:[\s,;]+|\*\*|`{{3,9}}[\w-]{{0,20}}(?=\s|\Z)|(?<![^\s>])(?:[-*+•]|\(?\d{{1,3}}[.):])[ \t]+|{_TOKEN})*"
+)
+_ENDS = frozenset(")]}'\"`>;,*")
+_NAMED = re.compile(rf"([\"'`]?)({NAME})\1\s*,\s*(?=\{{)")
+
+
+def calls_alone(source: Source) -> list[Leak]:
+    """The calls of a text that holds nothing else."""
+    text = source.text
+    if text.rstrip()[-1:] not in _ENDS:
+        return []
+    at = past(_ASIDE, text, answer_start(text))
+    leaks: list[Leak] = []
+    while at < len(text):
+        read = _group(source, at)
+        if not read:
+            return []
+        leaks += read
+        if len(leaks) > MOST_CALLS:
+            raise TooMany("calls", MOST_CALLS)
+        at = past(_ASIDE, text, max(read[-1].stop, at + 1))
+    return leaks
+
+
+def _group(source: Source, at: int) -> list[Leak]:
+    """The calls of one value, one list or one line."""
+    text = source.text
+    named = _NAMED.match(text, at)
+    if named:  # `"f", {"a": 1}`
+        read = source.value(named.end()) if source.offered(named[2]) else None
+        return json.with_arguments(source, named[2], read, at, named.end(), "pair")[0]
+    value: Value | None = None
+    if text[at] in "{[":
+        value = source.value(at)
+    elif text[at] == "(":
+        value = source.mended(at, source.stop_after(at + 1)[0])
+    elif text[at] in "\"'":
+        string = string_at(text, at)
+        value = Value(*string) if string else None
+    # a value on a line of its own was searched, and where it is the whole text it calls nothing
+    searched = (
+        value is not None and text[at] in "{[" and text[at - 1 : at] in ("", "\n") and source.only(at, value.stop)
+    )
+    if value is not None and isinstance(value.value, list | dict) and not searched:
+        leaks, _ = json.calls_of(source, value, at, at, "json", marked=False, alone=True)
+        if leaks:
+            return leaks
+    if value is not None and (leaks := python.quoted(source, value, at, at)[0]):
+        return leaks
+    if python.LAYERED.match(text, at) or python.CALL.match(text, at):
+        return python.calls_at(source, at, at)[0]
+    return []

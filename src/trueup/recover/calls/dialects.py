@@ -1,0 +1,201 @@
+"""The dialects in which models write tool calls: one table, and the patterns that are made of it.
+
+A row says how a call is marked, how it ends, which reader takes what follows, and who writes so. Dialects are many and
+their families few: most rows say that a call follows and not how, so `any` tries JSON that names the tool, a name and
+its arguments, Python and tags. Every pattern is linear.
+"""
+
+import re
+from typing import NamedTuple
+
+from trueup.recover.marks import TABLE, opens_reasoning
+
+NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
+# A name that is taken whole or not at all: nothing that follows one could be part of it.
+_WHOLE = r"\w[\w.\-/]{0,119}+(?::[^\W\d][\w.\-/]{0,119}+)?+"
+NS = r"(?:[|｜‖]{0,2}DSML[|｜‖]{1,2}|[A-Za-z]{1,20}:)?"  # a namespace before a tag's name
+_CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call|action)"
+_PARAM_TAG = r"(?:parameter|param|argument|arg)"
+_CALLS = rf"(?:{_CALL_TAG}|function_calls|tool_calls)"
+
+# A tag or token with one of these words marks a call, unless it ends something or tells a result. A look at the letter
+# spares a try of every word at it.
+_WORD = r"(?=[tfapriTFAPRIıİ])(?i:tool|function|action|plugin|python|recipient|invoke)"
+_NOT = r"(?![\w▁:.-]{0,60}?(?=[eErRoOs_▁:])(?:end\b|END\b|_sep|▁sep|(?i:response|result|output)|suffix|_name|_input|_args|:name|:args))"
+_TOKEN = rf"[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}(?:[|｜]|\s{{1,4}}(?:(?:id|type|index)\s?=[^<>\n]{{0,60}})?)?>"
+_SPECIAL = r"<[|｜][^<>\n\"]{1,60}[|｜]>"
+_RESULT = r"(?:(?:tool|function|call|action)_?(?:response|result|output)s?|observation)"
+_TOLD = (
+    rf"(?i:{_RESULT})>|[|｜](?i:(?:START_)?{_RESULT.replace('_?', '[_▁]?')})(?:[_▁]begin)?[|｜]?>|start_function_response>"
+    r"|\|start\|>(?:functions\.)?[\w.\-]{1,120} to=assistant(?:<\|channel\|>commentary)?(?:<\|message\|>)?"
+)
+# What may stand before a call in code: `print(`, `await `, a name that takes the result.
+ASSIGNED = r"(?:print\(|await |(?:(?:const|let|var) )?[a-z_]\w{0,30} = (?:await )?)?"
+
+
+class Dialect(NamedTuple):
+    """One way of marking calls: which reader takes what follows, how the mark starts and goes on, who writes it, what ends it.
+
+    How it starts is apart, as plain text: a search leaps to it, and a text without it holds no such mark.
+    """
+
+    reader: str
+    starts: str
+    goes_on: str
+    writers: str
+    closes: str = ""
+
+
+DIALECTS = (
+    *(Dialect("think", token, "", row["models"]) for row in TABLE["reasoning"]["tokens"] for token in row["open"] if token[0] != "<"),
+    Dialect("xtml", "<", r"\|open\|>(?:tools)?call tool=\"", "Kimi K3"),
+    Dialect(  # the tag itself names the tool: `<invoke name="f">`, `<function=f>`, `<tool_call name="f">`
+        "tag", "<",
+        rf"{NS}{_CALL_TAG}(?:=|\s+(?:(?:tool_?|function_?)?name|tool|function)\s*=\s*)[\"']?"
+        rf"(?={NAME}[\"']?(?:[^<>\n]{{0,200}}>|[,\s(\[]{{0,4}}\{{|[ \t\r]{{0,4}}\n\s{{0,9}}<))",
+        "Claude, Llama 3, Qwen3-Coder, MiniMax M2, DeepSeek V3.2, Step 3, Seed-OSS, Grok",
+        rf"</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}>",
+    ),
+    Dialect("told", "<", _TOLD, "any model that makes up what a tool gave back"),
+    Dialect("told", "[TOOL_RESULT", r"S?\]", "Mistral"),
+    Dialect("told", "✿RE", r"(?:SULT|TURN)✿:?", "Qwen-Agent"),
+    Dialect("behind", "[ARGS]", r"(?=\s{0,4}\{)", "Mistral, its first token lost"),
+    Dialect("behind", "<", r"\|tool_call_argument_begin\|>|(?:longcat_)?arg_key>", "Kimi K2, GLM and LongCat, their first token lost"),
+    Dialect(
+        "any", "<", _TOKEN,
+        "Hermes, Qwen, Granite, Jamba, Nemotron, InternLM, DeepSeek, Kimi K2, Gemma 4, Command R, Apertus, LFM2, Olmo 3, Hunyuan",
+        r"<[|｜][\w▁:]{0,40}(?:end|END|suffix|call)\b[\w▁]{0,40}[|｜]?>|<tool_call\|>|<end_function_call>|<\|eo[mt]_id\|>",
+    ),
+    Dialect("any", "<", "<function>>", "Gorilla"),
+    Dialect("think", "<", rf"(?<=(?={opens_reasoning})<)", "the tags and tokens of marks.toml"),
+    Dialect("any", "[TOOL_CALL", r"S?\]", "Mistral", r"\[/TOOL_CALLS?\]"),
+    Dialect("any", "[tool_call", r"s?\]", "Mistral", r"\[/tool_calls?\]"),
+    Dialect("any", "[TOOL_REQUEST]", "", "LM Studio", r"\[END_TOOL_REQUEST\]"),
+    Dialect("any", "[Calling ", rf"(?:tool|function)s?:?\s?(?={NAME}\()", "transcripts of agents"),
+    Dialect("any", "[Tool call", rf"s?:?\s?(?={NAME}\()", "transcripts of agents"),
+    Dialect("any", "TOOL_CALL", r"(?<!\wTOOL_CALL)S?\b(?=\s{0,2}\[\s{0,4}\{)", "Mistral, its token written as a word"),
+    Dialect("any", "functools", r"(?<!\wfunctools)(?=\s?\[)", "Phi-4 mini"),
+    Dialect("any", "function", r"(?<!\wfunction)(?=<[|｜]tool[▁_]sep[|｜]>)", "DeepSeek, its first token lost"),
+    Dialect("any", "function call", r"(?<!\wfunction call)(?:<\|role_sep\|>)?(?=\s{0,4}\{)", "GigaChat"),
+    Dialect("named", "functions.", rf"(?<!\wfunctions\.)(?={NAME}:\d{{1,4}}\s{{0,4}}\{{)", "Kimi K2, its tokens lost"),
+    Dialect("any", "✿FUNCTION✿:", "", "Qwen-Agent"),
+    Dialect("any", ">>>", rf"(?={NAME}\s?\n\s{{0,4}}\{{)", "Functionary v3"),
+    Dialect("any", "```", r"(?<!````)`{0,6}(?:tool_code|tool_calls?|tool_use|function_calls?)\b", "Gemini, Gemma 3"),
+    Dialect("to", "to=", rf"(?<!\wto=)(?:functions\.)?(?={NAME})", "gpt-oss", r"<\|call\|>"),
+)  # fmt: skip
+# What starts a line, behind the marks of a code block or not.
+LINES = (
+    Dialect("react", "", r"(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?", "ReAct prompts"),
+    Dialect("recipient", "", r">>>(?![ \t])", "Functionary v3"),
+    Dialect("raven", "", "Call:", "NexusRaven", "<bot_end>"),
+    Dialect("seen", "", r"(?:\*\*)?Observation(?: \d{1,3})?:(?:\*\*)?", "ReAct prompts"),
+    Dialect(  # a call without a mark: JSON, Python, a name before its JSON or a block of code, an element
+        "unmarked", "",
+        rf"(?=[{{\[]|{ASSIGNED}{_WHOLE}\s?\(|{_WHOLE}[ \t]*\r?\n?[ \t]*(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\()|<[^\W\d][\w.\-]{{0,119}}[>\s/])",
+        "every model",
+    ),
+)  # fmt: skip
+FENCED = r"[ \t]*+(?:`{3,9}+(?!tool_|function_call)(?:[\w-]++[ \t]*+|[ \t]*+)|json[ \t]++)?"
+INLINE = r"[ \t]+(?=[{\[])"  # behind a sign that ends words
+
+# -- what stands beside a call ---------------------------------------------------------------------
+
+_TOLD_ANY = "|".join(
+    rf"{re.escape(row.starts)}(?:{row.goes_on})" for row in (*DIALECTS, *LINES) if row.reader in ("told", "seen")
+)
+RESULT = re.compile(_TOLD_ANY)
+# What stands between a mark and the call, or between a name and its arguments, and says nothing.
+NOISE = re.compile(
+    rf"(?:\s+|<tool_call>|<{_TOKEN}|(?!<(?:{_TOLD}))<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
+    r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
+)
+BETWEEN = re.compile(r"[\s;,]*")
+CALL_ID = re.compile(r"\[CALL_ID\]\s*([\w-]{1,80})")
+# What ends a name, seen from behind; a name behind a mark, as the dialects prefix and number it.
+NO_NAME = re.compile(r"[^\w.\-/:]")
+NAMED = re.compile(rf"(call:)?`?((?:functions[.:])?({NAME})(:\d+)?)`?")
+# Where arguments would stand, behind a name that has none.
+NO_ARGUMENTS = re.compile(
+    r"\s*(?:(?:<[|｜]tool[_▁]call[_▁]argument[_▁]begin[|｜]>|<[|｜]tool[_▁]sep[|｜]>|<tool_sep>|\[ARGS\])\s*)?"
+)
+ADDRESS = re.compile(NAME)
+ADDRESS_REST = re.compile(r"([^{}\n]{0,80}?)(?=\n?\{|<\|call\|>|\Z)\n?")
+_CLOSES = "|".join(row.closes for row in (*DIALECTS, *LINES) if row.closes)
+CLOSE = re.compile(rf"(?:\s*(?:{_CLOSES}))+")
+# Nothing that was not closed reaches past one of these.
+STOP = re.compile(rf"{_CLOSES}|{_SPECIAL}|\[/?TOOL_\w+\]|✿[A-Z]{{4,9}}✿|<{_TOKEN}|\n```")
+
+# Where the words of a told result end when no mark closes it.
+RESULT_EDGE = re.compile(
+    r"\n[ \t]*\r?(?:\n|\Z)|\n[ \t]*(?:\*\*)?(?:Thought|Action|Final Answer|Answer|Question)\b|✿(?:FUNCTION|RETURN)✿"
+    r"|<[|｜]?(?:tool[_▁]calls?|function[_▁]calls?|invoke\b|function=)|\[TOOL_CALLS?\]|<\|(?:im_end|eot_id|end|call)\|>"
+)
+RESULT_PAIRS = (("START_", "END_"), ("start_", "end_"), ("begin", "end"), ("[TOOL", "[/TOOL"))
+
+# -- tags ------------------------------------------------------------------------------------------
+
+# `<function=f{…}</function>`: the arguments stand inside the tag
+TAG_SLIP = re.compile(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
+TAG_SLIP_END = re.compile(r"[)\]\s]{0,4}>?")
+TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(?:(/?)>|(?=\n\s{{0,9}}<))")
+TAG_CLOSE = re.compile(rf"\s*</{NS}{_CALLS}>", re.IGNORECASE)
+COLON_TAG = re.compile(rf"<(?:tool|tool_call|function|function_call|call):({NAME})>")
+_WRAP = r"(?:parameters|arguments|args|(?:tool_|action_)?input|params)"
+WRAP_OPEN = re.compile(rf"\s*<{NS}({_WRAP})>\s*", re.IGNORECASE)
+WRAP_CLOSE = re.compile(rf"\s*</{NS}{_WRAP}>", re.IGNORECASE)
+_PARAMETER = re.compile(
+    rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*|\s+(?=[\w.-]{{1,120}}>))[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})(?:>|(?=\n))"
+)
+# Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
+_PARAMETER_EDGE = re.compile(
+    rf"(?P<end></{NS}{_PARAM_TAG}>)|(?P<next>\n[ \t]*<{NS}{_PARAM_TAG}(?:=|\s+name))|(?P<close></{NS}{_CALLS}>)"
+)
+_PARAMETER_NEXT = re.compile(
+    rf"\s*(?:\Z|</?{NS}(?:{_PARAM_TAG}|{_CALLS}|parameters)\b|<[|｜]|```|</[\w.\-]{{1,80}}>\s*(?:\Z|<))"
+)
+CALL_NEXT = re.compile(rf"\s*(?:\Z|</?{NS}{_CALLS}\b|<[|｜]|```)")
+MORE = re.compile(rf"<{NS}{_PARAM_TAG}|<(?:longcat_)?arg_key")
+# Keys and values in turn, as GLM writes them; LongCat puts its name before them, Hunyuan a word behind.
+_ARG = r"(?:longcat_)?arg_{}(?::\w{{1,20}})?>"
+_KEY, _VALUE, _PAIRED = _ARG.format("key"), _ARG.format("value"), r"(?:longcat_)?tool_calls?(?::\w{1,20})?>"
+ARG_PAIR = re.compile(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*(?:</{_KEY}\s*)?<{_VALUE}")
+_ARG_EDGE = re.compile(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close></{_PAIRED})")
+_ARG_NEXT = re.compile(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
+# A key, where its value may end, and what follows it then.
+PARAMETERS = (_PARAMETER, _PARAMETER_EDGE, _PARAMETER_NEXT)
+PAIRS = (ARG_PAIR, _ARG_EDGE, _ARG_NEXT)
+ELEMENT = re.compile(r"\s*<((?:[A-Za-z]{1,20}:)?[^\W\d][\w.\-]{0,79})>")
+ELEMENT_NAME = re.compile(
+    rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:(?:tool_|function_)?name|function)>\s*({NAME})\s*</(?:(?:tool_|function_)?name|function)>"
+)
+
+# -- lines -----------------------------------------------------------------------------------------
+
+REACT_INPUT = re.compile(
+    r"[ \t\r]*\n[\r\n]*[ \t]*(?:\*\*)?(?:(?:Action|Tool)[ _])?(?:Input|Args|Arguments)(?: \d{1,3})?:(?:\*\*)?[ \t]*",
+    re.IGNORECASE,
+)
+REACT_PLACE = re.compile(r"\[([^\[\]\n]{1,400})\][ \t\r]*(?:\n|\Z)")
+REACT_BRACKET = re.compile(rf"\[({NAME})\](?=\s{{0,4}}\n)")
+
+# -- other signs for the same marks ----------------------------------------------------------------
+
+# The token that MiniMax M3 puts before each tag becomes a namespace of the same length inside of it.
+_MINIMAX = re.compile(r"\]<\]minimax\[>\[<(/?)")
+_WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
+_SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
+
+
+def usual(text: str) -> str:
+    """The text with the signs of some dialects brought to the usual ones, one for one.
+
+    >>> usual("＜tool_call＞"), usual("<｜tool call begin｜>")
+    ('<tool_call>', '<｜tool▁call▁begin｜>')
+    """
+    if "＜" in text:
+        text = _WIDE.sub(r"<\1>", text)
+    if "]<]minimax[>[" in text:
+        text = _MINIMAX.sub(r"<\1minimaxmmmmm:", text)
+    if "tool " in text:
+        text = _SPACED.sub(lambda token: token[0].replace(" ", "▁"), text)
+    return text

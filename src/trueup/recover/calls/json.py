@@ -1,0 +1,153 @@
+"""Calls written as JSON: an object or a list that names its tools, or the arguments behind a name.
+
+The offset of a value enters; the calls that it says and the offset behind them leave, each with the records of its own
+reading. A list that was cut off before a name gives the calls that stand whole before it.
+"""
+
+import re
+from json import dumps
+
+from trueup.recover.calls.dialects import BETWEEN
+from trueup.recover.calls.source import Source, Value, past
+from trueup.recover.calls.values import CALL_KEYS, Leak, Said, calls_in
+from trueup.recover.json.parser import Node, Reader, Record, TooDeep, parts_of
+
+Read = tuple[list[Leak], int]
+FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
+_CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
+_ASTRAY = re.compile(r"\s*,\s*[\"'](?:arguments|parameters|args|input)[\"']\s*:\s*(?=\{)")
+_BRACE = re.compile(r"\s*\}?")
+_GEMMA = re.compile(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
+
+
+def calls_at(source: Source, start: int, at: int, dialect: str, marked: bool = True) -> Read:
+    """The calls that the value here says."""
+    read = source.value(at)
+    if read is None:
+        return [], at + 1
+    leaks, stop = calls_of(source, read, start, at, dialect, marked, not marked and source.only(at, read.stop))
+    astray = _ASTRAY.match(source.text, read.stop) if marked and len(leaks) == 1 and not leaks[0].arguments else None
+    if astray:  # `{"name": "f"}, "arguments": {…}`: a brace that closed too early
+        value = source.value(astray.end())
+        leaks, stop = with_arguments(source, leaks[0].name, value, start, astray.end(), dialect)
+        stop = source.closed(past(_BRACE, source.text, stop))
+        leaks = [leak._replace(stop=stop) for leak in leaks]
+    return leaks, stop
+
+
+def calls_of(
+    source: Source, read: Value, start: int, at: int, dialect: str, marked: bool = True, alone: bool = False
+) -> Read:
+    """The calls that a value says which was read from here on."""
+    said = list(calls_in(read.value, source.offered, marked, alone))
+    if said and read.cut:
+        read = source.further(at, read)
+        said = list(calls_in(read.value, source.offered, marked, alone))
+    whole = not read.cut
+    if (
+        not whole
+        and isinstance(read.value, list)
+        and not list(calls_in(read.value[-1:], source.offered, marked, alone))
+    ):
+        # the text ends inside the next call of the list, before its name: those before it are whole
+        said, whole = list(calls_in(read.value[:-1], source.offered, marked, alone)), True
+    if not marked and said and not said[0].given and not source.only(at, read.stop):
+        said = []
+    stop = source.closed(read.stop) if marked and said else read.stop
+    raw = source.text[at : read.stop]
+    leaks = []
+    for index, call in enumerate(said):
+        last = index == len(said) - 1
+        given = call.path if call.key is None else (*call.path, call.key)
+        inside = read.inside[: len(given)] == given and (call.key is not None or stop == read.stop)
+        cut = last and not whole and (read.lost or inside or not call.given)
+        records = _records_of(read, call, last, dropped=whole and read.cut)
+        written = "pair" if isinstance(call.key, int) and not marked else dialect
+        leaks.append(Leak(call.name, call.arguments, raw, start, stop, written, records, call.id, cut=cut))
+    return leaks, max(stop, at + 1)
+
+
+def _records_of(read: Value, call: Said, last: bool, dropped: bool) -> tuple[Record, ...]:
+    """The records of one call among those of a value, each with its place inside the arguments."""
+    out: list[Record] = []
+    depth = len(call.path)
+    for code, start, stop, after, node in read.records:
+        parts = parts_of(node)
+        own = parts[:depth] == call.path
+        if not (own or (last and depth > len(parts))) or (dropped and code in _CUT_OFF):
+            continue
+        rest = parts[depth:] if own else ()
+        given = rest[:1] == (call.key,)
+        if rest and call.key is not None and not given and rest[0] not in CALL_KEYS:
+            continue
+        inner: Node = None
+        for part in rest[1:] if given else ():
+            inner = (inner, part)
+        out.append((code, start, stop, after, inner))
+    return tuple(out)
+
+
+def with_arguments(
+    source: Source, name: str, read: Value | None, start: int, at: int, dialect: str, call_id: str = ""
+) -> Read:
+    """The call of a name whose arguments are a value that was read from here on."""
+    if read is None:
+        return [], at
+    if read.cut:
+        read = source.further(at, read)
+    stop = source.closed(read.stop)
+    raw = source.text[at : read.stop]
+    cut = read.cut and (read.lost or stop == read.stop)  # a mark that closes the call: only a bracket was forgotten
+    return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=cut)], stop
+
+
+def unmarked(source: Source, at: int, inline: bool) -> Read:
+    """The calls of a value without a mark, and those of further objects right behind it."""
+    key = FIRST_KEY.match(source.text, at)
+    if inline and (key is None or key[1] not in CALL_KEYS):
+        return [], at
+    leaks, stop = calls_at(source, at, at, "json", marked=False)
+    while leaks:
+        following = past(BETWEEN, source.text, stop)
+        if source.text[following : following + 1] != "{":
+            break
+        more, end = calls_at(source, following, following, "json", marked=False)
+        if not more and end >= len(source.text):  # cut off before its name
+            leaks[-1] = leaks[-1]._replace(stop=end)
+        if not more:
+            break
+        leaks += more
+        stop = end
+    return leaks, stop
+
+
+def gemma(source: Source, at: int) -> Value:
+    """`{a:1,s:<|"|>txt<|"|>}`: strings between marks of their own, keys without quotes."""
+    text, start = source.text, at
+    out: list[str] = []
+    depth = 0
+    cut = True
+    while piece := _GEMMA.search(text, at):
+        out.append(text[at : piece.start()])
+        at = piece.end()
+        quote = piece["quote"]
+        if quote:
+            end = text.find(quote, at)
+            out.append(dumps(text[at : end if end >= 0 else None]))
+            if end < 0:
+                break
+            at = end + len(quote)
+            continue
+        out.append(piece[0])
+        depth += 1 if piece[0] in "{[" else -1
+        if depth == 0:
+            cut = False
+            break
+    stop = len(text) if cut else at
+    plain = "".join(out)
+    try:
+        outcome = Reader(plain, 0, len(plain), frozenset(), source.max_depth).read()
+    except TooDeep:
+        return Value(None, stop)
+    lossy = tuple((r[0], start, stop, r[3], r[4]) for r in outcome.records if r[0] in {"S031", "S033", "S034"})
+    return Value(outcome.value, stop, lossy, cut)

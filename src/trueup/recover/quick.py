@@ -1,0 +1,64 @@
+"""The quick lane of the reader: one container in the text, its faults plain, mended by a few splices.
+
+A broken text and what the decoder said of it enter; a candidate leaves, or None when the whole reader has to look.
+"""
+
+from trueup.recover.candidate import Candidate
+from trueup.recover.json.splice import CUT, mend, region, whole_rest
+from trueup.recover.readings import Aims
+from trueup.recover.said import may_withdraw
+
+__all__ = ["may_withdraw", "mended"]
+
+
+def mended(text: str, aims: Aims, error: Exception | None) -> Candidate | None:
+    """The one value of a text; `error` is what the decoder said of it as a whole, where it was asked."""
+    candidate = _spliced(text, aims, error)
+    return None if candidate is None or _is_fragment(text, candidate, aims) else candidate
+
+
+def _spliced(text: str, aims: Aims, error: Exception | None) -> Candidate | None:
+    if error is not None and str(error) == CUT and _lacks_its_end(text):
+        return mend(text, 0, len(text), aims.known, aims.max_depth, CUT)
+    where = region(text)
+    if where is None:
+        return None
+    start, stop = where
+    if start and _is_labelled(text, start, aims):
+        return None
+    fault = str(error) if error is not None and start == 0 else ""
+    # where the decoder wanted more, what ends at the last bracket wants more as well
+    if stop > 0 and (fault != CUT or whole_rest(text, start) < len(text)):
+        candidate = mend(text, start, stop, aims.known, aims.max_depth, fault if stop == len(text) else "")
+        if candidate is not None and "S005" not in candidate.codes:
+            return candidate
+    rest = whole_rest(text, start)
+    if rest == stop:
+        return None
+    return mend(text, start, rest, aims.known, aims.max_depth, fault if rest == len(text) else "")
+
+
+def _lacks_its_end(text: str) -> bool:
+    """Whether a list that was cut off behind an item lacks its own bracket alone: there is one place for it."""
+    if text[:1] != "[" or text[-1:] not in ("}", "]"):
+        return False
+    return text.count("[") - text.count("]") == 1 and text.count("{") == text.count("}")
+
+
+def _is_fragment(text: str, candidate: Candidate, aims: Aims) -> bool:
+    """Whether what was mended is only a bracket in prose or code."""
+    if not candidate.spans[0][0] or not (aims.any_value or isinstance(candidate.value, list)):
+        return False
+    from trueup.recover.fragments import is_fragment  # loaded when a reply first needs it
+
+    return is_fragment(text, candidate, (0, len(text)), aims.any_value)
+
+
+def _is_labelled(text: str, start: int, aims: Aims) -> bool:
+    """`tags: []` in a line of its own is a field among others, not the answer."""
+    line = text.rfind("\n", 0, start) + 1
+    if ":" not in text[line:start]:
+        return False
+    from trueup.recover.forms.lines import labelled  # as above
+
+    return labelled(text, start, aims.root_keys | aims.item_keys)
