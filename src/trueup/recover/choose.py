@@ -144,7 +144,7 @@ class Choice:
 
         span = winner.spans[0][0], winner.end
         found: list[Record] = []
-        if winner.form == "mark" or (winner.form == "json" and is_example(self._text, span[0])):
+        if winner.form == "json" and is_example(self._text, span[0]):
             found.append(("W017", *span, "", None))
         if is_withdrawn(self._text, span[1]) or changes(self._text, span[1], winner.value):
             found.append(("W018", *span, "", None))
@@ -272,7 +272,7 @@ def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
     """What a reading that fits costs: first whether it loses something, then the price of everything it took."""
     candidate, value = reading.candidate, reading.fit.value
     price = candidate.cost + reading.fit.cost + sum(PRICE[record[0]] for record in reading.extra)
-    if candidate.form in ("part", "mark"):
+    if candidate.form == "part":
         price += _IS_PART
     if isinstance(value, dict) and value and own and own.isdisjoint(value):
         price += _IS_FOREIGN
@@ -280,8 +280,7 @@ def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
         price += _IS_EMPTY
     elif isinstance(value, list) and not _substantial(value):
         price += _IS_WEAK
-    # what counts a source or an item in prose is no better than a value that lost something
-    return candidate.lossy or candidate.form == "mark", price
+    return candidate.lossy, price
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading], aims: Aims) -> Choice:

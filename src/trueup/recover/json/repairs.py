@@ -759,6 +759,7 @@ _PREFIXED = re.compile(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
 _OPEN_ENDED = frozenset((None, "S015", "S020", "S024"))
 _PLACEHOLDER = re.compile(r"<[^<>]{1,80} [^<>]{1,80}>")
 _BRIEF = 40
+_LONGEST_BLOCK = 8192
 # What ends a value of several lines.
 _BLOCK_END = re.compile(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
 _LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
@@ -930,8 +931,9 @@ def _has_lines(parser: "Parser", in_list: bool) -> bool:
     """Whether words in an object may go on over several lines: something of the structure ends them."""
     if in_list or parser.place() == strings.ARGUMENT or parser.endless:
         return False
-    if _BLOCK_END.search(parser.text, parser.pos, parser.end) is None:
-        parser.endless = True  # looked for once: nothing behind ends words either
+    stop = min(parser.end, parser.pos + _LONGEST_BLOCK)
+    if _BLOCK_END.search(parser.text, parser.pos, stop) is None:
+        parser.endless = True  # looked for once: nothing near ends words either
         return False
     return True
 
