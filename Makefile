@@ -5,10 +5,6 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEMO   := .venv-demo
 BENCH  := .venv-bench
-COMPILED := build/compiled
-HOT    := $(wildcard src/trueup/recover/*.py src/trueup/recover/*/*.py src/trueup/conform/*.py src/trueup/contract/*.py)
-COMPILER := $(shell command -v $(CC) >/dev/null && $(PYTHON) -c 'import os, sysconfig as s; print(os.path.exists(s.get_paths()["include"] + "/Python.h") or "")')
-UNCOMPILED := skipped, no C compiler or no Python headers here: the tests of the engine on compiled modules
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
 # One worker more than there are cores, since some tests wait; a worker that has none left takes some of another's.
@@ -19,7 +15,7 @@ export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit compiled docs bench bench-sift bench-gateway bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-sift bench-gateway bench-fresh study soak fmt \
         snapshots lock clean
 
 help: ## show this list
@@ -76,26 +72,9 @@ docs: $(STAMP) ## build the documentation into site/, strictly
 	@echo "== mkdocs"
 	@$(BIN)/python -m mkdocs build --strict
 
-ifeq ($(COMPILER),)
-compiled:
-	@echo "$(UNCOMPILED)"
-else
-compiled: $(COMPILED)/.built ## compile the hot modules into build/compiled and test the engine on them (minutes)
-	@echo "== pytest, compiled"
-	@PYTHONPATH=$(COMPILED) TRUEUP_COMPILED=1 $(PYTEST) -q -p no:cacheprovider -m "not growth" tests/recover tests/conform \
-	    tests/threats tests/test_compiled.py
-endif
-
-$(COMPILED)/.built: $(STAMP) hatch_build.py $(HOT)
-	@echo "== mypyc"
-	@rm -rf $(COMPILED)
-	@TRUEUP_COMPILE=1 $(BIN)/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(COMPILED) .
-	@$(BIN)/python -m zipfile -e $(COMPILED)/trueup-*.whl $(COMPILED)
-	@touch $@
-
-bench: $(BENCH)/.installed $(if $(COMPILER),$(COMPILED)/.built) ## measure against the peers, in an environment of its own
-	@PYTHONPATH=$(COMPILED) $(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
-	@PYTHONPATH=$(COMPILED) $(BENCH)/bin/python bench/growth.py --markdown docs/benchmarks-growth.md
+bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
+	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
+	@$(BENCH)/bin/python bench/growth.py --markdown docs/benchmarks-growth.md
 
 study: $(BENCH)/.installed ## ask the local model 100 things, with and without trueup and its peers (20 minutes)
 	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md
@@ -121,7 +100,7 @@ bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside L
 bench-fresh: ## measure make demo, make test and make quick on a fresh clone, into docs/contributing.md
 	@$(PYTHON) bench/fresh.py --markdown docs/contributing.md
 
-soak: $(STAMP) compiled ## everything that takes hours; lists what it covers
+soak: $(STAMP) ## everything that takes hours; lists what it covers
 	@$(BIN)/python tools/soak.py
 	@TRUEUP_PROFILE=soak $(PYTEST) --timeout=7200 tests
 

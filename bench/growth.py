@@ -19,7 +19,6 @@ import root  # noqa: F401 - makes `tests` importable
 from report import markdown_table, plain_table
 from tests.shapes.families import FAMILIES
 from tests.shapes.shape import Shape
-from trueup.measure.build import build
 from trueup.measure.timing import timed
 
 HEAD = ["shape", "slowest", "size", "CPU ms", "× half", "goal"]
@@ -68,7 +67,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="families whose title has this word")
     parser.add_argument("--markdown", type=Path, help="write the tables as a page here")
     options = parser.parse_args()
-    about = f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}; trueup {build()}."
+    about = f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}."
     page = [
         "# How cost grows",
         "",

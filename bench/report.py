@@ -75,20 +75,6 @@ def _broken(data: Any) -> Table:
     return "Broken replies", note, ["kind", *names, "trueup / fast", "/ told"], rows
 
 
-def _pure(data: Any) -> Table:
-    over = ratios(data["broken"])
-    rows = [
-        ["clean", _us(data["clean"]["peers"]["trueup"]["us"]), _ratio(data["clean"]["peers"]["trueup"].get("ratio"))]
-    ]
-    for kind, row in data["broken"]["kinds"].items():
-        rows.append([kind, _us(row["trueup"]["us"]), _ratio(over.get(kind))])
-    note = (
-        "The same replies read by trueup as pure Python, in a process of its own: what an installation without compiled "
-        "modules costs. The ratio is to orjson + jsonschema-rs for clean replies, to fast_json_repair's `loads` for the others."
-    )
-    return "Without compiled modules", note, ["reply", "µs", "ratio"], rows
-
-
 def _streaming(data: Any) -> Table:
     rows = [
         [
@@ -169,7 +155,6 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "broken": _broken,
     "streaming": _streaming,
     "hostile": _hostile,
-    "pure": _pure,
     "probes": _probes,
     "tools": tools.table,
     "dialogue": dialogue.table,

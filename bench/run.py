@@ -7,9 +7,7 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from plot import svg
 from rules import rules
 from sections import broken, clean, import_time, probes, streaming
 from tools import tools
-from trueup.measure.build import build
 
 Result = dict[str, Any]
 
@@ -56,23 +53,10 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "rules": lambda: rules(rounds),
         "imports": lambda: import_time(2 if quick else 7),
     }
-    if build() == "compiled":
-        made["pure"] = lambda: _pure(quick)
     if options.probes:
         made["probes"] = lambda: probes(options.probes)
     only = [name for name in options.only.split(",") if name]
     return {name: run for name, run in made.items() if not only or name in only}
-
-
-def _pure(quick: bool) -> Result:
-    """Clean and broken replies once more, in a process of its own that has no compiled modules."""
-    with tempfile.TemporaryDirectory() as folder:
-        figures = Path(folder) / "pure.json"
-        command = [sys.executable, __file__, "--only", "clean,broken", "--json", str(figures)]
-        alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        subprocess.run([*command, *(["--quick"] if quick else [])], env=alone, check=True, stdout=subprocess.DEVNULL)
-        result: Result = json.loads(figures.read_text(encoding="utf-8"))
-    return result
 
 
 def _write(path: Path, content: str) -> None:
@@ -83,8 +67,7 @@ def _write(path: Path, content: str) -> None:
 def main() -> int:
     options = _arguments()
     result: Result = {
-        "machine": f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs; "
-        f"trueup {build()}.",
+        "machine": f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs.",
         "versions": {peer.package: peer.version() for peer in PARSERS},
     }
     print(result["machine"])

@@ -1,9 +1,9 @@
 """`python bench/sift.py`: a file of replies sifted, beside what one would write by hand and what the source system does.
 
-python bench/sift.py [--lines N] [--quick] [--turns N] [--no-ray] [--compiled DIR] [--markdown PAGE] [--json OUT]
+python bench/sift.py [--lines N] [--quick] [--turns N] [--no-ray] [--markdown PAGE] [--json OUT]
 
 One run, side by side, the same files. Times are CPU time of all processes together and wall time; memory is the most that any
-one process held. `--compiled` names a folder with the package whose hot modules are compiled (`make compiled`).
+one process held.
 """
 
 import argparse
@@ -37,24 +37,22 @@ def _told(row: Row) -> Row:
     return row
 
 
-def sifted(name: str, path: Path, lines: int, out: Path, *options: str, compiled: Path | None = None) -> Row:
+def sifted(name: str, path: Path, lines: int, out: Path, *options: str) -> Row:
     """One run of the command, as a user starts it."""
     contract = path.parent / "contract.json"
     contract.write_text(json.dumps({"schema": SCHEMA, "rules": RULES}))
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "trueup.cli", "sift", str(path), "-c", str(contract), "-o", str(out), "--progress", "none"]  # fmt: skip
-    row = _command(name, lines, [*command, *options], path.parent, compiled)
+    row = _command(name, lines, [*command, *options], path.parent)
     units = json.loads((out / "summary.json").read_text())["counts"]["units"]
     assert units == lines, f"{name} judged {units} of {lines} lines"
     return row
 
 
-def _command(name: str, lines: int, command: list[str], folder: Path, compiled: Path | None = None) -> Row:
+def _command(name: str, lines: int, command: list[str], folder: Path) -> Row:
     # as in any installed package, the bytecode of the modules is there already
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if compiled is not None:
-        environment["PYTHONPATH"] = str(compiled)
     began = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     watch = _Memory(child.pid)
@@ -98,7 +96,7 @@ def _held(pid: int) -> float:
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
 
 
-def measure(folder: Path, lines: int, turns: int, *, ray: bool, compiled: Path | None) -> list[Row]:
+def measure(folder: Path, lines: int, turns: int, *, ray: bool) -> list[Row]:
     clean, broken, small = folder / "clean.jsonl", folder / "broken.jsonl", folder / "small.jsonl"
     make_file(clean, lines, 0.0)
     make_file(broken, lines, 0.1)
@@ -106,20 +104,17 @@ def measure(folder: Path, lines: int, turns: int, *, ray: bool, compiled: Path |
     for act in (by_hand, as_the_source_does):
         act(small)  # what they import is no part of what is measured
     sifted("first", small, 10, folder / "start")
-    runs: list[tuple[str, Path, str, Path | None]] = [
-        ("trueup, clean, 1 worker", clean, "1", None),
-        ("trueup, clean, 2 workers", clean, "2", None),
-        ("trueup, 10 % broken, 1 worker", broken, "1", None),
+    runs = [
+        ("trueup, clean, 1 worker", clean, "1"),
+        ("trueup, clean, 2 workers", clean, "2"),
+        ("trueup, 10 % broken, 1 worker", broken, "1"),
     ]
-    if compiled is not None:
-        runs += [(f"{name}, compiled", path, workers, compiled) for name, path, workers, _ in (runs[0], runs[2])]
-        sifted("first", small, 10, folder / "start", compiled=compiled)
     floors: list[Row] = []
     best: dict[str, Row] = {}
     for _ in range(turns):  # in turns, so that a busy moment of the machine hits all of them alike
-        for name, path, workers, package in runs:
+        for name, path, workers in runs:
             floors.append(timed("by hand: the floor", clean, lines, by_hand))
-            row = sifted(name, path, lines, _out(folder, name), "--workers", workers, compiled=package)
+            row = sifted(name, path, lines, _out(folder, name), "--workers", workers)
             before = best.get(name, row)
             best[name] = min(row, before, key=lambda one: one.cpu)._replace(wall=min(row.wall, before.wall))
             if name != runs[0][0]:
@@ -183,7 +178,6 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="20,000 lines")
     parser.add_argument("--turns", type=int, default=2, help="how often each is run; the best counts")
     parser.add_argument("--no-ray", action="store_true")
-    parser.add_argument("--compiled", type=Path, help="a folder with the package, its hot modules compiled")
     parser.add_argument("--folder", type=Path, help="where the files are made (default: a temporary folder)")
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--json", type=Path)
@@ -191,7 +185,7 @@ def main() -> int:
     lines = 20_000 if options.quick else options.lines
     load = os.getloadavg()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        rows = measure(Path(folder), lines, options.turns, ray=not options.no_ray, compiled=options.compiled)
+        rows = measure(Path(folder), lines, options.turns, ray=not options.no_ray)
         clean, broken = sift_budget.of_clean(Path(folder) / "clean.jsonl"), sift_budget.of_broken()
     print(table(rows), targets(rows), budgets(clean, broken), sep="\n\n")
     if options.markdown:

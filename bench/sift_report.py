@@ -65,14 +65,11 @@ def budgets(clean: Steps, broken: Kinds) -> str:
     return "\n".join([*steps, "", *kinds])
 
 
-def _more(rows: list[Row]) -> str:
-    """What is said only of rows that are there."""
-    said = ""
-    if any("compiled" in row.name for row in rows):
-        said += "\n**Compiled** is the same package with its hot modules compiled, as `make compiled` does it."
-    if any("Ray" in row.name for row in rows):
-        said += "\n**On Ray** only the CPU time of the command itself is in the figure, not that of Ray's processes, its workers among them."
-    return said
+def _about_ray(rows: list[Row]) -> str:
+    """What the figures on Ray leave out, if there are any."""
+    if not any("Ray" in row.name for row in rows):
+        return ""
+    return "\n**On Ray** only the CPU time of the command itself is in the figure, not that of Ray's processes, its workers among them."
 
 
 def page(rows: list[Row], lines: int, load: tuple[float, float, float], clean: Steps, broken: Kinds) -> str:
@@ -89,7 +86,7 @@ the turns; the memory is the most that any one process held. Python's bytecode w
 **The floor** is a loop by hand: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
 the lines themselves, and nothing that survives a crash. **The source's way** is what the source system describes, in one process:
 json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set anew for each rule;
-its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.{_more(rows)}
+its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.{_about_ray(rows)}
 
 ## Targets
 

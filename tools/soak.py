@@ -8,7 +8,7 @@ from tests.effort import LONGER
 
 
 def main() -> None:
-    print("== soak: everything that `make test` runs, the engine's tests on compiled modules, and")
+    print("== soak: everything that `make test` runs, and")
     for file, what in LONGER.items():
         print(f"   {what} ({file})")
 

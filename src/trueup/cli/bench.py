@@ -66,7 +66,7 @@ def bench(only: tuple[str, ...], as_json: bool, color: Color) -> None:
 
     console = open_console(color)
     console.print(
-        f"trueup {about['versions']['trueup']} ({about['build']}), {about['python']}, {about['processor']}",
+        f"trueup {about['versions']['trueup']}, {about['python']}, {about['processor']}",
         soft_wrap=True,
     )
     for name in only:

@@ -56,7 +56,9 @@ class Stream(Generic[T]):
         self._watched = bool(context) and contract.schema is None and contract.judges_meaning
         self._chunks: list[Any] = []
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._growing = Growing(contract.max_depth)
+        self._growing = Growing(
+            contract.max_depth, contract.schema.keys if contract.schema is not None else frozenset()
+        )
         self._findings: list[Finding] = []
         self._size = 0
 

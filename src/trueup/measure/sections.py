@@ -10,7 +10,6 @@ from importlib import metadata
 from typing import Any
 
 from trueup.measure import dialogue, reading, rules, tools
-from trueup.measure.build import build
 from trueup.measure.peers import FAST, FLOOR, JSON_REPAIR, JSONSCHEMA, TRUEUP
 
 Result = dict[str, Any]
@@ -50,7 +49,6 @@ def machine(sections: Iterable[str]) -> Result:
         except metadata.PackageNotFoundError:
             found[name] = None
     return {
-        "build": build(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "processor": platform.machine(),
         "cpus": os.cpu_count(),

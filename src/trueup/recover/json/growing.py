@@ -154,6 +154,10 @@ class Growing:
         parser = self._parser
         assert parser is not None
         parser.text = self._buffer
+        before = self._buffer[max(0, parser.pos - 2) : parser.pos + 1]
+        if before[1:2] == "," and before[0].isdigit() and before[2:].isdigit():
+            self.lost = True  # a number with commas in it: only the whole text can tell
+            return
         try:
             while parser.frames and not self.lost and self._step(parser, parser.frames[-1]):
                 pass
@@ -289,7 +293,10 @@ class Growing:
     def _report(self, parser: Parser) -> None:
         """Report which members of the root have closed: containers, and all that a comma or the end of the root follows."""
         root, frames = self.root, parser.frames
+        pos, text = parser.pos, parser.text
         sure = not frames or (len(frames) == 1 and (frames[0].comma or frames[0].last_child is not None))
+        if pos == len(text) and text[pos - 1 : pos] == "," and text[pos - 2 : pos - 1].isdigit():
+            sure = False  # the number may go on behind its comma: 12,500
         count = len(root) - (0 if sure else 1)
         if count > self._reported and not self.lost:
             slots = list(root)[self._reported : count] if isinstance(root, dict) else range(self._reported, count)
