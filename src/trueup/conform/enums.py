@@ -16,12 +16,25 @@ _NEGATION = frozenset(
     "below above under over beneath beyond almost nearly barely hardly formerly previously rather "
     "nicht kein keine nie ohne pas ne sans aucun ni sin nunca tampoco não nao sem".split()
 )
+# Right behind a value: "high is not right", "high isn't", "alto no es correcto".
+_DENIED = re.compile(
+    r"[\"'”»*`]*\s+(?:(?:[^\W\d_]{1,16}\s+)?(?:not|never|nicht|niemals)\b|\w{1,8}n['’]t\b"
+    r"|(?:no|non|não|nao|nunca|mai|nie)\s+(?:es|era|está|vale|sirve|è|é|va|serve|sarebbe|sería|seria)\b"
+    r"|(?:ne\s+|n['’])\w{1,16}\s+(?:pas|jamais)\b)",
+    re.IGNORECASE,
+)
 _NEAR = 4
 _TOKEN = re.compile(r"[^\W_]+")
 
 
 def _negates(word: str) -> bool:
     return word in _NEGATION or word.endswith(("n't", "n’t"))
+
+
+def _is_denied(key: tuple[str, ...], text: str) -> bool:
+    """Whether the words right behind a value say that it is not meant."""
+    written = re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, key)) + r"(?!\w)", re.IGNORECASE)
+    return any(_DENIED.match(text, found.end()) is not None for found in written.finditer(text))
 
 
 class EnumTable:
@@ -89,7 +102,7 @@ class EnumTable:
                 key = tuple(tokens[at : at + size])
                 if key in self._by_words:
                     value = self._by_words[key] or self._as_written(key, text)
-                    if value is None or any(map(_negates, tokens[max(0, at - _NEAR) : at])):
+                    if value is None or any(map(_negates, tokens[max(0, at - _NEAR) : at])) or _is_denied(key, text):
                         return None
                     found.add(value)
                     at += size - 1

@@ -340,7 +340,7 @@ def _current(text: str, readings: list[Reading]) -> list[Reading]:
     """Readings that are not called what another one took the place of."""
     from trueup.recover.said import is_old  # as above
 
-    return [r for r in readings if not is_old(text, r.candidate.spans[0][0])]
+    return [r for r in readings if not is_old(text, r.candidate.spans[0][0], r.candidate.end)]
 
 
 def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:

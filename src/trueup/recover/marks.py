@@ -74,6 +74,8 @@ def _by_sign(tag: str, tokens: list[str]) -> tuple[tuple[str, re.Pattern[str]], 
     return tuple((sign, re.compile(rest)) for sign, rest in rows)
 
 
+# In a long text every sign would be looked for to the end, again and again.
+_SHORT: Final = 4096
 _OPENING: Final = _by_sign(_OPEN_TAG, _OPEN)
 _CLOSING: Final = _by_sign(_CLOSE_TAG, _CLOSE + _WEAK)
 
@@ -94,12 +96,12 @@ def next_opening(text: str, at: int) -> re.Match[str] | None:
     >>> next_opening("Well <think>", 0).start()
     5
     """
-    return _first(_OPENING, text, at)
+    return _first(_OPENING, text, at) if len(text) - at <= _SHORT else OPENS_REASONING.search(text, at)
 
 
 def next_closing(text: str, at: int) -> re.Match[str] | None:
     """The first mark at an offset or behind it that closes reasoning."""
-    return _first(_CLOSING, text, at)
+    return _first(_CLOSING, text, at) if len(text) - at <= _SHORT else CLOSES_REASONING.search(text, at)
 
 
 # What a mark of reasoning begins with.

@@ -15,6 +15,7 @@ from trueup.recover.words import Opening, openings, pattern
 from trueup.verdict.codec import encode
 
 _NEAR = 60  # characters before a value in which it may be called an example
+_CLAUSE = 160  # characters before a value in which it may be called an old one
 _FAR = 400  # characters behind a value in which it may be taken back
 _LEAST_WORD = 4
 _MARKUP = "`~*_#>⚠️❗ \t\r\n"
@@ -22,7 +23,9 @@ _MARKUP = "`~*_#>⚠️❗ \t\r\n"
 # What may stand between such words and the value.
 _THEN_THE_VALUE = r"[\s:：,`*()]*(?:json)?\s*\Z"
 _EXAMPLE = rf"(?:<value.example>|(?:\A|\n)[\s*#]*<value.example_heading>){_THEN_THE_VALUE}"
-_OLD = rf"(?:<value.old>|(?:\A|\n|[.!?]\s)[\s*_#(❌-]*(?:<value.old_heading>|❌)){_THEN_THE_VALUE}"
+_OLD = rf"(?:<value.old>|(?:\A|\n|[.!?]\s|[。！？(（])[\s*_#(❌-]*(?:<value.old_heading>|❌)){_THEN_THE_VALUE}"
+# Right behind a value: the same clause goes on.
+_DISOWNED = r"[ \t`*)\"'”»」]{0,8},?\s?<value.disowned>"
 
 _OPENED = rf"[{_MARKUP.strip()} \t]*+"
 _PAUSE = r"[\s,.!:;…–—，。！、：-]*"
@@ -75,13 +78,17 @@ def is_example(text: str, start: int) -> bool:
     return pattern(_EXAMPLE).search(_before(text, start)) is not None
 
 
-def is_old(text: str, start: int) -> bool:
-    """Whether the words right before a value say that it is not the answer, another one being given.
+def is_old(text: str, start: int, stop: int) -> bool:
+    """Whether the words beside a value say that it is not the answer, another one being given.
 
-    >>> is_old("{} The original was: {}", 21), is_old("{} Sorry, that was wrong: {}", 26)
+    >>> is_old("{} The original was: {}", 21, 23), is_old("{} Sorry, that was wrong: {}", 26, 28)
+    (True, False)
+    >>> is_old("{} is right, {} is wrong.", 13, 15), is_old("{} is right, {} is wrong.", 0, 2)
     (True, False)
     """
-    return pattern(_OLD).search(_before(text, start)) is not None
+    if pattern(_OLD).search(_before(text, start, _CLAUSE)) is not None:
+        return True
+    return pattern(_DISOWNED).match(text[stop : stop + _CLAUSE].lower()) is not None
 
 
 def may_withdraw(text: str, stop: int) -> bool:
@@ -228,5 +235,5 @@ def _differs(item: Any, word: str) -> bool:
         return True
 
 
-def _before(text: str, start: int) -> str:
-    return text[max(0, start - _NEAR) : start].lower()
+def _before(text: str, start: int, length: int = _NEAR) -> str:
+    return text[max(0, start - length) : start].lower()

@@ -7,7 +7,7 @@ is no call. A bounded stretch before and behind is looked at. The words that tel
 import re
 
 from trueup.recover.marks import CLOSES_REASONING
-from trueup.recover.sentences import last
+from trueup.recover.sentences import bounds, last
 from trueup.recover.words import pattern
 
 _WINDOW = 400
@@ -22,6 +22,10 @@ _ORDER = r"(?:^|[.!?:;,]\s+|[，、；：]|<call.then>\s)<call.orders>(?!\s*$)[^
 _IS = r"[ \t]*[`\"'”»)]*[ \t]*<call.is>"
 _GOES_ON = r"[ \t]*[`\"'”»)]*[ \t]*<call.goes_on>"
 _REMARK = r"\W{0,8}<call.remarks>"
+# Words that put a call off, turn it down or tell of one: a question, the end of a sentence, the beginning of one.
+_ASKS = r"(?:\A|[^\w\s]\s?|<call.then>\s)<call.asks>"
+_REPORTS = r"<call.reports>[\s:：,，*_]{0,8}\Z"
+_LEAVES_OPEN = r"[\W_]{0,8}(?:<call.confirms>|<call.refuses>)"
 # A heading, or a word before a call, that says it is one.
 _LABEL = r"[#*_\s]{0,8}<call.label>[:：]?[*_\s]{0,4}"
 # Tags, tokens and fences right before a call wrap it and say nothing.
@@ -35,6 +39,9 @@ _TOLD = re.compile(r"<(?:examples?|user|quote|blockquote|doc|document)>|\[AVAILA
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
+_QUESTION = re.compile(r"[?？][\s*_\"'”»」)`]*\Z")
+# Behind a call, where another one or a value begins: `{`, `<`, `[`, `f(a=`.
+_NO_PROSE = re.compile(r"[{<\[=|]|\w\(")
 
 
 def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool:
@@ -56,7 +63,8 @@ def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool
         return False
     if not before and not marked and _among_code(above, text, start):
         return False
-    if _goes_on(text[stop : stop + _WINDOW], marked, bool(before)):
+    behind = text[stop : stop + _WINDOW]
+    if _goes_on(behind, marked, bool(before)) or _is_left_open(behind):
         return False
     return not _talks((before or above.rstrip()).lower(), marked, bool(before))
 
@@ -93,6 +101,23 @@ def _goes_on(behind: str, marked: bool, inline: bool) -> bool:
     return pattern(_REMARK).match((same_line if rest else further.lstrip("\n` ")).lower()) is not None
 
 
+def _is_left_open(behind: str) -> bool:
+    """Whether a sentence behind a call asks the reader to agree to it, or says that it is not made."""
+    behind = behind[_TAGS_BEHIND.match(behind).end() :].lower()  # type: ignore[union-attr]
+    said = _NO_PROSE.split(behind, maxsplit=1)[0]
+    leaves_open = pattern(_LEAVES_OPEN)
+    return any(leaves_open.match(said, start, stop) is not None for start, stop in bounds(said))
+
+
+def _is_put_off(sentence: str) -> bool:
+    """Whether the sentence before a call asks whether to make it, turns it down, or tells of one that was made."""
+    asks = _QUESTION.search(sentence) is not None or sentence.endswith((":", "："))
+    if (asks and pattern(_ASKS).search(sentence)) or _speaks_of("awaits", sentence) or pattern(_REPORTS).search(sentence):
+        return True
+    refused = pattern("<call.refuses>").search(sentence)
+    return refused is not None and pattern("<call.acts>").search(sentence, refused.end()) is None
+
+
 def _among_code(above: str, text: str, start: int) -> bool:
     """Whether the line stands in a code block with other code above it."""
     far = max(0, start - _FAR)
@@ -117,9 +142,11 @@ def _talks(lead: str, marked: bool, same_line: bool) -> bool:
         return False
     paragraph = lead.rsplit("\n\n", 1)[-1]
     line = paragraph.rsplit("\n", 1)[-1]
+    sentence = last(line)[-_SAID:]
+    if _is_put_off(sentence):
+        return True
     if _HEADING.match(line):
         return (not marked and pattern(_LABEL).fullmatch(line) is None) or _speaks_of("talks", line)
-    sentence = last(line)[-_SAID:]
     open_ended = same_line or sentence.endswith((":", "：", ",", "，", "-", "—")) or sentence[-1:].isalnum()
     if _speaks_of("about_calls", sentence) or pattern(_PAST).fullmatch(sentence):
         return True

@@ -17,7 +17,7 @@ _FENCED_SCALAR = re.compile(
 _DECORATION = " \t\r\n*_`~\"'“”"
 _LETTER = r"[^\W\u2e80-\uffef]"  # of a word that has an edge
 _NUMBER = re.compile(
-    rf"(?<!{_LETTER})(?<![.,/:\u2212-])[-+\u2212]?[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?!{_LETTER}|[/:\u2212-]|[.,][0-9])"
+    rf"(?<!{_LETTER})(?<![.,/:\u2212-])[-+\u2212]?[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?!{_LETTER}|[/:+\u2212-]|[.,][0-9])"
 )
 _MAX_SENTENCE = 400
 _MAX_EXPLAINED = 4_000  # a verdict may have a long explanation
@@ -30,10 +30,15 @@ _NEAR = 40
 # Right behind a number: another one is meant. Right before it: it is not the answer, or is said to be wrong.
 _SCALED = r"[ \t\u00a0*_]{0,4}<scalar.scales>"
 _NOT_ANSWER = r"<scalar.not_answer>[ \t*_:#]{0,4}\Z"
+_BOUND = r"(?:<scalar.bounds>|[<>≤≥])[ \t*_:#]{0,4}\Z"
+_BOUNDED = r"[ \t\u00a0*_%]{0,4}<scalar.bounded>"
 _DENIED = r"<scalar.denies>\s?<scalar.is>?[ \t*_:#]{0,4}\Z"
 _TRUE = r"(?P<true>(?<!\w)<scalar.true>(?!\w))"
 _FALSE = r"(?P<false>(?<!\w)<scalar.false>(?!\w))"
 _ANSWERS = rf"(?:{_TRUE}|{_FALSE}|(?P<yes><scalar.yes>)|(?P<no><scalar.no>))"
+# A word inside a sentence is a verdict where the clause ends with it, or where it says what it judges.
+_ENDS = r"[\s*_`\"'”」)]*(?:\Z|[.,;:!。，；：！、—–(（\n]|-\s|<scalar.because>|<scalar.statement>)"
+_NOT_SO = r"<scalar.denies>[\s*_]{0,4}\Z"
 _VALUES = {"true": True, "yes": True, "false": False, "no": False}
 # A verdict at the beginning, perhaps behind a label; what follows explains it, in a sentence apart or in the same.
 _LEADING = (
@@ -94,12 +99,14 @@ def _number(said: str, start: int, stop: int) -> list[Candidate]:
         before = said[max(start, number.start() - _NEAR) : number.start()]
         if pattern(_DENIED).search(before):
             continue
-        if _counts(said, number) or pattern(_NOT_ANSWER).search(before):
+        if _counts(said, number) or pattern(_NOT_ANSWER).search(before) or pattern(_BOUND).search(before):
             return []
-        if pattern(_SCALED).match(said, number.end(), stop):
+        if pattern(f"{_SCALED}|{_BOUNDED}").match(said, number.end(), stop):
             return []
         meant.append(number)
     if len({number[0] for number in meant}) != 1:
+        return []
+    if meant[0][0] != "0" and pattern("<scalar.lacks>").search(said, start, stop):
         return []
     span = meant[0].span()
     value, _ = read_token(meant[0][0].replace(",", "").replace("\u2212", "-"))
@@ -125,9 +132,9 @@ def _truth(said: str, start: int, stop: int) -> list[Candidate]:
         denied = pattern("<scalar.denies>").search(said, clause, closing.start()) is not None
         left_open = pattern(_OPEN).search(said, start, closing.start()) is not None
         return [] if denied or left_open or _contradicts(closing, said, start, stop) else _true_or_false(closing)
-    words = list(pattern(f"{_TRUE}|{_FALSE}").finditer(said, start, stop))
+    words = list(pattern(f"(?:{_TRUE}|{_FALSE}){_ENDS}").finditer(said, start, stop))
     denied = pattern("<scalar.denies>").search(said, start, stop) is not None
-    if len({word.lastgroup for word in words}) != 1 or denied or pattern(_OPEN).search(said, start, stop):
+    if len({_answer(word) for word in words}) != 1 or denied or pattern(_OPEN).search(said, start, stop):
         return []
     return _true_or_false(words[-1])
 
@@ -148,7 +155,12 @@ def _is_settled(verdict: re.Match[str], said: str, start: int, stop: int) -> boo
 
 def _contradicts(found: re.Match[str], said: str, start: int, stop: int) -> bool:
     """Whether the text also says the opposite of an answer."""
-    return pattern(_FALSE if _VALUES[_answer(found)] else _TRUE).search(said, start, stop) is not None
+    opposite = pattern(_FALSE if _VALUES[_answer(found)] else _TRUE)
+    denied = pattern(_NOT_SO)
+    return any(
+        denied.search(said, max(start, word.start() - _NEAR), word.start()) is None
+        for word in opposite.finditer(said, start, stop)
+    )
 
 
 def _answer(found: re.Match[str]) -> str:
