@@ -128,6 +128,7 @@ def cases(kind: str) -> pytest.MarkDecorator:
 def test_every_language_has_its_cases() -> None:
     assert set(CASES) == set(tables())
     assert all(len(table["taken_back"]) + len(table["stands"]) >= 25 for table in CASES.values())
+    assert all(len(table["old"]) + len(table["current"]) >= 20 for table in CASES.values())
 
 
 @cases("taken_back")
@@ -219,3 +220,14 @@ def test_what_a_user_would_say_next_is_not_the_answer() -> None:
 
 def test_a_value_behind_that_was_wrong_is_the_new_one() -> None:
     assert Contract(AGE).check('{"age": 36} Sorry, that was wrong: {"age": 37}').data == {"age": 37}
+
+
+@cases("old")
+def test_a_value_that_words_disown_is_not_the_answer_in_any_language(words: str) -> None:
+    for between in ("\n\n", " "):
+        assert Contract(AGE).check('{"age": 36}' + between + words.replace("{}", '{"age": 37}')).data == {"age": 36}
+
+
+@cases("current")
+def test_other_words_leave_the_last_value_the_answer_in_any_language(words: str) -> None:
+    assert Contract(AGE).check('{"age": 36}\n\n' + words.replace("{}", '{"age": 37}')).data == {"age": 37}

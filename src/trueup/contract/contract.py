@@ -203,7 +203,7 @@ class Contract(Generic[T]):
             return Verdict(text, value)
         if self._is_valid(value) and self._plain and not (self._integral and self._integral(value)):
             return Verdict(text, value)
-        return self._judge.misfit(text, text, value)
+        return self._judge.misfit(text, text, value, located=False)
 
     def _check_reply(self, source: Any, context: dict[str, Any]) -> Verdict:
         """The way of everything that is more than a text: read it, judge its calls, then its text."""

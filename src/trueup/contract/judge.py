@@ -123,8 +123,8 @@ class Judge:
             return self.misfit(reply, text, data)
         return self.recover(reply, text, [])
 
-    def misfit(self, reply: Any, text: str, data: Any) -> Verdict:
-        """Plain JSON that is not valid under the schema as it stands."""
+    def misfit(self, reply: Any, text: str, data: Any, located: bool = True) -> Verdict:
+        """Plain JSON that is not valid under the schema as it stands; `located`, findings have a place in the text."""
         if isinstance(data, str) and "string" not in self._aims.types and _may_hold_a_value(data):
             return self.recover(reply, text, [])
         limit = self._aims.max_depth
@@ -132,7 +132,7 @@ class Judge:
             return self._too_deep(reply, text)
         start = len(text) - len(text.lstrip(" \t\r\n"))
         whole = Candidate(data, [(start, len(text))], [])
-        return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims), [])
+        return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims), [], located)
 
     def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain, valid JSON that is to become a Python value."""
@@ -165,7 +165,7 @@ class Judge:
             return self._verdict(reply, text, None, None, partial(to_fixes, text, records), [found, *said])
         return self._conclude(reply, text, choice, records)
 
-    def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record]) -> Verdict:
+    def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record], located: bool = True) -> Verdict:
         """Turn the chosen reading into a verdict."""
         if any(note.code == "C008" for note in choice.reading.fit.notes):
             numbers_as_written(text, choice, self._aims, self._is_valid)
@@ -183,13 +183,12 @@ class Judge:
         if self._strict and choice.rivals:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
         value = fit.value
+        refused: list[Finding] = []
         if not fit.ok:
-            findings += _located(
-                self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()], text, reading, self._aims
-            )
+            refused = self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
         elif self._schema.is_type:
             value, refused = self._schema.build(fit.value)
-            findings += _located(refused, text, reading, self._aims)
+        findings += _located(refused, text, reading, self._aims) if located else refused
         return self._verdict(reply, text, fit.value, value, fixes, findings)
 
     def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:

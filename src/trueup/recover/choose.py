@@ -27,6 +27,7 @@ _TEXT = frozenset({"string", "null"})
 _IS_PART, _IS_EMPTY, _IS_FOREIGN, _IS_WEAK = 300, 200, 150, 100
 # So many objects in a row are records.
 _RECORDS = 3
+_BETWEEN_RECORDS = " \t\r\n,;|*-–—•·0123456789.)"
 _NEIGHBOURS = 2
 _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 
@@ -311,7 +312,7 @@ def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> b
             continue
         if not _CUT.isdisjoint(candidate.codes):
             continue  # a draft that was broken off
-        if run and not _side_by_side(text, [run[-1], reading]):
+        if run and text[run[-1].candidate.end : candidate.spans[0][0]].strip(_BETWEEN_RECORDS):
             if winner in run:
                 break
             run = []

@@ -27,13 +27,14 @@ _ENVELOPES = frozenset(
 )
 # What a key says that holds no answer, but why there is none.
 _FAILURES = ("error", "exception", "traceback", "failure", "refusal", "warning")
+_FAILED = frozenset({"err", "errno", "errs", "failed", "fault", "fail", "fails"})
 _DETAILS = frozenset({"detail", "details", "reason", "status", "code"})
 # Envelopes of what was asked with, beside one of the answer.
 _SOURCES = frozenset({"input", "tool_input", "schema"})
 _MOST_KEYS = 8
 _LONGEST = 1_000_000
 _DEPTH = 100
-_FENCED = re.compile(r"\s*(?:```|~~~)[^\n`]{0,60}\n([\s\S]*?)\n?[ \t]*(?:```|~~~)\s*")
+_FENCED = re.compile(r"(?:```|~~~)[^\n`]{0,60}\n([\s\S]*?)\n?[ \t]*(?:```|~~~)")
 
 
 class Inside(NamedTuple):
@@ -77,7 +78,9 @@ def opened(value: Any, own: frozenset[str]) -> Iterator[Inside]:
 
 def _is_envelope(key: str, size: int, own: frozenset[str], folded: frozenset[str]) -> bool:
     name = fold(key)
-    if key in own or name in folded or any(word in name for word in _FAILURES) or (name in _DETAILS and size == 1):
+    if key in own or name in folded or name in _FAILED or any(word in name for word in _FAILURES):
+        return False
+    if name in _DETAILS and size == 1:
         return False
     return size == 1 or name in _ENVELOPES
 
@@ -86,8 +89,9 @@ def _as_text(base: Parts, text: Any) -> Iterator[Inside]:
     """A string as the JSON that it is, perhaps in a fence and with faults that lose nothing."""
     if not isinstance(text, str) or len(text) > _LONGEST:
         return
-    fenced = _FENCED.fullmatch(text) if "```" in text or "~~~" in text else None
-    body = (fenced[1] if fenced else text).strip()
+    fences = _FENCED.findall(text) if "```" in text or "~~~" in text else []
+    fenced = len(fences) == 1
+    body = (fences[0] if fenced else text).strip()
     if body[:1] not in ("{", "["):
         return
     codes = ("W008", "W001") if fenced else ("W008",)

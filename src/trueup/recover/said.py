@@ -23,9 +23,9 @@ _MARKUP = "`~*_#>⚠️❗ \t\r\n"
 # What may stand between such words and the value.
 _THEN_THE_VALUE = r"[\s:：,`*()]*(?:json)?\s*\Z"
 _EXAMPLE = rf"(?:<value.example>|(?:\A|\n)[\s*#]*<value.example_heading>){_THEN_THE_VALUE}"
-_OLD = rf"(?:<value.old>|(?:\A|\n|[.!?]\s|[。！？(（])[\s*_#(❌-]*(?:<value.old_heading>|❌)){_THEN_THE_VALUE}"
+_OLD = rf"(?:<value.old>|(?:\A|\n|[.!?}}\]]\s|[。！？(（])[\s*_#(❌-]*(?:<value.old_heading>|❌)){_THEN_THE_VALUE}"
 # Right behind a value: the same clause goes on.
-_DISOWNED = r"[ \t`*)\"'”»」]{0,8},?\s?<value.disowned>"
+_DISOWNED = r"[ \t`*)\"'”»」]{0,8},?\s?<value.disowned>(?!\s?[:：])"
 
 _OPENED = rf"[{_MARKUP.strip()} \t]*+"
 _PAUSE = r"[\s,.!:;…–—，。！、：-]*"

@@ -98,8 +98,26 @@ VERDICTS: dict[str, bool] = {
     "いいえ。5ではありません。": False,
     "はい。5ではありません。": True,
     "誤りです。5ではなく4です。": False,
+    "False — 91 is 7 times 13, so it is not true that it is prime.": False,
+    "It is true that 5 is prime.": True,
+    "This is a true statement.": True,
+    "I think the claim is false, since 9 is 3 * 3.": False,
+    "Es ist wahr, dass 5 prim ist.": True,
+    "Es cierto que 5 es primo.": True,
+    "C'est vrai que 5 est premier.": True,
+    "È vero che 5 è primo.": True,
+    "É verdade que 5 é primo.": True,
 }
 NO_VERDICTS = [
+    "False friends are words that look alike.",
+    "There are many false friends in German.",
+    "True love is rare.",
+    "Una falsa alarma no es nada.",
+    "Ein wahr gewordener Traum.",
+    "Une fausse note gâche tout.",
+    "Un falso amico inganna.",
+    "Uma falsa pista engana.",
+    "False. It is true that 9 is odd.",
     "Yes, but it is not that simple.",
     "True, if you count them twice.",
     "True. It depends on the year.",
@@ -144,3 +162,74 @@ def test_a_verdict_that_is_doubted_or_refused_is_none(reply: str) -> None:
 def test_a_number_that_is_denied_is_not_the_answer(reply: str) -> None:
     verdict = checked({"type": "integer"}, reply, coerce="eager")
     assert verdict.data == 42
+
+
+BOUNDS = {
+    "en": ["It is more than 40.", "Fewer than 40.", "At least 40.", "40 or more.", "40 people at most", "It is over 40.", "40+", ">40 items"],
+    "de": ["Mehr als 40.", "Mindestens 40.", "Es sind über 40.", "40 oder mehr.", "Knapp 40.", "Höchstens 40."],
+    "es": ["Más de 40.", "Al menos 40.", "Como máximo 40.", "40 o más.", "Casi 40.", "40 años como mínimo."],
+    "fr": ["Plus de 40.", "Au moins 40.", "Moins de 40.", "40 ou plus.", "Près de 40.", "40 personnes au maximum."],
+    "it": ["Più di 40.", "Almeno 40.", "Meno di 40.", "40 o più.", "Quasi 40.", "Oltre 40."],
+    "pt": ["Mais de 40.", "Pelo menos 40.", "Menos de 40.", "40 ou mais.", "Quase 40.", "No máximo 40."],
+    "zh": ["超过40。", "至少40。", "不到40人。", "40以上。", "少于40。", "40岁以下。"],
+    "ja": ["40以上です。", "40人未満です。", "少なくとも40です。", "40を超えます。", "40より多いです。", "最大40です。"],
+}  # fmt: skip
+NO_DATA = [
+    "As of 2023 I have no data.",
+    "No figures were found for 2023.",
+    "The number is not known for 2023.",
+    "Stand 2023 habe ich keine Daten.",
+    "Für 2023 gibt es keine Angaben.",
+    "A fecha de 2023 no hay datos.",
+    "En 2023 no tengo información.",
+    "Pour 2023, je n'ai pas de données.",
+    "Aucune donnée pour 2023.",
+    "Per il 2023 non ho dati.",
+    "Para 2023 não tenho dados.",
+    "截至2023年没有数据。",
+    "2023年のデータはありません。",
+]
+NUMBERS = {
+    "about 42": 42,
+    "The total is 42, which is more than expected.": 42,
+    "There are no records, so the count is 0.": 0,
+    "It is 42; the unit is unknown.": 42,
+    "Es sind 42, mehr als gedacht.": 42,
+    "Son 42, más de lo esperado.": 42,
+    "Il y en a 42, plus que prévu.": 42,
+    "Sono 42, più del previsto.": 42,
+    "São 42, mais do que o esperado.": 42,
+    "答案是42。": 42,
+    "42歳です。": 42,
+}
+
+
+@pytest.mark.parametrize("reply", [*(reply for replies in BOUNDS.values() for reply in replies), *NO_DATA])
+def test_a_bound_or_a_year_without_data_is_no_number(reply: str) -> None:
+    assert not checked({"type": "integer"}, reply, coerce="eager").ok
+
+
+@pytest.mark.parametrize(("reply", "expected"), NUMBERS.items())
+def test_a_number_with_a_remark_is_the_number(reply: str, expected: int) -> None:
+    assert checked({"type": "integer"}, reply, coerce="eager").data == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("high is not right", None),
+        ("high isn't right", None),
+        ("high ist nicht richtig", None),
+        ("high no es correcto", None),
+        ("high n'est pas juste", None),
+        ("high non va bene", None),
+        ("high não é correto", None),
+        ("High, not sure why", "high"),
+        ("It is high no matter what", "high"),
+        ("High because it did not rain", "high"),
+        ("high. Not more.", "high"),
+    ],
+)
+def test_an_enum_value_that_is_denied_behind_it_is_not_meant(reply: str, expected: str | None) -> None:
+    verdict = checked({"enum": ["low", "high"]}, reply, coerce="eager")
+    assert (verdict.data if verdict.ok else None) == expected

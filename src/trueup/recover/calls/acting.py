@@ -111,8 +111,9 @@ def _is_left_open(behind: str) -> bool:
 
 def _is_put_off(sentence: str) -> bool:
     """Whether the sentence before a call asks whether to make it, turns it down, or tells of one that was made."""
-    asks = _QUESTION.search(sentence) is not None or sentence.endswith((":", "："))
-    if (asks and pattern(_ASKS).search(sentence)) or _speaks_of("awaits", sentence) or pattern(_REPORTS).search(sentence):
+    if _speaks_of("awaits", sentence) or pattern(_REPORTS).search(sentence):
+        return True
+    if _QUESTION.search(sentence) and pattern(_ASKS).search(sentence):
         return True
     refused = pattern("<call.refuses>").search(sentence)
     return refused is not None and pattern("<call.acts>").search(sentence, refused.end()) is None

@@ -8,7 +8,7 @@ its arguments, Python and tags. Every pattern is linear.
 import re
 from typing import NamedTuple
 
-from trueup.recover.marks import TABLE, opens_reasoning
+from trueup.recover.marks import TABLE, closes_reasoning, opens_reasoning
 
 NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
 # A name that is taken whole or not at all: nothing that follows one could be part of it.
@@ -64,7 +64,7 @@ DIALECTS = (
     Dialect(
         "any", "<", _TOKEN,
         "Hermes, Qwen, Granite, Jamba, Nemotron, InternLM, DeepSeek, Kimi K2, Gemma 4, Command R, Apertus, LFM2, Olmo 3, Hunyuan",
-        r"<[|｜][\w▁:]{0,40}(?:end|END|suffix|call)\b[\w▁]{0,40}[|｜]?>|<tool_call\|>|<end_function_call>|<\|eo[mt]_id\|>",
+        rf"(?!{closes_reasoning})<[|｜][\w▁:]{{0,40}}(?:end|END|suffix|call)\b[\w▁]{{0,40}}[|｜]?>|<tool_call\|>|<end_function_call>|<\|eo[mt]_id\|>",
     ),
     Dialect("any", "<", "<function>>", "Gorilla"),
     Dialect("think", "<", rf"(?<=(?={opens_reasoning})<)", "the tags and tokens of marks.toml"),

@@ -31,7 +31,7 @@ _NEAR = 40
 _SCALED = r"[ \t\u00a0*_]{0,4}<scalar.scales>"
 _NOT_ANSWER = r"<scalar.not_answer>[ \t*_:#]{0,4}\Z"
 _BOUND = r"(?:<scalar.bounds>|[<>≤≥])[ \t*_:#]{0,4}\Z"
-_BOUNDED = r"[ \t\u00a0*_%]{0,4}<scalar.bounded>"
+_BOUNDED = r"[ \t\u00a0*_%]{0,4}(?:\w{1,16}+\s)?<scalar.bounded>"
 _DENIED = r"<scalar.denies>\s?<scalar.is>?[ \t*_:#]{0,4}\Z"
 _TRUE = r"(?P<true>(?<!\w)<scalar.true>(?!\w))"
 _FALSE = r"(?P<false>(?<!\w)<scalar.false>(?!\w))"
@@ -132,11 +132,10 @@ def _truth(said: str, start: int, stop: int) -> list[Candidate]:
         denied = pattern("<scalar.denies>").search(said, clause, closing.start()) is not None
         left_open = pattern(_OPEN).search(said, start, closing.start()) is not None
         return [] if denied or left_open or _contradicts(closing, said, start, stop) else _true_or_false(closing)
-    words = list(pattern(f"(?:{_TRUE}|{_FALSE}){_ENDS}").finditer(said, start, stop))
-    denied = pattern("<scalar.denies>").search(said, start, stop) is not None
-    if len({_answer(word) for word in words}) != 1 or denied or pattern(_OPEN).search(said, start, stop):
+    verdicts = list(pattern(f"(?:{_TRUE}|{_FALSE}){_ENDS}").finditer(said, start, stop))
+    if not verdicts or pattern(f"<scalar.denies>|{_OPEN}").search(said, start, stop) is not None:
         return []
-    return _true_or_false(words[-1])
+    return [] if _contradicts(verdicts[-1], said, start, stop) else _true_or_false(verdicts[-1])
 
 
 def _is_settled(verdict: re.Match[str], said: str, start: int, stop: int) -> bool:

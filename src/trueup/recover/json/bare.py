@@ -30,7 +30,7 @@ _QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
 class Bare:
     """Where words without quotes end, found from left to right; brackets that the words open themselves are balanced."""
 
-    __slots__ = ("end", "first", "known", "opened", "place", "start", "text")
+    __slots__ = ("end", "first", "known", "lines", "opened", "place", "start", "text")
 
     def __init__(self, text: str, start: int, end: int, place: str, known: frozenset[str]) -> None:
         self.text = text
@@ -39,6 +39,7 @@ class Bare:
         self.place = place
         self.known = known
         self.first = True  # no comma was passed yet
+        self.lines = False
         self.opened: list[str] = []  # what closes the brackets that the words opened
 
     def stop(self, open_closers: str, lines: bool) -> int:
@@ -47,6 +48,7 @@ class Bare:
         `lines` says that a value may have several: it goes on until a key or a bracket that closes what is open.
         """
         stops = _BARE_ARGUMENT_STOP if self.place is ARGUMENT else _BARE_STOP
+        self.lines = lines
         at = self.start
         while True:
             at = stops.search(self.text, at, self.end).start()  # type: ignore[union-attr]
@@ -81,7 +83,7 @@ class Bare:
         """Whether what stands on the lines below is not of this value: a bracket, a fence, or the next member."""
         text, end = self.text, self.end
         here = past(text, at)
-        if here >= end or text[here] in "}]｝］" or text.startswith("```", here):
+        if here >= end or text[here] in "}]｝］":
             return True
         if text[here] == "," or not starts_member(text, here, end, self.known):
             return text[here] == "," and comma_closes(text, here, end, self.place, self.known, True)
@@ -93,7 +95,7 @@ class Bare:
         if sign in ",，、،":
             return 0 if not self._comma_ends(at) else -1
         if sign == "`":
-            return -1
+            return self._past_block(at)
         if sign == ";":
             ends = in_list or starts_member(text, at + 1, end, self.known) or CLOSING_AHEAD.match(text, at + 1, end)
             return -1 if ends else 0
@@ -105,6 +107,12 @@ class Bare:
         if _QUOTE_THEN_END.match(text, at, end):
             return -2
         return -1 if in_list or (at > self.start and starts_member(text, at, end, self.known)) else 0
+
+    def _past_block(self, at: int) -> int:
+        """How far a block of code inside the words goes; -1 where the mark ends them."""
+        text, end = self.text, self.end
+        closed = text.find("```", at + 3, end) if self.lines and text[:at].rstrip(" \t")[-1:] == "\n" else -1
+        return closed + 2 - at if closed > 0 and text.find("}", closed + 3, end) >= 0 else -1
 
     def _comma_ends(self, at: int) -> bool:
         text, end, start = self.text, self.end, self.start

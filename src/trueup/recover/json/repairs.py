@@ -861,9 +861,13 @@ def prefixed_string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     return string(parser, into, slot, node)
 
 
-# What an argument starts with; a bare word is none, `max(a, b)` is text.
-_ARGUMENT = re.compile(
-    r"""\s*(?:["'“‘`\[{(\-+.0-9)*]|(?:true|false|null|True|False|None)\b|[^\W\d]\w*\s*(?:=(?!=)|\Z)|[rbuf]["']|[^\W\d][\w.]*\(|\Z)"""
+# What the arguments of a call start with; a bare word is none, so `max(a, b)` is text.
+_ARGUMENT = re.compile(r"""\s*(?:["'“‘`\[{()*]|[^\W\d]\w*\s*(?:=(?!=)|\Z)|[rbuf]["']|\Z)""")
+# Calls that stand for a number or a literal inside; `F(3)` and `Psalm(23, 4)` are text.
+_CONSTRUCTED = re.compile(
+    r"(?:new\s+)?(?:[\w.]*\.)?(?:Decimal|Fraction|int|float|complex|bool|str|list|tuple|set|frozenset|dict|array|Integer|Double|Float|Long"
+    r"|Number|NumberInt|NumberLong|NumberDecimal|Boolean|Timestamp|Date|ISODate|date|datetime|time|timedelta|UUID|OrderedDict|defaultdict"
+    r"|np\.\w+|Some|Just|Ok|Value)\s*\("
 )
 
 
@@ -872,7 +876,7 @@ def call(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     """`Name(a=1)` opens an object; `Name(x)` stands for its argument; a date becomes its text."""
     text, pos, end = parser.text, parser.pos, parser.end
     found = CALL.match(text, pos, end)
-    if found is None or not _ARGUMENT.match(text, found.end(), end):
+    if found is None or not (_ARGUMENT.match(text, found.end(), end) or _CONSTRUCTED.match(text, pos, end)):
         return False
     if date := _DATE.match(text, pos, end):
         said = iso_date([int(number) for number in date[1].split(",")])

@@ -131,7 +131,7 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     if sign in "}])｝］】）":
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
     if sign in "/#" and (stop := _comment_end(text, here, end)) > 0:
-        return _comment_closes(text, stop, end, known)
+        return _comment_closes(text, stop, end, known, place)
     if sign == "`" and _FENCE_CLOSES.match(text, here, end):
         return True
     if sign == ":" or text.startswith("=>", here):
@@ -168,10 +168,13 @@ def _comment_end(text: str, at: int, end: int) -> int:
     return 0
 
 
-def _comment_closes(text: str, at: int, end: int, known: frozenset[str]) -> bool:
+def _comment_closes(text: str, at: int, end: int, known: frozenset[str], place: str) -> bool:
     """Whether a string may end before a comment: something of the structure has to follow it."""
     here = past(text, at)
-    return here < end and (text[here] in ",，;}])" or starts_member(text, here, end, known))
+    if here >= end:
+        return False
+    item = place is LIST_ITEM and (text[here] in QUOTES or _ITEM_START.match(text, here, end) is not None)
+    return item or text[here] in ",，;}])" or starts_member(text, here, end, known)
 
 
 def comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
