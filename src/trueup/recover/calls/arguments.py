@@ -12,7 +12,7 @@ from typing import Any
 from trueup.recover.calls.dialects import NAME
 from trueup.recover.calls.source import NOT_JSON, json_value, past
 from trueup.recover.json.escapes import unescape
-from trueup.recover.json.parser import Node, Reader, Record, TooDeep, parts_of
+from trueup.recover.json.parser import Node, Parser, Record, TooDeep, parts_of
 from trueup.recover.json.tokens import read_token
 
 _STRING = (
@@ -20,7 +20,7 @@ _STRING = (
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 )
 _ONE_STRING = re.compile(_STRING, re.DOTALL)
-_STRINGS = re.compile(rf"{_STRING}(?:\s*\n\s*{_STRING})*", re.DOTALL)
+_STRINGS = re.compile(rf"{_STRING}(?:\s*[\n+]\s*{_STRING})*", re.DOTALL)
 _SAME_LINE = re.compile(rf"{_STRING}(?:[ \t]+{_STRING})+", re.DOTALL)
 _OPENING = re.compile(r"([rbufRBUF]?)('''|\"\"\"|'|\")")
 _QUOTES = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "'\""}
@@ -238,7 +238,7 @@ class Arguments:
         value = json_value(text[start:end]) if whole else NOT_JSON
         if value is NOT_JSON:
             try:
-                outcome = Reader(text, start, end if whole else self._limit, frozenset(), self._max_depth).read()
+                outcome = Parser(text, start, end if whole else self._limit, frozenset(), self._max_depth).read()
             except TooDeep:
                 raise self._refuse("{} is nested too deep") from None
             if not whole and (outcome.cut or outcome.end >= self._limit):

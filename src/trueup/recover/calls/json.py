@@ -10,7 +10,7 @@ from json import dumps
 from trueup.recover.calls.dialects import BETWEEN
 from trueup.recover.calls.source import Source, Value, past
 from trueup.recover.calls.values import CALL_KEYS, Leak, Said, calls_in
-from trueup.recover.json.parser import Node, Reader, Record, TooDeep, parts_of
+from trueup.recover.json.parser import Node, Parser, Record, TooDeep, parts_of
 
 Read = tuple[list[Leak], int]
 FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
@@ -146,7 +146,7 @@ def gemma(source: Source, at: int) -> Value:
     stop = len(text) if cut else at
     plain = "".join(out)
     try:
-        outcome = Reader(plain, 0, len(plain), frozenset(), source.max_depth).read()
+        outcome = Parser(plain, 0, len(plain), frozenset(), source.max_depth).read()
     except TooDeep:
         return Value(None, stop)
     lossy = tuple((r[0], start, stop, r[3], r[4]) for r in outcome.records if r[0] in {"S031", "S033", "S034"})

@@ -16,7 +16,7 @@ from trueup.recover.calls.source import NOT_JSON, Source, Value, json_value, pas
 from trueup.recover.calls.values import CALL_KEYS, Leak, Typed
 from trueup.recover.forms.blocks import Block, Unreadable
 from trueup.recover.forms.outline import Keys, lines_of
-from trueup.recover.json.parser import Reader, Record, TooDeep
+from trueup.recover.json.parser import Parser, Record, TooDeep
 
 _THOUGHT = re.compile(r"\bThought(?: \d{1,3})?:[^\n]*\n\s*\Z")
 # `f` on a line of its own, then `tool_call(a=1)` in a block of code, as ChatGLM3 writes it
@@ -87,7 +87,7 @@ def _members(source: Source, at: int) -> Value | None:
     """`"name": "f", "arguments": {…}`: the members of an object that was never opened."""
     end = source.stop_after(at)[0]
     try:
-        outcome = Reader("{" + source.text[at:end] + "}", 0, end - at + 2, frozenset(), source.max_depth).read()
+        outcome = Parser("{" + source.text[at:end] + "}", 0, end - at + 2, frozenset(), source.max_depth).read()
     except TooDeep:
         return None
     records: list[Record] = [(r[0], r[1] + at - 1, r[2] + at - 1, r[3], r[4]) for r in outcome.records]

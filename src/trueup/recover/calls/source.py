@@ -12,7 +12,7 @@ import orjson
 
 from trueup.recover.calls.dialects import CLOSE, STOP
 from trueup.recover.json.clean import closed, keeps_all_keys
-from trueup.recover.json.parser import Reader, Record, TooDeep, TooMany, parts_of
+from trueup.recover.json.parser import Parser, Record, TooDeep, TooMany, parts_of
 from trueup.recover.marks import CLOSES_REASONING, may_reason
 from trueup.verdict.catalogue import GRADE
 from trueup.verdict.codec import decode
@@ -133,7 +133,7 @@ class Source:
     def mended(self, at: int, end: int) -> Value:
         """A value with faults, read no further than to an offset."""
         try:
-            outcome = Reader(self.text, at, end, frozenset(), self.max_depth).read()
+            outcome = Parser(self.text, at, end, frozenset(), self.max_depth).read()
         except TooDeep:
             return Value(None, end)
         inside = parts_of(next((r[4] for r in reversed(outcome.records) if r[0] == "S005"), None))

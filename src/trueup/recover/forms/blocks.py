@@ -14,7 +14,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.forms import tables
 from trueup.recover.forms.outline import FENCE, ROW, RULE, TEXT, Keys, Line
 from trueup.recover.forms.values import LIST_ONLY, PAIRS, TEXT_ONLY, common_end, inline, parts_of_list
-from trueup.recover.json.parser import Node, Reader, Record, parts_of
+from trueup.recover.json.parser import Node, Parser, Record, parts_of
 from trueup.verdict.catalogue import GRADE
 from trueup.verdict.paths import Parts
 
@@ -313,7 +313,7 @@ class Block:
             return None
         if line.quoted or self.at >= self.stop:
             raise Unreadable
-        outcome = Reader(self.text, start, self.lines[self.stop - 1].end, self.known, self.max_depth - depth).read()
+        outcome = Parser(self.text, start, self.lines[self.stop - 1].end, self.known, self.max_depth - depth).read()
         if outcome.cut or any(GRADE[record[0]] == "lossy" for record in outcome.records):
             raise Unreadable
         while self.at < self.stop and self.lines[self.at].start < outcome.end:
@@ -330,7 +330,7 @@ class Block:
         """What stands in brackets from end to end of a stretch; None when they do not belong together."""
         if depth >= self.max_depth:
             raise Unreadable
-        outcome = Reader(self.text, start, stop, self.known, self.max_depth - depth).read()
+        outcome = Parser(self.text, start, stop, self.known, self.max_depth - depth).read()
         if outcome.end != stop or outcome.cut:
             return None
         self.adopt(outcome.records, node)

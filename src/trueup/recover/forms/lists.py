@@ -11,7 +11,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.forms.blocks import Block, Span, Unreadable, listing
 from trueup.recover.forms.outline import FENCE, RULE, TEXT, Keys, Line
 from trueup.recover.forms.values import bare, common_end, inline
-from trueup.recover.json.parser import Reader
+from trueup.recover.json.parser import Parser
 from trueup.recover.sentences import bounds
 from trueup.recover.words import pattern, small
 from trueup.verdict.catalogue import GRADE
@@ -77,7 +77,7 @@ def _in_brackets(text: str, lines: list[Line], max_depth: int) -> list[Candidate
     behind = text[span[1] : span[1] + 3]
     if behind[:1] == "(" or behind.lstrip(" \t")[:1].isalnum():
         return []  # a link, or a source that a sentence names
-    outcome = Reader(text, *span, frozenset(), max_depth).read()
+    outcome = Parser(text, *span, frozenset(), max_depth).read()
     lossy = any(GRADE[record[0]] == "lossy" for record in outcome.records)
     items = outcome.value if isinstance(outcome.value, list) and outcome.end == span[1] and not lossy else []
     if len(items) < 2 or not all(_is_item(str(item)) for item in items):

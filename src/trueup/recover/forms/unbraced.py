@@ -10,7 +10,7 @@ from typing import Any
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.json.lexer import fold
-from trueup.recover.json.parser import MOST_PLACES, Node, Reader, Record, TooDeep, TooMany, parts_of
+from trueup.recover.json.parser import MOST_PLACES, Node, Parser, Record, TooDeep, TooMany, parts_of
 from trueup.verdict.paths import Parts
 
 _CALL_START = re.compile(
@@ -31,7 +31,7 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
     out: list[Candidate] = []
     at = 0
     while found := _next_call(text, at):
-        outcome = Reader(text, found.start(), len(text), known, max_depth).read()
+        outcome = Parser(text, found.start(), len(text), known, max_depth).read()
         span = (found.start(), outcome.end)
         # the name, the brackets and every equals sign are what was taken off
         records: list[Record] = [("F003", *span, "", None)]
@@ -84,7 +84,7 @@ def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]
 def _inside(kind: str, text: str, start: int, known: frozenset[str], max_depth: int) -> Candidate:
     """The members from an offset on, as if a bracket had opened before them; that none closes them is no fault."""
     value: dict[str, Any] = {}
-    outcome = Reader(text, start, len(text), known, max_depth).within(kind, value)
+    outcome = Parser(text, start, len(text), known, max_depth).within(kind, value)
     records = [record for record in outcome.records if not (record[0] == "S005" and record[4] is None)]
     places = partial(_places, kind, text, start, known, max_depth)
     return Candidate(value, [(start, outcome.end)], records, "call" if kind == "=" else "members", None, places)
@@ -109,7 +109,7 @@ class _Trace:
 def _places(kind: str, text: str, start: int, known: frozenset[str], max_depth: int) -> dict[Parts, tuple[int, int]]:
     """Where each value stands: the text is read once more."""
     trace = _Trace()
-    parser = Reader(text, start, len(text), known, max_depth, trace)
+    parser = Parser(text, start, len(text), known, max_depth, trace)
     with suppress(TooDeep):  # read without the quick lanes, it may nest deeper
         outcome = parser.within(kind, {}) if kind else parser.read()
         trace.spans[()] = (start, outcome.end)
@@ -122,7 +122,7 @@ def in_parentheses(text: str, known: frozenset[str], max_depth: int) -> list[Can
     if found is None:
         return []
     start = found.end() - 1
-    outcome = Reader(text, start, len(text), known, max_depth).read()
+    outcome = Parser(text, start, len(text), known, max_depth).read()
     if outcome.cut or not isinstance(outcome.value, list) or len(outcome.value) < 2 or text[outcome.end :].strip():
         return []
     return [Candidate(outcome.value, [(start, outcome.end)], outcome.records)]

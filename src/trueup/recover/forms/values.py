@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from trueup.recover.forms.outline import Line
-from trueup.recover.json.parser import Reader
+from trueup.recover.json.parser import Parser
 from trueup.recover.json.tokens import read_token
 
 PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", "‘": "’"}
@@ -98,7 +98,7 @@ def bare(raw: str) -> tuple[str, bool]:
         return raw, False
     inner = raw[1:-1]
     if closer == '"' and "\\" in inner:
-        read = Reader(f"[{raw}]", 0, len(raw) + 2, frozenset(), 2).read()
+        read = Parser(f"[{raw}]", 0, len(raw) + 2, frozenset(), 2).read()
         good = not read.cut and len(read.value) == 1 and isinstance(read.value[0], str)
         return (read.value[0], True) if good else (inner, True)
     if closer in "\"'":

@@ -25,7 +25,8 @@ _QUOTE_AND_COMMA = re.compile(r"""(?<![\s\d\\])"\s*,""")
 # A comment that says what the value before it should be, in the words of all languages.
 _SHOULD_BE = (
     r"(?:<retraction.oops>|<retraction.wait>|<retraction.sorry>)[^\n]{0,60}<value.should_be>"
-    r"|<value.should_be>:?\s*(?:[\"'`「]([^\"'`\n」]{1,80})[\"'`」]|(-?[0-9]+(?:\.[0-9]+)?|true|false|null))\s*[.!。]?\s*(?:\*/|-->)?\s*\Z"
+    r"|<value.should_be>:?\s*(?:[\"'`「]([^\"'`\n」]{1,80})[\"'`」]|(-?[0-9]+(?:\.[0-9]+)?|true|false|null))"
+    r"\s?<member.since>?\s*[.!。]?\s*(?:\*/|-->)?\s*\Z"
 )
 # The beginning of a comment that stands for what was left out.
 _ELIDED = r"(?://+|\#+|/\*+|<!--)[\s(\[.…-]*(?:(?<=\.\.\.)|(?<=…)|<value.elided>)"

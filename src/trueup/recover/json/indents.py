@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from trueup.recover.json.lexer import CLOSER_OF
-from trueup.recover.json.parser import Outcome, Reader, Record
+from trueup.recover.json.parser import Outcome, Parser, Record
 
 Edit = tuple[int, int, str, str]
 
@@ -152,7 +152,7 @@ def rebracketed(text: str, begin: int, stop: int, known: frozenset[str], max_dep
     pieces.append(text[at : walk.end])
     offsets.extend(range(at, walk.end + 1))
     mended = "".join(pieces)
-    outcome = Reader(mended, 0, len(mended), known, max_depth).read()
+    outcome = Parser(mended, 0, len(mended), known, max_depth).read()
     if outcome.cut or any(record[0] in _BRACKET_CODES for record in outcome.records):
         return None
     records: list[Record] = [(code, offsets[a], offsets[b], after, node) for code, a, b, after, node in outcome.records]

@@ -40,7 +40,7 @@ from trueup.recover.json.lexer import (
 from trueup.recover.json.tokens import MAX_DIGITS
 
 __all__ = [
-    "MOST_CALLS", "MOST_FAULTS", "MOST_PLACES", "Frame", "Node", "Outcome", "Parser", "Reader", "Record", "TooDeep",
+    "MOST_CALLS", "MOST_FAULTS", "MOST_PLACES", "Frame", "Node", "Outcome", "Parser", "Record", "TooDeep",
     "TooMany", "parts_of", "shown", "under",
 ]  # fmt: skip
 
@@ -392,6 +392,3 @@ class Parser:
         if frame.loose:
             return strings.LOOSE_VALUE
         return strings.MEMBER_VALUE if frame.kind == "{" else strings.LIST_ITEM
-
-
-Reader = Parser

@@ -10,7 +10,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json.clean import WRITABLE_DEPTH, exact
 from trueup.recover.json.doubts import takes_back
 from trueup.recover.json.lexer import BLANK, EMOJI
-from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Outcome, Reader, Record, TooMany, under
+from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Outcome, Parser, Record, TooMany, under
 from trueup.recover.json.repairs import goes_on
 from trueup.verdict.catalogue import GRADE, PRICE
 
@@ -211,7 +211,7 @@ class Scan:
         return 0
 
     def attempt(self, begin: int, stop: int) -> Outcome:
-        outcome = Reader(self.text, begin, stop, self.known, self.max_depth).read()
+        outcome = Parser(self.text, begin, stop, self.known, self.max_depth).read()
         _doubt(outcome)
         _heed(self.text, outcome)
         self.budget -= outcome.end - begin + 32
