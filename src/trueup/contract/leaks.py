@@ -11,7 +11,7 @@ from typing import Any
 from trueup.recover.calls.lines import spoken_arguments
 from trueup.recover.calls.source import NOT_JSON, json_value
 from trueup.recover.calls.values import Leak
-from trueup.recover.json.parser import Reader, TooDeep
+from trueup.recover.json.parser import Parser, TooDeep
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Finish, ToolCall
@@ -171,7 +171,7 @@ def _read(bare: str) -> Any:
     if found is not NOT_JSON or bare[:1] not in ("{", "["):
         return bare if found is NOT_JSON else found
     try:
-        outcome = Reader(bare, 0, len(bare), frozenset(), 200).read()
+        outcome = Parser(bare, 0, len(bare), frozenset(), 200).read()
     except TooDeep:
         return bare
     lossy = outcome.cut or outcome.end < len(bare)

@@ -11,7 +11,7 @@ from tests.recover.material import same
 from trueup import Contract
 from trueup.recover.candidate import Candidate
 from trueup.recover.json.clean import closed, exact
-from trueup.recover.json.parser import Outcome, Reader, TooDeep
+from trueup.recover.json.parser import Outcome, Parser, TooDeep
 from trueup.recover.json.scan import Scan
 
 NONE: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ FAULTS = ["", ",", "}", "]", "{", '"', " oops ", ', "note": "late"', '"id": 1, "
 
 
 def read(text: str, depth: int, spare: int) -> Outcome | None:
-    reader = Reader(text, 0, len(text), NONE, depth)
+    reader = Parser(text, 0, len(text), NONE, depth)
     reader.spare = spare
     try:
         return reader.read()
