@@ -64,8 +64,14 @@ def test_a_list_matches_something_and_never_nothing(name: str) -> None:
     assert found.search(" ,.") is None
 
 
-@pytest.mark.parametrize(("language", "name", "text"), PHRASES)
-def test_a_phrase_matches_what_it_stands_for(language: str, name: str, text: str) -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_phrase_matches_what_it_stands_for(language: str) -> None:
+    for row in PHRASES:
+        if row[0] == language:
+            is_well_written(*row)
+
+
+def is_well_written(language: str, name: str, text: str) -> None:
     phrase = parse(text)
     assert text == text.lower(), "phrases are compared with small letters"
     assert text == " ".join(text.split())
@@ -80,9 +86,10 @@ def test_a_phrase_matches_what_it_stands_for(language: str, name: str, text: str
             assert not pattern(rf"\A{source(name)}").search(f"q{sample}"), "a word begins at its edge"
 
 
-@pytest.mark.parametrize(("language", "name", "text"), [row for row in PHRASES if row[1].split(".")[1] in OPENING])
-def test_what_takes_a_value_back_passes_the_quick_gate(language: str, name: str, text: str) -> None:
-    for sample in samples(parse(text)):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_takes_a_value_back_passes_the_quick_gate(language: str) -> None:
+    texts = [row[2] for row in PHRASES if row[0] == language and row[1].split(".")[1] in OPENING]
+    for sample in (sample for text in texts for sample in samples(parse(text))):
         for before in ("{}", "{}\n\n**", "```\n{}\n```\n", "{} Fine so far. "):
             reply = f"{before}{sample.capitalize()}: x"
             assert said.may_withdraw(reply, reply.index("}") + 1), reply

@@ -120,13 +120,13 @@ def check(
     A code has two or three letters and three digits, so that it is never one of ours. `page` is the Markdown of its
     page, or the path of it.
 
-    >>> @check("SHP001", "discount", "The reply promises a discount.")
+    >>> @check("SHP900", "discount", "The reply promises a discount.")
     ... def discount(verdict, context):
     ...     if "discount" in verdict.reply.text.lower():
     ...         yield "The reply promises a discount"
     >>> from trueup import Contract
     >>> Contract(checks=[discount]).check("You get a discount!").findings[0].code
-    'SHP001'
+    'SHP900'
     """
     if not _CODE.match(code) or code in FINDINGS or code in FIXES:
         raise ValueError(

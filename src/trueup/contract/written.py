@@ -11,7 +11,7 @@ from trueup.recover.choose import Choice
 from trueup.recover.json.lexer import WRITTEN_NUMBER
 from trueup.recover.json.tree import Tree
 from trueup.recover.readings import Aims
-from trueup.verdict.paths import Parts
+from trueup.verdict.paths import Parts, with_value
 
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,5})?(?![\w.])")
 _MOVING = frozenset(("C005", "C006", "C007"))
@@ -32,7 +32,7 @@ def numbers_as_written(text: str, choice: Choice, aims: Aims, is_valid: Callable
         written_as = find.at(*way_back(note.path, moves)) or find.like(note.before)
         if written_as and written_as != note.after:
             notes[index] = note._replace(before=written_as, after=written_as)
-            value = _with(value, note.path, written_as)
+            value = with_value(value, note.path, written_as)
     if is_valid(value):
         choice.reading = reading._replace(fit=reading.fit._replace(value=value, notes=notes))
 
@@ -100,12 +100,3 @@ def way_back(path: Parts, moves: _Moves) -> tuple[str | None, Parts]:
         if (path[:size], "C007") in moves:
             out.append(0)
     return text, tuple(out)
-
-
-def _with(value: Any, path: Parts, part: Any) -> Any:
-    """A copy of a value with another part at a path."""
-    if not path:
-        return part
-    copy: Any = list(value) if isinstance(value, list) else dict(value)
-    copy[path[0]] = _with(copy[path[0]], path[1:], part)
-    return copy

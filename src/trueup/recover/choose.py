@@ -196,7 +196,7 @@ def _rewritten(readings: list[Reading], judge: Judge, aims: Aims) -> list[Readin
 
 def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once fractions are numbers."""
-    from trueup.recover.json.fractions import computed  # as in `readings`: loaded when a reply first needs it
+    from trueup.recover.numbers import computed  # as in `readings`: loaded when a reply first needs it
 
     out: list[Reading] = []
     for reading in readings:
@@ -210,7 +210,7 @@ def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
-    from trueup.recover.forms.grouped import regrouped  # as in `readings`: loaded when a reply first needs it
+    from trueup.recover.numbers import regrouped  # as in `readings`: loaded when a reply first needs it
 
     out: list[Reading] = []
     for reading in readings:
@@ -464,6 +464,6 @@ def _parted_numbers(text: str, candidate: Candidate) -> bool:
     """Whether numbers with commas in them may have been taken for several."""
     if "S015" not in candidate.codes and "S038" not in candidate.codes:
         return False
-    from trueup.recover.forms.grouped import parts_numbers  # loaded when a reply first needs it
+    from trueup.recover.numbers import parts_numbers  # loaded when a reply first needs it
 
     return parts_numbers(text, candidate.records)

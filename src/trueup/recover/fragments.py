@@ -29,7 +29,7 @@ def is_fragment(text: str, candidate: Candidate, inside: tuple[int, int], any_va
         return True
     value = candidate.value
     before = text[max(0, start - _NEAR) : start]
-    if not isinstance(value, dict) and _GLUED.search(before):
+    if not isinstance(value, dict) and (_GLUED.search(before) or text.startswith("[", stop)):
         return True
     if not any_value:
         return False

@@ -6,6 +6,7 @@ Keys that are not plain words are quoted: `$["unit price"]`.
 
 import json
 import re
+from typing import Any
 
 type_part = str | int
 Parts = tuple[type_part, ...]
@@ -49,3 +50,26 @@ def parse(path: str) -> Parts:
         parts.append(word if word is not None else int(index) if index is not None else json.loads(quoted))
         at = step.end()
     return tuple(parts)
+
+
+def value_at(value: Any, parts: Parts) -> Any:
+    """What stands at a path of a value; None where nothing does."""
+    for part in parts:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def with_value(value: Any, parts: Parts, new: Any) -> Any:
+    """A value with another one at a path; the containers on the way are new, nothing is changed.
+
+    >>> with_value({"a": [1, 2]}, ("a", 0), 3)
+    {'a': [3, 2]}
+    """
+    if not parts:
+        return new
+    copied: Any = dict(value) if isinstance(value, dict) else list(value)
+    copied[parts[0]] = with_value(value[parts[0]], parts[1:], new)
+    return copied

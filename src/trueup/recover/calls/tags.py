@@ -239,8 +239,14 @@ def _value_end(text: str, start: int, edges: re.Pattern[str], following: re.Patt
     return len(text), len(text), True
 
 
+_CDATA = re.compile(r"\s*<!\[CDATA\[((?:(?!\]\]>)[\s\S])*)\]\]>\s*")
+
+
 def _trimmed(raw: str) -> str:
     """A value without the line breaks that set it off from its tags; a short one without any space around it."""
+    section = _CDATA.fullmatch(raw)
+    if section is not None:
+        return section[1]
     if "\n" not in raw.strip():
         return raw.strip()
     return raw.removeprefix("\n").removesuffix("\n")

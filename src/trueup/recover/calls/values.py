@@ -13,9 +13,9 @@ from trueup.recover.json.parser import Record
 
 ARGUMENT_KEYS = (
     "arguments", "args", "parameters", "params", "input", "action_input", "tool_input", "tool_args", "toolArgs",
-    "tool_arguments", "tool_parameters", "function_arguments", "kwargs",
+    "tool_arguments", "tool_parameters", "function_arguments", "kwargs", "next_tool_args",
 )  # fmt: skip
-_SURE_NAMES = ("tool_name", "toolName", "tool", "function_name", "recipient_name")
+_SURE_NAMES = ("tool_name", "toolName", "tool", "function_name", "recipient_name", "next_tool_name")
 _NAMES = ("name", *_SURE_NAMES, "function", "action", "tool_call", "command", "api", "api_name", "method", "type")
 _LISTS = (
     "tool_calls", "toolCalls", "tool_uses", "calls", "function_calls", "functionCalls", "actions", "tools", "parts",
@@ -160,7 +160,8 @@ def _holder(value: dict[str, Any]) -> str:
 def _named(value: dict[str, Any], offered: Callable[[str], bool], marked: bool) -> Said | None:
     for key in _NAMES:
         name = value.get(key)
-        if not isinstance(name, str) or not offered(name):
+        name = name.strip() if isinstance(name, str) else ""
+        if not name or not offered(name):
             continue
         given = next((k for k in ARGUMENT_KEYS if k in value and k != key), None)
         if given is not None:

@@ -46,7 +46,7 @@ _CUT_ESCAPE = re.compile(
     r"(?<!\\)(?:\\\\)*(\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3})?)\Z"
 )
 # Codes of what changes a value that stood before, or may.
-_CHANGES = frozenset({"S007", "S022", "S032", "S042"})
+_CHANGES = frozenset({"S007", "S012", "S022", "S032", "S042"})
 # Without one of these nothing that has come is whole.
 _ENDS = re.compile(r"[,}\]{\[/#<;)\n]")
 _LONG = 1024
@@ -267,14 +267,11 @@ class Growing:
             return strings.read_string(text, here, size, place, self.known, closers).after
         return Bare(text, here, size, place, self.known).stop(closers, lines=True)
 
-    def _noted(self, parser: Parser, since: int = 0) -> bool:
+    def _noted(self, parser: Parser) -> bool:
         """Whether what was just read keeps to what was shown: nothing lost, nothing changed that stood before."""
-        if any(
-            code in ("S012", "S022", "S032", "S042") or GRADE[code] == "lossy" for code, *_ in parser.records[since:]
-        ):
+        if any(code in _CHANGES or GRADE[code] == "lossy" for code, *_ in parser.records):
             self.lost = True
-        if not since:
-            parser.records.clear()
+        parser.records.clear()
         return not self.lost
 
     def _let_go(self, parser: Parser) -> None:

@@ -52,7 +52,6 @@ WIDE = {
 
 COMMAS = ",，、،;；؛"
 OPENERS = "{[("
-CLOSERS = "}])"
 CLOSER_OF = {"{": "}", "[": "]", "(": ")"}
 
 LITERALS: dict[str, object] = {"true": True, "false": False, "null": None}

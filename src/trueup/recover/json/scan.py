@@ -97,14 +97,15 @@ class Scan:
 
     def row(self, run: list[Candidate]) -> Candidate:
         records: list[Record] = []
+        form = "mark" if all(candidate.form == "mark" for candidate in run) else "json"
         for index, candidate in enumerate(run):
-            candidate.form = "part"
+            candidate.form = "part" if form == "json" else form
             records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in candidate.records]
         start, stop = run[0].spans[0][0], run[-1].end
         closing = _CLOSES_LIST.match(self.text, stop)
         stop = closing.end() if closing else stop
         records.append(("S005", start, start, "[" if closing else "[…]", None))
-        return Candidate([candidate.value for candidate in run], [(start, stop)], records)
+        return Candidate([candidate.value for candidate in run], [(start, stop)], records, form)
 
     def stretch(self, start: int, stop: int, found: list[Candidate]) -> None:
         at = start
