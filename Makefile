@@ -15,7 +15,7 @@ export PYTHONUTF8 := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-sift bench-gateway bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-gateway bench-fresh study soak fmt \
         snapshots lock clean
 
 help: ## show this list
@@ -75,6 +75,9 @@ docs: $(STAMP) ## build the documentation into site/, strictly
 bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
 	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
 	@$(BENCH)/bin/python bench/growth.py --markdown docs/benchmarks-growth.md
+
+bench-engines: $(BENCH)/.installed ## compare with an older version in one run: make bench-engines OLDER=../older/src
+	@$(BENCH)/bin/python bench/engines.py $(OLDER)
 
 study: $(BENCH)/.installed ## ask the local model 100 things, with and without trueup and its peers (20 minutes)
 	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md

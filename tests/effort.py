@@ -13,7 +13,7 @@ RETRIED: dict[str, str] = {}
 LONGER = {
     "tests/conftest.py": "every property: 10,000 new random examples instead of the same 60",
     "tests/growth.py": "growth: every shape at its full size",
-    "tests/recover/test_growth.py": "growth: every token behind every start and under every contract, 2,000 random runs of tokens",
+    "tests/recover/test_growth.py": "growth: every token behind every start and under every contract, every mark of calls, 2,000 random runs of tokens",
     "tests/threats/test_large.py": "growth: ten megabytes of every kind of text under every kind of contract",
     "tests/ask/test_plan.py": "asking: every path of policies with one attempt more",
     "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",

@@ -30,6 +30,7 @@ _SHOULD_BE = (
 )
 # The beginning of a comment that stands for what was left out.
 _ELIDED = r"(?://+|\#+|/\*+|<!--)[\s(\[.…-]*(?:(?<=\.\.\.)|(?<=…)|<value.elided>)"
+_OMITS = r"(?m)^(?://+|\#+|/\*+|<!--)[\s(\[.-]*<value.elided>"
 _NEAR = 160
 _KEY_SIGNS = frozenset(",:：{}[]=\n")
 
@@ -84,8 +85,10 @@ def elides(comment: str) -> bool:
 
 def may_object(comments: str) -> bool:
     """Whether comments, one on each line, may take a value back or stand for what was left out; quick."""
+    if "..." in comments or "…" in comments:
+        return True
     said = small(comments)
-    return "..." in said or "…" in said or pattern("<value.should_be>|<value.elided>").search(said) is not None
+    return pattern(_OMITS).search(said) is not None or pattern("<value.should_be>").search(said) is not None
 
 
 def is_odd_key(raw: str) -> bool:

@@ -30,7 +30,7 @@ from trueup.recover.json.sweeps import (
 from trueup.recover.json.tree import OF_CONTAINER, Tree, mended_offsets, nodes_at
 from trueup.recover.layers.around import is_debris, leads_in
 from trueup.recover.layers.reasoning import reasoning_spans
-from trueup.recover.marks import may_reason
+from trueup.recover.marks import OPENS_REASONING, may_reason, next_closing
 from trueup.verdict.codec import decode
 
 _MAX_SPLICES = 10
@@ -278,12 +278,9 @@ def _close(work: Mending) -> bool:
 def region(text: str) -> tuple[int, int] | None:
     """The stretch from the first opener to the last closer; the closer is left open (-1) when more follows it."""
     length = len(text)
-    begin = 0
-    if may_reason(text):
-        thoughts = reasoning_spans(text)
-        if len(thoughts) > 1 or text[: thoughts[0][0] if thoughts else 0].strip():
-            return None
-        begin = thoughts[0][1] if thoughts else 0
+    begin = _behind_thoughts(text) if text[:1] != "{" or "<" in text else 0
+    if begin < 0:
+        return None
     start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, begin, length)
     if start < 0:
         return None
@@ -303,6 +300,15 @@ def region(text: str) -> tuple[int, int] | None:
     if not text.isascii() and ("｛" in text or "［" in text):
         return None
     return start, stop
+
+
+def _behind_thoughts(text: str) -> int:
+    """Where reasoning at the start of a text ends, 0 where there is none; -1 where it takes a closer look."""
+    opened = OPENS_REASONING.match(text) if text[:1] == "<" else None
+    closed = next_closing(text, opened.end()) if opened else None
+    if closed is not None and not may_reason(text[closed.end() :]):
+        return closed.end()
+    return -1 if may_reason(text) and reasoning_spans(text) else 0
 
 
 def _start_behind(text: str, begin: int, start: int) -> int:
