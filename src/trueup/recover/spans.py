@@ -16,14 +16,15 @@ class Spans:
         candidate = self._candidate = reading.candidate
         self._base = reading.base
         clean = not candidate.codes
-        is_json = candidate.form == "json" and candidate.places is None
+        is_container = isinstance(candidate.value, dict | list)
+        is_json = candidate.form == "json" and candidate.places is None and is_container
         start = candidate.spans[0][0]
         self._tree = Tree(text, start, candidate.end, aims.known, aims.max_depth, clean) if is_json else None
 
     def of(self, parts: Parts, code: str = "") -> tuple[int, int]:
         """The place of a part, or of what lies nearest around it."""
         candidate, where = self._candidate, (*self._base, *parts)
-        found = self._tree.span(where, code) if self._tree is not None else None
+        found = self._tree.span(where, code) if self._tree is not None and where else None
         places = candidate.places if self._tree is None else None
         while places and found is None and where:
             found = places.get(where)

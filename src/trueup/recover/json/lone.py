@@ -91,15 +91,12 @@ def _between(text: str, start: int, stop: int) -> strings.Read | None:
 
 def _quotes(text: str, start: int, stop: int, closers: str) -> list[int]:
     """Where quotes stand that could close a string: not escaped, and not inside a word."""
+    signs = re.compile(rf"\\[\s\S]|[{re.escape(closers)}]")
     out = []
-    at = start
-    while at < stop:
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-        elif sign in closers and not (sign in "'’" and _WORD_QUOTE.match(text, at - 1, stop)):
+    for found in signs.finditer(text, start, stop):
+        at = found.start()
+        if text[at] != "\\" and not (text[at] in "'’" and _WORD_QUOTE.match(text, at - 1, stop)):
             out.append(at)
-        at += 1
     return out
 
 
