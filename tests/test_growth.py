@@ -24,7 +24,7 @@ def test_quadratic_work_fails_and_says_where() -> None:
 
 
 def test_work_that_changes_its_method_is_judged_by_the_size_beyond() -> None:
-    assert_linear(lambda n: spin(n if n < 50_000 else 3 * n), int, 100_000)
+    assert_linear(lambda n: spin(n if n < 200_000 else 5 * n // 2), int, 400_000)
 
 
 def test_work_that_is_over_at_once_passes() -> None:
