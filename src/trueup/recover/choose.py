@@ -125,7 +125,7 @@ class Choice:
         return self._text[record[1] : record[2]].strip(" \t\r\n.,;") == ")"
 
     def _apart(self, reasoning: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
-        """Stretches that are no part of a value that broke: reasoning, and fences of code that the value is not in."""
+        """Stretches that are not part of a value that broke: reasoning, and fences of code that the value is not in."""
         apart = [(start, stop, "W003") for start, stop in reasoning]
         if "```" in self._text or "~~~" in self._text:
             taken = sorted([*self.reading.candidate.spans, *reasoning])

@@ -53,7 +53,7 @@ class Inside(NamedTuple):
 def opened(value: Any, own: frozenset[str]) -> Iterator[Inside]:
     """What stands inside the envelope keys of an object.
 
-    A key that the schema knows is no envelope, and an object that shares no key with the root is not inside one.
+    A key that the schema knows is not an envelope, and an object that shares no key with the root is not inside one.
 
     >>> [inside.value for inside in opened({"result": {"a": 1}}, frozenset({"a"}))]
     [{'a': 1}]

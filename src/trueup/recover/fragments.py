@@ -1,4 +1,4 @@
-"""Brackets in prose, code or another format that are no value: `see [1]`, `arr[0]`, `[Chorus]`, `size: {w: 1}` in YAML.
+"""Brackets in prose, code or another format that are not values: `see [1]`, `arr[0]`, `[Chorus]`, `size: {w: 1}` in YAML.
 
 A candidate and the text it stands in enter; whether it is only a fragment leaves. What fills the whole text is never one.
 """
@@ -11,7 +11,7 @@ from trueup.recover.candidate import Candidate
 _GLUED = re.compile(r"[\w)\]}]\Z")
 # A name and an equals sign: an argument of something larger.
 _ARGUMENT = re.compile(r"\w=\Z")
-# The sentence goes on behind the bracket.
+# The sentence continues behind the bracket.
 _GOES_ON = re.compile(r"[ \t]*[,;]?[ \t]+[^\W\d_]|[ \t]*,[ \t]*[\[{]")
 # A key in small letters at the start of a line.
 _LABEL = re.compile(r"(?:\A|\n)[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*\Z")

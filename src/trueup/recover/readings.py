@@ -113,7 +113,7 @@ class _Page:
             yield from self.boxed()
             for view_of, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
                 yield self.under(view_of(text), code)
-        # loaded with the first reply that is no plain JSON: their many patterns take a while to compile
+        # loaded with the first reply that is not plain JSON: their many patterns take a while to compile
         from trueup.recover.forms.shapes import without_parts
 
         found = _scan(self._scan, aims, self.visible, self.level)
@@ -181,7 +181,7 @@ def _shifted(candidate: Candidate, by: int) -> Candidate:
 
 
 def _in_cdata(text: str, aims: Aims) -> list[Candidate]:
-    """Values inside CDATA sections: their signs are no brackets of JSON."""
+    """Values inside CDATA sections: their signs are not brackets of JSON."""
     if _CDATA_OPENS not in text:
         return []
     found: list[Candidate] = []

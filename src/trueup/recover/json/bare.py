@@ -45,7 +45,7 @@ class Bare:
     def stop(self, open_closers: str, lines: bool) -> int:
         """The end: at a bracket, a line's end, or a comma with a new member behind it.
 
-        `lines` says that a value may have several: it goes on until a key or a bracket that closes what is open.
+        `lines` says that a value may have several: it continues up to a key or a bracket that closes what is open.
         """
         stops = _BARE_ARGUMENT_STOP if self.place is ARGUMENT else _BARE_STOP
         self.lines = lines

@@ -9,7 +9,7 @@ from typing import Any
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.json.parser import Node, Record, parts_of
-from trueup.verdict.paths import Parts
+from trueup.verdict.paths import Parts, with_value
 
 # Each try costs as much as judging the value: no more than these, and not of a long one.
 _MOST_TRIED = 24
@@ -34,7 +34,7 @@ def lifted(candidate: Candidate, price: Callable[[Any], int | None]) -> Candidat
             tried += 1
             if tried > _MOST_TRIED:
                 return None
-            value = _with(candidate.value, path[:-1], moved)
+            value = with_value(candidate.value, path[:-1], moved)
             if (cost := price(value)) is not None:
                 found.append((cost, value, path))
         least = min((cost for cost, _, _ in found), default=0)
@@ -70,18 +70,6 @@ def _moved(parent: Any, slot: Any, child: Any, size: int) -> Any:
     if any(key in parent for key, _ in items[-size:]):
         return None
     return {**parent, slot: dict(items[:-size]), **dict(items[-size:])}
-
-
-def _with(value: Any, path: Parts, new: Any) -> Any:
-    """The value with another one at a path; what is on the way is copied, nothing is changed."""
-    root: Any = [value]
-    into: Any = root
-    slot: Any = 0
-    for part in path:
-        into[slot] = into[slot].copy()
-        into, slot = into[slot], part
-    into[slot] = new
-    return root[0]
 
 
 def _placed(candidate: Candidate, value: Any, path: Parts, size: int) -> Candidate:

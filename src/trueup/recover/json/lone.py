@@ -1,6 +1,6 @@
 """A reply that is one scalar and nothing else: a string in quotes, with its faults, or a bare number or literal.
 
-A stretch of text enters; a candidate leaves, or None when it is no such scalar. The string is read as one inside a container
+A stretch of text enters; a candidate leaves, or None when it is anything else. The string is read as one inside a container
 would be. Prose that starts and ends with a quotation is not a string, and one that was cut off says so.
 """
 

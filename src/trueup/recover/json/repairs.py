@@ -516,7 +516,7 @@ def _key(parser: "Parser", frame: Frame) -> str | None:
     return None
 
 
-# A colour, or a heading of text that goes on below: no comment before a value.
+# A colour, or a heading of text that continues below: not a comment before a value.
 _HASHED = re.compile(
     r"""[ \t]*(?=\#(?:[0-9a-fA-F]{3,8}\b|[^\n]{0,200}\n\s*(?!["'“\[{(\-+.0-9\s}\]]|(?:true|false|null|True|False|None)\b)))"""
 )
@@ -556,7 +556,7 @@ def _missing_colon(parser: "Parser", frame: Frame, key: str, start: int) -> str:
     if is_odd_key(key):
         parser.note("S042", start, pos, "", node)  # `"note = [], "x"`: the key ran on
     if parser.records[-2:-1] and parser.records[-2][0] == "S014" and not _PLAIN_VALUE.match(parser.text, pos):
-        parser.note("S042", start, pos, "", node)  # `{not json}`: two words in braces are no member
+        parser.note("S042", start, pos, "", node)  # `{not json}`: two words in braces are not a member
     return key
 
 
