@@ -4,8 +4,10 @@ import os
 import random
 import select
 import socket
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 COMMAND = [sys.executable, "-m", "trueup.cli"]
@@ -29,6 +31,14 @@ def clean_environment(**extra: str) -> dict[str, str]:
     """The environment without what would colour or widen the output."""
     hidden = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "COLORTERM", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
     return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PYTHONUTF8": "1", "TERM": "xterm", **extra}
+
+
+def run_in_full(args: Sequence[str], stdin: bytes, folder: Path, environment: Mapping[str, str]) -> Ran:
+    """Run `trueup` from the start of its interpreter."""
+    done = subprocess.run(
+        [*COMMAND, *args], input=stdin, capture_output=True, cwd=folder, env=environment, timeout=60, check=False
+    )
+    return Ran(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
 
 
 def read_all(terminal: int) -> bytes:
