@@ -90,3 +90,17 @@ def test_warnings_about_units_that_hold_are_told_in_the_log() -> None:
     found = sort(stored, made)
     assert found.notes == expected
     assert [warned["code"] for warned in json.loads(found.valid)["warnings"]] == ["B005", "B007"]
+
+
+@pytest.mark.spec("B3")
+def test_a_unit_that_looks_like_a_provider_s_reply_keeps_its_other_fields() -> None:
+    line = '{"unit_id": "a", "city": "Oslo", "role": "assistant", "content": "{\\"name\\": \\"Ada\\", \\"age\\": 1}"}'
+    row = json.loads(sort(line).valid)
+    assert row["data"] == {"name": "Ada", "age": 1}
+    assert row["response"] == json.loads(line)
+
+
+def test_what_is_no_object_stands_beside_the_fields_of_its_unit() -> None:
+    made = Filter(Contract({"type": "array", "items": {"type": "integer"}}), 1 << 20)
+    row = json.loads(sort('{"unit_id": "a", "city": "Oslo", "response": "[1, 2]"}', made).valid)
+    assert row == {"unit_id": "a", "city": "Oslo", "response": "[1, 2]", "value": [1, 2]}

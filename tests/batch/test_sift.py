@@ -136,7 +136,7 @@ def test_a_line_without_a_reply_takes_no_id(tmp_path: Path) -> None:
     ran = run(tmp_path, [error, '{"unit_id": "r2", "raw_respo', unit("r1"), unit("r2")])
     assert [row["unit_id"] for row in ran.valid] == ["r1", "r2"]
     assert ran.codes == {"r1": ["R002"], "r2": ["U001"]}
-    assert {row["failure_stage"] for row in ran.failed} == {"parse"}
+    assert {row["unit_id"]: row["failure_stage"] for row in ran.failed} == {"r1": "pipeline_internal", "r2": "parse"}
 
 
 @pytest.mark.spec("B19", "B22")

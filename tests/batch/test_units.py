@@ -1,10 +1,14 @@
 """A line becomes a unit: plain ones, every provider's batch lines, their errors, and records of an earlier sift."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trueup import Contract
+from trueup.batch.contracts import spec_of
+from trueup.batch.sift import sift
 from trueup.batch.units import Unit, read_unit, too_long
 
 
@@ -183,3 +187,121 @@ def test_a_line_that_names_its_parts_twice_is_no_unit() -> None:
     assert [found.code for found in unit.findings] == ["U002"]
     fine = read_unit(b'{"unit_id": "a", "input": {"unit_id": "inner"}, "raw_response": "\\"unit_id\\""}', "f@7")
     assert (fine.id, fine.findings) == ("a", ())
+
+
+def test_a_conversation_is_a_unit() -> None:
+    asked, said = {"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}
+    unit = read({"unit_id": "a", "topic": "rain", "messages": [asked, said]})
+    assert (unit.id, unit.raw, unit.input, unit.reply) == ("a", "Because.", {"topic": "rain"}, [asked, said])
+    assert read({"unit_id": "a", "input": 3, "messages": [asked, said]}).input == 3
+    silent = read({"unit_id": "a", "messages": [asked]})
+    assert ([found.code for found in silent.findings], silent.claims) == (["R004"], False)
+    assert read({"unit_id": "a", "messages": []}).findings[0].code == "U002"
+    assert read({"unit_id": "a", "messages": "no"}).findings[0].code == "U002"
+    for unknown in ({"content": "A fine and full answer."}, {"role": "narrator", "content": "A fine and full answer."}):
+        assert read({"unit_id": "a", "messages": [unknown]}).findings[0].code == "U002", (
+            "messages are never judged as JSON"
+        )
+    assert read({"messages": [asked, said]}).findings[0].code == "U005"
+
+
+def stored(reply: Any, **known: Any) -> dict[str, Any]:
+    """A line as a store exports it."""
+    verdict = Contract(reply=True, tools=[{"name": "search"}]).check(reply)
+    row = {"id": "v1", "at": 1.5, "ok": verdict.ok, "codes": [], "reason": "", "attempts": 1, "outcome": "accepted"}
+    return {**row, "state": "", "model": "m", "fingerprint": "f", "body": verdict.to_dict(), **known}
+
+
+def test_a_line_of_a_stores_export_is_a_unit() -> None:
+    unit = read(stored("A fine and full answer."))
+    assert (unit.id, unit.reply, unit.raw, unit.findings) == (
+        "v1",
+        "A fine and full answer.",
+        "A fine and full answer.",
+        (),
+    )
+    assert (unit.kept["model"], unit.kept["fingerprint"], unit.before) == ("m", "f", {"data": None})
+    assert read(stored("A fine and full answer.", state="ASKING")).context == {"state": "ASKING"}
+    call = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}],
+    }
+    called = read(stored(call))
+    assert [each.name for each in called.reply.calls] == ["search"]
+    assert called.before is not None
+    assert called.before["failure_stage"]
+
+
+@pytest.mark.parametrize("state", ["", "ASKING"])
+def test_the_record_of_such_a_line_gives_the_same_unit_again(state: str) -> None:
+    for reply in (
+        "A fine and full answer.",
+        {"role": "assistant", "content": "", "toolInvocations": [{"toolName": "search", "state": "result"}]},
+    ):
+        unit = read(stored(reply, state=state))
+        again = read(
+            {"unit_id": unit.id, "input": None, "raw_response": unit.raw, "data": None, "fixes": [], **unit.kept}
+        )
+        assert (again.id, again.reply, again.context, again.findings) == (
+            unit.id,
+            unit.reply,
+            unit.context,
+            unit.findings,
+        )
+
+
+def test_what_a_provider_failed_with_is_kept_and_what_holds_no_reply_is_said() -> None:
+    failed = read(stored({"error": {"message": "Overloaded", "type": "overloaded_error"}}))
+    assert ([found.code for found in failed.findings], failed.claims) == (["R002"], False)
+    bare = read({**stored("A fine answer."), "body": None})
+    assert (
+        bare.findings[0].message == "The line holds no reply: it was exported without bodies, or the body was deleted"
+    )
+    broken = stored("A fine answer.")
+    broken["body"]["findings"] = 5
+    assert broken["body"]
+    assert read(broken).findings[0].code == "U002"
+
+
+def test_on_a_stream_that_broke_off_the_contract_decides(tmp_path: Path) -> None:
+    def chunk(text: str) -> dict[str, Any]:
+        return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+
+    cut = Contract(True).check([chunk("Let me help you with that")])
+    lines = [
+        {"unit_id": "chunks", "raw_response": [chunk("Let me help"), chunk(" you with that")]},
+        {"unit_id": "short", "raw_response": [chunk("Let me he")]},
+        {**stored("A fine answer."), "id": "stored", "body": cut.to_dict()},
+    ]
+    (tmp_path / "cut.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def sifted(contract: Any, name: str) -> dict[str, list[str]]:
+        sift([str(tmp_path / "cut.jsonl")], spec_of(contract), tmp_path / name)
+        rows = (tmp_path / name / "validated.jsonl", tmp_path / name / "failures.jsonl")
+        told = [json.loads(line) for path in rows for line in path.read_text().splitlines()]
+        return {
+            row["unit_id"]: [each["code"] for each in (*row.get("errors", ()), *row.get("warnings", ()))]
+            for row in told
+        }
+
+    assert sifted(Contract(reply=True), "reply") == {"chunks": ["R003"], "stored": ["R003"], "short": ["Q006", "R003"]}
+    assert sifted(Contract(True), "value") == {"chunks": ["R003"], "short": ["R003"], "stored": ["R003"]}
+    failed = (tmp_path / "value" / "failures.jsonl").read_text()
+    assert failed.count('"failure_stage":"parse"') == 3
+
+
+class Other:
+    """A contract of somebody else."""
+
+    name = "other"
+
+    def check(self, reply: Any, context: Any = None) -> Any:
+        return Contract().check(reply.text)
+
+
+def test_another_kind_of_contract_is_not_asked_about_it(tmp_path: Path) -> None:
+    delta = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Let me help"}}]}
+    (tmp_path / "cut.jsonl").write_text(json.dumps({"unit_id": "a", "raw_response": [delta]}) + "\n")
+    assert sift([str(tmp_path / "cut.jsonl")], spec_of(Other()), tmp_path / "out").summary["counts"]["failed"] == 1
+    assert '"R003"' in (tmp_path / "out" / "failures.jsonl").read_text()

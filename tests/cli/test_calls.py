@@ -139,6 +139,27 @@ def test_the_history_counts(run: Run, tmp_path: Path) -> None:
         assert "warning[T007]" in run(*args, stdin=chat(("look", "{}"))).out
 
 
+@pytest.mark.parametrize("wrong", ['"look"', "[1]", '{"a": 1}', "5"])
+def test_a_sequence_that_is_not_a_list_of_names_is_a_fault_of_the_command(run: Run, wrong: str) -> None:
+    args = ("check", "--tools", TOOLS, "--context", f'{{"expected_sequence": {wrong}}}', "-r", "-")
+    done = run(*args, stdin=chat(("look", "{}")))
+    assert done.code == 2
+    assert done.err.startswith("trueup: --context: expected_sequence must be a list of tool names, got ")
+
+
+def test_a_context_gives_each_call_its_place(run: Run) -> None:
+    context = json.dumps({"expected_sequence": ["look", "book"]})
+    args = ("check", "--tools", TOOLS, "--context", context, "-r", "-")
+    assert "T020" not in run(*args, stdin=chat(("look", "{}"), ("book", "{}"))).out
+    done = run(*args, stdin=chat(("book", "{}")))
+    assert "warning[T020]" in done.out
+    assert "Tool sequence mismatch at position 0: expected 'look', got 'book'" in " ".join(done.out.split())
+    slip = run(
+        "check", "--tools", TOOLS, "--context", '{"expected_sequenc": []}', "-r", "-", stdin=chat(("look", "{}"))
+    )
+    assert (slip.code, "did you mean 'expected_sequence'?" in slip.err) == (2, True)
+
+
 def test_calls_that_nothing_judges_are_shown_and_said_to_be_so(run: Run, desk: Path) -> None:
     done = run("check", "--schema", "none", "--reply", "responses/openai-calls.json")
     assert done.code == 0

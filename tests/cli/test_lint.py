@@ -25,7 +25,7 @@ def test_faults_are_lines_that_editors_understand(run: Run, desk: Path) -> None:
     assert done.out.splitlines() == [
         "wrong.yaml:2:1: error[N005] unknown key 'shema'. Did you mean 'schema'?",
         'wrong.yaml:3:9: error[N006] \'accept\': expected one of "none", "lossless", "guess", "lossy", got "gues"; did you mean "guess"?',
-        "wrong.yaml:5:9: error[N010] 'lok' is no tool of this contract. Did you mean 'look'?",
+        "wrong.yaml:5:9: error[N010] 'lok' is not a tool of this contract. Did you mean 'look'?",
         "✗ 1 file: 3 errors, 0 warnings",
     ]
 
@@ -128,11 +128,16 @@ def test_a_folder_of_contracts_is_looked_through(run: Run, desk: Path) -> None:
     assert run("lint", "empty").code == 2
 
 
-def test_check_says_that_no_state_was_named(run: Run, desk: Path) -> None:
-    said = "no --state: judged by what always holds"
-    assert said in run("check", "--contract", "contracts/salon.yaml", stdin="Ana").out
-    assert said not in run("check", "--contract", "contracts/salon.yaml", "--state", "IDLE", stdin="Ana").out
-    assert said not in run("check", "--contract", "contracts/chat_quota.yaml", stdin="Hello, you all!").out
+def test_check_refuses_a_reply_without_a_state(run: Run, desk: Path) -> None:
+    done = run("check", "--contract", "contracts/salon.yaml", stdin="Hola")
+    assert done.code == 1
+    assert "error[D006] The context names no state; this contract defines IDLE, SERVICE_SELECTION" in done.out
+    assert "--state NAME" in done.out
+    misspelled = run("check", "--contract", "contracts/salon.yaml", "--state", "SLOT_SELECTON", stdin="Hola")
+    assert misspelled.code == 1
+    assert "error[D004] Unknown state 'SLOT_SELECTON' (did you mean 'SLOT_SELECTION'?)" in misspelled.out
+    assert run("check", "--contract", "contracts/salon.yaml", "--state", "IDLE", stdin="Hola").code == 0
+    assert run("check", "--contract", "contracts/chat_quota.yaml", stdin="Hello, you all!").code == 0
 
 
 @pytest.mark.parametrize("name", ["none", "none.txt", "none.yaml"])

@@ -1,6 +1,7 @@
 """`trueup stats`, as a person or a script runs it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,35 @@ def test_nothing_yet_and_bad_words(run: Run, filled: str) -> None:
     done = run("stats", "--store", filled, "--since", "yesterday")
     assert (done.code, done.out) == (2, "")
     assert "give 24h, 7d, 2w, or a date" in done.err
+
+
+def test_eighty_columns_show_dates_and_fingerprints_whole(run_on_terminal: Run, tmp_path: Path) -> None:
+    contract = Contract(reply=True, name="a contract with a long name")
+    with open_store(tmp_path / "r.db") as store:
+        for reply in ("", "OK", "  ", [], None):
+            store.record_verdict(contract.check(reply), contract=contract)
+    done = run_on_terminal("stats", "--store", "r.db", "--by", "rules", width=80, NO_COLOR="1")
+    row = done.out.splitlines()[1]
+    assert len(row) <= 80
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d  ", row)
+    assert contract.fingerprint in row
+
+
+def test_the_rules_that_verdicts_were_made_under(run: Run, tmp_path: Path) -> None:
+    lax, strict = Contract(reply={"min_text": 3}, name="chat"), Contract(reply={"min_text": 20}, name="chat")
+    with open_store(tmp_path / "r.db") as store:
+        for contract in (lax, strict):
+            store.record_verdict(contract.check("I understand."), contract=contract)
+        store.record_verdict(lax.check("I understand."), contract="by name only")
+    done = run("stats", "--store", "r.db", "--by", "rules", "--contract", "chat")
+    rows = [line.split()[2:] for line in done.out.splitlines()[1:]]
+    assert rows == [["chat", lax.fingerprint, "1", "0.0%"], ["chat", strict.fingerprint, "1", "100.0%", "Q006", "1"]]
+    data = json.loads(run("stats", "--store", "r.db", "--by", "rules", "--json").out)
+    assert [row["refusal_rate"] for row in data["rules"]] == [0.0, 1.0, 0.0]
+    assert "(unknown)" in run("stats", "--store", "r.db", "--by", "rules").out
+    assert (
+        run("stats", "--store", "r.db", "--by", "rules", "--since", "2020-01-01", "--contract", "x").out
+        == "no verdicts in that time\n"
+    )
+    refused = run("stats", "--store", "r.db", "--by", "rules", "--model", "m")
+    assert (refused.code, "remove --model" in refused.err) == (2, True)

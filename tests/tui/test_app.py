@@ -14,11 +14,16 @@ import pytest
 from textual.app import App
 from textual.widgets import DataTable, Input, Static
 
+from tests.batch.pipeline.making import ANSWER, asking, run_pipeline, write_pipeline
 from tests.cli.running import COMMAND
+from trueup.testing.script import Raw, Say
+from trueup.testing.server import ScriptedServer
 from trueup.tui.app import RunsApp
+from trueup.tui.marked import unit_text
 from trueup.tui.pictures import picture, runs_at, unit_at, units_at
 from trueup.tui.screens import Confirm, OneRun, Runs, Units
 
+FENCED = '```json\n{"answer": "short"}\n```'
 PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
 
 
@@ -81,7 +86,11 @@ def test_runs_steps_and_units_are_shown(folder: Path) -> None:
         funnel = cells(app, "#steps")
         assert [row[0] for row in funnel] == ["speak", "score"]
         assert funnel[0][3:5] == ["5", "1"]
-        assert cells(app, "#codes") == [["speak", "V005", "1"]]
+        assert cells(app, "#codes") == [
+            ["speak", "V005", "failure", "1"],
+            *(["speak", code, "fix", "1"] for code in ("C011", "S001", "S008", "W001", "W002")),
+            ["score", "C001", "fix", "1"],
+        ]
         await pilot.press("enter")
         assert isinstance(app.screen, Units)
         units = cells(app, "#units")
@@ -108,11 +117,53 @@ def test_fixes_are_marked_in_the_reply(folder: Path) -> None:
     row = next(row for row in units_at(folder / "first", "speak") if row.id == "pedlar-friendly")
     unit = unit_at(folder / "first", "speak", row)
     assert [fix.code for fix in unit.replies[-1].verdict.fixes][:1] == ["S008"]  # type: ignore[union-attr]
-    from trueup.tui.marked import unit_text
-
     text = unit_text(unit)
     assert "⟨S008⟩" in text.plain
     assert any("green" in str(span.style) for span in text.spans)
+
+
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a real server: a unit with a fix and a warning of a rule about an earlier step, and one without a reply."""
+    folder = tmp_path_factory.mktemp("noted")
+    rule = {"name": "longer", "expr": "len(answer) > len(start)", "error": "{answer} after {start}", "level": "warning"}
+    steps = [
+        {"name": "open", "scope": "expression", "expressions": {"start": "'once upon'"}},
+        asking("tell", ANSWER, "Tell {{ unit_id }}.", {"rules": [rule]}),
+    ]
+    api = {"provider": "url", "model": "m", "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
+    with ScriptedServer(
+        lambda asked: (
+            Raw("<h1>Down</h1>", 500, "text/html")
+            if "Tell b" in str(asked.fields["messages"])
+            else Say(FENCED, usage=(9, 3))
+        )
+    ) as server:
+        pipeline = write_pipeline(
+            folder / "p", steps, [{"id": "a"}, {"id": "b"}], [], {**api, "base_url": f"{server.url}/v1"}
+        )
+        run_pipeline(pipeline, folder / "run")
+    return folder / "run"
+
+
+def test_warnings_and_fixes_of_a_unit_are_shown(noted: Path) -> None:
+    rows = {row.id: row for row in units_at(noted, "tell")}
+    assert rows["a"].codes == ("B005", "W001")
+    assert [row.id for row in units_at(noted, "tell", code="B005")] == ["a"]
+    unit = unit_at(noted, "tell", rows["a"])
+    assert len(unit.replies) == 1  # what was sent is not a reply
+    assert unit.input["start"] == "once upon"  # the unit as it entered the step, not as the run began
+    text = unit_text(unit).plain
+    assert "⟨W001⟩" in text
+    assert "short after once upon" in text
+
+
+def test_an_error_page_is_shown_where_there_was_no_reply(noted: Path) -> None:
+    unit = unit_at(noted, "tell", next(row for row in units_at(noted, "tell") if row.id == "b"))
+    text = unit_text(unit).plain
+    assert unit.replies == ()
+    assert "failed at pipeline_internal" in text
+    assert "Sent in place of a reply\n<h1>Down</h1>\n" in text
 
 
 def test_a_run_that_waits_is_resumed_from_its_screen(folder: Path) -> None:

@@ -1,35 +1,42 @@
-"""One phase as a filter: lines enter, valid units leave on one side and failure records on the other, each as a line.
+"""One phase as a filter: takes lines, gives valid units on one side and failure records on the other, one line each.
 
-A line is any that a sift takes, or a flat unit: an object whose own fields are the value, beside `unit_id` and what begins with `_`.
-Every field is kept; coerced values take the place of the given ones, and a unit that nothing was changed in leaves as it came.
-Ids are not compared: a stream has no end to wait for.
+A line is any that a sift takes, or a flat unit: an object whose fields are the value, except `unit_id` and names that begin with `_`.
+Every field is kept: coerced values take the place of the given ones, an envelope such as `response` is opened in place, and an
+unchanged unit is passed through as it is. Ids are not compared: a stream has no end to wait for.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import starmap
 from typing import Any, NamedTuple
 
+import msgspec
+
+from trueup.batch.notes import fix_lines, warned_line
 from trueup.batch.ranges import Long
-from trueup.batch.records import error_of, failed_line, line_of, stage_of, unit_fields
+from trueup.batch.records import Stage, error_of, failed_line, line_of, stage_of, unit_fields
 from trueup.batch.sieve import Sieve, broke
-from trueup.batch.units import Row, Unit, read_row, twice, unit_of
+from trueup.batch.units import Row, Unit, id_of, read_row, twice, unit_of
+from trueup.contract.contract import Contract
 from trueup.contract.meaning import RESERVED, record
 from trueup.read.batch import is_line
 from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
 from trueup.verdict.codec import written
-from trueup.verdict.facts import Finding, Fix, finding
+from trueup.verdict.facts import Finding, finding
 from trueup.verdict.paths import render
+from trueup.verdict.verdict import Verdict
 
+_OBJECT = Contract({"type": "object"}, accept="lossless", coerce="off", strict=True)
 _CHUNK = 1 << 18
 _HEAD = 65_536
 
 
 class Sorted(NamedTuple):
-    """What became of one line: a valid unit or a failure record; what a log tells of it: coercions and warnings."""
+    """The outcome of one line: a valid unit or a failure record, log lines of fixes and warnings, whether the id is missing."""
 
     valid: bytes
     failed: bytes
     notes: tuple[str, ...] = ()
+    unnamed: bool = False
 
 
 class Filter:
@@ -40,93 +47,88 @@ class Filter:
         self._max_line = max_line
 
     def sort(self, line: bytes | Long, offset: int) -> Sorted:
-        """Judge one line."""
+        """Judge one line; faults of its syntax that lose nothing, such as a trailing comma, are mended first."""
+        if isinstance(line, Long):
+            return self._sort(line, None, offset)
+        row = _row(line)
+        fixes = _faults(line) if row is None else None
+        if fixes is None:
+            return self._sort(line, row, offset)
+        mended = line_of(fixes.data)
+        found = self._sort(mended, fixes.data, offset)
+        if found.valid:
+            return found._replace(notes=(*fix_lines(fixes.fixes), *found.notes))
+        record = read_row(found.failed)
+        if record["raw_response"] == mended.decode().strip():
+            record["raw_response"] = line.decode().strip()
+        record["fixes"] = [*map(msgspec.to_builtins, fixes.fixes), *record["fixes"]]
+        return found._replace(failed=line_of(record))
+
+    def _sort(self, line: bytes | Long, row: Any, offset: int) -> Sorted:
+        """Judge one line; `row` is its JSON."""
         sieve = Sieve(self._contract, "stdin", max_line=self._max_line, notes=True)
         if isinstance(line, Long):
             sieve.sift_long(line.head, line.size, 0, offset)
-        elif (row := _flat(line)) is not None:
+        elif _is_flat(row):
             return self._sort_flat(row, line, offset)
         else:
             sieve.sift(line, 0, offset)
-        return Sorted(
-            sieve.take(), b"".join(sieve.failed), (*coerced_lines(sieve.notes), *starmap(warned_line, sieve.warned))
-        )
+        valid, failed = sieve.take(), b"".join(sieve.failed)
+        notes = (*fix_lines(sieve.notes), *starmap(warned_line, sieve.warned))
+        return Sorted(valid, failed, notes, "U005" in sieve.tally.codes)
 
     def _sort_flat(self, row: Row, line: bytes, offset: int) -> Sorted:
-        """A unit whose own fields are the value; what belongs to the unit is not shown to the schema."""
+        """Judge a unit whose fields are the value; the schema does not see the fields that belong to the unit."""
         own = {name: value for name, value in row.items() if _is_own(name)}
         data = {name: value for name, value in row.items() if name not in own}
         place = f"stdin@{offset}"
-        uid = str(own.get("unit_id") or place)
+        uid, remarks = id_of({"unit_id": own.get("unit_id")}, place)
         text = line.decode("utf-8", "replace").strip()
-        unit = Unit(uid, None, text, None, {name: own[name] for name in own if name != "unit_id"})
+        unit = Unit(uid, None, text, None, {name: own[name] for name in own if name != "unit_id"}, remarks)
         slip = _slip(row, data, text)
         if slip is not None:
-            return Sorted(b"", failed_line(unit, stage_of((slip,)), (slip,), None, place))
+            return _failed(unit, stage_of((slip,)), (slip,), None, place)
         try:
-            verdict = self._contract.check_value(data, {"input": own})
+            verdict = self._contract.check_value(data, {"input": own}, keep_fields=True)
         except Exception as error:  # noqa: BLE001 - a custom check, or a fault of ours: it fails this unit alone
-            return Sorted(b"", failed_line(unit, "pipeline_internal", (broke(error),), None, place))
+            return _failed(unit, "pipeline_internal", (broke(error),), None, place)
         if not verdict.ok:
-            return Sorted(b"", failed_line(unit, stage_of(verdict.errors), verdict.findings, verdict, place))
-        notes = (*coerced_lines(verdict.fixes), *(warned_line(uid, found) for found in verdict.findings))
+            return _failed(unit, stage_of(verdict.errors), verdict.findings, verdict, place)
+        notes = (*fix_lines(verdict.fixes), *(warned_line(uid, found) for found in (*remarks, *verdict.findings)))
         if not verdict.fixes and line[:1] == b"{":
-            return Sorted(_ended(line), b"", notes)
-        fields = record(verdict.data, {"input": own})
-        return Sorted(line_of({name: fields[name] for name in row if name in fields} | fields), b"", notes)
+            return Sorted(_ended(line), b"", notes, bool(remarks))
+        # a value that is not an object goes beside the fields, under the name `value`
+        fields = record(verdict.data, {"input": own if isinstance(verdict.data, dict) else row})
+        ordered = {name: fields[name] for name in row if name in fields} | fields
+        return Sorted(line_of(ordered), b"", notes, bool(remarks))
 
 
 class RulesFilter(Filter):
-    """The second phase: what the first one stored under `data` is what the rules see; the line itself stays as it is."""
+    """The second phase: rules see what the first phase stored under `data`; the line itself stays as it is."""
 
-    def sort(self, line: bytes | Long, offset: int) -> Sorted:
+    def _sort(self, line: bytes | Long, row: Any, offset: int) -> Sorted:
         """Judge one line."""
-        row = None if isinstance(line, Long) else _row(line)
         if not isinstance(row, dict) or "data" not in row or "raw_response" not in row or "failure_stage" in row:
-            return super().sort(line, offset)
+            return super()._sort(line, row, offset)
         unit = unit_of(row, f"stdin@{offset}")
         try:
             verdict = self._contract.check_value(row["data"], {"input": unit_fields(unit.id, unit.input)})
         except Exception as error:  # noqa: BLE001 - as above
-            return Sorted(b"", failed_line(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}"))
+            return _failed(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}")
+        unnamed = any(found.code == "U005" for found in unit.findings)
         if verdict.ok and verdict.findings:
             warned = [*(row.get("warnings") or ()), *map(error_of, verdict.findings)]
             notes = tuple(warned_line(unit.id, found) for found in verdict.findings)
-            return Sorted(line_of({**row, "warnings": warned}), b"", notes)
+            return Sorted(line_of({**row, "warnings": warned}), b"", notes, unnamed)
         if verdict.ok:
             assert isinstance(line, bytes)
-            return Sorted(_ended(line), b"")
-        return Sorted(b"", failed_line(unit, stage_of(verdict.errors), verdict.findings, verdict, f"stdin@{offset}"))
+            return Sorted(_ended(line), b"", (), unnamed)
+        return _failed(unit, stage_of(verdict.errors), verdict.findings, verdict, f"stdin@{offset}")
 
 
-def coerced_lines(fixes: Iterable[Fix]) -> tuple[str, ...]:
-    """The coercions among fixes, as they are logged.
-
-    >>> from trueup.verdict.facts import fix
-    >>> coerced_lines([fix("C001", "$.score", None, '"5"', "5")])
-    ('[COERCE] score: "5" → 5 (string → int)',)
-    """
-    return tuple(
-        f"[COERCE] {fix.path.removeprefix('$.')}: {fix.before} → {fix.after} ({_kind(fix.before)} → {_kind(fix.after)})"
-        for fix in fixes
-        if fix.code[0] == "C"
-    )
-
-
-def warned_line(uid: str, found: Finding) -> str:
-    """A warning about a unit that holds, as it is logged.
-
-    >>> warned_line("u1", finding("B007", "$", "grown was skipped"))
-    '[WARN] u1: B007 $ grown was skipped'
-    """
-    return f"[WARN] {uid}: {found.code} {found.path} {found.message}"
-
-
-def _kind(text: str) -> str:
-    """The type of a value by the text of it."""
-    first = text[:1]
-    known = {'"': "string", "[": "array", "{": "object", "t": "bool", "f": "bool", "n": "null", "": "nothing"}
-    return known.get(first) or ("number" if any(sign in text for sign in ".eE") else "int")
+def _failed(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: Any, place: str) -> Sorted:
+    line = failed_line(unit, stage, (*unit.findings, *findings), verdict, place)
+    return Sorted(b"", line, (), any(found.code == "U005" for found in unit.findings))
 
 
 def stream_lines(read: Callable[[int], bytes], limit: int) -> Iterator[tuple[int, bytes | Long] | None]:
@@ -164,6 +166,17 @@ def _row(line: bytes) -> Any:
         return None
 
 
+def _faults(line: bytes) -> Verdict | None:
+    """The verdict on a line that is an object apart from faults of its syntax that lose nothing; else None."""
+    if not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        verdict = _OBJECT.check(line.decode())
+    except UnicodeDecodeError:
+        return None
+    return verdict if verdict.ok and all(fix.code[0] == "S" for fix in verdict.fixes) else None
+
+
 def _ended(line: bytes) -> bytes:
     return line if line.endswith(b"\n") else line + b"\n"
 
@@ -183,14 +196,13 @@ def _slip(row: Row, data: Row, text: str) -> Finding | None:
     return None
 
 
-def _flat(line: bytes) -> Row | None:
-    """The unit of a line that is flat, else None."""
-    row = _row(line)
+def _is_flat(row: Any) -> bool:
+    """Whether the JSON of a line is a flat unit."""
     if not isinstance(row, dict) or "raw_response" in row or is_line(row):
-        return None
+        return False
     from trueup.read.detect import family
 
-    return row if family(row) is None else None
+    return family(row) is None
 
 
 def _is_own(name: str) -> bool:

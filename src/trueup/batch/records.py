@@ -54,6 +54,8 @@ def stage_of(errors: Iterable[Finding]) -> Stage:
 
 
 def _stage(error: Finding) -> Stage:
+    if error.code == "R002":
+        return "pipeline_internal"  # the provider failed: there is no reply to parse
     if error.code == "U001" or (error.code == "G001" and str(error.data.get("fix"))[0] in _OF_READING):
         return "parse"
     return _BY_FAMILY.get(error.code[0], "validation")

@@ -7,7 +7,7 @@ nothing be loaded, and its script sets them as text. The page's size is bounded,
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,12 @@ class Missing(ValueError):
 
 def write_report(folder: Path) -> Path:
     """Write `report.html` beside the files of a sift."""
-    page = render(collect(folder)).encode("utf-8", "surrogatepass")
+    return write_page(folder, collect(folder))
+
+
+def write_page(folder: Path, data: Row) -> Path:
+    """Write the page over some data into a folder."""
+    page = render(data).encode("utf-8", "surrogatepass")
     path = folder / REPORT
     draft = folder / (REPORT + ".tmp")
     draft.write_bytes(page)
@@ -66,26 +71,31 @@ def collect(folder: Path) -> Row:
         raise Missing(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` to its end first") from None
     except ValueError as error:
         raise Missing(f"{folder / 'summary.json'} is no summary of a sift: {error}") from None
+    files = (("failed", "failures.jsonl"), ("valid", "validated.jsonl"))
+    return sampled(summary, ((kind, row) for kind, name in files for row in _rows(folder / name)))
+
+
+def sampled(summary: Row, rows: Iterable[tuple[str, Row]]) -> Row:
+    """A summary, and of the records, each `failed` or `valid`, the first ones of each code."""
     seen: dict[str, int] = {}
     units: list[Row] = []
     room = _TOTAL
     wanted = _wanted(summary)
-    for kind, name in (("failed", "failures.jsonl"), ("valid", "validated.jsonl")):
-        for row in _rows(folder / name) if wanted else ():
-            codes = {fact.get("code", "") for part in ("errors", "warnings", "fixes") for fact in row.get(part) or ()}
-            if not codes or all(seen.get(code, 0) >= _A_CODE for code in codes):
-                continue
-            shown = _shown(kind, row)
-            room -= len(shown["raw_response"])
-            if room < 0 or len(units) >= _UNITS:
-                break
-            units.append(shown)
-            for code in codes:
-                seen[code] = seen.get(code, 0) + 1
-                if seen[code] == wanted.get(code):
-                    del wanted[code]
-            if not wanted:
-                break  # no unit after this one has a code that is still to be shown
+    for kind, row in rows if wanted else ():
+        codes = {fact.get("code", "") for part in ("errors", "warnings", "fixes") for fact in row.get(part) or ()}
+        if not codes or all(seen.get(code, 0) >= _A_CODE for code in codes):
+            continue
+        shown = _shown(kind, row)
+        room -= len(shown["raw_response"])
+        if room < 0 or len(units) >= _UNITS:
+            break
+        units.append(shown)
+        for code in codes:
+            seen[code] = seen.get(code, 0) + 1
+            if seen[code] == wanted.get(code):
+                del wanted[code]
+        if not wanted:
+            break  # no unit after this one has a code that is still to be shown
     counts = summary["counts"]
     fixed_and_failed = sum(1 for unit in units if unit["kind"] == "failed" and unit["fixes"])
     of = max(len(units), counts["failed"] + counts["fixed"] - fixed_and_failed)

@@ -47,6 +47,7 @@ class Sieve:
         "_flips",
         "_max_line",
         "_notes",
+        "_own",
         "_taken",
         "failed",
         "flips",
@@ -69,8 +70,9 @@ class Sieve:
         self._check = contract.check
         self._max_line = max_line
         self._flips = flips
+        self._own = type(contract) is Contract
         # what another kind of contract gives as data is unknown
-        self._clean = contract.clean if type(contract) is Contract and not flips else _never
+        self._clean = contract.clean if self._own and not flips else _never
         self._notes = notes
         self.name = name
         self._taken = 0
@@ -156,11 +158,12 @@ class Sieve:
         return read_unit(line, self._place(offset))
 
     def _sift_unit(self, unit: Unit, ordinal: int, offset: int) -> None:
-        if any(found.level == "error" for found in unit.findings):
-            self._fail(unit, unit.findings, None, ordinal, offset)
+        broken_off = () if self._own else getattr(unit.reply, "findings", ())  # for a contract of ours to decide on
+        if broken_off or any(found.level == "error" for found in unit.findings):
+            self._fail(unit, (*unit.findings, *broken_off), None, ordinal, offset)
             return
         try:
-            verdict = self._check(unit.reply, {"input": unit_fields(unit.id, unit.input)})
+            verdict = self._check(unit.reply, {**unit.context, "input": unit_fields(unit.id, unit.input)})
             self._settle(unit, verdict, ordinal, offset)
         except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
             self._refuse(unit, ordinal, offset, broke(error))
@@ -171,7 +174,7 @@ class Sieve:
             self._fail(unit, (*unit.findings, *verdict.findings), verdict, ordinal, offset)
             return
         line = valid_line(unit, verdict)
-        self._claim(unit, ordinal)
+        self._claim(unit._replace(claims=True), ordinal)
         self.valid[self._at] = line
         tally = self.tally
         if verdict.fixes:

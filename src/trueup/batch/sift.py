@@ -269,6 +269,10 @@ class _Run:
             shutil.rmtree(self._work / name, ignore_errors=True)
         return summary
 
+    def _fingerprint(self) -> str:
+        """That of the contract, which verdicts in a store carry too; of another kind of contract there is none."""
+        return str(getattr(self._spec.open(), "fingerprint", ""))
+
     def _summary(self, tally: Tally) -> dict[str, Any]:
         seconds = time.monotonic() - self._began
         units = tally.counts["units"]
@@ -278,7 +282,7 @@ class _Run:
         return {
             "trueup": __version__,
             "format": FORMAT,
-            "contract": {"name": self._spec.name, "hash": self._spec.digest},
+            "contract": {"name": self._spec.name, "hash": self._spec.digest, "fingerprint": self._fingerprint()},
             "inputs": [{"name": source.name, "bytes": source.size} for source in self.sources],
             **account,
             "exit_code": 1 if tally.counts["failed"] else 0,

@@ -29,17 +29,19 @@ class Tally:
         self.rules: dict[str, int] = {}
         self.flips: dict[str, int] = {}
 
-    def note_findings(self, uid: str, findings: Iterable[Finding]) -> None:
-        seen: set[str] = set()
+    def note_findings(self, uid: str, findings: Iterable[Finding], seen: set[str] | None = None) -> None:
+        """Count findings about a unit; `seen` holds the codes it was counted under before, and is added to."""
+        seen = set() if seen is None else seen
         for found in findings:
             _note(self.codes, found.code, uid, seen)
             rule = found.data.get("rule")
             if isinstance(rule, str) and found.code[0] == "B":
                 self.rules[rule] = self.rules.get(rule, 0) + 1
 
-    def note_fixes(self, uid: str, fixes: Iterable[Fix]) -> None:
+    def note_fixes(self, uid: str, fixes: Iterable[Fix], seen: set[str] | None = None) -> None:
+        """The same for the fixes of a unit."""
         self.counts["fixed"] += 1
-        seen: set[str] = set()
+        seen = set() if seen is None else seen
         for fix in fixes:
             _note(self.fixes, fix.code, uid, seen)
 

@@ -1,7 +1,8 @@
-"""Units: one line of a file enters, the unit it holds leaves: its id, its reply, its input, and what the line itself lacks.
+"""Units: takes one line of a file, gives the unit in it: its id, reply and input, and findings about the line itself.
 
-A line is `{unit_id, input, raw_response}`, a provider's batch output or error line, a provider's response, or a record of an
-earlier sift. Nothing is judged here, and no line raises: what is no unit leaves with a finding that says so.
+A line is `{unit_id, input, raw_response}`, `{unit_id, messages}`, a provider's batch output or error line, a provider's
+response, a line of a store's export, or a record of an earlier sift. Nothing is judged here, and no line raises: a line that
+is not a unit has a finding that says so.
 """
 
 import json
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.read.batch import is_line, salvage_key
+from trueup.read.reading import Reading
 from trueup.verdict.codec import decode, written
-from trueup.verdict.facts import Finding, finding
+from trueup.verdict.facts import Finding, finding, promoted
+from trueup.verdict.verdict import Verdict
 
 Row = dict[str, Any]
 
@@ -21,6 +24,8 @@ SHOWN_LINE = 65_536  # bytes of a line that are kept where all of it cannot be
 _IDS = ("unit_id", "custom_id", "id")
 _KEYS = ("key", "recordId")  # of a line of Gemini's or Bedrock's
 _OWN = frozenset({"unit_id", "input", "raw_response", "failure_stage", "errors", "fixes", "warnings", "data", "calls"})
+_STORED = frozenset({"id", "body", "ok", "codes", "reason", "outcome"})  # not kept of a store's line
+_SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
 # what failed for one of these has no reply of its own to judge again
 _NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
 _ID = re.compile(r'"unit_id"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
@@ -28,9 +33,10 @@ _NAMES = (b'"unit_id"', b'"raw_response"', b'"custom_id"')  # a name given twice
 
 
 class Unit(NamedTuple):
-    """One unit. `reply` is a text or a `Reply`; `claims` says whether its id is taken by it: a line without a reply takes none.
+    """One unit. `reply` is a text, a `Reply`, the messages of a conversation, or the `Reading` of a stream that broke off.
 
-    `kept` are the other fields of its line; `before` is the record of an earlier sift, where the line is one.
+    `kept` are the other fields of its line; `before` is the record if the line comes from an earlier sift or a store; `context`
+    is what the line says about the conversation. `claims` says whether the unit takes its id: a line without a reply does not.
     """
 
     id: str
@@ -41,6 +47,7 @@ class Unit(NamedTuple):
     findings: tuple[Finding, ...] = ()
     claims: bool = True
     before: Row | None = None
+    context: Row = {}
 
 
 def read_unit(line: bytes, place: str) -> Unit:
@@ -66,18 +73,77 @@ def unit_of(row: Any, place: str, line: bytes = b"") -> Unit:
         return _no_unit(row, place, f"The line gives {name!r} twice", line)
     if "raw_response" in row:
         return _recorded(row, place) if "failure_stage" in row or "data" in row else _plain(row, place)
+    if is_stored(row):
+        return _stored(row, place, line)
+    messages = row.get("messages")
+    if isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages):
+        return _conversed(row, place, line)
     return _provided(row, place, line)
 
 
+def is_stored(row: Row) -> bool:
+    """Whether a line comes from a store's export.
+
+    >>> is_stored({"id": "1", "ok": True, "codes": [], "attempts": 1, "body": None})
+    True
+    """
+    return isinstance(row.get("codes"), list) and "ok" in row and "attempts" in row and _is_body(row.get("body"))
+
+
+def _is_body(body: Any) -> bool:
+    return body is None or (isinstance(body, dict) and isinstance(body.get("reply"), dict) and "findings" in body)
+
+
+def _stored(row: Row, place: str, line: bytes) -> Unit:
+    """A unit from a stored verdict: its reply is judged again, and a failure of the provider is still one."""
+    uid, remarks = id_of(row, place)
+    body = row.get("body")
+    if body is None:
+        message = "The line holds no reply: it was exported without bodies, or the body was deleted"
+        return _no_unit(row, place, message, line)
+    try:
+        verdict = Verdict.from_dict(body)
+    except (ValueError, TypeError, KeyError) as error:
+        return _no_unit(row, place, f"The line holds no verdict of a store: {str(error)[:200]}", line)
+    reply = verdict.reply
+    judged, failed = _judged(
+        Reading(reply, tuple(promoted(found) for found in verdict.findings if found.code in _SHAPE))
+    )
+    context = {"state": row["state"]} if row.get("state") else {}
+    whole = reply.turns is None and not reply.calls and not reply.refusal and reply.finish in {"stop", "unknown"}
+    plain = whole and judged is reply and not context and not failed  # its text says it all
+    kept = {name: value for name, value in row.items() if name not in _STORED}
+    before: Row = {"data": verdict.data} if verdict.ok else {"failure_stage": "stored", "errors": body["findings"]}
+    return Unit(
+        uid, reply.text if plain else judged, reply.text, None, kept if plain else {**kept, "response": row},
+        (*remarks, *failed), claims=not failed, before=before, context=context,
+    )  # fmt: skip
+
+
+def _conversed(row: Row, place: str, line: bytes) -> Unit:
+    """A unit from a conversation: the reply is what the model said since the user last spoke."""
+    from trueup.read.messages import role_of  # a room of its own, not needed for plain units
+
+    if not any(map(role_of, row["messages"])):
+        return _no_unit(row, place, "No message of the line has a role that is known", line)
+    uid, remarks = id_of(row, place)
+    kept = {name: value for name, value in row.items() if name not in _OWN and name != "messages"}
+    given, kept = _input_of(row, kept)
+    return _with_reply(uid, row["messages"], given, kept, remarks, None)
+
+
 def _plain(row: Row, place: str) -> Unit:
-    uid, remarks = _id_of(row, place)
-    kept = {name: value for name, value in row.items() if name not in _OWN}
-    if "input" in row:
-        given = row["input"]
-    else:
-        given = {name: value for name, value in kept.items() if name not in _IDS and name != "retry_count"}
-        kept = {name: value for name, value in kept.items() if name not in given}
+    uid, remarks = id_of(row, place)
+    given, kept = _input_of(row, {name: value for name, value in row.items() if name not in _OWN})
     return _with_reply(uid, row["raw_response"], given, kept, remarks, None)
+
+
+def _input_of(row: Row, kept: Row) -> tuple[Any, Row]:
+    """The input of a unit, and the fields kept beside it; without an `input`, the other fields are the input."""
+    if "input" in row:
+        return row["input"], kept
+    given = {name: value for name, value in kept.items() if name not in _IDS and name != "retry_count"}
+    return given, {name: value for name, value in kept.items() if name not in given}
 
 
 def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Finding, ...], before: Row | None) -> Unit:
@@ -86,6 +152,7 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
     text = written(raw).decode()
     if isinstance(raw, dict | list):
         from trueup.read.detect import family, is_error  # only where a reply is more than text
+        from trueup.read.messages import before_reply
         from trueup.read.reader import read
 
         if isinstance(raw, dict) and family(raw) is None and not is_error(raw):
@@ -93,8 +160,11 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
         reading = read(raw)
         if not any(found.code == "R001" for found in reading.findings):
             kept = {**kept, "response": raw}
+            judged, failed = _judged(reading)
             claims = not reading.findings
-            return Unit(uid, reading.reply, text, given, kept, (*remarks, *reading.findings), claims, before)
+            if isinstance(raw, list) and before_reply(raw).messages:  # what was said before the reply counts as well
+                judged, text = raw, reading.reply.text or text
+            return Unit(uid, judged, text, given, kept, (*remarks, *failed), claims, before)
         return Unit(uid, text, text, given, kept, remarks, before=before)
     found = finding("R004", "$", f"There is no reply: raw_response is {_kind(raw)}", None, {}, "Ask again.")
     return Unit(uid, "", "" if raw is None else text, given, kept, (*remarks, found), claims=False, before=before)
@@ -102,7 +172,7 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
 
 def _recorded(row: Row, place: str) -> Unit:
     """A unit from the record of an earlier sift, valid or failed; what was no unit then is none now."""
-    uid, remarks = _id_of(row, place)
+    uid, remarks = id_of(row, place)
     kept = {name: value for name, value in row.items() if name not in _OWN}
     told = row.get("errors")  # of anybody's making: a line of other people may have such a field too
     errors = [error for error in told if isinstance(error, dict)] if isinstance(told, list) else []
@@ -113,11 +183,27 @@ def _recorded(row: Row, place: str) -> Unit:
     unit = _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
     if not isinstance(response, dict | list):
         return unit
-    if isinstance(response, dict) and is_line(response):
+    if isinstance(response, dict) and is_stored(response):
+        again = _stored(response, place, b"")
+    elif isinstance(response, dict) and is_line(response):
         again = _provided(response, place, b"")
     else:
         again = _with_reply(uid, response, None, {}, (), None)
-    return unit._replace(reply=again.reply, kept={**kept, **again.kept}, findings=again.findings, claims=again.claims)
+    return unit._replace(
+        reply=again.reply,
+        kept={**kept, **again.kept},
+        findings=again.findings,
+        claims=again.claims,
+        context=again.context,
+    )
+
+
+def _judged(reading: Reading) -> tuple[Any, tuple[Finding, ...]]:
+    """What is judged of a reading, and the findings that fail the unit at once; a contract decides on a stream that broke off."""
+    found = reading.findings
+    if found and all(each.code == "R003" or (each.code == "R002" and reading.reply.text) for each in found):
+        return reading, ()
+    return reading.reply, found
 
 
 def _found_before(error: Row) -> Finding:
@@ -134,18 +220,26 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
         return _no_unit(row, place, f"The line holds no reply (keys: {names or 'none'})", line)
     reading = read(row)
     reply = reading.reply
-    found = reading.findings
+    judged, found = _judged(reading)
     uid = reading.key
     remarks: tuple[Finding, ...] = ()
     if not uid:
-        uid, remarks = _id_of(row, place)
-    plain = not found and reply.text and not reply.calls and not reply.refusal and reply.finish in {"stop", "unknown"}
-    kept: Row = {} if plain else {"response": row}
+        uid, remarks = id_of(row, place)
+    plain = (
+        not reading.findings
+        and reply.text
+        and not reply.calls
+        and not reply.refusal
+        and reply.finish in {"stop", "unknown"}
+    )
+    # a line of one's own, with a unit_id, may hold more than the provider's fields: it is kept whole
+    kept: Row = {} if plain and "unit_id" not in row else {"response": row}
     raw = reply.text or (line.decode("utf-8", "replace").strip() if line else written(row).decode())
-    return Unit(uid, reply.text if plain else reply, raw, None, kept, (*remarks, *found), claims=not found)
+    claims = not reading.findings
+    return Unit(uid, reply.text if plain else judged, raw, None, kept, (*remarks, *found), claims)
 
 
-def _id_of(row: Row, place: str) -> tuple[str, tuple[Finding, ...]]:
+def id_of(row: Row, place: str) -> tuple[str, tuple[Finding, ...]]:
     """The id of a unit, and a remark where it had to be made."""
     for name in _IDS:
         uid = row.get(name)
@@ -178,11 +272,11 @@ def too_long(head: bytes, size: int, limit: int, place: str) -> Unit:
 
 
 def _no_unit(row: Any, place: str, message: str, line: bytes) -> Unit:
-    uid, remarks = _id_of(row, place) if type(row) is dict else (place, ())
+    uid, remarks = id_of(row, place) if type(row) is dict else (place, ())
     if remarks:  # a provider's line without a reply still says whose it is
         uid = next((row[name] for name in _KEYS if isinstance(row.get(name), str) and row[name]), place)
     text = line.decode("utf-8", "replace").strip("\r\n") if line else written(row).decode()
-    hint = "Give {unit_id, input, raw_response}, or a line of a provider's batch."
+    hint = "Give {unit_id, input, raw_response}, {unit_id, messages}, or a line of a provider's batch."
     return Unit(uid, None, text, None, {}, (finding("U002", "$", message, None, {}, hint),), claims=False)
 
 

@@ -143,16 +143,8 @@ def check(
         console = open_console(color)
         text = "text" if response is not None or verdict.reply.provider else ""
         names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
-        told = f"{contract_file or ''}{_without_state(contract, given.context)}"
-        show(verdict, console, names._replace(value=contract.schema is not None, contract=told))
+        show(verdict, console, names._replace(value=contract.schema is not None, contract=contract_file or ""))
     return 0 if verdict.ok else 1
-
-
-def _without_state(contract: "Contract", context: dict[str, Any] | None) -> str:
-    """What to say where a contract has states and none was named."""
-    meaning = contract.meaning
-    named = (context or {}).get("state") is not None
-    return " · no --state: judged by what always holds" if meaning and meaning.states and not named else ""
 
 
 def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, Given]":
@@ -222,16 +214,12 @@ def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -
     source: Any = raw
     if response:
         from trueup.read.reader import read_document
-        from trueup.verdict.facts import Findings
-        from trueup.verdict.verdict import Verdict
 
         reading = read_document(raw)
         name = f"{name} · {reading.key}" if reading.key else name
-        if reading.findings:
-            return Verdict(reading.reply, None, Findings(reading.findings)), name
-        if not reading.reply.provider:
+        if not reading.findings and not reading.reply.provider:
             name = f"{name} · no known response, read as text"
-        source = reading.reply
+        source = reading
     try:
         return contract.check(source, given.context), name
     except SchemaError as error:

@@ -11,7 +11,7 @@ from trueup.cli.named import Unavailable, no_file, read_json
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_KEYS = ("state", "data", "history", "question", "tenant", "input")
+_KEYS = ("state", "data", "history", "question", "tenant", "input", "expected_sequence")
 _HOW = f"give a .json file or JSON text with an object: {', '.join(_KEYS)}"
 _INSTEAD = ("schema", "tools", "order")
 
@@ -51,7 +51,19 @@ def read_context(given: str | None, state: str | None, history: list[Any] | None
         if not isinstance(context, dict):
             raise Unavailable(f"--context: a context is an object; {_HOW}")
         _refuse_slips(context)
+        if not isinstance(context.get("history", []), list):
+            raise Unavailable("--context: `history` must be a list of messages")
+        _refuse_bad_sequence(context)
     return {**context, **({"state": state} if state else {}), **({"history": history} if history else {})}
+
+
+def _refuse_bad_sequence(context: dict[str, Any]) -> None:
+    from trueup.checks.order import Order, with_expected  # needed for --context alone
+
+    try:
+        with_expected(Order(), context.get("expected_sequence"))
+    except TypeError as error:
+        raise Unavailable(f"--context: {error}") from None
 
 
 def _refuse_slips(context: dict[str, Any]) -> None:

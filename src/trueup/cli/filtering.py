@@ -1,6 +1,7 @@
-"""How a phase runs as a filter: units on standard input, valid ones on standard output, failure records on standard error.
+"""Runs a phase as a filter: reads units from standard input, writes valid ones to standard output, failures to standard error.
 
-Standard error carries nothing else, so progress has no place here; a log of coercions and warnings goes to a file.
+Every line on standard error is JSON: failure records, and at the end one warning if units had no `unit_id`. There is no
+progress display; fixes and warnings can be logged to a file.
 """
 
 import os
@@ -30,14 +31,14 @@ def filter_options(command: Any) -> Any:
                      help="A longer line fails its unit."),
         click.option("--timeout", type=click.FloatRange(min=0.0), default=0.0, metavar="SECONDS",
                      help="Stop after so long, with exit code 3.  [default: none]"),
-        click.option("--log", metavar="FILE", help="Append a line for every coercion and warning to FILE."),
+        click.option("--log", metavar="FILE", help="Append a line for every fix and warning to FILE."),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
 def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -> int:
-    """Sort standard input until it ends; gives the exit code."""
+    """Judge every line of standard input; gives the exit code."""
     from trueup.batch.filters import stream_lines
 
     if sys.stdin.isatty():
@@ -45,7 +46,7 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
     out, errors = sys.stdout.buffer, sys.stderr.buffer
     notes = _open_log(log) if log else None
     until = time.monotonic() + timeout if timeout else None
-    code = 0
+    code = unnamed = 0
     try:
         for found in stream_lines(_reader(sys.stdin.fileno(), until), max_line):
             if found is None:
@@ -55,7 +56,8 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
                 offset, line = found
                 if isinstance(line, bytes) and not line.strip():
                     continue
-                valid, failed, said = made.sort(line, offset)
+                valid, failed, said, without_id = made.sort(line, offset)
+                unnamed += without_id
                 out.write(valid)
                 if failed:
                     errors.write(failed)
@@ -65,6 +67,8 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
             _in_time(until)
     except _OutOfTime:
         code = OUT_OF_TIME
+    if unnamed:
+        errors.write(_unnamed(unnamed))
     out.flush()
     errors.flush()
     if notes is not None:
@@ -72,8 +76,18 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
     return code
 
 
+def _unnamed(units: int) -> bytes:
+    """The warning about units without an id: a JSON line, but not a failure record."""
+    from trueup.batch.records import error_of, line_of
+    from trueup.verdict.facts import finding
+
+    message = "1 unit has no unit_id" if units == 1 else f"{units} units have no unit_id"
+    warning = finding("U005", "$", message, None, {}, "Give every line a unit_id.")
+    return line_of({"warnings": [error_of(warning)], "units": units})
+
+
 class _OutOfTime(Exception):
-    """The time of the filter is over."""
+    """The time limit has passed."""
 
 
 def _in_time(until: float | None) -> None:
@@ -82,7 +96,7 @@ def _in_time(until: float | None) -> None:
 
 
 def _reader(source: int, until: float | None) -> "Callable[[int], bytes]":
-    """Reads what is there; with a limit, nobody is waited for longer than that."""
+    """A function that reads what is there, and waits no longer than the time limit."""
     if until is None:
         return lambda most: os.read(source, most)
 

@@ -13,7 +13,7 @@ def revalidate_run(folder: Path, pipeline: str | None, apply: bool, as_json: boo
     from trueup.batch.pipeline.revalidate import adopt, revalidate
     from trueup.batch.pipeline.rundir import OwnedRun, RunDir
     from trueup.cli.layout import count
-    from trueup.cli.runview import print_json
+    from trueup.cli.runview import by_code, print_json
     from trueup.cli.terminal import write
     from trueup.verdict.display import safe_line
 
@@ -30,7 +30,8 @@ def revalidate_run(folder: Path, pipeline: str | None, apply: bool, as_json: boo
             finally:
                 owned.close()
     if as_json:
-        print_json({"replies": looked.replies, "flips": [flip._asdict() for flip in looked.flips]})
+        flips_now = [flip._asdict() for flip in looked.flips]
+        print_json({"replies": looked.replies, "flips": flips_now, "warnings": looked.warnings})
         return 1 if any(flip.now == "failed" for flip in looked.flips) else 0
     for was, now in (("failed", "valid"), ("valid", "failed")):
         flips = [flip for flip in looked.flips if flip.now == now]
@@ -44,6 +45,8 @@ def revalidate_run(folder: Path, pipeline: str | None, apply: bool, as_json: boo
         if len(flips) > _SHOWN:
             write(f"  … and {len(flips) - _SHOWN} more\n")
     write(f"{count(looked.replies, 'reply').replace('replys', 'replies')} judged again, {len(looked.flips)} flip\n")
+    if looked.warnings:
+        write(f"warnings: {by_code(looked.warnings)}\n")
     if adopted is not None:
         write(f"{count(adopted.units, 'unit')} can go on: `trueup run {safe_line(str(folder))}`\n")
     return 1 if any(flip.now == "failed" for flip in looked.flips) else 0

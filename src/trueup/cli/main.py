@@ -87,10 +87,10 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from rapidfuzz import process
+            from trueup.verdict.likeness import nearest
 
-            near = process.extractOne(args[0], list(COMMANDS), score_cutoff=50)
-            also = f" Did you mean {near[0]!r}?" if near else ""
+            near = nearest(args[0], COMMANDS)
+            also = f" Did you mean {near!r}?" if near else ""
             ctx.fail(f"no command {args[0]!r}.{also}")
         return super().resolve_command(ctx, args)
 

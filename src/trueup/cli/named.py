@@ -120,8 +120,8 @@ def _why(module: str, error: Exception, here: str) -> str:
 
 
 def _nearest(found: Any, name: str) -> str:
-    from rapidfuzz import process
+    from trueup.verdict.likeness import nearest
 
     names = [word for word in vars(found) if not word.startswith("_")] if hasattr(found, "__dict__") else []
-    near = process.extractOne(name, names, score_cutoff=60)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, names)
+    return f"; did you mean {near!r}?" if near else ""

@@ -1,4 +1,4 @@
-"""`trueup report`: the page over what a sift left in a folder."""
+"""`trueup report`: writes a page about the results of a sift or a run."""
 
 from pathlib import Path
 
@@ -10,24 +10,27 @@ from trueup.cli.named import Unavailable
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def report(folder: Path) -> None:
-    """Write report.html over a folder of `trueup sift`, and print where it is.
+    """Write report.html for a folder of `trueup sift` or a run of a pipeline, and print its path.
 
     The page is one file that loads nothing: the funnel, findings and fixes by code, and the units themselves with each fix
     marked in the reply.
 
     \b
       trueup report sifted
+      trueup report runs/first
     """
     from trueup.batch.report import Missing, write_report
-    from trueup.cli.runs import is_run
+    from trueup.cli.runs import is_run, told
 
     try:
-        click.echo(write_report(folder))
-    except Missing as error:
         if is_run(str(folder)):
-            raise Unavailable(
-                f"{folder}: that is a run of a pipeline; `trueup status` and `trueup tui` show it"
-            ) from None
+            from trueup.batch.pipeline.reporting import report_run
+
+            with told():
+                click.echo(report_run(folder))
+        else:
+            click.echo(write_report(folder))
+    except Missing as error:
         raise Unavailable(str(error)) from None
     except OSError as error:
         raise Unavailable(f"the report cannot be written: {error.strerror} ({error.filename})") from None

@@ -18,10 +18,10 @@ _HOW = "give a file with a `validation:` or `rules:` section, or a list of rules
 @click.option("--step", metavar="NAME", help="The step whose rules are meant, where the file has them by step.")
 @filter_options
 def rules(given: str, step: str | None, max_line: int, timeout: float, log: str | None) -> int:
-    """Put units through business rules: the second phase as a filter.
+    """Check units against business rules: the second phase as a filter.
 
-    Units come on standard input, one a line; those for which every rule holds go to standard output as they came,
-    failure records go to standard error, and nothing else does. RULES is a YAML, TOML or JSON file with `required`,
+    Reads units from standard input, one a line. Units that keep every rule go to standard output unchanged;
+    failure records go to standard error. RULES is a YAML, TOML or JSON file with `required`,
     `types`, `ranges`, `enums` and `rules`, by themselves or under `validation` or `rules`. The exit codes are those of
     `trueup schema`.
 

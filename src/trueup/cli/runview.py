@@ -172,6 +172,10 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
     rows = [_row(row) for row in found["steps"]]
     for line in table(head, rows, "<>>>>><", console.width):
         console.print(Text.assemble(*line), soft_wrap=True)
+    for name in ("warnings", "fixes"):
+        for row in found["steps"]:
+            if row[name]:
+                console.print(Text(f"{name} in {row['step']}: {by_code(row[name])}", "dim"), soft_wrap=True)
     lost = found["money"]["lost"]
     if lost:
         calls = "1 call was" if lost == 1 else f"{lost} calls were"
@@ -187,8 +191,17 @@ def _row(row: dict[str, Any]) -> list[str]:
     from trueup.batch.pipeline.cost import shown
     from trueup.batch.pipeline.state import Money
 
-    codes = sorted(row["codes"].items(), key=lambda item: (-item[1], item[0]))
     money = msgspec.convert(row["money"], Money)
     cost = shown(money) if money.calls else "-"
     numbers = [f"{row[name]:,}" for name in ("valid", "failed", "retried", "pending")]
-    return [row["step"], *numbers, cost, " ".join(f"{code}×{number:,}" for code, number in codes) or "-"]
+    return [row["step"], *numbers, cost, by_code(row["codes"]) or "-"]
+
+
+def by_code(counts: dict[str, int]) -> str:
+    """Units by code, the most frequent first.
+
+    >>> by_code({"C001": 1, "W001": 3})
+    'W001×3 C001×1'
+    """
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return " ".join(f"{code}×{number:,}" for code, number in ranked)

@@ -1,4 +1,4 @@
-"""`trueup schema`: the first phase as a filter; and the `--schema` option: a word enters, a schema source for a Contract leaves.
+"""`trueup schema`, the first phase as a filter; and the `--schema` option, which gives a Contract its schema.
 
 The option takes a file, `module:Class`, JSON text, `any`, or `none`.
 """
@@ -71,24 +71,36 @@ def _tell_slips(schema: Any, where: str, quiet: bool) -> None:
     show_default=True,
     help="How far values are brought to the schema's types.",
 )
+@click.option(
+    "--enum-prefix", multiple=True, metavar="TEXT", help="A prefix to ignore before enum values; may be repeated."
+)
+@click.option(
+    "--enum-delimiter", multiple=True, metavar="TEXT", help="A separator between several enum values; may be repeated."
+)
 @filter_options
-def schema(given: str, accept: Any, coerce: Any, max_line: int, timeout: float, log: str | None) -> int:
-    """Put units through a JSON Schema: the first phase as a filter.
+def schema(
+    given: str, accept: Any, coerce: Any, enum_prefix: tuple[str, ...], enum_delimiter: tuple[str, ...],
+    max_line: int, timeout: float, log: str | None,
+) -> int:  # fmt: skip
+    """Check units against a JSON Schema: the first phase as a filter.
 
-    Units come on standard input, one a line; the valid ones go to standard output with every field kept and their
-    values coerced, failure records go to standard error, and nothing else does. SCHEMA is what --schema of
+    Reads units from standard input, one a line. Valid units go to standard output with every field kept and their
+    values coerced; failure records go to standard error. SCHEMA is what --schema of
     `trueup check` takes. Exit code 0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time.
 
     \b
       trueup schema invoice.json < replies.jsonl > fitting.jsonl
       trueup schema invoice.json < replies.jsonl | trueup rules rules.yaml
+      trueup schema card.json --enum-prefix "shadow " --enum-delimiter " | " < units.jsonl
     """
     from trueup.batch.filters import Filter
+    from trueup.conform.options import Options
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
 
     try:
-        contract = Contract(read_schema(given, quiet=True, option="SCHEMA"), accept=accept, coerce=coerce)
+        options = Options(coerce, enum_prefixes=enum_prefix, enum_delimiters=enum_delimiter)
+        contract = Contract(read_schema(given, quiet=True, option="SCHEMA"), accept=accept, coerce=options)
     except SchemaError as error:
         raise Unavailable(f"{given if len(given) < 200 else 'SCHEMA'}: {error}") from None
     return run_filter(Filter(contract, max_line), max_line, timeout, log)

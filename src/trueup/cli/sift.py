@@ -56,8 +56,8 @@ def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) ->
     """Judge files of replies; write validated.jsonl, failures.jsonl and summary.json.
 
     FILES are JSONL, also .gz, .zst, '-' for standard input, or an address such as s3://…; a line is
-    {unit_id, input, raw_response} or a line of a provider's batch output or error file. Each line ends up in
-    exactly one of the two files, in order. Stopped or killed, the same command goes on where it was.
+    {unit_id, input, raw_response}, {unit_id, messages}, a line of a provider's batch output or error file, or of
+    a store's export. Each line ends up in exactly one of the two files, in order. Stopped or killed, the same command goes on where it was.
     Exit code 0: all valid, 1: some failed, 2: the command or the contract is wrong, 3: out of time, 130: stopped.
 
     \b

@@ -22,8 +22,9 @@ _BARS = "▁▂▃▄▅▆▇█"
 @click.command()
 @store_option
 @click.option(
-    "--by", type=click.Choice(["all", "hour", "day"]), default="all", show_default=True, help="One row for each."
-)
+    "--by", type=click.Choice(["all", "hour", "day", "rules"]), default="all", show_default=True,
+    help="One row per hour, day, or version of the rules (a contract's fingerprint).",
+)  # fmt: skip
 @click.option("--since", default="", metavar="WHEN", help="From when: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")
 @click.option("--model", metavar="NAME", help="Only this model.")
 @click.option("--contract", metavar="NAME", help="Only this contract.")
@@ -37,15 +38,21 @@ def stats(
 ) -> None:  # fmt: skip
     """Show failure and retry rates by model, with the reasons.
 
-    A model that must be asked again for more than 20 % of its requests is warned of on standard error.
+    Prints a warning to stderr for each model that had to be asked again for more than 20 % of its requests.
 
     \b
       trueup stats --store s.db --since 24h
       trueup stats --store s.db --by day --model gpt-4o
+      trueup stats --store s.db --by rules --contract chat-quota
     """
     from trueup.store.stats import warnings
 
     start = _start(since)
+    if by == "rules":
+        if model is not None:
+            raise click.UsageError("--by rules counts all models; remove --model")
+        _show_rules(url, contract, start, as_json, color)
+        return
     with opened(url) as store:
         rows = store.stats(by=by, since=start, model=model, contract=contract)
         whole = rows if by == "all" else store.stats(since=start, model=model, contract=contract)
@@ -67,6 +74,36 @@ def stats(
         console.print(Text.assemble(*line), soft_wrap=True)
     for warning in warnings(whole):
         click.echo(f"warning: {safe_line(warning)}", err=True)
+
+
+def _show_rules(url: str, contract: str | None, start: float, as_json: bool, color: Color) -> None:
+    """Print each version of the rules: since when it has been in force, and what it refused."""
+    from trueup.cli.table import table
+    from trueup.cli.terminal import is_terminal, open_console, write
+
+    with opened(url) as store:
+        found = store.rules(contract=contract, since=start)
+    if as_json:
+        from trueup.cli.pretty import document
+
+        write(document({"rules": [change.to_dict() for change in found]}, indented=is_terminal()) + "\n")
+        return
+    from rich.text import Text
+
+    head = ["since", "contract", "fingerprint", "verdicts", "refused", "reasons"]
+    cells = [
+        [
+            _when(change.first, "hour"), change.contract or "(none)", change.fingerprint or "(unknown)",
+            f"{change.verdicts:,}", f"{change.refusal_rate:.1%}",
+            ", ".join(f"{code} {n:,}" for code, n in change.reasons.items()),
+        ]
+        for change in found
+    ]  # fmt: skip
+    console = open_console(color)
+    width = console.width if console.is_terminal else 0
+    lines = table(head, cells, "<<<>><", width, whole=(0, 2)) if found else [[("no verdicts in that time", "")]]
+    for line in lines:
+        console.print(Text.assemble(*line), soft_wrap=True)
 
 
 def _lines(rows: "list[Rate]", steps: "list[Rate]", by: str, width: int) -> "list[Line]":

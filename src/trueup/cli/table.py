@@ -4,7 +4,7 @@ Text from outside may be in any cell: what could harm a terminal is made visible
 columns are cut.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.cells import cell_len
 
@@ -14,8 +14,10 @@ from trueup.verdict.display import safe_line
 LEAST = 8  # cells that a column which is cut keeps, whatever the width
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width: int = 0) -> list[Line]:
-    """The lines of a table; `align` has `<` or `>` for each column, a width of 0 means that nothing is cut.
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width: int = 0, whole: Collection[int] = ()
+) -> list[Line]:
+    """The lines of a table; `align` has `<` or `>` for each column. Columns in `whole` are never cut, and none at width 0.
 
     >>> ["".join(text for text, _ in line) for line in table(["who", "n"], [["ada", "1"], ["bo", "20"]], "<>")]
     ['who   n', 'ada   1', 'bo   20']
@@ -23,14 +25,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str, width:
     cells = [[safe_line(cell) for cell in row] for row in rows]
     widths = [max(cell_len(row[at]) for row in [list(head), *cells]) for at in range(len(head))]
     room = width - 2 * (len(widths) - 1)
-    while width and sum(widths) > room and max(widths) > LEAST:
-        widths[_widest(widths)] -= 1
+    while width and sum(widths) > room and (at := _widest(widths, whole)) is not None:
+        widths[at] -= 1
     return [_line(head, widths, align, "bold"), *(_line(row, widths, align, "") for row in cells)]
 
 
-def _widest(widths: list[int]) -> int:
-    """The column to take from: the widest, of equal ones the last."""
-    return max(range(len(widths)), key=lambda at: (widths[at], at))
+def _widest(widths: list[int], whole: Collection[int]) -> int | None:
+    """The column to take from: the widest that may be cut, of equal ones the last."""
+    cut = [at for at, cells in enumerate(widths) if cells > LEAST and at not in whole]
+    return max(cut, key=lambda at: (widths[at], at), default=None)
 
 
 def _line(row: Sequence[str], widths: Sequence[int], align: str, style: str) -> Line:

@@ -7,6 +7,7 @@ import ast
 from typing import Any
 
 from trueup.expressions import methods
+from trueup.expressions.formats import fill
 from trueup.expressions.functions import FUNCTIONS, TYPES, Function, in_order
 from trueup.expressions.translate import Handler, Kind, Made, Translator
 
@@ -138,8 +139,10 @@ def _argument(to: Translator, node: ast.expr, takes_generator: bool) -> Made:
 
 def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
     name = func.attr
+    if name == "format":
+        return _format(to, node, func)
     if name not in methods.METHODS:
-        to.refuse(f"there is no method {name!r}", func, to.suggest(name, methods.METHODS))
+        to.refuse(f"there is no method {name!r}", func, to.suggest(name, {*methods.METHODS, "format"}))
     for keyword in node.keywords:
         to.refuse(f".{name}() takes its arguments by position here", keyword.value)
     receiver = to.translate(func.value)
@@ -158,6 +161,13 @@ def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
     if to.tame and max(kinds) <= Kind.DATA and name not in methods.OF_SETS:
         return Made(to.at(node, ast.Call(_bound(to, func, receiver.tree), args, [])), kind)
     return Made(to.guard(node, methods.call, ast.Constant(name), receiver.tree, *args), max(kind, _made_here(kind)))
+
+
+def _format(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
+    """`.format()`, the one method that takes arguments by name."""
+    args = [to.tree(arg) for arg in node.args]
+    options = {_option(to, node, one): to.tree(one.value) for one in node.keywords}
+    return Made(to.guard(node, fill, to.tree(func.value), *args, **options), Kind.OTHER)
 
 
 def _made_here(kind: Kind) -> Kind:

@@ -14,6 +14,7 @@ from trueup.expressions.calls import CALLS
 from trueup.expressions.displays import DISPLAYS
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.explain import explainer
+from trueup.expressions.formats import FORMATS
 from trueup.expressions.syntax import Source, parse
 from trueup.expressions.translate import NODES, Field, Translator, is_dir
 from trueup.expressions.work import BUDGET, FILENAME
@@ -21,7 +22,7 @@ from trueup.expressions.work import BUDGET, FILENAME
 Functions = Mapping[str, Callable[..., Any]]
 Evaluate = Callable[..., Any]
 
-_HANDLERS = {**NODES, **CALLS, **DISPLAYS}
+_HANDLERS = {**NODES, **CALLS, **DISPLAYS, **FORMATS}
 _SHELL = """
 def evaluate(record, budget=0):
     try:

@@ -1,7 +1,7 @@
 """The methods of the language: of text, objects, lists and sets, none of which changes what it is called on.
 
 `FREE` takes the same time on anything; `LINEAR` as long as what it is called on is large; `GROWING` may give more than
-it was given, so its result is measured before it is made. There is no `format`, and nothing that adds or removes.
+it was given, so its result is measured before it is made. `format` has a module of its own; nothing adds or removes.
 """
 
 from collections.abc import Callable

@@ -40,7 +40,6 @@ class Field(NamedTuple):
 
 _REFUSED = {
     ast.Lambda: "lambda",
-    ast.JoinedStr: "an f-string",
     ast.NamedExpr: "':='",
     ast.Starred: "'*' before a value",
     ast.Await: "await",

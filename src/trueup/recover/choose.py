@@ -7,17 +7,18 @@ one choice leaves, with records for everything that was passed over. The order o
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.envelopes import opened
-from trueup.recover.json.parser import Record, under
+from trueup.recover.envelopes import Said, opened
+from trueup.recover.json.parser import Record, TooDeep, TooMany, under
 from trueup.recover.layers.around import gap_records
 from trueup.recover.layers.fence import code_blocks
 from trueup.recover.layers.reasoning import reasoning_spans
 from trueup.recover.readings import Aims, readings
-from trueup.verdict.catalogue import PRICE
+from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.paths import Parts
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
@@ -33,12 +34,16 @@ _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 
 
 class Fit(NamedTuple):
-    """How a value fits: what it becomes, the notes of the coercions, their price, whether it fits at all."""
+    """How a value fits: what it becomes, the notes of the coercions, their price, whether it fits at all.
+
+    `beside` holds fields from around an envelope that stay with the value although the schema is not asked about them.
+    """
 
     value: Any
     notes: list[Any]
     cost: int
     ok: bool
+    beside: dict[str, Any] | None = None
 
 
 Judge = Callable[[Any], Fit]
@@ -172,9 +177,9 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
     return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
 
 
-def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims) -> Choice:
-    """The choice when the text plainly holds one value."""
-    reading = _best_part(text, candidate, judge, aims)
+def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Choice:
+    """The choice when the text plainly holds one value; with `keep_fields`, the fields beside an envelope stay with it."""
+    reading = _best_part(text, candidate, judge, aims, keep_fields=keep_fields)
     return Choice(text, reading, [], reading.rivals)
 
 
@@ -234,19 +239,58 @@ def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
     return out
 
 
-def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims) -> Reading:
+def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Reading:
     """The candidate itself, or what stands inside its envelope when only that fits."""
     whole = judge(candidate.value)
-    if (whole.ok and not _is_wrapped(candidate.value, whole, aims)) or not isinstance(candidate.value, dict | str):
+    fits = whole.ok and not _is_wrapped(candidate.value, whole, aims)
+    if fits or not aims.opens or not isinstance(candidate.value, dict | str):
         return Reading(candidate, whole, (), [], [])
-    fitting = [(inside, fit) for inside in opened(candidate.value, aims.root_keys) if (fit := judge(inside.value)).ok]
+
+    def fit_inside(base: Parts, value: Any) -> Fit:
+        return _fit_beside(base, value, candidate.value, judge) if keep_fields else judge(value)
+
+    def read_inside(base: Parts, said: str) -> Said | None:
+        return _said(said, partial(fit_inside, base), aims)
+
+    found = opened(candidate.value, aims.root_keys, read_inside)
+    fitting = [(inside, fit) for inside in found if (fit := fit_inside(inside.base, inside.value)).ok]
     if not fitting or (aims.types <= _TEXT and _stands_in_prose(text, candidate)):
         return Reading(candidate, whole, (), [], [])
     inside, fit = next((f for f in fitting if not f[0].is_source), fitting[0])
-    rivals = [other.value for _, other in fitting if other.value != fit.value]
+    rivals = [other.value for _, other in fitting if other.value != fit.value] + list(inside.rivals)
     codes = ["W007"] * bool(inside.base) + list(inside.codes) + ["W010"] * bool(rivals)
     span = candidate.spans[0][0], candidate.end
-    return Reading(candidate, fit, inside.base, [(code, *span, "", None) for code in codes], rivals)
+    base = () if keep_fields and isinstance(fit.value, dict) else inside.base
+    return Reading(candidate, fit, base, [(code, *span, "", None) for code in dict.fromkeys(codes)], rivals)
+
+
+def _said(text: str, judge: Judge, aims: Aims) -> Said | None:
+    """The JSON in a text inside a value, read as a reply is; None if none fits or reading it would lose something."""
+    try:
+        choice = choose(text, aims._replace(opens=False), judge, None)
+    except (TooDeep, TooMany):
+        return None
+    if choice is None or not choice.reading.fit.ok:
+        return None
+    reading, codes = choice.reading, choice.codes
+    if reading.candidate.form != "json" or any(GRADE[code] == "lossy" for code in codes):
+        return None
+    return Said(reading.candidate.value, tuple(sorted(codes)), tuple(choice.rivals))
+
+
+def _fit_beside(base: Parts, value: Any, outer: Any, judge: Judge) -> Fit:
+    """How the value of an envelope fits: together with the fields beside it, or else alone, and they stay beside it."""
+    if not base or not isinstance(outer, dict):
+        return judge(value)
+    rest = {key: part for key, part in outer.items() if key != base[0]}
+    together = judge({**rest, **value}) if isinstance(value, dict) else None
+    if together is not None and together.ok:
+        return together
+    alone = judge(value)
+    if not alone.ok:
+        return together or alone
+    # a list with one object in it may fit as that object
+    return alone._replace(beside=rest) if isinstance(alone.value, dict) else alone
 
 
 def _is_wrapped(value: Any, fit: Fit, aims: Aims) -> bool:

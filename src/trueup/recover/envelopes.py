@@ -1,20 +1,18 @@
-"""Objects that an answer is wrapped in: `{"result": {…}}`, and text under such a key that is JSON itself.
+"""Envelopes: objects such as `{"result": {…}}` that wrap an answer, and JSON written as text under such a key.
 
-A value and the keys of the schema's root enter; what stands one level inside leaves, with the way to it. An error is never
-an answer, whatever it holds. Nothing is judged here.
+Takes a value, the keys of the schema's root and a reader for texts; gives the values one level inside, each with its path.
+A key that the schema names is a field and never an envelope. A key that reports an error never holds an answer.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
+from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
 from trueup.recover.json.lexer import fold
-from trueup.recover.json.parser import Parser, TooDeep
-from trueup.verdict.catalogue import GRADE
-from trueup.verdict.codec import decode
+from trueup.verdict.codec import decode, written
 from trueup.verdict.paths import Parts
 
 _ENVELOPES = frozenset(
@@ -25,48 +23,61 @@ _ENVELOPES = frozenset(
         "function functionCall message root schema instance entity extraction extracted parsed text tool_calls calls"
     ).split()
 )
-# What a key says that holds no answer, but why there is none.
+# Words in keys that say why there is no answer.
 _FAILURES = ("error", "exception", "traceback", "failure", "refusal", "warning")
 _FAILED = frozenset({"err", "errno", "errs", "failed", "fault", "fail", "fails"})
 _DETAILS = frozenset({"detail", "details", "reason", "status", "code"})
-# Envelopes of what was asked with, beside one of the answer.
+# Envelopes of the question, which may stand beside the one of the answer.
 _SOURCES = frozenset({"input", "tool_input", "schema"})
 _MOST_KEYS = 8
 _LONGEST = 1_000_000
-_DEPTH = 100
-_FENCED = re.compile(r"(?:```|~~~)[^\n`]{0,60}\n([\s\S]*?)\n?[ \t]*(?:```|~~~)")
+
+
+class Said(NamedTuple):
+    """The value in a text, the codes of the fixes that reading it took, and other values that the text may mean."""
+
+    value: Any
+    codes: tuple[str, ...] = ()
+    rivals: tuple[Any, ...] = ()
+
+
+Reader = Callable[[Parts, str], Said | None]  # of the text at a path
 
 
 class Inside(NamedTuple):
-    """What stands inside an envelope: the way to it, the value, and the codes of what reading it as text took."""
+    """A value inside an envelope: its path, the value, and the fixes and rivals of reading it from text."""
 
     base: Parts
     value: Any
     codes: tuple[str, ...] = ()
+    rivals: tuple[Any, ...] = ()
 
     @property
     def is_source(self) -> bool:
-        """Whether the way leads to what was asked with, not to the answer."""
+        """Whether the path leads to the input of the question, not to the answer."""
         return not _SOURCES.isdisjoint(self.base)
 
 
-def opened(value: Any, own: frozenset[str]) -> Iterator[Inside]:
-    """What stands inside the envelope keys of an object.
+def opened(value: Any, own: frozenset[str], read: Reader) -> Iterator[Inside]:
+    """The values under the envelope keys of an object; `read` reads a text that is not plain JSON.
 
-    A key that the schema knows is not an envelope, and an object that shares no key with the root is not inside one.
+    A key that the schema knows is not an envelope, and an object that shares no key with the root is not an answer.
 
-    >>> [inside.value for inside in opened({"result": {"a": 1}}, frozenset({"a"}))]
+    >>> [inside.value for inside in opened({"result": {"a": 1}}, frozenset({"a"}), lambda *_: None)]
     [{'a': 1}]
-    >>> list(opened({"error": {"a": 1}}, frozenset({"a"})))
+    >>> list(opened({"error": {"a": 1}}, frozenset({"a"}), lambda *_: None))
     []
     """
     folded = _folded(own)
     if isinstance(value, str):
         keys: list[str] = []
-        inner: list[Inside] = list(_as_text((), value))
+        fenced = "```" in value or "~~~" in value
+        inner: list[Inside] = list(_as_text((), value, read if fenced or _opens(value) else _read_nothing))
     elif isinstance(value, dict):
         keys = [key for key in value if _is_envelope(key, len(value), own, folded)][:_MOST_KEYS]
-        inner = [inside for key in keys for inside in ((Inside((key,), value[key])), *_as_text((key,), value[key]))]
+        inner = [
+            inside for key in keys for inside in ((Inside((key,), value[key])), *_as_text((key,), value[key], read))
+        ]
     else:
         return
     for inside in inner:
@@ -85,28 +96,31 @@ def _is_envelope(key: str, size: int, own: frozenset[str], folded: frozenset[str
     return size == 1 or name in _ENVELOPES
 
 
-def _as_text(base: Parts, text: Any) -> Iterator[Inside]:
-    """A string as the JSON that it is, perhaps in a fence and with faults that lose nothing."""
-    if not isinstance(text, str) or len(text) > _LONGEST:
+def _as_text(base: Parts, text: Any, read: Reader) -> Iterator[Inside]:
+    """The JSON in a string: all of it, or the part that the reader finds."""
+    if not isinstance(text, str) or len(text) > _LONGEST or ("{" not in text and "[" not in text):
         return
-    fences = _FENCED.findall(text) if "```" in text or "~~~" in text else []
-    fenced = len(fences) == 1
-    body = (fences[0] if fenced else text).strip()
-    if body[:1] not in ("{", "["):
-        return
-    codes = ("W008", "W001") if fenced else ("W008",)
+    said = (_plain(text) if _opens(text) else None) or read(base, text)
+    if said is not None:
+        yield Inside(base, said.value, ("W008", *said.codes), said.rivals)
+
+
+def _plain(text: str) -> Said | None:
+    """The value of a text that is JSON as it is; None if it is not, or gives a key twice."""
     try:
-        yield Inside(base, decode(body), codes)
-        return
+        value = decode(text)
+        return Said(value) if keeps_all_keys(text, written(value)) or not repeats_a_key(text) else None
     except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-        pass
-    try:
-        outcome = Parser(body, 0, len(body), frozenset(), _DEPTH).read()
-    except TooDeep:
-        return
-    faults = [record[0] for record in outcome.records]
-    if outcome.end >= len(body) and not outcome.cut and not any(GRADE[code] == "lossy" for code in faults):
-        yield Inside(base, outcome.value, (*codes, *sorted(set(faults))))
+        return None
+
+
+def _opens(text: str) -> bool:
+    """Whether a text begins as an object or a list does."""
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def _read_nothing(_base: Parts, _text: str) -> None:
+    """A reader for texts without JSON: the words around a value were read before."""
 
 
 @lru_cache(64)

@@ -70,6 +70,11 @@ def unit_text(unit: Unit) -> Text:
     for number, reply in enumerate(reversed(unit.replies)):
         _heading(out, "Last reply" if number == 0 else f"Reply {len(unit.replies) - number}")
         _reply(out, reply)
+    sent = (unit.failure or {}).get("raw_response")
+    if sent and not unit.replies:
+        _heading(out, "Sent in place of a reply")
+        out.append_text(marked(str(sent), None))
+        out.append("\n")
     if unit.result is not None:
         _heading(out, "Unit after this step")
         out.append(_value(fields_of(unit.result)) + "\n")

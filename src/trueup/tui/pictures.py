@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.disk import Damaged, read_lines
 from trueup.batch.pipeline.journal import JOURNAL
+from trueup.batch.pipeline.metadata import METADATA, metadata, notes_of
 from trueup.batch.pipeline.rundir import MANIFEST, RunDir, runs_in
 from trueup.batch.pipeline.status import status
 from trueup.verdict.verdict import Verdict
@@ -46,7 +47,7 @@ class Run(NamedTuple):
 
 
 class UnitRow(NamedTuple):
-    """One unit in a list: its id, whether it passed, the codes of what was wrong."""
+    """One unit in a list: its id, whether it passed, and codes: of its errors, or of its warnings and fixes if it passed."""
 
     id: str
     chunk: str
@@ -104,7 +105,9 @@ def units_at(path: Path, step: str, kind: str = "", code: str = "", text: str = 
         if kind and kind != ("valid" if ok else "failed"):
             continue
         for chunk, row in _rows(path, f"{step}_{name}.jsonl"):
-            codes = tuple(dict.fromkeys(str(error.get("code", "")) for error in row.get("errors") or ()))
+            fixes, warnings = notes_of(row, step)
+            told = (*warnings, *fixes) if ok else row.get("errors") or ()
+            codes = tuple(dict.fromkeys(str(fact.get("code", "")) for fact in told))
             unit_id = str(row.get("unit_id", ""))
             if (code and code not in codes) or (text and text.lower() not in unit_id.lower()):
                 continue
@@ -141,10 +144,17 @@ def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
     failure = failures[-1] if failures else None
     given = (failure or {}).get("input")
     if not isinstance(given, dict):
-        given = next((found for found in _lines(folder / "units.jsonl") if found.get("unit_id") == row.id), {})
+        given = next((unit for unit in _entered(path, step, row.chunk) if unit.get("unit_id") == row.id), {})
     replies = _judged(path, step, own("results"), given)
     prompt = str(prompts[-1].get("prompt", "")) if prompts else ""
     return Unit(row.id, given, prompt, replies, failure, valid[-1] if valid else None)
+
+
+def _entered(path: Path, step: str, chunk: str) -> Iterator[dict[str, Any]]:
+    """The units of a chunk as they entered a step."""
+    with suppress(OSError, ValueError, KeyError, Damaged):
+        run = RunDir.look(path)
+        yield from run.units(run.state.chunks[chunk], run.state.steps.index(step))
 
 
 def _judged(path: Path, step: str, results: list[dict[str, Any]], given: dict[str, Any]) -> tuple[Replied, ...]:
@@ -158,9 +168,12 @@ def _judged(path: Path, step: str, results: list[dict[str, Any]], given: dict[st
         contract = step_contract(pipeline, named) if named is not None else None
     out = []
     for result in results:
-        raw = result.get("raw_response")
+        if "raw_response" not in result:  # a call that was sent, or that failed on the way
+            continue
+        raw = result["raw_response"]
         text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        verdict = contract.check(text, {"input": given}) if contract is not None else None
+        seen = {**given, METADATA: metadata(given, step, result)}
+        verdict = contract.check(text, {"input": seen}) if contract is not None else None
         out.append(Replied(text, verdict, result.get("usage") or {}))
     return tuple(out)
 

@@ -156,7 +156,7 @@ class OneRun(Screen[None]):
         yield Header()
         yield Static(id="about")
         yield DataTable(id="steps", cursor_type="row")
-        yield Label("Failures by code", classes="heading")
+        yield Label("Failures, warnings and fixes by code", classes="heading")
         yield DataTable(id="codes", cursor_type="row")
         yield Footer()
 
@@ -164,7 +164,7 @@ class OneRun(Screen[None]):
         self.query_one("#steps", DataTable).add_columns(
             "step", "kind", "units", "valid", "failed", "waiting", "calls", "cost"
         )
-        self.query_one("#codes", DataTable).add_columns("step", "code", "units")
+        self.query_one("#codes", DataTable).add_columns("step", "code", "kind", "units")
         self.look()
         self.set_interval(1.0, self.look)
 
@@ -185,8 +185,9 @@ class OneRun(Screen[None]):
                 _cell(row["step"]), _cell(row["scope"]), bar(row["valid"], row["failed"], row["pending"]),
                 f"{row['valid']:,}", f"{row['failed']:,}", f"{row['pending']:,}", f"{money['calls']:,}", price,
             )  # fmt: skip
-            for code, count in sorted(row["codes"].items(), key=lambda pair: -pair[1]):
-                codes.add_row(_cell(row["step"]), _cell(code), f"{count:,}")
+            for kind, counted in (("failure", "codes"), ("warning", "warnings"), ("fix", "fixes")):
+                for code, count in sorted(row[counted].items(), key=lambda pair: (-pair[1], pair[0])):
+                    codes.add_row(_cell(row["step"]), _cell(code), kind, f"{count:,}")
         self._steps = [row["step"] for row in run.status["steps"]]
         for table, row in zip((steps, codes), kept, strict=True):
             if row < table.row_count:
@@ -197,7 +198,7 @@ class OneRun(Screen[None]):
         if table.id == "steps":
             self.app.push_screen(Units(self._path, self._steps[event.cursor_row]))
         else:
-            step, code, _ = table.get_row_at(event.cursor_row)
+            step, code, *_ = table.get_row_at(event.cursor_row)
             self.app.push_screen(Units(self._path, str(step), str(code)))
 
     def action_retry(self) -> None:

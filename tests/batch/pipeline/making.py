@@ -125,6 +125,14 @@ def lines(file: Path) -> list[Any]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
 
 
+def timeless(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Units without the times at which their replies came, to compare two runs."""
+    return [
+        {**unit, "_metadata": {step: {**about, "at": ""} for step, about in unit["_metadata"].items()}}
+        for unit in units
+    ]
+
+
 def assert_whole(path: Path) -> None:
     """Every unit is there exactly once, and everything is as the journal says."""
     assert [*verify(RunDir.look(path))] == []

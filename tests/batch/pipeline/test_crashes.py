@@ -67,11 +67,12 @@ def write_whole(folder: Path) -> Path:
         *reply("judge", "d__fan001", '{"answer": 5}', "nothing", '{"answer": "at last"}'),
         *reply("judge", "a__fan001", "never", "never", "ever"),
     ]
+    short = {"name": "short", "expr": "len(answer) > 9", "error": "only {answer}", "level": "warning"}
     steps = [
         {"name": "roll", "scope": "expression", "expressions": {"dice": "random.randint(1, 6)"}},
         asking("take", LIST, "Take {{ unit_id }} with {{ dice }}.", {"required": ["parts"]}),
         {"name": "each", "scope": "fan_out", "field": "parts", "child_field": "part"},
-        asking("judge", ANSWER, "Judge {{ part }}."),
+        asking("judge", ANSWER, "Judge {{ part }}.", {"required": ["answer"], "rules": [short]}),
         {"name": "count", "scope": "expression", "expressions": {"size": "len(answer) + dice"}},
     ]
     items = [{"id": name} for name in "abcde"]
@@ -92,6 +93,8 @@ def reference(folder: Path, pipeline: Path) -> Ran:
     assert ran.ids == (
         ["a__fan000", "b__fan000", "d__fan000", "d__fan001", "d__fan002"], ["a__fan001", "c", "e"]
     )  # fmt: skip
+    steps = {row["step"]: row for row in ran.run.state.step_rows()}
+    assert (steps["take"]["fixes"], steps["judge"]["warnings"]) == ({"S001": 1, "W001": 1}, {"B005": 1})
     return ran
 
 

@@ -116,7 +116,7 @@ def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: P
     with ScriptedServer(script) as server:
         ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
         assert ran.ids[1] == ["unit03"]
-        assert ran.failed[0]["failure_stage"] == "parse"
+        assert ran.failed[0]["failure_stage"] == "pipeline_internal"
         assert ran.failed[0]["tries"] == {"transport": 1}
         assert len(server.requests) == 23  # one try and three more for the one that fails
         down[0] = False

@@ -350,7 +350,8 @@ def test_a_reply_does_not_take_over_what_belongs_to_the_unit(tmp_path: Path) -> 
     text = json.dumps({"answer": "yes", "unit_id": "other", "_repetition_seed": 1, "retry_count": 9, "id": "mine"})
     rows = reply("ask", "*", text)
     ran = run_pipeline(write_pipeline(tmp_path / "p", [asking("ask")], [{"id": "a"}], rows), tmp_path / "run")
-    assert ran.valid == [{"unit_id": "a", "id": "mine", "answer": "yes"}]
+    about = {"ask": {"input_tokens": 10, "output_tokens": 10}}
+    assert ran.valid == [{"unit_id": "a", "id": "mine", "_metadata": about, "answer": "yes"}]
     strict = {**ANSWER, "additionalProperties": False}
     ran = run_pipeline(
         write_pipeline(tmp_path / "q", [asking("ask", strict)], [{"id": "a"}], reply("ask", "*", GOOD)),

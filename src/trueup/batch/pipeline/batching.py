@@ -15,6 +15,7 @@ from trueup.ask.policy import Mode
 from trueup.batch.pipeline.disk import line
 from trueup.batch.pipeline.jobs import Job
 from trueup.batch.pipeline.providers.batches import Requests
+from trueup.batch.pipeline.providers.http import page_of
 from trueup.batch.pipeline.providers.wire import batch_line
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded, recorded
@@ -69,7 +70,7 @@ def read_line(raw: bytes, mode: Mode = "text") -> Answered:
     reading = read(row)
     failed = next((found for found in reading.findings if found.code == "R002"), None)
     if failed is not None:
-        return Answered(reading.key, _failure(failure_in(failed, mode)))
+        return Answered(reading.key, {**_failure(failure_in(failed, mode)), "page": page_of(raw.strip())})
     if reading.findings:
         return Answered(reading.key, None)
     return Answered(reading.key, recorded(reading.reply))

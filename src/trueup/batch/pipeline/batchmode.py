@@ -15,6 +15,7 @@ from trueup.batch.pipeline.batching import custom_id, requests_of, sorted_out
 from trueup.batch.pipeline.cost import Prices, Purse
 from trueup.batch.pipeline.engine import Engine
 from trueup.batch.pipeline.jobs import Job
+from trueup.batch.pipeline.journal import now
 from trueup.batch.pipeline.providers.batches import Batches
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Batch
@@ -250,6 +251,8 @@ class BatchEngine(Engine):
             cost = self._prices.cost(job.step.provider, job.step.model, record["usage"], batch=True)
             if cost is not None:
                 record["usd"] = cost
+            if job.step.provider != "replay":  # as in `calling`
+                record["at"] = now()
             self._purse.pay(0.0, cost)
         job.record(unit_id, {**record, "custom_id": cid})
         if "transport" not in record:
@@ -257,5 +260,7 @@ class BatchEngine(Engine):
         if job.transport_failures(unit_id) <= job.step.policy.retries:
             return None
         final = {"failure": {**record["transport"], "kind": "fatal"}, "custom_id": f"{cid}-end"}
+        if record.get("page"):
+            final["page"] = record["page"]
         job.record(unit_id, final)
         return final

@@ -7,7 +7,7 @@ stops the run at once.
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,10 +15,13 @@ from trueup.ask.clients.request import Failure, Request, failure_in, failure_of
 from trueup.batch.pipeline.cost import FREE, CapReached, Prices, Purse
 from trueup.batch.pipeline.gate import Gate
 from trueup.batch.pipeline.jobs import Job
+from trueup.batch.pipeline.journal import now
+from trueup.batch.pipeline.providers.http import page_of
 from trueup.batch.pipeline.providers.provider import Provider
 from trueup.batch.pipeline.steps.llm import Recorded, recorded
 from trueup.batch.pipeline.stop import Stop
 from trueup.read.reader import read
+from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply
 
 _STOPPING = frozenset({401, 402, 403})
@@ -64,7 +67,7 @@ class Caller:
                 return again
         return None
 
-    async def _once(self, job: Job, unit_id: str, request: Request, held: float) -> Recorded | Failure:
+    async def _once(self, job: Job, unit_id: str, request: Request, held: float) -> "Recorded | _Missing":
         """One call: a reply, recorded, or why there is none."""
         if not self._free:
             job.sent(unit_id)
@@ -74,8 +77,10 @@ class Caller:
         try:
             raw = await self._send(job, unit_id, request)
             found = self._read(raw)
-            if isinstance(found, Failure):
+            if isinstance(found, _Missing):
                 return found
+            if self.name != "replay":  # what was recorded before has no time of its own
+                found["at"] = now()
             found["ms"] = round((time.perf_counter() - began) * 1000)
             cost = self._prices.cost(self.name, request.model, found["usage"])
             if cost is not None:
@@ -87,7 +92,7 @@ class Caller:
             failure = failure_of(error, request.mode)
             if failure is None:
                 raise
-            return failure
+            return _Missing(failure, getattr(error, "page", ""))
         finally:
             self.under_way -= 1
             self._purse.pay(held, cost)
@@ -99,7 +104,7 @@ class Caller:
         async with asyncio.timeout(request.timeout):
             return await self.provider.send(job.step.name, unit_id, number, request)
 
-    def _read(self, raw: Any) -> Recorded | Failure:
+    def _read(self, raw: Any) -> "Recorded | _Missing":
         if type(raw) is str:
             return {"raw_response": raw, "usage": {}}
         reply = raw
@@ -107,12 +112,13 @@ class Caller:
             reading = read(raw)
             failed = next((found for found in reading.findings if found.code == "R002"), None)
             if failed is not None:
-                return failure_in(failed)
+                return _Missing(failure_in(failed), page_of(written(raw)))
             reply = reading.reply
         return recorded(reply)
 
-    async def _after(self, job: Job, unit_id: str, failure: Failure) -> Recorded | None:
+    async def _after(self, job: Job, unit_id: str, missing: "_Missing") -> Recorded | None:
         """What a failure leads to: a wait, a record that ends the asking, or a stop."""
+        failure = missing.failure
         job.run.log.trace(f"{job.step.name} {unit_id} {failure.kind} {failure.status or ''} {failure.reason}"[:300])
         if failure.status in _STOPPING or failure.code in _CODES:
             self._not_counted(job, unit_id, failure)
@@ -127,12 +133,12 @@ class Caller:
             self._close_gate(job, failure)
             return None
         if failure.kind != "transient":
-            return self._give_up(job, unit_id, failure)
+            return self._give_up(job, unit_id, missing)
         job.record(unit_id, {"transport": msgspec.to_builtins(failure)})
         policy = job.step.policy
         tries = job.transport_failures(unit_id)
         if tries > policy.retries:
-            return self._give_up(job, unit_id, failure)
+            return self._give_up(job, unit_id, missing)
         wait = max(min(policy.backoff_cap, policy.backoff * 2.0 ** (tries - 1)), failure.retry_after or 0.0)
         self._tell(job, failure, f"trying again in {wait:g} s")
         await self._stop.sleep(wait)
@@ -160,8 +166,10 @@ class Caller:
         if not self._gate.refused(wait):
             self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
 
-    def _give_up(self, job: Job, unit_id: str, failure: Failure) -> Recorded:
-        record: Recorded = {"failure": msgspec.to_builtins(msgspec.structs.replace(failure, kind="fatal"))}
+    def _give_up(self, job: Job, unit_id: str, missing: "_Missing") -> Recorded:
+        record: Recorded = {"failure": msgspec.to_builtins(msgspec.structs.replace(missing.failure, kind="fatal"))}
+        if missing.page:
+            record["page"] = missing.page
         job.record(unit_id, record)
         return record
 
@@ -175,6 +183,13 @@ class Caller:
             return None
         given = request.max_tokens or _GUESSED_REPLY
         return self._prices.estimate(self.name, request.model, _tokens(request), given)
+
+
+class _Missing(NamedTuple):
+    """Why there is no reply, and what the server sent in place of one."""
+
+    failure: Failure
+    page: str = ""
 
 
 def _tokens(request: Request) -> int:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from trueup.batch.pipeline.cost import money_of
 from trueup.batch.pipeline.disk import Appender, line, read_records
 from trueup.batch.pipeline.outcomes import Outcomes, Unit, broken
+from trueup.batch.pipeline.phases import Phases
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Money
 from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
@@ -30,6 +31,7 @@ class Job:
         self.units: list[Unit] = list(run.units(chunk, chunk.at))
         self.outcomes = Outcomes(len(self.units))
         self.began = time.monotonic()
+        self._phases = Phases()
         self._results = Appender(run.file(chunk.name, step.name, "results"), run.disk)
         self._before: dict[str, Recorded] = {}
         if chunk.origin == "retry" and chunk.at == chunk.first:
@@ -155,6 +157,7 @@ class Job:
 
     def guarded(self, place: int, judge: Callable[[], T]) -> T | None:
         """Judge; what breaks down over one unit fails that unit, and None is given."""
+        self.step.contract.phases = self._phases
         try:
             return judge()
         except Exception as error:  # noqa: BLE001 - one unit must not end the run for all, whatever it brings up
@@ -166,10 +169,10 @@ class Job:
     def settle(self, place: int, ask: Ask) -> bool:
         """Take the outcome of a finished ask; whether the unit passed."""
         unit_id = self.units[place]["unit_id"]
-        unit, failure = ask.outcome(self._before.get(unit_id))
+        unit, failure, notes = ask.outcome(self._before.get(unit_id))
         self._settled_ids.update(row["custom_id"] for row in self._recorded.pop(unit_id, ()) if "custom_id" in row)
         if unit is not None:
-            self.outcomes.passed(place, [unit])
+            self.outcomes.passed(place, [unit], notes)
             return True
         assert failure is not None
         self.outcomes.failed(place, failure)
@@ -197,7 +200,10 @@ class Job:
         """Everything is settled: put the files in place, and give the journal's record."""
         self.close()
         self.outcomes.money = self._spent
-        return self.outcomes.write(self.run, self.chunk, self.step.name, time.monotonic() - self.began)
+        record = self.outcomes.write(self.run, self.chunk, self.step.name, time.monotonic() - self.began)
+        where = f"{self.chunk.name} {self.step.name}"
+        self.run.log.note([f"{where} {said}" for said in (*self.outcomes.notes, str(self._phases))])
+        return record
 
     def close(self) -> None:
         """Leave the job as it is, to be taken up again."""

@@ -6,6 +6,7 @@ A pipeline enters; warnings leave. Folders of the same format written elsewhere 
 from collections.abc import Iterator
 from typing import Any
 
+from trueup.batch.pipeline.coercion import lint_reading
 from trueup.batch.pipeline.config import MODES, Pipeline
 from trueup.batch.pipeline.providers.choose import NAMES
 from trueup.contract.files.faults import Fault, fault
@@ -29,7 +30,7 @@ _SECTIONS: dict[tuple[str, ...], str] = {
 }
 _STEP = (
     "name scope prompt_template provider model temperature max_tokens mode init expressions loop_until max_iterations"
-    " field child_field script args output"
+    " field child_field script args output accept coerce strict"
 )
 _POSITION = "name source_key name_field"
 
@@ -42,6 +43,7 @@ def lint_keys(pipeline: Pipeline) -> Iterator[Fault]:
         yield from _unknown(pipeline, step.config, ("pipeline", "steps", step.index), f"step {step.name!r}", _STEP)
         yield from _provider(pipeline, step.config, ("pipeline", "steps", step.index))
         yield from _mode(pipeline, step.config, ("pipeline", "steps", step.index))
+        yield from lint_reading(pipeline, step)
     positions = pipeline.section("processing").get("positions")
     for index, position in enumerate(positions if isinstance(positions, list) else ()):
         if isinstance(position, dict):

@@ -9,9 +9,9 @@ from trueup.checks.problems import BadRules, Problem
 from trueup.checks.rules import compile_rules
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.nearest import did_you_mean
-from trueup.contract.lint.rules import inside
+from trueup.contract.lint.rules import guarded_fields, inside
 from trueup.expressions.errors import ExpressionError
-from trueup.expressions.language import compile_expression
+from trueup.expressions.language import Expression, compile_expression
 from trueup.verdict.paths import Parts
 
 _EXPRESSIONS = ("expr", "when")
@@ -31,9 +31,8 @@ def lint_validation(pipeline: Pipeline, step: Step, known: set[str] | None, mock
         yield from _fields(pipeline, spec.get(part), (*base, part), known)
     rules = spec.get("rules")
     for index, rule in enumerate(rules if isinstance(rules, list) else ()):
-        for key in _EXPRESSIONS:
-            if isinstance(rule, dict) and isinstance(rule.get(key), str):
-                yield from _expression(pipeline, rule[key], (*base, "rules", index, key), known, mock)
+        if isinstance(rule, dict):
+            yield from _rule(pipeline, rule, (*base, "rules", index), known, mock)
 
 
 def _of_problem(pipeline: Pipeline, problem: Problem, base: Parts) -> Fault:
@@ -50,23 +49,36 @@ def _of_problem(pipeline: Pipeline, problem: Problem, base: Parts) -> Fault:
     )
 
 
-def _expression(pipeline: Pipeline, source: str, path: Parts, known: set[str], mock: dict[str, Any]) -> Iterator[Fault]:
-    try:
-        expression = compile_expression(source)
-    except ExpressionError:
-        return  # said already
-    missing = sorted(expression.names - known)
-    place = pipeline.marks.value(path)
-    for name in missing:
-        found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
-        yield _no_field(name, path, inside(place, found.start() + 1 if found else 1), known)
+def _rule(
+    pipeline: Pipeline, rule: dict[str, Any], path: Parts, known: set[str], mock: dict[str, Any]
+) -> Iterator[Fault]:
+    """Faults of one rule. Fields that it asks for with `in dir()` may be missing; if `when` is false, `expr` is not tried."""
+    compiled = {key: expression for key in _EXPRESSIONS if (expression := _compiled(rule.get(key))) is not None}
+    allowed = known | guarded_fields(compiled.values())
+    missing = False
+    for key, expression in compiled.items():
+        place = pipeline.marks.value((*path, key))
+        for name in sorted(expression.names - allowed):
+            missing = True
+            found = re.search(rf"(?<![\w.]){re.escape(name)}\b", expression.source)
+            yield _no_field(name, (*path, key), inside(place, found.start() + 1 if found else 1), known)
     if missing:
         return
+    for key in ("when", "expr"):
+        try:
+            if key in compiled and not compiled[key].evaluate(mock) and key == "when":
+                return
+        except ExpressionError as error:
+            where = inside(pipeline.marks.value((*path, key)), error.column)
+            yield fault("N039", where, (*path, key), f"the expression fails on made-up data: {error.message}")
+
+
+def _compiled(source: Any) -> Expression | None:
+    """The expression; None if there is none or it does not compile, which is reported elsewhere."""
     try:
-        expression.evaluate(mock)
-    except ExpressionError as error:
-        where = inside(place, error.column)
-        yield fault("N039", where, path, f"the expression fails on made-up data: {error.message}")
+        return compile_expression(source) if isinstance(source, str) else None
+    except ExpressionError:
+        return None
 
 
 def _fields(pipeline: Pipeline, given: Any, path: Parts, known: set[str]) -> Iterator[Fault]:

@@ -12,6 +12,7 @@ import msgspec
 
 from trueup.batch.pipeline.disk import line
 from trueup.batch.pipeline.journal import Record
+from trueup.batch.pipeline.metadata import notes_of
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Done, Money
 from trueup.batch.records import error_of, stage_of
@@ -57,12 +58,20 @@ class Outcomes:
         self.money = Money()
         self.stages: dict[str, int] = {}
         self.codes: dict[str, int] = {}
+        self._notes: dict[int, tuple[str, ...]] = {}
 
-    def passed(self, place: int, units: list[Unit]) -> None:
-        """A unit passed, as one unit or as its children."""
+    def passed(self, place: int, units: list[Unit], notes: tuple[str, ...] = ()) -> None:
+        """A unit passed, as one unit or as its children; `notes` are for the log."""
         self._settle(place)
         self._passed[place] = units
         self.valid += len(units)
+        if notes:
+            self._notes[place] = notes
+
+    @property
+    def notes(self) -> list[str]:
+        """What the log says of units that passed, in their order."""
+        return [note for place in sorted(self._notes) for note in self._notes[place]]
 
     def failed(self, place: int, record: dict[str, Any]) -> None:
         self._settle(place)
@@ -89,6 +98,8 @@ class Outcomes:
         run.disk.sync_folder(folder)
         digest = hashlib.sha256(b"".join(lines)).hexdigest()
         done = Done(self.valid, self.stages, self.codes, self.money, digest, 0, round(seconds, 3), len(self._passed))
+        for place in self._notes:
+            done.note(*notes_of((self._passed[place] or [{}])[0], step))
         record: Record = {"chunk": chunk.name, "step": step, "done": msgspec.to_builtins(done)}
         if size and lines:
             record["children"] = _split(run, lines, size)

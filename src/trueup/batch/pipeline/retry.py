@@ -61,7 +61,7 @@ def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep 
     exhausted = kept = 0
     for chunk, failure in _failures(run, step.name):
         more = limit - sum(number for kind, number in _tries(failure).items() if kind != "transport")
-        if failure["failure_stage"] not in RETRYABLE:
+        if failure["failure_stage"] not in RETRYABLE and not _had_no_reply(failure):
             kept += 1
         elif more < 1:
             exhausted += 1
@@ -80,6 +80,11 @@ def _tries(failure: Row) -> dict[str, int]:
     return failure.get("tries") or {failure["failure_stage"]: failure.get("retry_count", 0) + 1}
 
 
+def _had_no_reply(failure: Row) -> bool:
+    """Whether a unit failed only because the provider or the connection did: asking again may help later."""
+    return failure["failure_stage"] == "pipeline_internal" and set(failure.get("tries") or ()) == {"transport"}
+
+
 def _move(
     run: OwnedRun, step: Step, chosen: list[tuple[str, Row, int]], limit: int, maker: LlmStep | None
 ) -> tuple[str, ...]:
@@ -91,7 +96,8 @@ def _move(
     codes: dict[str, dict[str, int]] = {}
     for chunk, failure, more in chosen:
         earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
-        earlier |= {"tries": _tries(failure), "raw_response": failure["raw_response"], "errors": failure["errors"]}
+        raw = "" if _had_no_reply(failure) else failure["raw_response"]  # an error page is not a reply
+        earlier |= {"tries": _tries(failure), "raw_response": raw, "errors": failure["errors"]}
         rows.append((failure["input"], earlier))
         _add(moved.setdefault(chunk, {}), failure["failure_stage"])
         for code in {error["code"] for error in failure["errors"]}:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.create import CannotCreate, pipeline_files
 from trueup.batch.pipeline.disk import line, read_records
+from trueup.batch.pipeline.metadata import METADATA, metadata
 from trueup.batch.pipeline.retry import Retried, retry_units
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.state import Chunk
@@ -33,16 +34,18 @@ class Flip(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """How many replies were judged again, and what flips."""
+    """How many replies were judged again, what flips, and the warnings of those that hold: units by code."""
 
     replies: int
     flips: tuple[Flip, ...]
+    warnings: dict[str, int] = {}
 
 
 def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
     """Judge the last reply of each unit in each step again."""
     replies = 0
     flips: list[Flip] = []
+    warnings: dict[str, int] = {}
     for step in pipeline.steps:
         if not step.asks or step.name not in run.state.steps:
             continue
@@ -53,21 +56,24 @@ def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
             units = {unit["unit_id"]: unit for unit in run.units(chunk, run.state.steps.index(step.name))}
             failed = {row["unit_id"]: row for row in read_records(run.file(chunk.name, step.name, "failures"))}
             gone = _moved(run, chunk, step.name)
-            for unit_id, record in _last_replies(run, chunk, step.name).items():
+            for unit_id, record in last_replies(run, chunk, step.name).items():
                 if unit_id not in units or unit_id in gone:
                     continue
                 replies += 1
                 before = failed.get(unit_id)
-                verdict = contract.check(reply_of(before or record), {"input": units[unit_id]})
+                about = metadata(units[unit_id], step.name, record)
+                verdict = contract.check(reply_of(before or record), {"input": {**units[unit_id], METADATA: about}})
+                for code in {found.code for found in verdict.findings.warnings} if verdict.ok else ():
+                    warnings[code] = warnings.get(code, 0) + 1
                 if verdict.ok != (before is None):
                     was, now = ("valid", "failed") if before is None else ("failed", "valid")
                     told = tuple(before["errors"]) if before else ()
                     errors = tuple(error_of(found) for found in verdict.errors)
                     flips.append(Flip(step.name, chunk.name, unit_id, was, now, told, errors))
-    return Looked(replies, tuple(flips))
+    return Looked(replies, tuple(flips), warnings)
 
 
-def _last_replies(run: RunDir, chunk: Chunk, step: str) -> dict[str, Row]:
+def last_replies(run: RunDir, chunk: Chunk, step: str) -> dict[str, Row]:
     """The reply that decided, by unit: the last one, of an earlier try where there was none since."""
     found: dict[str, Row] = {}
     if chunk.origin == "retry" and run.state.steps[chunk.first] == step:

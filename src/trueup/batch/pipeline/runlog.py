@@ -6,7 +6,7 @@ disk is full they fall silent.
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
@@ -40,6 +40,11 @@ class RunLog:
         _write(self._run, f"{now()} {message}\n", flush=True)
         if self.listener is not None:
             self.listener(message)
+
+    def note(self, messages: Iterable[str]) -> None:
+        """Log details that nobody needs to see while the run runs."""
+        stamp = now()
+        _write(self._run, "".join(f"{stamp} {visible(message)}\n" for message in messages), flush=True)
 
     def trace(self, message: str) -> None:
         """Log a call."""

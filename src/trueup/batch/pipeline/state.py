@@ -46,10 +46,22 @@ class Done(msgspec.Struct):
     moved: int = 0  # failures that went on into a retry chunk
     seconds: float = 0.0
     units: int = 0  # that came in; more than valid + failed where a list was fanned out
+    fixed: int = 0  # units that passed after a fix
+    warned: int = 0  # units that passed with a warning
+    fixes: Tally = msgspec.field(default_factory=dict)  # the fixes and warnings of these: units by code
+    warnings: Tally = msgspec.field(default_factory=dict)
 
     @property
     def failures(self) -> int:
         return sum(self.failed.values())
+
+    def note(self, fixes: Iterable[Any], warnings: Iterable[Any]) -> None:
+        """Count what a unit that passed carries."""
+        for rows, counts in ((fixes, self.fixes), (warnings, self.warnings)):
+            for code in sorted({str(row.get("code")) for row in rows if isinstance(row, dict)}):
+                counts[code] = counts.get(code, 0) + 1
+        self.fixed += bool(fixes)
+        self.warned += bool(warnings)
 
 
 class Batch(msgspec.Struct):
@@ -251,7 +263,8 @@ class State:
         rows = []
         for index, name in enumerate(self.steps):
             row: dict[str, Any] = {"step": name, "scope": self.scopes[index], "valid": 0, "failed": 0, "pending": 0}
-            row |= {"retried": 0, "stages": {}, "codes": {}, "seconds": 0.0}
+            row |= {"retried": 0, "fixed": 0, "warned": 0, "stages": {}, "codes": {}, "fixes": {}, "warnings": {}}
+            row["seconds"] = 0.0
             money = Money()
             for chunk in self.chunks.values():
                 done = chunk.done.get(name)
@@ -261,9 +274,13 @@ class State:
                 row["valid"] += done.valid
                 row["failed"] += done.failures
                 row["retried"] += done.moved
-                row["seconds"] += done.seconds
+                for count in ("fixed", "warned", "seconds"):
+                    row[count] += getattr(done, count)
                 money.add(done.money)
-                for target, counts in (("stages", done.failed), ("codes", done.codes)):
+                tallies = {
+                    "stages": done.failed, "codes": done.codes, "fixes": done.fixes, "warnings": done.warnings
+                }  # fmt: skip
+                for target, counts in tallies.items():
                     for key, number in counts.items():
                         row[target][key] = row[target].get(key, 0) + number
             row["money"] = money

@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 from trueup.batch.pipeline.create import HASHES
 from trueup.batch.pipeline.disk import Damaged, decode, is_record, read_lines, read_records
+from trueup.batch.pipeline.metadata import notes_of
 from trueup.batch.pipeline.rundir import RunDir
-from trueup.batch.pipeline.state import Chunk
+from trueup.batch.pipeline.state import Chunk, Done
 from trueup.batch.pipeline.steps.fan_out import PARENT
 
 Kind = Literal["missing", "duplicate", "orphan", "changed", "damaged", "count", "cost"]
@@ -105,8 +106,11 @@ def _step(run: RunDir, chunk: Chunk, index: int) -> Iterator[Problem]:
     fans = state.scopes[index] == "fan_out"
     file = run.file(chunk.name, step, "validated")
     seen: Counter[str] = Counter()
+    carried = Done(0, {})
     for raw, unit in _lines(file):
         digest.update(raw)
+        if not fans:
+            carried.note(*notes_of(unit, step))
         seen[unit["unit_id"]] += 1
         passed[str(unit.get(PARENT)) if fans else unit["unit_id"]] += 1
     twice = tuple(unit for unit, number in seen.items() if number > 1)
@@ -118,7 +122,12 @@ def _step(run: RunDir, chunk: Chunk, index: int) -> Iterator[Problem]:
     yield from _compared(expected, found + failed + moved, chunk.name, step, "what came of it")
     if digest.hexdigest() != done.sha256:
         yield Problem("changed", chunk.name, step, f"{file.name} is not what was written")
-    for what, number, told in (("valid", seen.total(), done.valid), ("failed", failed.total(), done.failures)):
+    for what, number, told in (
+        ("valid", seen.total(), done.valid),
+        ("failed", failed.total(), done.failures),
+        ("fixed", carried.fixed, done.fixed),
+        ("with a warning", carried.warned, done.warned),
+    ):
         if number != told:
             yield Problem("count", chunk.name, step, f"{number} units {what}, the journal says {told}")
 

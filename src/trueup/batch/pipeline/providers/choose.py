@@ -11,6 +11,7 @@ from typing import Any
 from trueup.batch.pipeline.config import Pipeline, Step
 from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.pipeline.providers.provider import ClientProvider, Provider
+from trueup.verdict.likeness import nearest
 
 NAMES = ("openai", "anthropic", "gemini", "url", "local", "replay")
 KEYS = {
@@ -51,10 +52,8 @@ def chosen(pipeline: Pipeline, step: Step, wanted: Mapping[str, Any]) -> tuple[s
                 f"step {step.name!r} has no provider: give --provider, or set api.provider ({', '.join(NAMES)})"
             )
     if provider not in NAMES:
-        from rapidfuzz import process
-
-        near = process.extractOne(str(provider), NAMES, score_cutoff=60)
-        also = f"; did you mean {near[0]!r}?" if near else ""
+        near = nearest(str(provider), NAMES)
+        also = f"; did you mean {near!r}?" if near else ""
         raise NoProvider(f"no provider {provider!r}: one of {', '.join(NAMES)}{also}")
     return str(provider), str(model)
 

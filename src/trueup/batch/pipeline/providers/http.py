@@ -15,6 +15,7 @@ from trueup.read.reader import read
 
 MOST_REPLY = 64 << 20
 MOST_FILE = 1 << 30
+MOST_PAGE = 65_536  # characters that are kept of what came in place of a reply
 
 
 class Http:
@@ -70,14 +71,15 @@ class Http:
     def _checked(self, status: int, headers: Mapping[str, str], body: bytes, mode: str) -> bytes:
         if status < 300:
             return body
+        page = page_of(body)
         if status < 400:
-            raise TransportFailure(Failure(f"a redirect ({status}) is not followed", "fatal", status))
+            raise TransportFailure(Failure(f"a redirect ({status}) is not followed", "fatal", status), page)
         findings = read(body, status).findings
         after = retry_after({key.lower(): value for key, value in headers.items()})
         if findings:
-            raise TransportFailure(failure_in(findings[0], mode, after))  # type: ignore[arg-type]  # a mode of the plan
+            raise TransportFailure(failure_in(findings[0], mode, after), page)  # type: ignore[arg-type]  # a mode of the plan
         kind = "rate" if status == 429 else "transient" if status >= 500 else "fatal"
-        raise TransportFailure(Failure(f"status {status}", kind, status, after))  # type: ignore[arg-type]
+        raise TransportFailure(Failure(f"status {status}", kind, status, after), page)  # type: ignore[arg-type]
 
     async def json(self, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
         """The same, parsed."""
@@ -85,15 +87,25 @@ class Http:
         try:
             found = msgspec.json.decode(raw)
         except (msgspec.DecodeError, RecursionError):
-            raise TransportFailure(Failure("the body of the answer is no JSON: it was cut off", code="cut")) from None
+            failure = Failure("the body of the answer is not JSON, or was cut off", code="cut")
+            raise TransportFailure(failure, page_of(raw)) from None
         if not isinstance(found, dict):
-            raise TransportFailure(Failure("the body of the answer is no JSON object", "fatal"))
+            raise TransportFailure(Failure("the body of the answer is not a JSON object", "fatal"), page_of(raw))
         return found
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def page_of(body: bytes) -> str:
+    """What is kept of a body that holds no reply.
+
+    >>> page_of(b"<h1>Bad gateway</h1>")
+    '<h1>Bad gateway</h1>'
+    """
+    return body[:MOST_PAGE].decode("utf-8", "replace")
 
 
 class HttpProvider:

@@ -44,7 +44,7 @@ class Replay:
             found = self._rows.get((step, name))
             if found is not None:
                 return found
-            shorter = _MADE.sub("", name)
+            shorter = _MADE.sub("", name) if "__" in name else name
             if shorter == name:
                 return self._rows.get((step, "*"), [])
             name = shorter

@@ -5,7 +5,7 @@ A unit and the replies recorded so far enter an `Ask`; the next request leaves, 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -15,11 +15,13 @@ from trueup.ask.loop import Loop
 from trueup.ask.memory import Memory
 from trueup.ask.plan import Finish, Send, Wait
 from trueup.ask.policy import Mode, Policy
+from trueup.batch.pipeline.coercion import coercion_of
 from trueup.batch.pipeline.config import MODES, Pipeline, Step
+from trueup.batch.pipeline.metadata import METADATA, log_lines, metadata, noted
 from trueup.batch.pipeline.outcomes import Unit, failure_record
+from trueup.batch.pipeline.phases import PhasedContract
 from trueup.batch.pipeline.templates import Prompts, fields_of
 from trueup.batch.records import merged, stage_of
-from trueup.contract.contract import Contract
 from trueup.verdict.reply import Reply
 
 Recorded = dict[str, Any]  # a line of the results: a reply, or a failure
@@ -77,21 +79,25 @@ class LlmStep:
     def ask(self, unit: Unit, prompt: str, more: int | None = None) -> "Ask":
         """Begin to ask about a unit; `more` is how many replies it may still have after an earlier try."""
         policy = self.policy if more is None else replace(self.policy, repairs=more)
+        seen = dict(unit)
         loop = Loop(
-            self.contract, self._whom, [{"role": "user", "content": prompt}], policy,
-            context={"input": unit}, memory=self._memory, clock=STILL,
+            self.contract, self._whom, prompt, policy,
+            context={"input": seen, "question": prompt}, memory=self._memory, clock=STILL,
         )  # fmt: skip
-        return Ask(unit, loop)
+        return Ask(unit, loop, self.name, seen)
 
 
 class Ask:
     """One unit in a step: what to send next, or what became of it."""
 
-    __slots__ = ("_loop", "_step", "given", "unit")
+    __slots__ = ("_loop", "_name", "_page", "_seen", "_step", "given", "unit")
 
-    def __init__(self, unit: Unit, loop: Loop) -> None:
+    def __init__(self, unit: Unit, loop: Loop, name: str, seen: Unit) -> None:
         self.unit = unit
         self._loop = loop
+        self._name = name
+        self._seen = seen  # the unit as the rules see it: with the metadata of the reply that is judged
+        self._page = ""  # what the server sent in place of a reply
         self._step: Send | Wait | Finish = loop.start()
         self.given = 0  # replies that were there before this step, from an earlier try
 
@@ -113,9 +119,11 @@ class Ask:
     def answer(self, record: Recorded) -> None:
         """Take the answer to the request that was just made."""
         failure = record.get("failure")
+        self._page = record.get("page", "")
         if failure is not None:
             self._step = self._loop.failed(msgspec.convert(failure, Failure))
         else:
+            self._seen[METADATA] = metadata(self.unit, self._name, record)
             self._step = self._loop.replied(reply_of(record))
 
     def answered(self, record: Recorded) -> "Ask":
@@ -129,21 +137,32 @@ class Ask:
             self.repeat(record)
         return self
 
-    def outcome(self, before: Recorded | None = None) -> tuple[Unit | None, Recorded | None]:
-        """The unit as it passed, or its failure record; `before` is what an earlier try has left."""
+    def outcome(self, before: Recorded | None = None) -> "Outcome":
+        """The unit as it passed, or its failure record; `before` is the record of an earlier try."""
         answer = self._loop.answer()
         verdict, unit = answer.verdict, self.unit
         if answer.outcome in {"accepted", "repaired", "regenerated"}:
-            return merged(unit["unit_id"], unit, _without_own(verdict.data)), None
+            notes: tuple[str, ...] = ()
+            if verdict.fixes or verdict.warnings:
+                self._seen[METADATA] = noted(self._seen[METADATA], self._name, verdict)
+                notes = log_lines(unit, verdict)
+            return Outcome(merged(unit["unit_id"], self._seen, _without_own(verdict.data)), None, notes)
         tries: dict[str, int] = dict(before["tries"]) if before else {}
         for attempt in answer.attempts[self.given :]:
             stage = "transport" if attempt.verdict is None else stage_of(attempt.verdict.findings.errors)
             tries[stage] = tries.get(stage, 0) + 1
         judged = sum(number for stage, number in tries.items() if stage != "transport")
-        record = failure_record(
-            unit, verdict.findings, verdict.reply.text, verdict.fixes, max(0, judged - 1), tries=tries
-        )
-        return None, record
+        raw = verdict.reply.text if judged else self._page
+        record = failure_record(unit, verdict.findings, raw, verdict.fixes, max(0, judged - 1), tries=tries)
+        return Outcome(None, record)
+
+
+class Outcome(NamedTuple):
+    """The result of a unit in a step: the unit as it passed, with lines for the log, or its failure record."""
+
+    unit: Unit | None
+    failure: Recorded | None
+    notes: tuple[str, ...] = ()
 
 
 # What the run says of a unit: a reply that names one of these does not make it so.
@@ -164,13 +183,14 @@ def reply_of(record: Recorded) -> Any:
     return Reply(text=record["raw_response"], finish=finish, refusal=refusal)
 
 
-def step_contract(pipeline: Pipeline, step: Step) -> Contract:
+def step_contract(pipeline: Pipeline, step: Step) -> PhasedContract:
     """What a valid reply is in a step: its schema, then its rules."""
     schema: Any = True
     if step.schema:
         schema = pipeline.inside(pipeline.schema_dir, step.schema)
-    options = {key: step.config[key] for key in ("accept", "coerce", "strict") if key in step.config}
-    return Contract(schema, rules=step.validation or None, name=step.name, **options)
+    options = {key: step.config[key] for key in ("accept", "strict") if key in step.config}
+    coerce = coercion_of(pipeline, step)
+    return PhasedContract(schema, rules=step.validation or None, name=step.name, coerce=coerce, **options)
 
 
 def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:

@@ -1,0 +1,61 @@
+"""`_metadata`: what a run records about a unit beside its data, by step: model, time, tokens, fixes and warnings.
+
+Takes a unit, a recorded reply and its verdict; gives the mapping. Everything in it comes from records on disk, so a reply that
+is judged again after a crash gives the same line, byte for byte. A reply cannot set any of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from trueup.batch.notes import fix_lines
+from trueup.batch.records import error_of
+from trueup.verdict.verdict import Verdict
+
+METADATA = "_metadata"
+_KEPT = ("model", "at")
+_TOKENS = ("input_tokens", "output_tokens")
+Unit = Mapping[str, Any]
+
+
+def metadata(unit: Unit, step: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a unit with the entry of one more step, as the rules of that step see it.
+
+    >>> metadata({"unit_id": "a"}, "score", {"raw_response": "{}", "usage": {"input_tokens": 9}, "model": "m"})
+    {'score': {'model': 'm', 'input_tokens': 9}}
+    """
+    about = {name: record[name] for name in _KEPT if record.get(name)}
+    usage = record.get("usage")
+    if usage:
+        about |= {name: usage[name] for name in _TOKENS if name in usage}
+    return {**_mapping(unit.get(METADATA)), step: about}
+
+
+def noted(before: dict[str, Any], step: str, verdict: Verdict) -> dict[str, Any]:
+    """The metadata of a unit that passed, with every fix and warning of its verdict."""
+    about = dict(_mapping(before.get(step)))
+    if verdict.fixes:
+        about["fixes"] = [msgspec.to_builtins(fix) for fix in verdict.fixes]
+    if verdict.warnings:
+        about["warnings"] = [error_of(found) for found in verdict.warnings]
+    return {**before, step: about}
+
+
+def notes_of(unit: Unit, step: str) -> tuple[list[Any], list[Any]]:
+    """The fixes and warnings that a unit carries of a step that it passed."""
+    about = _mapping(_mapping(unit.get(METADATA)).get(step))
+    fixes, warnings = about.get("fixes"), about.get("warnings")
+    return fixes if isinstance(fixes, list) else [], warnings if isinstance(warnings, list) else []
+
+
+def log_lines(unit: Unit, verdict: Verdict) -> tuple[str, ...]:
+    """The lines of the log about a unit that passed: its fixes and warnings."""
+    warned = (
+        f"[WARN] {found.code} {found.data.get('rule') or found.path}: {found.message}" for found in verdict.warnings
+    )
+    return tuple(f"{unit['unit_id']}: {line}" for line in (*fix_lines(verdict.fixes), *warned))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if type(value) is dict else {}

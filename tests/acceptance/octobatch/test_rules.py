@@ -1,0 +1,93 @@
+"""Phase 2: every kind of rule, with the examples and thresholds of the document, through `trueup rules`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.octobatch.reading import lines, rows
+from tests.cli.running import Run
+
+GOOD = {"personality_consistency": 0.6, "mood_responsiveness": 0.4, "tone": "warm"}
+
+
+def judge(run: Run, **fields: Any) -> tuple[str, list[dict[str, Any]]]:
+    """What the rules of the NPC pipeline say of a unit: its line, or what is wrong."""
+    unit = {"unit_id": "u", **GOOD, **fields}
+    ran = run("rules", "npc/config.yaml", "--step", "score", "--log", "log.txt", stdin=lines(unit))
+    return ran.out, [error for record in rows(ran.err) for error in record["errors"]]
+
+
+HOLDS: list[dict[str, Any]] = [
+    {}, {"tone": "MYSTERIOUS"}, {"tone": "Nervous"}, {"score": 1}, {"score": 10}, {"probability": 0.0}, {"probability": 1.0}, {"score": 5.5},
+    {"reasoning": "because", "items": [], "details": {}, "final": False},
+    {"personality_consistency": 0.6},  # the threshold itself
+    {"wounds": {"arm": 1, "leg": 0}, "wound_count": 1}, {"wounds": {"arm": 1}}, {"wound_count": 3},  # no wounds: skipped
+]  # fmt: skip
+
+
+@pytest.mark.spec("B6", "B7")
+@pytest.mark.parametrize("fields", HOLDS, ids=map(str, HOLDS))
+def test_a_unit_that_keeps_the_rules_is_passed_through_as_it_is(run: Run, folder: Path, fields: dict[str, Any]) -> None:
+    out, errors = judge(run, **fields)
+    assert not errors
+    assert out == lines({"unit_id": "u", **GOOD, **fields})
+
+
+BREAKS: list[tuple[dict[str, Any], str, str]] = [
+    ({"tone": None}, "$.tone", "required"),
+    ({"personality_consistency": None}, "$.personality_consistency", "required"),
+    ({"score": "7"}, "$.score", "types"),
+    ({"reasoning": 1}, "$.reasoning", "types"),
+    ({"items": {}}, "$.items", "types"),
+    ({"details": []}, "$.details", "types"),
+    ({"final": "yes"}, "$.final", "types"),
+    ({"score": True}, "$.score", "types"),
+    ({"tone": "jolly"}, "$.tone", "enums"),
+    ({"score": 0.99}, "$.score", "ranges"),
+    ({"score": 10.01}, "$.score", "ranges"),
+    ({"probability": 1.01}, "$.probability", "ranges"),
+    ({"probability": -0.01}, "$.probability", "ranges"),
+    ({"personality_consistency": 0.59}, "$.personality_consistency", "personality_threshold"),
+    ({"wounds": {"arm": 1, "leg": 2}, "wound_count": 1}, "$.wound_count", "wound_count_check"),
+]
+
+
+@pytest.mark.spec("B6", "B8", "B10")
+@pytest.mark.parametrize(("fields", "path", "rule"), BREAKS, ids=[f"{rule}-{row}" for row, _, rule in BREAKS])
+def test_a_broken_rule_fails_the_unit_with_path_and_rule(
+    run: Run, folder: Path, fields: dict[str, Any], path: str, rule: str
+) -> None:
+    out, errors = judge(run, **fields)
+    assert out == ""
+    error = next(error for error in errors if error["rule"] == rule)
+    assert error["path"] == path
+    assert error["message"]
+
+
+def test_messages_are_filled_in(run: Run, folder: Path) -> None:
+    _, (error,) = judge(run, personality_consistency=0.5)
+    assert error["message"] == "Personality consistency 0.5 is below threshold 0.6"
+    _, (error,) = judge(run, wounds={"arm": 1}, wound_count=4)
+    assert error["message"] == "wound_count 4 doesn't match actual non-zero wounds"
+
+
+def test_a_warning_passes_the_unit_and_is_logged(run: Run, folder: Path) -> None:
+    out, errors = judge(run, mood_responsiveness=0.39)
+    assert (json.loads(out)["unit_id"], errors) == ("u", [])
+    said = (folder / "log.txt").read_text("utf-8")
+    assert said == "[WARN] u: B005 $.mood_responsiveness Low mood responsiveness: 0.39\n"
+
+
+def test_a_condition_on_a_field_that_is_not_there_skips_the_rule(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text("rules: [{name: hurt, expr: 'False', when: wounds > 1, error: no}]")
+    ran = run("rules", "r.yaml", "--log", "log.txt", stdin=lines({"unit_id": "a"}))
+    assert (ran.code, ran.out) == (0, lines({"unit_id": "a"}))
+    assert "[WARN] a: B007 $ hurt was skipped" in (tmp_path / "log.txt").read_text("utf-8")  # not silently
+
+
+def test_fields_of_earlier_steps_can_be_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text("rules: [{name: cap, expr: hp <= max_hp, error: '{hp} of {max_hp}'}]")
+    ran = run("rules", "r.yaml", stdin=lines({"unit_id": "a", "max_hp": 9, "hp": 10}))
+    assert rows(ran.err)[0]["errors"][0]["message"] == "10 of 9"
