@@ -1,6 +1,7 @@
 """Reply rules: each sentence of Q1 to Q11, with the reasons as they are written there."""
 
 import itertools
+import json
 from typing import Any
 
 import pytest
@@ -186,7 +187,7 @@ def test_metrics_come_with_every_result() -> None:
         "total_text_length": 7,
         "has_tool_outputs": True,
         "empty_messages": 1,
-        "tool_calls_without_text": 1,
+        "tool_calls_without_text": 2,  # one was answered and never explained, one stands alone
     }
     assert verdict.to_dict()["metrics"]["assistant_messages"] == 3
 
@@ -336,10 +337,62 @@ def test_an_interrupted_stream_is_judged_on_what_arrived() -> None:
 
     contract = Contract(reply=True)
     verdict = contract.check([chunk("Let me"), chunk(" he")])
-    assert {"R003", "Q006"} <= {found.code for found in verdict.findings}
+    assert [(found.code, found.level) for found in verdict.findings] == [("Q006", "error"), ("R003", "warning")]
     assert verdict.metrics["total_text_length"] == 9
     longer = contract.check([chunk("Let me"), chunk(" help you with that")])
-    assert "Q006" not in {found.code for found in longer.findings}
+    assert longer.ok
+    assert [(found.code, found.level) for found in longer.findings] == [("R003", "warning")]
+
+
+SENT = "Let me help you with that"
+BROKEN_OFF: dict[str, Any] = {
+    "events": f'data: {{"choices":[{{"index":0,"delta":{{"content":"{SENT}"}}}}]}}\n\n',
+    "torn event": f'data: {{"choices":[{{"index":0,"delta":{{"content":"{SENT}"}}}}]}}\n\ndata: {{"choices":[{{"ind',
+    "bytes": f'data: {{"choices":[{{"index":0,"delta":{{"content":"{SENT}"}}}}]}}\n\n'.encode(),
+    "json lines": json.dumps(
+        {"model": "m", "created_at": "2026-01-01", "message": {"role": "assistant", "content": SENT}, "done": False}
+    ) + '\n{"model": "m", "crea',
+    "ollama": {"message": {"role": "assistant", "content": SENT}, "done": False},
+    "anthropic": [
+        {"type": "message_start", "message": {"role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": SENT}},
+    ],
+    "data lines": f'f:{{"messageId":"m"}}\n0:"{SENT}"\n',
+    "error event": [
+        {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": SENT}}]},
+        {"error": {"message": "Overloaded", "type": "overloaded_error"}},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.spec("Q11")
+@pytest.mark.parametrize("kind", BROKEN_OFF)
+def test_every_kind_of_interruption_is_told_and_judged_on_what_arrived(kind: str) -> None:
+    source = BROKEN_OFF[kind]
+    verdict = Contract(reply=True).check(source)
+    assert (verdict.ok, verdict.reason, verdict.reply.text) == (True, "Sufficient text content", SENT)
+    assert [(found.code, found.level) for found in verdict.findings] in ([("R003", "warning")], [("R002", "warning")])
+    assert not Contract(reply=True, strict=True).check(source).ok
+    for contract in (Contract(), Contract(True), Contract(True, reply=True)):
+        assert not contract.check(source).ok, "a value, or a reply that nothing else judges, is refused"
+
+
+@pytest.mark.spec("Q11")
+def test_a_call_that_may_be_cut_is_never_run() -> None:
+    call = {"index": 0, "id": "c1", "function": {"name": "search", "arguments": '{"query": "Os'}}
+    chunks = [{"choices": [{"index": 0, "delta": {"content": "I will look that up for you.", "tool_calls": [call]}}]}]
+    judged = Contract(tools=[{"name": "search"}], reply=True).check(chunks)
+    assert (judged.ok, judged.calls, judged.errors[0].code) == (False, (), "R003")
+    assert Contract(reply=True).check(chunks).ok, "where calls are not judged, the text is"
+
+
+def test_what_a_provider_withheld_is_refused() -> None:
+    chunks = [
+        {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "This is how you build"}}]},
+        {"error": {"message": "filtered", "code": "content_filter"}},
+    ]
+    assert not Contract(reply=True).check(chunks).ok
 
 
 @pytest.mark.spec("Q11")
@@ -390,7 +443,8 @@ def test_the_order_of_options_does_not_matter() -> None:
 @pytest.mark.parametrize("nothing", [[], (), [{"role": "user", "content": "hello?"}]])
 def test_messages_without_one_of_the_model_are_no_assistant_message(nothing: Any) -> None:
     verdict = Contract(reply=True).check(nothing)
-    assert [found.code for found in verdict.findings] == ["R004", "Q001"]
+    assert [(found.code, found.level) for found in verdict.findings] == [("Q001", "error"), ("R004", "warning")]
+    assert verdict.reason == "No assistant message"
     assert verdict.metrics["assistant_messages"] == 0
 
 
@@ -455,14 +509,147 @@ async def later(reply: Reply, context: Any) -> bool:
     return False
 
 
+class Scalar:
+    """A number as numpy and torch give it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def item(self) -> Any:
+        if self.value == [1, 2]:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self.value
+
+
+@pytest.mark.spec("Q9")
+def test_a_rule_may_answer_with_the_scalars_of_a_model() -> None:
+    def scored(reply: Reply, context: Any) -> dict[str, Any]:
+        score = len(reply.text) / 20
+        return {"ok": Scalar(score > 0.7), "metrics": {"score": Scalar(score)}}
+
+    contract = Contract(reply={"rules": [scored]})
+    assert contract.check("A fine and full answer.").metrics["score"] == 1.15
+    assert not contract.check("Not so much").ok
+    plain = Contract(reply={"rules": [lambda reply, context: Scalar(False)]})
+    assert not plain.check("A fine and full answer.").ok
+
+
 def leave(reply: Reply, context: Any) -> bool:
     raise SystemExit(3)
 
 
 @pytest.mark.spec("Q9")
 @pytest.mark.parametrize(
-    "function", [lambda r, c: 0, lambda r, c: [], later, leave], ids=["0", "list", "async", "exit"]
+    "function",
+    [
+        lambda r, c: 0,
+        lambda r, c: [],
+        later,
+        leave,
+        lambda r, c: {"isValid": True},
+        lambda r, c: {"metrics": {"total_text_length": 3}},
+        lambda r, c: {"metrics": {"score": float("nan")}},
+        lambda r, c: {"metrics": {"score": [1]}},
+        lambda r, c: {"metrics": {3: 1}},
+        lambda r, c: {"metrics": [1]},
+        lambda r, c: {"ok": "false"},
+        lambda r, c: {"ok": None},
+        lambda r, c: {"reason": "Too rude"},
+        lambda r, c: Scalar([1, 2]),
+    ],
+    ids=[
+        "0",
+        "list",
+        "async",
+        "exit",
+        "key",
+        "taken",
+        "nan",
+        "no-number",
+        "no-name",
+        "no-mapping",
+        "ok-text",
+        "ok-none",
+        "no-ok",
+        "array",
+    ],
 )
 def test_a_rule_that_gives_no_answer_refuses(function: Any) -> None:
     why = reason("Hello there, my friend", {"rules": [{"name": "own", "check": function}]})
     assert why.startswith("The rule 'own' gave no answer: ")
+
+
+@pytest.mark.spec("Q9")
+def test_a_function_may_add_metrics_and_give_a_reason_to_pass() -> None:
+    def scored(reply: Reply, context: Any) -> dict[str, Any]:
+        return {"ok": len(reply.text) > 12, "reason": f"Score {len(reply.text)}", "metrics": {"score": len(reply.text)}}
+
+    contract = Contract(reply={"rules": [scored, {"name": "silent", "check": lambda reply, context: True}]})
+    passed, refused = contract.check("A fine and full answer."), contract.check("Not so much")
+    assert (passed.reason, passed.metrics["score"]) == ("Score 23", 23)
+    assert (refused.reason, refused.metrics["score"]) == ("Score 11", 11)
+    assert (
+        not Contract(reply={"rules": [{"name": "x", "check": lambda r, c: {"ok": False}, "reason": "No"}]})
+        .check("A fine answer.")
+        .ok
+    )
+
+
+@pytest.mark.spec("Q7")
+@given(
+    st.lists(
+        st.builds(
+            Turn,
+            st.sampled_from(["assistant", "tool"]),
+            st.sampled_from(["", " ", "Done!", "It rains all day."]),
+            st.integers(0, 2),
+            st.integers(0, 2),
+            st.sampled_from(["", "Done!", "It rains all day."]),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_calls_without_text_are_counted_wherever_that_is_the_reason(turns: list[Turn]) -> None:
+    rules = compile_reply({"no_message": False}, {})
+    found, metrics = rules.check(Reply(turns=tuple(turns)), {})
+    count = metrics["tool_calls_without_text"]
+    if found and found[0].message == "Tool calls without text":
+        assert count > 0
+    acts = sum(max(turn.calls, 0) + turn.outputs for turn in turns)
+    assert 0 <= count <= acts
+    if turns[-1].role == "assistant" and turns[-1].text == "It rains all day." and not turns[-1].outputs:
+        assert count == 0, "a last message that says enough explains everything before it"
+
+
+def test_the_reason_of_a_reply_that_passes() -> None:
+    contract = Contract(reply=True)
+    assert contract.check("I understand.").reason == "Sufficient text content"
+    assert contract.check([calling(), OUTPUT, said("It rains all day.")]).reason == "Tool outputs with explanation"
+    assert Contract(reply=False).check("Yes").reason == "No rule refuses the reply"
+    assert Contract(True).check("[1]").reason == ""
+    assert Contract(reply=True, checks=[lambda verdict, context: []]).check("I understand.").reason
+
+
+@pytest.mark.spec("Q8")
+def test_switches_are_read_for_each_check_where_the_contract_says_so() -> None:
+    environ = {"VALIDATE_GREETING": "false"}
+    rules = compile_reply({"environment": "check", "rules": [GREETING, no_shouting]}, environ)
+
+    def why(text: str) -> str:
+        found, _ = rules.check(Reply(text=text), {})
+        return found[0].message if found else ""
+
+    assert why("THE ANSWER IS 42.") == "The rule 'no_shouting' refuses the reply"
+    environ |= {"VALIDATE_NO_SHOUTING": "false"}
+    assert why("THE ANSWER IS 42.") == ""
+    environ |= {"VALIDATE_GREETING": "true"}
+    assert why("THE ANSWER IS 42.") == "Missing greeting"
+    environ |= {"VALIDATE_MIN_TEXT": "maybe"}
+    assert "VALIDATE_MIN_TEXT: takes true or false" in why("Hello, THE ANSWER IS 42.")
+    del environ["VALIDATE_MIN_TEXT"]
+    assert why("Hello, THE ANSWER IS 42.") == ""
+
+
+def no_shouting(reply: Reply, context: Any) -> bool:
+    return not reply.text.isupper()

@@ -196,7 +196,7 @@ def test_a_check_sees_the_value_the_calls_and_the_context() -> None:
         {"type": "object"}, checks=[custom(lambda verdict, context: seen.append((verdict.data, context)))]
     )
     contract.check('{"a": 1}', {"state": "A"})
-    assert seen == [({"a": 1}, {"state": "A"})]
+    assert seen == [({"a": 1}, {"state": "A", "history": [], "question": "", "first": True})]
 
 
 def test_a_plain_function_is_taken_in_code() -> None:
@@ -211,3 +211,41 @@ def test_a_plain_function_is_taken_in_code() -> None:
         Contract(True, checks="polite")
     with pytest.raises(TypeError, match="a check is a name"):
         Contract(True, checks=[5])
+
+
+def test_checks_add_metrics_and_see_those_before_them() -> None:
+    @check("TST020", "counts", "Counts.")
+    def counts(verdict: Verdict, context: Any) -> Any:
+        yield {"words": len(verdict.reply.text.split())}
+
+    @check("TST021", "dense", "Dense.")
+    def dense(verdict: Verdict, context: Any) -> Any:
+        yield {"density": verdict.metrics["words"] / verdict.metrics["total_text_length"]}
+        if verdict.metrics["words"] < 3:
+            yield "has fewer than three words"
+
+    contract = Contract(reply=True, checks=[counts, dense])
+    verdict = contract.check("One two three four")
+    assert (verdict.ok, verdict.metrics["words"], round(verdict.metrics["density"], 2)) == (True, 4, 0.22)
+    refused = contract.check("Extraordinary circumstances")
+    assert (refused.reason, refused.metrics["words"]) == ("has fewer than three words", 2)
+    assert Contract(checks=[lambda verdict, context: {"plain": 1}]).check("x").metrics == {"plain": 1}
+
+
+def test_a_metric_that_cannot_be_kept_fails_its_check() -> None:
+    for metrics in ({"total_text_length": 3}, {"score": float("inf")}, {"score": object()}, {"": 1}, {3: 1}):
+        verdict = Contract(reply=True, checks=[lambda verdict, context, metrics=metrics: metrics]).check(
+            "I understand."
+        )
+        assert [found.code for found in verdict.findings] == ["N022"]
+        assert set(verdict.metrics.values()) <= {0, 1, 13}
+
+
+def test_checks_see_what_was_found_before_them() -> None:
+    seen: list[Any] = []
+
+    def look(verdict: Verdict, context: Any) -> None:
+        seen.append([found.code for found in verdict.findings])
+
+    Contract(reply=True, checks=[look]).check("Yes")
+    assert seen == [["Q006"]]

@@ -17,7 +17,7 @@ from tests.store.conftest import Hand
 from trueup import Contract, Verdict
 from trueup.store.cells import pack, unpack
 from trueup.store.errors import StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
-from trueup.store.open import open_store
+from trueup.store.open import backend_of, open_store
 from trueup.store.records import Note, decode, encode, new_id
 from trueup.store.redaction import MARK, Redaction
 from trueup.store.retention import Retention
@@ -368,3 +368,46 @@ def test_a_store_that_is_open_is_reached_and_a_closed_one_is_not(database: Calla
     with open_store(database()) as store:
         assert asyncio.run(store.areach()) is None
     assert isinstance(asyncio.run(store.areach()), StoreClosed)
+
+
+def test_a_store_from_before_fingerprints_keeps_its_verdicts(database: Callable[[], str]) -> None:
+    url = database()
+    backend = backend_of(url)
+    session = backend.connect(writing=True)
+    assert migrate(backend, session, VERSIONS[:1]) == 0
+    session.run(
+        "INSERT INTO verdicts VALUES ('old', 1000000, '', 1, '', '', 'm', 'person', '', 1, 'accepted', '', '', 1, 0, 0, 0, 0)"
+    )
+    session.close()
+    with open_store(url) as store:
+        assert (store.get("old").model, store.get("old").fingerprint) == ("m", "")
+        contract = Contract({"type": "object"}, name="person")
+        made = store.record_verdict(contract.check("{}"), contract=contract)
+        store.record_verdict(contract.check("no"), contract="person", fingerprint="mine")
+        with pytest.raises(TypeError, match="contract must be a Contract or its name; got NoneType"):
+            store.record_verdict(contract.check("no"), contract=None)
+        assert (store.get(made).contract, store.get(made).fingerprint) == ("person", contract.fingerprint)
+        assert [stored.id for stored in store.verdicts(fingerprint=contract.fingerprint)] == [made]
+        told = [(each.contract, each.fingerprint, each.verdicts, each.refused, each.reasons) for each in store.rules()]
+        assert told == [
+            ("person", "", 1, 0, {}),
+            ("person", contract.fingerprint, 1, 0, {}),
+            ("person", "mine", 1, 1, {"P001": 1}),
+        ]
+        assert store.rules(contract="nobody") == []
+        assert len(store.rules(since=2.0)) == 2
+
+
+def test_the_reason_of_a_verdict_comes_back(database: Callable[[], str], tmp_path: Path) -> None:
+    contract = Contract(reply=True, name="chat")
+    with open_store(database()) as store:
+        for text, reason in (("I understand.", "Sufficient text content"), ("Yes", "Insufficient text (3 chars)")):
+            verdict = contract.check(text)
+            read = store.get(store.record_verdict(verdict, contract=contract)).verdict
+            assert read == verdict
+            assert read is not None
+            assert read.reason == reason
+        for ending in ("jsonl", "csv", "parquet"):
+            assert store.export(tmp_path / f"v.{ending}") == 2
+        rows = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
+        assert {row["fingerprint"] for row in rows} == {contract.fingerprint}

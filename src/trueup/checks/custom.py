@@ -1,52 +1,119 @@
-"""Custom reply rules: a Python function, or an expression in the contract, each with a reason and its own switch.
+"""Custom reply rules: Python functions or expressions of the contract, each with a reason and a switch.
 
-The `rules:` of a contract's `reply:` enter; rules that can be asked about a reply leave. A function or an expression that
-fails refuses the reply and says so: a rule that cannot be answered is not kept.
+Takes the `rules:` of a contract's `reply:`; gives rules that judge one reply at a time. A rule may be asynchronous and may add
+metrics. A rule that fails refuses the reply and says so: without an answer, no reply passes.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, NamedTuple
+
+import msgspec
 
 from trueup.checks.machines import state_name
 from trueup.checks.problems import closest
 from trueup.checks.spoken import visible
+from trueup.checks.steps import Steps, is_async, pending
 from trueup.expressions.errors import ExpressionError
 from trueup.verdict.reply import Reply
 
 _KEYS = ("name", "expr", "check", "reason", "hint", "on")
-_ASSISTANT = frozenset(("assistant", "ai", "model", "chatbot", "bot"))
+_ANSWER = ("ok", "reason", "metrics")
 FIELDS = ("text", "length", "messages", "calls", "first", "question", "state", "data", "has_tool_outputs")
 
 
+class Opinion(msgspec.Struct, frozen=True):
+    """What a rule says about a reply: why it is refused, or why it passes; either may be empty."""
+
+    refused: str = ""
+    passed: str = ""
+    metrics: dict[str, Any] = {}
+
+
+_PASSES = Opinion()
+
+
 class Custom(NamedTuple):
-    """One rule: what it is called, how it is asked, why a reply is refused."""
+    """One rule: its name, how it is asked, and why it refuses a reply."""
 
     name: str
     ask: Callable[[Reply, Mapping[str, Any], Mapping[str, Any]], Any]
     reason: str
     hint: str = ""
+    awaits: bool = False
+    source: Any = None  # the function or the expression that the contract gives
 
-    def refuses(self, reply: Reply, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-        """Why the reply is refused; empty when it is not."""
+    def opinion(self, reply: Reply, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> Steps[Opinion]:
+        """What the rule says; anything it raises refuses the reply."""
         try:
             answer = self.ask(reply, context, metrics)
+            if answer is True or answer is None:  # most answers
+                return _PASSES
+            awaited = pending(answer)
+            if awaited is not None:
+                answer = yield awaited
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a rule raises, the reply has a verdict
-            return f"The rule {self.name!r} gave no answer: {type(error).__name__}: {error}"[:300]
-        if answer is None or answer is True:
-            return ""
+            return self._unanswered(f"{type(error).__name__}: {error}")
+        try:
+            return self._read(answer, metrics)
+        except Exception as error:  # noqa: BLE001 - an answer may be an object of any kind
+            return self._unanswered(str(error))
+
+    def _read(self, answer: Any, known: Mapping[str, Any]) -> Opinion:
+        answer = scalar(answer)
+        if answer is True or answer is None:
+            return _PASSES
+        if answer is False:
+            return Opinion(self.reason)
         if isinstance(answer, str):
-            return answer
-        if answer is False or type(answer).__name__ in ("bool", "bool_"):  # numpy has its own true and false
-            return "" if answer else self.reason
-        _close(answer)
-        return f"The rule {self.name!r} gave no answer: {type(answer).__name__}, and not true, false or a text"
+            return Opinion(answer)
+        if isinstance(answer, Mapping):
+            return self._read_mapping(answer, known)
+        raise TypeError(f"it returned {type(answer).__name__}; a rule returns true, false, a text or a mapping")
+
+    def _read_mapping(self, answer: Mapping[str, Any], known: Mapping[str, Any]) -> Opinion:
+        unknown = [key for key in answer if key not in _ANSWER]
+        if unknown:
+            raise ValueError(f"it returned a mapping with {unknown[0]!r}; the keys are {', '.join(_ANSWER)}")
+        if "reason" in answer and "ok" not in answer:
+            raise ValueError("it returned a mapping with 'reason' but without 'ok'")
+        ok = scalar(answer.get("ok", True))
+        if not isinstance(ok, bool):
+            raise TypeError(f"'ok' must be true or false; got {ok!r:.60}")
+        metrics = checked_metrics(answer.get("metrics") or {}, known)
+        reason = str(answer.get("reason") or "")
+        return Opinion("", reason, metrics) if ok else Opinion(reason or self.reason, "", metrics)
+
+    def _unanswered(self, why: str) -> Opinion:
+        return Opinion(f"The rule {self.name!r} gave no answer: {why}"[:300])
 
 
-def _close(answer: Any) -> None:
-    """A coroutine is not run here; closed, it does not complain of that."""
-    if hasattr(answer, "close") and hasattr(answer, "cr_frame"):
-        answer.close()
+def scalar(value: Any) -> Any:
+    """A scalar of numpy, torch or the like as the Python value it holds; any other value as it is."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value
+
+
+def checked_metrics(metrics: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics that a check adds; an error if one cannot be stored, or if its name is taken.
+
+    >>> checked_metrics({"quality": 0.9}, {"total_text_length": 3})
+    {'quality': 0.9}
+    """
+    if not isinstance(metrics, Mapping):
+        raise TypeError(f"metrics must be a mapping of names to values; got {type(metrics).__name__}")
+    added: dict[str, Any] = {}
+    for name, given in metrics.items():
+        value = scalar(given)
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"the name of a metric must be a text; got {name!r:.60}")
+        if name in known:
+            raise ValueError(f"the metric {name!r} exists already; choose another name")
+        if not isinstance(value, str | bool | int | float | None) or (isinstance(value, float) and not isfinite(value)):
+            raise ValueError(f"the metric {name!r} must be a finite number, a text, true or false; got {value!r:.60}")
+        added[name] = value
+    return added
 
 
 def read_custom(
@@ -61,16 +128,30 @@ def read_custom(
         rule, on = _read(item, place, refuse)
         if rule.name in rules:
             raise refuse(f"{place}.name: two rules are named {rule.name!r}")
-        variable = "VALIDATE_" + re.sub(r"\W+", "_", rule.name).upper()
+        variable = _variable(rule.name)
         rules[rule.name] = rule
         if not (switch(variable, environ[variable]) if environ.get(variable, "").strip() else on):
             rules[rule.name] = rule._replace(name="")
     return tuple(rule for rule in rules.values() if rule.name)
 
 
+def switches_of(source: Any) -> tuple[str, ...]:
+    """The variables that switch the rules of a list."""
+    names = [item.get("name", "") if isinstance(item, Mapping) else _name_of(item) for item in source]
+    return tuple(map(_variable, names))
+
+
+def _variable(name: str) -> str:
+    return "VALIDATE_" + re.sub(r"\W+", "_", name).upper()
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def _read(item: Any, place: str, refuse: type[ValueError]) -> tuple[Custom, bool]:
     if callable(item):
-        item = {"check": item, "name": getattr(item, "__name__", type(item).__name__)}
+        item = {"check": item, "name": _name_of(item)}
     if not isinstance(item, Mapping):
         raise refuse(f"{place}: a rule is a function or a table with {', '.join(_KEYS)}; got {item!r:.60}")
     unknown = [key for key in item if key not in _KEYS]
@@ -85,9 +166,10 @@ def _read(item: Any, place: str, refuse: type[ValueError]) -> tuple[Custom, bool
     on = item.get("on", True)
     if not isinstance(on, bool):
         raise refuse(f"{place}.on: takes true or false; got {on!r}")
-    ask = _expression(item["expr"], place, refuse) if "expr" in item else _function(item["check"], place, refuse)
-    reason = item.get("reason") or f"The rule {name!r} refuses the reply"
-    return Custom(name, ask, str(reason), str(item.get("hint", ""))), on
+    source = item["expr"] if "expr" in item else item["check"]
+    ask = (_expression if "expr" in item else _function)(source, place, refuse)
+    reason = str(item.get("reason") or f"The rule {name!r} refuses the reply")
+    return Custom(name, ask, reason, str(item.get("hint", "")), is_async(source), source), on
 
 
 def _function(function: Any, place: str, refuse: type[ValueError]) -> Callable[..., Any]:
@@ -106,20 +188,19 @@ def _expression(source: Any, place: str, refuse: type[ValueError]) -> Callable[.
     strange = sorted(expression.names - set(FIELDS))
     if strange:
         near = closest(strange[0], FIELDS)
-        raise refuse(f"{place}.expr: there is no {strange[0]!r} here; it may speak of {', '.join(FIELDS)}{near}")
+        raise refuse(f"{place}.expr: there is no {strange[0]!r} here; it may use {', '.join(FIELDS)}{near}")
     return lambda reply, context, metrics: bool(expression.evaluate(_record(reply, context, metrics)))
 
 
 def _record(reply: Reply, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """What an expression may speak of."""
+    """The names that an expression may use, with their values."""
     messages = [said for turn in reply.messages if turn.role == "assistant" and (said := visible(turn.text))]
-    history = context.get("history") or ()
     return {
         "text": "\n\n".join(messages),
         "length": metrics["total_text_length"],
         "messages": messages,
         "calls": [call.name for call in reply.calls],
-        "first": not any(isinstance(m, Mapping) and m.get("role") in _ASSISTANT for m in history),
+        "first": context.get("first", True),
         "question": context.get("question") or "",
         "state": state_name(context.get("state")) or "",
         "data": context.get("data") or {},

@@ -1,21 +1,25 @@
 """Is a reply worth charging for: substance, explanation, the contract's own rules.
 
-A reply and the conversation's context enter; at most one finding and the metrics leave. The rules have a fixed order and
-the first that applies gives the reason: no message, empty, calls without text, whitespace, outputs without a follow-up,
-too short, then custom rules. The same reply always gets the same answer; nothing is read but the arguments.
+Takes a reply and the conversation's context; gives at most one finding, the metrics, and the reason of a pass. The rules run
+in a fixed order, and the first broken one is the finding: no message, empty, calls without text, whitespace, outputs without a
+follow-up, too short, then custom rules. Nothing else is read, except the environment where a contract has `environment: check`.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from trueup.checks.custom import Custom, read_custom
+import msgspec
+
+from trueup.checks.custom import Custom, read_custom, switches_of
 from trueup.checks.problems import closest
 from trueup.checks.spoken import visible
+from trueup.checks.steps import Steps, refuse, run
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply, Turn
 
 MIN_TEXT = 10
-# What nobody sees: white space, control and format characters, fillers, variation selectors, tags.
+# Characters that nobody sees: white space, control and format characters, fillers, variation selectors, tags.
 _UNSEEN = (
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x1680, 0x1680),
     (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x2800, 0x2800),
@@ -26,7 +30,8 @@ _BLANK = "".join(chr(point) for start, stop in _UNSEEN for point in range(start,
 _SWITCHES = ("no_message", "no_empty", "no_tool_only", "no_whitespace", "tool_explanation", "min_text")
 _ENVIRONMENT = {f"VALIDATE_{name.upper()}": name for name in _SWITCHES}
 LENGTH_VARIABLE = "MIN_VALIDATION_TEXT_LENGTH"
-_OPTIONS = (*_SWITCHES, "min_explanation", "lenient", "rules")
+_OPTIONS = (*_SWITCHES, "min_explanation", "lenient", "rules", "environment")
+_READ = ("load", "check")  # when the environment is read
 _YES, _NO = frozenset(("true", "1", "yes", "on")), frozenset(("false", "0", "no", "off"))
 
 _HINTS = {
@@ -40,7 +45,7 @@ _HINTS = {
 
 
 class BadReplyRules(ValueError):
-    """The reply rules of a contract, or a variable of the environment, are not written as they should be."""
+    """The reply rules of a contract, or a variable of the environment, cannot be read."""
 
 
 class Settings(NamedTuple):
@@ -52,14 +57,50 @@ class Settings(NamedTuple):
     lenient: bool = False
     custom: tuple[Custom, ...] = ()
 
+    @property
+    def least(self) -> int:
+        """How many characters after a tool's output explain it."""
+        return 1 if self.lenient else self.min_explanation
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """What the rules say about a reply: at most one finding, the metrics, and the reason why it passes."""
+
+    findings: list[Finding]
+    metrics: dict[str, Any]
+    reason: str = ""
+
 
 class ReplyRules:
-    """The reply rules of one contract."""
+    """The reply rules of one contract; `settings` are those in force."""
 
-    __slots__ = ("settings",)
+    __slots__ = ("_environment", "_read", "_settings")
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, environment: "Environment | None" = None) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._read = None if environment is None else environment.read()
+
+    @property
+    def settings(self) -> Settings:
+        """The rules that are on, and their thresholds; with `environment: check`, those of the environment at this moment."""
+        if self._environment is not None and (read := self._environment.read()) != self._read:
+            self._settings = self._environment.settings()
+            self._read = read
+        return self._settings
+
+    @property
+    def asks(self) -> bool:
+        """Whether there are custom rules, or the environment can switch some on."""
+        return self._environment is not None or bool(self._settings.custom)
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a rule that is on is asynchronous; none is asked while the environment cannot be read."""
+        try:
+            return any(rule.awaits for rule in self.settings.custom)
+        except BadReplyRules:
+            return False
 
     def check(self, reply: Reply, context: Mapping[str, Any]) -> tuple[list[Finding], dict[str, Any]]:
         """The first rule that a reply breaks, as a finding, and the metrics of the reply.
@@ -68,43 +109,73 @@ class ReplyRules:
         >>> found[0].message, metrics["total_text_length"]
         ('Insufficient text (3 chars)', 3)
         """
-        turns = reply.messages
-        if reply.refusal and not reply.text and reply.turns is None:  # what a model refuses with is what it says
-            turns = (Turn(text=reply.refusal, calls=len(reply.calls)),)
-        metrics = measure(turns)
-        broken = self._broken(turns, metrics)
-        if broken is None:
-            for rule in self.settings.custom:
-                reason = rule.refuses(reply, context, metrics)
-                if reason:
-                    data = {"rule": rule.name, "reason": reason}
-                    return [finding("Q007", "$", reason, None, data, rule.hint)], metrics
-            return [], metrics
-        code, rule_name, reason = broken
-        data = {"rule": rule_name, "reason": reason}
-        return [finding(code, "$", reason, None, data, _HINTS[code])], metrics
+        worth = run(self.judge(reply, context), refuse)
+        return worth.findings, worth.metrics
 
-    def _broken(self, turns: tuple[Turn, ...], metrics: Mapping[str, Any]) -> tuple[str, str, str] | None:
-        """The code, rule and reason of the first rule that is broken; one that is off is passed over."""
-        off, length = self.settings.off, metrics["total_text_length"]
-        if not metrics["assistant_messages"]:
-            return None if "no_message" in off else ("Q001", "no_message", "No assistant message")
-        if not length:
-            acts = any(turn.calls or turn.outputs for turn in turns)
-            blank = any(visible(turn.text) for turn in turns)
-            if not acts and not blank and "no_empty" not in off:
-                return "Q002", "no_empty", "Empty response"
-            if acts and "no_tool_only" not in off:
-                return "Q003", "no_tool_only", "Tool calls without text"
-            if blank and "no_whitespace" not in off:
-                return "Q004", "no_whitespace", "Whitespace-only content"
-        if metrics["has_tool_outputs"] and "tool_explanation" not in off:
-            if len(explanation(turns)) >= (1 if self.settings.lenient else self.settings.min_explanation):
-                return None
-            return "Q005", "tool_explanation", "Tool calls without text"
-        if length < self.settings.min_text and "min_text" not in off:
-            return "Q006", "min_text", f"Insufficient text ({length} chars)"
-        return None
+    def judge(self, reply: Reply, context: Mapping[str, Any]) -> Steps[Worth]:
+        """What all rules say, in steps: custom rules may have to wait."""
+        worth = self.worth(reply)
+        if worth.findings:
+            return worth
+        metrics, reason = worth.metrics, worth.reason
+        for rule in self._settings.custom:
+            opinion = yield from rule.opinion(reply, context, metrics)
+            metrics |= opinion.metrics
+            if opinion.refused:
+                data = {"rule": rule.name, "reason": opinion.refused}
+                return Worth([finding("Q007", "$", opinion.refused, None, data, rule.hint)], metrics)
+            reason = opinion.passed or reason
+        return Worth([], metrics, reason)
+
+    def worth(self, reply: Reply) -> Worth:
+        """What the fixed rules say; custom rules are not asked."""
+        turns = reply.messages
+        if reply.refusal and not reply.text and reply.turns is None:  # a refusal is what the model says
+            turns = (Turn(text=reply.refusal, calls=len(reply.calls)),)
+        try:
+            settings = self.settings
+        except BadReplyRules as error:
+            message = f"The reply rules cannot be read from the environment: {error}"
+            data = {"check": "reply", "error": type(error).__name__}
+            return Worth([finding("N022", "$", message, None, data)], measure(turns))
+        metrics = measure(turns, settings.least)
+        broken = _broken(settings, turns, metrics)
+        if broken is None:
+            return Worth([], metrics, _passed(settings, metrics))
+        code, rule, why = broken
+        return Worth([finding(code, "$", why, None, {"rule": rule, "reason": why}, _HINTS[code])], metrics)
+
+
+def _broken(settings: Settings, turns: tuple[Turn, ...], metrics: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """The code, name and reason of the first rule that is broken and not switched off."""
+    off, length = settings.off, metrics["total_text_length"]
+    if not metrics["assistant_messages"]:
+        return None if "no_message" in off else ("Q001", "no_message", "No assistant message")
+    if not length:
+        acts = any(turn.calls or turn.outputs for turn in turns)
+        blank = any(visible(turn.text) for turn in turns)
+        if not acts and not blank and "no_empty" not in off:
+            return "Q002", "no_empty", "Empty response"
+        if acts and "no_tool_only" not in off:
+            return "Q003", "no_tool_only", "Tool calls without text"
+        if blank and "no_whitespace" not in off:
+            return "Q004", "no_whitespace", "Whitespace-only content"
+    if metrics["has_tool_outputs"] and "tool_explanation" not in off:
+        if len(explanation(turns)) >= settings.least:
+            return None
+        return "Q005", "tool_explanation", "Tool calls without text"
+    if length < settings.min_text and "min_text" not in off:
+        return "Q006", "min_text", f"Insufficient text ({length} chars)"
+    return None
+
+
+def _passed(settings: Settings, metrics: Mapping[str, Any]) -> str:
+    """Why a reply passes when it breaks none of the fixed rules."""
+    if metrics["has_tool_outputs"] and "tool_explanation" not in settings.off:
+        return "Tool outputs with explanation"
+    if metrics["total_text_length"] >= settings.min_text and "min_text" not in settings.off:
+        return "Sufficient text content"
+    return "No rule refuses the reply"
 
 
 def trimmed(text: str) -> str:
@@ -117,34 +188,71 @@ def trimmed(text: str) -> str:
     return text if not text or (" " < text[0] < "\x7f" and " " < text[-1] < "\x7f") else text.strip(_BLANK)
 
 
-def measure(turns: tuple[Turn, ...]) -> dict[str, Any]:
-    """The metrics of a reply: counted over its messages, texts trimmed.
+def measure(turns: tuple[Turn, ...], least: int = MIN_TEXT) -> dict[str, Any]:
+    """The metrics of a reply, counted over its messages with texts trimmed; `least` characters explain a tool's output.
 
     >>> measure((Turn(text="Let me help"), Turn(text="with that.")))["total_text_length"]
     21
     """
-    messages = empty = length = unexplained = 0
-    outputs = explained = False  # seen from the end: whether something was said after a call
-    for turn in reversed(turns):
-        outputs = outputs or turn.outputs > 0
+    messages = empty = 0
+    outputs = acts = False
+    lengths: list[int] = []
+    for turn in turns:
+        if turn.outputs:
+            outputs = acts = True
+        elif turn.calls:
+            acts = True
         if turn.role != "assistant":
+            lengths.append(0)
             continue
         messages += 1
         seen = visible(turn.text)
-        said = len(trimmed(seen))
-        length += said
-        explained = explained or said > 0
-        if not explained:
-            unexplained += turn.calls
+        lengths.append(len(trimmed(seen)))
         if not seen and not turn.calls and not turn.outputs:
             empty += 1
     return {
         "assistant_messages": messages,
-        "total_text_length": length,
+        "total_text_length": sum(lengths),
         "has_tool_outputs": outputs,
         "empty_messages": empty,
-        "tool_calls_without_text": unexplained,
+        "tool_calls_without_text": unexplained(turns, lengths, max(1, least)) if acts else 0,
     }
+
+
+def unexplained(turns: tuple[Turn, ...], lengths: list[int], least: int) -> int:
+    """How many calls no text explains; `lengths` are the characters of each message.
+
+    A call with an output needs `least` characters after the output; a call without one needs some text beside it.
+
+    >>> unexplained((Turn(text="I look it up.", calls=1), Turn("tool", outputs=1)), [13, 0], 10)
+    1
+    >>> unexplained((Turn(text="I look it up.", calls=1),), [13], 10)
+    0
+    """
+    count = after = 0
+    for turn, length in zip(reversed(turns), reversed(lengths), strict=True):
+        if turn.outputs and after + len(trimmed(visible(turn.after))) < least:
+            count += turn.outputs
+        after += length
+    return count + _unexplained_open(turns, lengths)
+
+
+def _unexplained_open(turns: tuple[Turn, ...], lengths: list[int]) -> int:
+    """How many calls without an output have no text in or after the stretch of messages since the previous output."""
+    last_said = max((at for at, length in enumerate(lengths) if length), default=-1)
+    waiting: deque[tuple[int, bool]] = deque()  # per message: its calls without an output, whether text is beside them
+    since = 0  # the first message after the last output
+    for at, turn in enumerate(turns):
+        if turn.calls:
+            waiting.append((turn.calls, last_said >= since))
+        outputs = turn.outputs
+        while outputs and waiting:
+            calls, beside = waiting.popleft()
+            if calls > outputs:
+                waiting.appendleft((calls - outputs, beside))
+            outputs -= min(outputs, calls)
+        since = at + 1 if turn.outputs else since
+    return sum(calls for calls, beside in waiting if not beside)
 
 
 def explanation(turns: tuple[Turn, ...]) -> str:
@@ -163,6 +271,22 @@ def explanation(turns: tuple[Turn, ...]) -> str:
     return "".join(map(trimmed, reversed(said)))
 
 
+class Environment(NamedTuple):
+    """For contracts that read their switches with each check: the `reply:` table, the variables, and the names that count."""
+
+    spec: Mapping[str, Any]
+    variables: Mapping[str, str]
+    names: tuple[str, ...]
+
+    def read(self) -> list[str | None]:
+        """The values of the variables at this moment."""
+        return list(map(self.variables.get, self.names))
+
+    def settings(self) -> Settings:
+        """The settings under these values."""
+        return _compiled(self.spec, self.variables)
+
+
 def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
     """Reply rules from a contract's `reply:` (True, False or a table) and the environment, which has the last word.
 
@@ -171,12 +295,20 @@ def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
     """
     if isinstance(spec, ReplyRules):
         return spec
+    if not isinstance(spec, bool | Mapping):
+        raise BadReplyRules(f"reply: takes true, false or a table of rules; got {spec!r:.60}")
+    settings = _compiled(spec, environ)
+    if isinstance(spec, Mapping) and spec.get("environment") == "check":
+        names = (LENGTH_VARIABLE, *_ENVIRONMENT, *switches_of(spec.get("rules", ())))
+        return ReplyRules(settings, Environment(spec, environ, names))
+    return ReplyRules(settings)
+
+
+def _compiled(spec: bool | Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     if isinstance(spec, bool):
         settings = Settings() if spec else Settings(off=frozenset(_SWITCHES))
-    elif isinstance(spec, Mapping):
-        settings = _from_table(spec, environ)
     else:
-        raise BadReplyRules(f"reply: takes true, false or a table of rules; got {spec!r:.60}")
+        settings = _from_table(spec, environ)
     off = set(settings.off)
     for variable, rule in _ENVIRONMENT.items():
         if environ.get(variable, "").strip():
@@ -185,7 +317,7 @@ def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
     if environ.get(LENGTH_VARIABLE, "").strip():
         least = _length(LENGTH_VARIABLE, environ[LENGTH_VARIABLE])
         settings = settings._replace(min_text=least, min_explanation=least)
-    return ReplyRules(settings)
+    return settings
 
 
 def _from_table(spec: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
@@ -193,6 +325,8 @@ def _from_table(spec: Mapping[str, Any], environ: Mapping[str, str]) -> Settings
     if unknown:
         near = closest(unknown[0], _OPTIONS)
         raise BadReplyRules(f"reply.{unknown[0]}: not known here; it takes {', '.join(_OPTIONS)}{near}")
+    if spec.get("environment", "load") not in _READ:
+        raise BadReplyRules(f"reply.environment: takes {' or '.join(_READ)}; got {spec['environment']!r}")
     off = {name for name in _SWITCHES if spec.get(name) is False}
     lenient = spec.get("lenient", False) or spec.get("tool_explanation") == "lenient"
     for name in (*_SWITCHES, "lenient"):

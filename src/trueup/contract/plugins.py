@@ -1,34 +1,45 @@
-"""Custom checks: a Python function under a code of its own, used by name in a contract.
+"""Custom checks: Python functions with codes of their own, which contracts use by name.
 
-A check is given a verdict and the context, and yields what it finds. Packages offer theirs by the entry point group
-`trueup.checks`; nothing is imported before a contract or `trueup explain` asks for it. A check that breaks down is a
-finding (N022), not an exception.
+A check takes a verdict and the context, and yields findings and metrics; it may be asynchronous. Packages offer checks
+through the entry point group `trueup.checks`; nothing is imported before a contract or `trueup explain` asks for it. A check
+that fails becomes a finding (N022), not an exception.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from trueup.checks.custom import checked_metrics
+from trueup.checks.steps import MOST, Steps, is_async, pending, refuse, run
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN, FindingKind, Level
 from trueup.verdict.facts import Finding, Span, finding
+from trueup.verdict.likeness import nearest
 from trueup.verdict.verdict import Verdict
 
 GROUP = "trueup.checks"
 Context = Mapping[str, Any]
-Found = Iterable[Finding | str] | None
-Judging = Callable[..., Found]
+Found = Iterable[Finding | str | Mapping[str, Any]] | None
+Judging = Callable[..., Any]  # gives what it finds, or something to await that does
 
-_MOST = 1_000  # findings of one check
 _CODE = re.compile(r"[A-Z]{2,3}\d{3}\Z")
 _NAME = re.compile(r"[a-z][a-z0-9-]*\Z")
 
 
 class NoSuchCheck(ValueError):
     """No installed package offers a check of that name, or what it offers cannot be used."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a check finds, and the metrics it adds."""
+
+    findings: list[Finding]
+    metrics: dict[str, Any] = {}
 
 
 class CustomCheck:
@@ -73,24 +84,69 @@ class CustomCheck:
         about = "\n".join(line.strip() for line in (self.function.__doc__ or kind.title).strip().splitlines())
         return f"# {kind.code} · {kind.name}\n\n*finding · {kind.level}*\n\n## Finds\n\n{about}\n"
 
+    @property
+    def awaits(self) -> bool:
+        """Whether the function is asynchronous."""
+        return is_async(self.function)
+
+    def judge(self, verdict: Verdict, context: Context) -> Steps[Outcome]:
+        """What the check finds and measures, in steps: it may have to wait."""
+        ask = partial(self.function, verdict, context, **self.options)
+        return _asked(self.name, ask, self.finding, verdict.metrics)
+
     def __call__(self, verdict: Verdict, context: Context) -> list[Finding]:
-        return _asked(self.name, lambda: self.function(verdict, context, **self.options), self.finding)
+        return run(self.judge(verdict, context), refuse).findings
 
 
-def _asked(name: str, ask: Callable[[], Any], made: Callable[[str], Finding]) -> list[Finding]:
-    """What a check finds; whatever goes wrong with it is a finding as well."""
+class PlainCheck:
+    """A function without `@check`: it has no code of its own, so it must yield whole findings."""
+
+    __slots__ = ("function", "name")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.name = str(getattr(function, "__name__", type(function).__name__))
+
+    @property
+    def awaits(self) -> bool:
+        """Whether the function is asynchronous."""
+        return is_async(self.function)
+
+    def judge(self, verdict: Verdict, context: Context) -> Steps[Outcome]:
+        """What the function finds and measures, in steps."""
+        return _asked(self.name, partial(self.function, verdict, context), _refuse_text, verdict.metrics)
+
+    def __call__(self, verdict: Verdict, context: Context) -> list[Finding]:
+        return run(self.judge(verdict, context), refuse).findings
+
+
+def _asked(
+    name: str, ask: Callable[[], Any], made: Callable[[str], Finding], known: Mapping[str, Any]
+) -> Steps[Outcome]:
+    """What a check finds; an error of the check is a finding as well."""
     try:
         given = ask()
-        if isinstance(given, bool):
-            raise TypeError(f"a check yields findings or texts, and gave {given}")  # noqa: TRY301 - one way out
-        one = isinstance(given, str | Finding)
-        found = [given] if one else list(islice(given or (), _MOST + 1))
-        if len(found) > _MOST:
-            raise ValueError(f"it finds more than {_MOST:,} things")  # noqa: TRY301
-        return [_as_finding(one, made) for one in found]
+        awaited = pending(given)
+        if awaited is not None:
+            given = yield awaited
+        return _outcome(given, made, known)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's function may raise anything; it becomes a finding
         message = f"The check {name!r} failed: {type(error).__name__}: {str(error)[:200]}"
-        return [finding("N022", "$", message, None, {"check": name, "error": type(error).__name__})]
+        return Outcome([finding("N022", "$", message, None, {"check": name, "error": type(error).__name__})])
+
+
+def _outcome(given: Any, made: Callable[[str], Finding], known: Mapping[str, Any]) -> Outcome:
+    if isinstance(given, bool):
+        raise TypeError(f"it returned {given}; a check yields findings, texts or metrics")
+    one = isinstance(given, str | Finding | Mapping)
+    found = [given] if one else list(islice(given or (), MOST + 1))
+    if len(found) > MOST:
+        raise ValueError(f"it finds more than {MOST:,} things")
+    metrics: dict[str, Any] = {}
+    for more in found:
+        if isinstance(more, Mapping):
+            metrics |= checked_metrics(more, {**known, **metrics})
+    return Outcome([_as_finding(each, made) for each in found if not isinstance(each, Mapping)], metrics)
 
 
 def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:
@@ -102,20 +158,14 @@ def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:
     return one
 
 
-def _plain(function: Callable[..., Any]) -> Callable[[Verdict, Context], list[Finding]]:
-    """A function that is no check: it has no code, so it makes its findings itself."""
-    name = getattr(function, "__name__", type(function).__name__)
-
-    def refuse(text: str) -> Finding:
-        raise TypeError(f"{text[:40]!r} is no finding; make the function a check with @check, and it may yield texts")
-
-    return lambda verdict, context: _asked(name, lambda: function(verdict, context), refuse)
+def _refuse_text(text: str) -> Finding:
+    raise TypeError(f"{text[:40]!r} is not a finding; make the function a check with @check to yield texts")
 
 
 def check(
     code: str, name: str, title: str, *, level: Level = "error", page: str | Path = ""
 ) -> Callable[[Judging], CustomCheck]:
-    """Make a custom check of a function: it takes a verdict and the context, and yields findings or texts.
+    """Make a custom check of a function, which takes a verdict and the context and yields findings, texts, or mappings of metrics.
 
     A code has two or three letters and three digits, so that it is never one of ours. `page` is the Markdown of its
     page, or the path of it.
@@ -166,10 +216,8 @@ def find_check(name: str) -> CustomCheck:
     """The check that an installed package offers under a name."""
     point = offered().get(name)
     if point is None:
-        from rapidfuzz import process
-
-        near = process.extractOne(name, list(offered()), score_cutoff=60)
-        also = f"; did you mean {near[0]!r}?" if near else ""
+        near = nearest(name, offered())
+        also = f"; did you mean {near!r}?" if near else ""
         raise NoSuchCheck(f"no installed package offers a check {name!r}{also}")
     try:
         loaded = point.load()
@@ -180,7 +228,7 @@ def find_check(name: str) -> CustomCheck:
     return loaded
 
 
-def read_checks(given: Any) -> tuple[CustomCheck | Callable[[Verdict, Context], Iterable[Finding]], ...]:
+def read_checks(given: Any) -> tuple[CustomCheck | PlainCheck, ...]:
     """The checks that a contract names: names, mappings of one name to its options, or the checks themselves."""
     if given is None:
         return ()
@@ -198,5 +246,5 @@ def _read_check(item: Any) -> Any:
     if isinstance(item, CustomCheck):
         return item
     if callable(item):
-        return _plain(item)
+        return PlainCheck(item)
     raise TypeError(f"a check is a name, a name with options, or a function made with @check; got {item!r:.80}")

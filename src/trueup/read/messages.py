@@ -1,11 +1,13 @@
-"""Lists of messages, and one message alone: what the model said since the user last spoke.
+"""Lists of messages, and single messages: what the model said since the user last spoke, and what was said before.
 
-Messages of all providers may stand in the list. Tool outputs are matched to their calls, so that a call that was
-answered says so. The text of the reply is what was said after the last output, or all of it where nothing was.
+The list may hold messages of any provider. Tool outputs are matched to their calls, which are then marked as answered; a call
+that a later message repeats with its output is one call. The text of the reply is what was said after the last output, or all
+of it if nothing was said after it.
 """
 
 from collections import deque
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -41,7 +43,8 @@ def role_of(message: Row) -> Role:
         if said == "constructor":
             said = word(langchain.unwrapped(message).get("type"))
     role = _ROLES.get(said.lower(), "")
-    if role == "user" and _outputs(message):
+    plain = type(message.get("content")) is str and "parts" not in message  # nearly all messages of a user
+    if role == "user" and not plain and _outputs(message):
         return "tool"
     return role
 
@@ -92,12 +95,60 @@ def read(body: Row, raw: Any) -> Reading:
     return Reading(draft.reply(ending, {}, body.get("model"), provider, raw))
 
 
+class Before(NamedTuple):
+    """What was said before a reply: the messages, the last words of the user, and whether the model has not spoken yet."""
+
+    messages: list[Any]
+    question: str
+    first: bool
+
+
+def before_reply(items: Sequence[Any]) -> Before:
+    """What the messages say before the reply, which begins after the last message of the user.
+
+    >>> before_reply([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}])[1:]
+    ('Why?', True)
+    """
+    return in_history(items[: _start(items)])
+
+
+def in_history(items: Sequence[Any]) -> Before:
+    """The same for messages that all stand before the reply."""
+    spoken = any(role_of(record(item)) == "assistant" for item in items)
+    return Before(list(items), question_in(items), not spoken)
+
+
+def question_in(items: Sequence[Any]) -> str:
+    """What the user said last, whatever the shape of the message; empty if the user said nothing.
+
+    >>> question_in([{"role": "user", "content": [{"type": "text", "text": "Why?"}]}, {"role": "assistant"}])
+    'Why?'
+    """
+    asked = _start(items)
+    if not asked:
+        return ""
+    message = record(items[asked - 1])
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = rows(content) or rows(message.get("parts"))
+    said = (word(part if isinstance(part, str) else record(part).get("text")) for part in parts)
+    return "\n\n".join(filter(None, said))
+
+
+def _start(items: Sequence[Any]) -> int:
+    """Where the reply begins: after the last message of the user."""
+    at = len(items)
+    while at and role_of(record(items[at - 1])) != "user":
+        at -= 1
+    return at
+
+
 def read_many(items: Any, raw: Any) -> Reading:
     """Read what the model said since the user last spoke."""
-    spoken = [record(item) for item in items]
+    spoken = [record(item) for item in items[_start(items) :]]
     roles = [role_of(message) for message in spoken]
-    start = len(roles) - next((i for i, role in enumerate(reversed(roles)) if role == "user"), len(roles))
-    if "assistant" not in roles[start:]:
+    if "assistant" not in roles:
         return silent(raw)
     waiting = _Waiting()
     turns: list[Turn] = []
@@ -105,13 +156,12 @@ def read_many(items: Any, raw: Any) -> Reading:
     refusals: list[str] = []
     provider = ""
     draft = Draft()
-    for message, role in zip(spoken[start:], roles[start:], strict=True):
+    for message, role in zip(spoken, roles, strict=True):
         if role == "assistant":
             draft = Draft()
             provider = fill_message(draft, message)
-            for call in draft.calls:
-                waiting.add(call)
-            turns.append(draft.turn())
+            again = waiting.add(draft.calls)
+            turns.append(_without(draft.turn(), again))
             reasoning += [draft.reasoning] if draft.thinks else []
             refusals.append(draft.refusal)
         elif role == "tool":
@@ -137,6 +187,11 @@ def read_many(items: Any, raw: Any) -> Reading:
     )
 
 
+def _without(turn: Turn, again: int) -> Turn:
+    """A turn without the calls that an earlier one has made."""
+    return msgspec.structs.replace(turn, calls=turn.calls - again) if again else turn
+
+
 def _text(turns: list[Turn]) -> str:
     """What was said after the last output of a tool message, or all that was said."""
     last = max((i for i, turn in enumerate(turns) if turn.role == "tool"), default=-1)
@@ -154,7 +209,21 @@ class _Waiting:
         self._done: set[int] = set()
         self._queues: dict[tuple[str, str], deque[int]] = {}
 
-    def add(self, call: ToolCall) -> None:
+    def add(self, calls: Sequence[ToolCall]) -> int:
+        """Take the calls of one message; how many of them are the results of calls that an earlier message made."""
+        fresh = [call for call in calls if not (call.answered and self._settles(call))]
+        for call in fresh:
+            self._put(call)
+        return len(calls) - len(fresh)
+
+    def _settles(self, call: ToolCall) -> bool:
+        """Whether a call that carries its output was made before: then that one is answered."""
+        place = self._next(("id", call.id) if call.id else ("name", call.name))
+        if place is not None:
+            self._answered(place)
+        return place is not None
+
+    def _put(self, call: ToolCall) -> None:
         place = len(self.calls)
         self.calls.append(msgspec.structs.replace(call, index=place))
         if call.answered:
@@ -171,8 +240,11 @@ class _Waiting:
         if place is None and call_id:
             place = self._next(("id", ""))  # a framework made the id up for a call that had none
         if place is not None:
-            self._done.add(place)
-            self.calls[place] = msgspec.structs.replace(self.calls[place], answered=True)
+            self._answered(place)
+
+    def _answered(self, place: int) -> None:
+        self._done.add(place)
+        self.calls[place] = msgspec.structs.replace(self.calls[place], answered=True)
 
     def _next(self, queue: tuple[str, str]) -> int | None:
         places = self._queues.get(queue, ())

@@ -29,9 +29,9 @@ if hasattr(os, "register_at_fork"):  # where processes can be forked, each has c
 _write = msgspec.json.Encoder().encode
 COLUMNS = (
     "id", "at", "request", "attempt", "tenant", "person", "model", "contract", "state", "ok", "outcome", "reason",
-    "codes", "attempts", "latency", "tokens_in", "tokens_out", "cost",
+    "codes", "attempts", "latency", "tokens_in", "tokens_out", "cost", "fingerprint",
 )  # fmt: skip
-_TEXTS = frozenset({"request", "tenant", "person", "model", "contract", "state", "outcome"})
+_TEXTS = frozenset({"request", "tenant", "person", "model", "contract", "state", "outcome", "fingerprint"})
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -51,10 +51,14 @@ class Note(msgspec.Struct, frozen=True):
     latency: float = 0.0
     cost: int = 0
     final: bool = True
+    fingerprint: str = ""
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """One verdict as it was stored. `body` is `Verdict.to_dict()`, or None where it was not kept."""
+    """One verdict as it was stored. `body` is `Verdict.to_dict()`, or None where it was not kept.
+
+    `fingerprint` is that of the contract that judged; empty where it is not known.
+    """
 
     id: str
     at: float
@@ -75,6 +79,7 @@ class Stored(msgspec.Struct, frozen=True):
     tokens_out: int
     cost: int
     body: dict[str, Any] | None = None
+    fingerprint: str = ""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -183,7 +188,7 @@ def _row(note: Note, now: int) -> tuple[Any, ...]:
         pack(note.contract), pack(note.state), int(verdict.ok), pack(note.outcome or _outcome(verdict)),
         reason_of(verdict) if found else "", codes, note.attempts, int(note.latency * MICROS),
         _tokens(usage, "input", "prompt_tokens", "input_tokens"),
-        _tokens(usage, "output", "completion_tokens", "output_tokens"), min(note.cost, MOST),
+        _tokens(usage, "output", "completion_tokens", "output_tokens"), min(note.cost, MOST), pack(note.fingerprint),
     )  # fmt: skip
 
 
@@ -226,7 +231,7 @@ def _quick(verdict: Verdict) -> bytes:
     reply = verdict.reply
     return _write(
         {
-            "ok": verdict.ok, "data": verdict.data, "findings": verdict.findings, "fixes": verdict.fixes,
+            "ok": verdict.ok, "reason": verdict.reason, "data": verdict.data, "findings": verdict.findings, "fixes": verdict.fixes,
             "calls": verdict.calls, "refused": [{"call": r.call, "findings": r.findings} for r in verdict.refused],
             "metrics": verdict.metrics, "confidence": verdict.confidence, "hint": verdict.hint,
             "reply": reply if reply.raw is None else msgspec.structs.replace(reply, raw=None),

@@ -48,7 +48,10 @@ _FIRST = (
     "CREATE INDEX attempts_at ON attempts (at)",
 )
 
-VERSIONS: tuple[Sequence[str], ...] = (_FIRST,)
+# Verdicts from before have no fingerprint; theirs stays empty.
+_FINGERPRINTS = ("ALTER TABLE verdicts ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",)
+
+VERSIONS: tuple[Sequence[str], ...] = (_FIRST, _FINGERPRINTS)
 
 
 def migrate(backend: Backend, session: Session, versions: Sequence[Sequence[str]] = VERSIONS) -> int:

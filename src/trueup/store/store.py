@@ -26,6 +26,7 @@ from trueup.store.writer import Writer
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
+    from trueup.store.changes import Change
     from trueup.store.stats import Rate
 
 T = TypeVar("T")
@@ -93,18 +94,23 @@ class Store:
 
     def record_verdict(
         self, verdict: Verdict, *, request: str = "", attempt: int = 1, tenant: str = "", user: str = "",
-        model: str = "", contract: str = "", state: str = "", outcome: str = "", attempts: int = 1,
+        model: str = "", contract: Any = "", state: str = "", outcome: str = "", attempts: int = 1,
         latency: float = 0.0, cost: int = 0, final: bool = True, id: str = "", wait: bool = True,  # noqa: A002
-        patience: float = 5.0,
+        patience: float = 5.0, fingerprint: str = "",
     ) -> str:  # fmt: skip
         """Store a verdict with its reply; its id, once it is on disk. With `wait=False` the id comes at once.
 
         `final` marks the verdict that a request ended with; earlier attempts are stored with `final=False`. Where the
         queue is full, the caller waits for `patience` seconds and then gets StoreBusy, or StoreFull on a full disk.
+        `contract` is the contract that judged, or only its name; of a contract, the name and the fingerprint are stored.
         """
+        if not isinstance(contract, str):
+            if not hasattr(contract, "fingerprint"):
+                raise TypeError(f"contract must be a Contract or its name; got {type(contract).__name__}")
+            contract, fingerprint = contract.name, fingerprint or contract.fingerprint
         note = Note(
             id or new_id(), verdict, request, attempt, tenant, user, model or verdict.reply.model, contract, state,
-            outcome, attempts, latency, cost, final,
+            outcome, attempts, latency, cost, final, fingerprint,
         )  # fmt: skip
         done = self._writer.record(note, wait, patience)
         if done is not None:
@@ -179,6 +185,12 @@ class Store:
         from trueup.store.stats import rates
 
         return self.read(lambda session: rates(session, **options))
+
+    def rules(self, *, contract: str | None = None, since: float = 0.0) -> "list[Change]":
+        """Each set of rules that verdicts were made under, oldest first, with how many of them refused."""
+        from trueup.store.changes import changes
+
+        return self.read(lambda session: changes(session, contract, since))
 
     def export(self, path: str | Path, what: str = "verdicts", **options: Any) -> int:
         """Write verdicts or feedback into a .jsonl, .csv or .parquet file; how many rows."""

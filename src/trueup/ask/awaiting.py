@@ -1,0 +1,53 @@
+"""Waiting for asynchronous custom checks: takes an awaitable, gives its result. A check that takes longer than 30 s fails.
+
+Inside an event loop the awaitable runs in that loop. Other code gets an event loop of its own for it; if a loop is already
+running in the thread, the new one runs in another thread while this one waits.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+SECONDS = 30.0
+
+
+async def bounded(awaited: Awaitable[Any]) -> Any:
+    """The result of an awaitable. Whatever it raises is an Exception, unless the caller itself was cancelled."""
+    try:
+        async with asyncio.timeout(SECONDS) as limit:
+            result = await awaited
+    except TimeoutError as error:
+        raise TimeoutError(str(error) or _late()) from None
+    except SystemExit as error:  # would end the event loop
+        raise RuntimeError(f"it called exit({error.code!r})") from None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("it was cancelled") from None  # by what it awaited, not by the caller
+    deadline = limit.when()
+    if deadline is not None and asyncio.get_running_loop().time() > deadline:  # it blocked the loop, or ignored the end
+        raise TimeoutError(_late())
+    return result
+
+
+def _late() -> str:
+    return f"no answer within {SECONDS:g} s"
+
+
+def finish(awaited: Awaitable[Any]) -> Any:
+    """The same for code that cannot await.
+
+    >>> async def answer():
+    ...     return 42
+    >>> finish(answer())
+    42
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(bounded(awaited))
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(contextvars.copy_context().run, asyncio.run, bounded(awaited)).result()
