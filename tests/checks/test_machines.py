@@ -5,6 +5,7 @@ import enum
 import types
 from typing import Any
 
+import msgspec
 import pytest
 from statemachine import State, StateMachine
 from transitions import Machine
@@ -150,3 +151,51 @@ def test_an_object_that_is_its_own_state_ends() -> None:
 @pytest.mark.parametrize("source", [None, "A", 5, {}, Talk("A")])
 def test_what_is_no_machine_has_no_transitions(source: Any) -> None:
     assert transitions_of(source) is None
+
+
+class Slots(msgspec.Struct):
+    first_name: str = ""
+
+
+class Booking:
+    """A machine as people write them: an enum in a property, and what was collected."""
+
+    def __init__(self, kept: Any, name: str = "collected_data") -> None:
+        self._state = Step.ASKING
+        setattr(self, name, kept)
+
+    @property
+    def state(self) -> Step:
+        return self._state
+
+
+@pytest.mark.spec("C14")
+@pytest.mark.parametrize(
+    "machine",
+    [
+        Booking({"first_name": "Ada"}),
+        Booking({"first_name": "Ada"}, "data"),
+        Booking({"first_name": "Ada"}, "slots"),
+        Booking({"first_name": "Ada"}, "context"),
+        Booking(Slots("Ada")),
+        Booking(types.SimpleNamespace(first_name="Ada")),
+        Booking("Ada", "first_name"),
+        types.SimpleNamespace(values={"state": "ASKING", "collected_data": {"first_name": "Ada"}}, next=()),
+        types.SimpleNamespace(model=Booking({"first_name": "Ada"})),
+    ],
+)
+def test_an_objects_collected_data_is_read_like_a_dicts(machine: Any) -> None:
+    contract = Contract(states={"ASKING": {"forbid": [{"term": "confirmed", "unless": "first_name"}]}})
+    assert contract.check("It is confirmed.", {"state": machine}).ok
+    assert not contract.check("It is confirmed.", {"state": machine, "data": {}}).ok
+    assert not contract.check("It is confirmed.", {"state": Booking({})}).ok
+
+
+def test_a_contracts_machine_and_a_unit_keep_data_too() -> None:
+    rule = {"term": "confirmed", "unless": "first_name"}
+    machine = Booking({"first_name": "Ada"})
+    contract = Contract(states={"machine": machine, "ASKING": {"forbid": [rule]}})
+    assert contract.check("It is confirmed.").ok
+    plain = Contract(states={"ASKING": {"forbid": [rule]}})
+    assert plain.check("It is confirmed.", {"input": {"state": "ASKING", "data": {"first_name": "Ada"}}}).ok
+    assert plain.check("It is confirmed.", {"state": "ASKING", "data": Slots("Ada")}).ok

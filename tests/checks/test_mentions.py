@@ -50,6 +50,34 @@ LOUD = [
     ("The result of check_network_status is fine.", "check_network_status"),  # begins and ends like an offered name
     ("See check_adapter_speed for that.", "check_adapter_speed"),  # begins like one
     ("The wifi_adapter_status is ok.", "wifi_adapter_status"),  # ends like one
+    ("Let me use check_cable.", "check_cable"),
+    ("The check_firewall tool says ok", "check_firewall"),
+    ("Based on get_wifi_signal results, you are too far away.", "get_wifi_signal"),
+    ("The output of get_route_table shows two gateways.", "get_route_table"),
+    ("wifi_status", "wifi_status"),
+    ("According to get_signal_strength, the signal is weak.", "get_signal_strength"),
+    ("get_signal_strength: -71 dBm", "get_signal_strength"),
+    ("check_cable will tell us more.", "check_cable"),
+    ("check_cable didn't find anything.", "check_cable"),
+    ("I have just restarted it using reset_router.", "reset_router"),
+    ("I looked at the cache via flush_dns_cache.", "flush_dns_cache"),
+    ("Here is the plan:\n- ping_gateway\n- check_cable to see the plug", "check_cable"),
+    ("**Step 2: check_vpn**\nIt is on.", "check_vpn"),
+    ("Do you want me to call renew_lease?", "renew_lease"),
+    ("My next move is a call to get_signal_strength.", "get_signal_strength"),
+    ("I'll use the `nslookup` tool.", "nslookup"),
+    ("I'll use ping_gateway, get_ip_config and made_up_thing.", "made_up_thing"),
+    ("Voy a usar reset_router.", "reset_router"),
+    ("Según get_signal_strength, la señal es débil.", "get_signal_strength"),
+    ("Ich habe reset_router ausgeführt.", "reset_router"),
+    ("Laut get_signal_strength ist das Signal schwach.", "get_signal_strength"),
+    ("Das Tool reset_router meldet Erfolg.", "reset_router"),
+    ("L'outil verifier_cable indique que tout va bien.", "verifier_cable"),
+    ("D'après get_signal_strength, le signal est faible.", "get_signal_strength"),
+    ("Ho usato reset_router.", "reset_router"),
+    ("Usei a ferramenta reset_router.", "reset_router"),
+    ("我使用了reset_router工具。", "reset_router"),
+    ("reset_routerを実行しました。", "reset_router"),
 ]
 
 
@@ -86,6 +114,33 @@ QUIET = [
     "Nothing here.",
     "",
     "2024_01_02 and a_1",
+    "The adapter came back as `media_disconnected`.",
+    "In the result, `dhcp_enabled` is true but `default_gateway` is empty.",
+    "The counter `rx_dropped` has climbed to 12,402.",
+    "Your function `get_user_by_id` returns None.",
+    "In your script, `get_default_gateway()` returns None.",
+    "I saw that `load_settings` is imported twice.",
+    "There are 11 call sites of `parse_date`.",
+    "Use `date_trunc('month', created_at)` and `row_number() over (...)`.",
+    "You can run update_drivers from the menu.",
+    "Could you run update_drivers and tell me what it says?",
+    "There's no run_speedtest among the tools I can use.",
+    "I don't have a check_cable tool.",
+    "You asked me to use the nslookup tool.",
+    "I cannot use the nslookup tool.",
+    "check_cable is not one of my tools.",
+    "You asked me to use web_browse, but I can only look here.",
+    "Filter with order_date and sort by created_at.",
+    "Based on order_total, shipping is free.",
+    "Your order_id is 1234 and the order_status is shipped.",
+    "wpa_supplicant reported an error.",
+    "I'm running low_latency mode.",
+    "I did a quick follow-up and a step-by-step check-in.",
+    "`test_login` failed with a timeout.",
+    "The error `DNS_PROBE_FINISHED_NXDOMAIN` means that the name is unknown.",
+    "You're connected to Guest_Network_2F on docker_gwbridge.",
+    "See https://example.org/get_started_now and /etc/my_app/check_list.conf.",
+    "Mail me at check_in@example.org.",
 ]
 
 
@@ -104,7 +159,7 @@ def test_the_closest_tool_is_suggested() -> None:
 
 def test_each_name_is_said_once_and_not_without_end() -> None:
     assert mentions("I ran reset_router. I ran reset_router. `reset_router`") == [("T011", "reset_router")]
-    assert len(mentions(" ".join(f"`made_up_{i}`" for i in range(100)))) == 10
+    assert len(mentions(" ".join(f"I ran made_up_{i}." for i in range(100)))) == 10
 
 
 CLAIMED = [
@@ -232,3 +287,99 @@ def test_a_claim_begins_where_a_word_does_and_its_place_is_right(text: str, said
 def test_a_name_that_is_said_to_be_data_is_none_of_a_tool(text: str) -> None:
     assert mentions(text) == []
     assert mentions("I used `created_at` here.") == [("T011", "created_at")]
+
+
+# -- how the offered names are made -------------------------------------------------------------------
+
+
+def told(text: str, *names: str, **asked: Any) -> list[str]:
+    contract = Contract(tools=[{"name": name} for name in names], calls={"mentions": asked or True})
+    return [f.data["name"] for f in contract.check(text).findings if f.code == "T011"]
+
+
+MADE = [
+    ("I'll remove it with calendar.delete_event.", ["calendar.create_event", "mail.send"], ["calendar.delete_event"]),
+    ("contacts.lookup returned two people.", ["calendar.create_event", "mail.send"], ["contacts.lookup"]),
+    ("Put it into agenda.docx and read notes.md.", ["calendar.create_event", "mail.send"], []),
+    ("I used turn-off-light in the bedroom.", ["turn-on-light", "lock-door"], ["turn-off-light"]),
+    ("That is an up-to-date, step-by-step follow-up.", ["turn-on-light", "lock-door"], []),
+    ("I used turn-off-light in the bedroom.", ["turn_on_light", "lock_door"], []),  # no offered name has a dash
+    ("getExchangeRate says 161 yen.", ["searchFlights", "bookHotel"], ["getExchangeRate"]),
+    ("To book it I need the iPhone, macOS or BlaBlaCar.", ["searchFlights", "bookHotel"], []),
+    ("I'll use the summarize tool, then I call `outline`.", ["search", "fetch"], ["outline", "summarize"]),
+    ("I'll use the right tool for that.", ["search", "fetch"], []),
+    ("I'll use the summarize tool.", ["web_search", "web_fetch"], ["summarize"]),
+    ("I'll use the search tool, the right tool and a diagnostic tool.", ["web_search", "web_fetch"], []),
+    ("There is an outline tool, or `outline`.", ["web_search", "web_fetch"], []),
+    ("The order_cancel tool is done; order_archive too.", ["order_create", "order_delete"], ["order_archive", "order_cancel"]),
+    ("The order_items are complete, says order_history.", ["order_create", "order_delete"], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "names", "found"), MADE)
+def test_the_offered_names_say_what_a_name_looks_like(text: str, names: list[str], found: list[str]) -> None:
+    assert sorted(told(text, *names)) == found
+
+
+NET = ["check_adapter_status", "get_ip_config"]
+
+
+def test_names_that_the_reply_defines_are_not_tools() -> None:
+    code = "```python\ndef load_users(path):\n    return read(path)\n```\n"
+    assert told(f"{code}load_users gives you one dict per line.", *NET) == []
+    assert told("load_users gives you one dict per line.", *NET) == ["load_users"]
+    assert told(f"{code}check_cable gives 12 m.", *NET) == ["check_cable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "found"),
+    [
+        ("- check_adapter_status: up\n- wifi_scan: 14 networks\n- link_speed: 100", NET, ["wifi_scan"]),
+        ("- link_speed: 100\n- wifi_scan: 14 networks", NET, []),
+        ("get_ip_config and wifi_scan both failed.", NET, ["wifi_scan"]),
+        ("| get_ip_config | ok |\n| wifi_scan | slow |", NET, ["wifi_scan"]),
+        ("Two options are left: get_ip_config or link_speed.", NET, []),
+        ("`get_ip_config`, `wifi_scan` und dann Feierabend.", NET, ["wifi_scan"]),
+    ],
+)
+def test_the_other_members_of_a_list_of_tools_are_tools(text: str, names: list[str], found: list[str]) -> None:
+    assert told(text, *names) == found
+
+
+# -- what a contract may say of it --------------------------------------------------------------------
+
+
+def test_prefixes_suffixes_and_patterns_count_wherever_they_stand() -> None:
+    text = "See net_report, wifi_status, speedtest and http_status."
+    assert told(text, *NET) == []
+    assert told(text, *NET, prefixes=["net_"]) == ["net_report"]
+    assert told(text, *NET, suffixes=["_status"]) == ["wifi_status", "http_status"]
+    assert told(text, *NET, patterns=["speed.*"]) == ["speedtest"]
+    assert told(text, *NET, patterns=["status"]) == []  # the whole name
+    assert told(text, *NET, suffixes=["_status"], ignore=["http_*"]) == ["wifi_status"]
+    assert told("I ran check_cable.", *NET, ignore=["check_cable"]) == []
+    assert told("check_adapter_status", *NET, prefixes=["check_"]) == []
+    assert told("I ran nothing and used it.", *NET, prefixes=["check_"]) == []
+
+
+def test_the_level_can_be_set() -> None:
+    contract = Contract(tools=[{"name": name} for name in NET], calls={"mentions": {"level": "error"}})
+    verdict = contract.check("I ran check_cable.")
+    assert [(f.code, f.level) for f in verdict.findings] == [("T011", "error")]
+    assert not verdict.ok
+    written = contract.check('<tool_call>{"name": "get_booking", "arguments": {}}</tool_call>')
+    assert [(f.code, f.level) for f in written.findings] == [("T011", "error")]
+
+
+@pytest.mark.parametrize(
+    ("mentions", "says"),
+    [
+        ({"patterns": ["(?=a)"]}, "the pattern .* of mentions cannot be used"),
+        ({"prefix": ["a"]}, "unknown field"),
+        ({"level": "info"}, "Invalid enum value"),
+        ("yes", "mentions"),
+    ],
+)
+def test_what_is_wrong_with_it_is_refused(mentions: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Contract(tools=[{"name": "ping"}], calls={"mentions": mentions})

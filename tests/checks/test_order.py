@@ -90,8 +90,14 @@ def test_the_whole_conversation_counts(provider: str) -> None:
 
 
 def test_a_history_that_cannot_be_read_counts_for_nothing() -> None:
-    for history in (None, [], "ping", [None], [{"odd": 1}], ["text"], [{"role": "user", "content": "hi"}], 5):
+    for history in (None, [], [None], [{"odd": 1}], ["text"], [{"role": "user", "content": "hi"}]):
         assert not DIAGNOSIS.check(calls(STEPS[0]), context={"history": history}).findings
+
+
+@pytest.mark.parametrize("history", ["ping", 5, {"role": "user"}])
+def test_a_history_that_is_not_a_list_is_a_misuse(history: Any) -> None:
+    with pytest.raises(TypeError, match="history is a list of the messages before the reply"):
+        DIAGNOSIS.check(calls(STEPS[0]), context={"history": history})
 
 
 # requires, only_once, at_most, never_with
@@ -181,7 +187,7 @@ def test_a_wrong_order_is_refused_when_the_contract_is_made(order: Any, message:
 
 
 def test_an_order_may_name_only_offered_tools() -> None:
-    with pytest.raises(ValueError, match=r"'ping_gatway' is no tool of this contract; 'ping_gateway' is"):
+    with pytest.raises(ValueError, match=r"'ping_gatway' is not a tool of this contract; 'ping_gateway' is"):
         Contract(tools=TOOLS, order=["ping_gatway"])
 
 
@@ -192,3 +198,102 @@ def test_an_order_is_read_from_its_forms() -> None:
     assert read_order({}).is_empty
     assert not order.is_empty
     assert list(order_findings(["book"], [True], ["check_slot", "collect_name"], order)) == []
+
+
+# -- each call at its place ---------------------------------------------------------------------------
+
+PLACED = Contract(tools=TOOLS, order={"expected_sequence": STEPS})
+
+
+def places(verdict: Any) -> list[tuple[str, int, str, str]]:
+    return [
+        (f.path, f.data["position"], f.data["expected"], f.data["got"]) for f in verdict.findings if f.code == "T020"
+    ]
+
+
+@pytest.mark.parametrize("names", [STEPS, STEPS[:1], STEPS[:3], [*STEPS, "log"]])
+def test_calls_at_their_places_are_fine_and_so_are_fewer_and_more(names: list[str]) -> None:
+    assert PLACED.check(calls(*names)).findings == ()
+
+
+def test_every_call_out_of_place_is_a_warning() -> None:
+    verdict = PLACED.check(calls(STEPS[0], STEPS[2], STEPS[1], STEPS[3]))
+    assert places(verdict) == [
+        ("$.calls[1]", 1, STEPS[1], STEPS[2]),
+        ("$.calls[2]", 2, STEPS[2], STEPS[1]),
+    ]
+    assert {f.level for f in verdict.findings} == {"warning"}
+    assert verdict.findings[0].message == (
+        "Tool sequence mismatch at position 1: expected 'get_ip_config', got 'ping_gateway'"
+    )
+    assert verdict.ok
+    assert len(verdict.calls) == 4
+
+
+def test_starting_in_the_middle_is_found() -> None:
+    assert places(PLACED.check(calls(*STEPS[2:4]))) == [
+        ("$.calls[0]", 0, STEPS[0], STEPS[2]),
+        ("$.calls[1]", 1, STEPS[1], STEPS[3]),
+    ]
+
+
+def test_places_are_counted_over_the_conversation() -> None:
+    before = [calls(STEPS[0]), {"role": "tool", "tool_call_id": "c0", "content": "up"}]
+    assert PLACED.check(calls(STEPS[1]), {"history": before}).findings == ()
+    assert places(PLACED.check(calls(STEPS[2]), {"history": before})) == [("$.calls[0]", 1, STEPS[1], STEPS[2])]
+    assert PLACED.check(calls("log"), {"history": [calls(*STEPS)]}).findings == ()
+
+
+def test_a_call_of_an_unknown_tool_takes_its_place_too() -> None:
+    verdict = PLACED.check(calls("reboot_everything", STEPS[1]))
+    assert [f.code for f in verdict.findings] == ["T001", "T020"]
+    assert places(verdict) == [("$.calls[0]", 0, STEPS[0], "reboot_everything")]
+    assert [call.name for call in verdict.calls] == [STEPS[1]]
+
+
+def test_a_list_may_name_a_tool_twice() -> None:
+    contract = Contract(tools=TOOLS, order={"expected_sequence": ["log", STEPS[0], "log"]})
+    assert contract.check(calls("log", STEPS[0], "log")).findings == ()
+    assert len(places(contract.check(calls("log", "log")))) == 1
+
+
+def test_a_context_gives_the_places_of_one_check() -> None:
+    plain = Contract(tools=TOOLS)
+    asked = {"expected_sequence": [STEPS[1], STEPS[0]]}
+    assert plain.check(calls(STEPS[1], STEPS[0]), asked).findings == ()
+    assert places(plain.check(calls(STEPS[0]), asked)) == [("$.calls[0]", 0, STEPS[1], STEPS[0])]
+    assert PLACED.check(calls(STEPS[1]), asked).findings == ()  # instead of the contract's
+    assert PLACED.check(calls(STEPS[1]), {"expected_sequence": []}).findings == ()
+    assert places(PLACED.check(calls(STEPS[1]), {"expected_sequence": None}))  # as if it were not there
+    assert Contract({"type": "object"}).check("{}", {"expected_sequence": ["x"]}).ok
+
+
+@pytest.mark.parametrize("wrong", ["ping_dns", [1], {"a": 1}])
+def test_a_wrong_list_in_a_context_is_a_misuse(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="expected_sequence must be a list of tool names"):
+        Contract(tools=TOOLS).check(calls("log"), {"expected_sequence": wrong})
+
+
+def test_the_level_of_both_sequences_can_be_set() -> None:
+    contract = Contract(tools=TOOLS, order={"sequence": STEPS, "expected_sequence": STEPS, "level": "error"})
+    verdict = contract.check(calls(STEPS[1], STEPS[0]))
+    assert [(f.code, f.level) for f in verdict.findings] == [("T020", "error"), ("T007", "error"), ("T020", "error")]
+    assert not verdict.calls
+    strict = Contract(tools=TOOLS, order={"expected_sequence": STEPS}, strict=True)
+    assert [f.level for f in strict.check(calls(STEPS[1])).findings] == ["error"]
+
+
+def test_the_expected_sequence_names_offered_tools() -> None:
+    with pytest.raises(ValueError, match="'ping_gatway' is not a tool of this contract"):
+        Contract(tools=TOOLS, order={"expected_sequence": ["ping_gatway"]})
+
+
+def test_an_ask_passes_the_places_on() -> None:
+    replies = [calls(STEPS[1]), calls(STEPS[0])]
+    contract = Contract(tools=TOOLS, order={"level": "error"})
+    answer = contract.ask(lambda messages: replies.pop(0), "Help!", context={"expected_sequence": STEPS})
+    assert answer.ok
+    assert [call.name for call in answer.verdict.calls] == [STEPS[0]]
+    first = answer.attempts[0].verdict
+    assert first is not None
+    assert [f.code for f in first.errors] == ["T020"]

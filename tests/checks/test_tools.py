@@ -27,7 +27,8 @@ def test_an_unknown_name_is_an_error_with_the_closest_one() -> None:
     verdict = check(call("check_adaptor_status"))
     (found,) = verdict.findings
     assert (found.code, found.level, found.path) == ("T001", "error", "$.calls[0]")
-    assert found.data == {"name": "check_adaptor_status", "closest": "check_adapter_status"}
+    assert (found.data["name"], found.data["closest"]) == ("check_adaptor_status", "check_adapter_status")
+    assert found.data["tools"] == ["check_adapter_status", "get_ip_config", "search_tool"]
     assert found.hint == "Call 'check_adapter_status' instead."
     assert not verdict.ok
     assert not verdict.calls
@@ -37,9 +38,19 @@ def test_an_unknown_name_is_an_error_with_the_closest_one() -> None:
 @pytest.mark.spec("T3")
 def test_an_unknown_name_with_nothing_near_names_what_is_offered() -> None:
     (found,) = check(call("completely_different")).findings
-    assert found.data == {"name": "completely_different", "closest": None}
+    assert (found.data["name"], found.data["closest"]) == ("completely_different", None)
     assert found.hint == "Use only these tools: check_adapter_status, get_ip_config, search_tool."
     assert [f.hint for f in Contract(tools=[]).check({"tool_calls": [call("x")]}).errors] == ["Call no tool."]
+
+
+@pytest.mark.spec("T3")
+def test_a_name_that_shares_words_is_suggested_and_never_called() -> None:
+    verdict = check(call("get_ip"))
+    (found,) = verdict.findings
+    assert (found.code, found.data["closest"]) == ("T001", "get_ip_config")
+    assert found.hint.startswith("Call 'get_ip_config' if you mean it. Use only these tools:")
+    assert not verdict.calls
+    assert not verdict.fixes
 
 
 @pytest.mark.spec("T3")

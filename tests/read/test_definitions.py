@@ -1,7 +1,10 @@
 """T1: tool definitions in every shape give the same tool."""
 
 import dataclasses
+import enum
+import types
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from pydantic import BaseModel, Field
@@ -181,8 +184,8 @@ BAD = [
     ([{"name": "f", "parameters": [{"type": "string"}]}], "tools[0].parameters[0]: a parameter needs a name"),
     ([{"name": "f", "parameters": [{"name": "a", "type": "strnig"}]}], "tools[0].parameters[0]: 'strnig' is no type"),
     ([{"name": "f", "parameters": "city"}], "tools[0].parameters: a schema is an object, got str"),
-    ([3], "tools[0]: a tool definition is a dict or a function, got int"),
-    (["f"], "tools[0]: a tool definition is a dict or a function, got str"),
+    ([3], "tools[0]: int is not a tool definition"),
+    (["f"], "tools[0]: str is not a tool definition"),
     ([{"functionDeclarations": [{"name": "f"}, {}]}], "tools[0].functionDeclarations[1]: no tool definition"),
 ]
 
@@ -272,3 +275,155 @@ def test_null_in_a_schema_means_that_nothing_is_said() -> None:
     empty = definitions([{"name": "f", "parameters": {"type": "object", "properties": None}}])
     assert empty[0].parameters == {"type": "object"}
     assert definitions([{"name": "f", "parameters": {"const": None}}])[0].parameters == {"const": None}
+
+
+# -- registries and definitions as objects of an application -----------------------------------------
+
+
+class Kind(enum.Enum):
+    TEXT = "string"
+
+
+@dataclasses.dataclass
+class Parameter:
+    name: str
+    type: Any = "string"
+    required: bool = False
+    enum: Any = None
+    description: str = ""
+    default: Any = None
+
+
+@dataclasses.dataclass
+class Definition:
+    name: str
+    description: str = ""
+    parameters: Any = ()
+
+
+OBJECT = Definition("get_weather", "Weather.", [Parameter("city", required=True), Parameter("unit", enum=["c", "f"])])
+
+
+class Registry:
+    """As applications write them."""
+
+    def __init__(self, *definitions: Any) -> None:
+        self._definitions = {definition.name: definition for definition in definitions}
+
+    def get_all_definitions(self) -> Any:
+        return list(self._definitions.values())
+
+    def get_definition(self, name: str) -> Any:
+        return self._definitions.get(name)
+
+
+class PydanticParameter(BaseModel):
+    name: str
+    type: str
+    required: bool = False
+    enum: list[str] | None = None
+
+
+class PydanticDefinition(BaseModel):
+    name: str
+    description: str = ""
+    parameters: list[PydanticParameter] = []
+
+
+OBJECTS: dict[str, Any] = {
+    "registry": Registry(OBJECT),
+    "list of definitions": [OBJECT],
+    "one definition": OBJECT,
+    "dict of definitions": {"get_weather": OBJECT},
+    "values": {"x": OBJECT}.values(),
+    "generator of a registry": types.SimpleNamespace(list_definitions=lambda: (one for one in [OBJECT])),
+    "attribute": types.SimpleNamespace(tools=[OBJECT]),
+    "attribute dict": types.SimpleNamespace(tools={"get_weather": OBJECT}),
+    "tuple of parameters": types.SimpleNamespace(name="get_weather", description="Weather.", parameters=(*OBJECT.parameters,)),
+    "map of parameters": types.SimpleNamespace(
+        name="get_weather", description="Weather.", parameters={p.name: p for p in OBJECT.parameters}
+    ),
+    "enum and type": Definition(
+        "get_weather", "Weather.",
+        [Parameter("city", Kind.TEXT, required=True), Parameter("unit", str, enum=enum.Enum("Unit", {"C": "c", "F": "f"}))],
+    ),
+    "pydantic": Registry(
+        PydanticDefinition(
+            name="get_weather", description="Weather.",
+            parameters=[
+                PydanticParameter(name="city", type="string", required=True),
+                PydanticParameter(name="unit", type="string", enum=["c", "f"]),
+            ],
+        )
+    ),
+    "schema": types.SimpleNamespace(name="get_weather", description="Weather.", parameters=SCHEMA),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", OBJECTS.values(), ids=OBJECTS)
+def test_registries_and_their_definitions_are_taken_as_they_are(source: Any) -> None:
+    (tool,) = Contract(tools=source).tools
+    assert tool == WEATHER
+
+
+def test_a_registry_may_hold_functions_and_models() -> None:
+    def ping(host: str) -> str:
+        """Ping a host."""
+        return host
+
+    registry = types.SimpleNamespace(get_tools=lambda: [ping, Args, FLAT])
+    assert [tool.name for tool in Contract(tools=registry).tools] == ["ping", "Args", "get_weather"]
+
+
+def test_a_definition_without_parameters_takes_none_or_anything() -> None:
+    assert definitions(Definition("ping", "", []))[0].parameters == {"type": "object", "properties": {}, "required": []}
+    assert definitions(Definition("ping", "", None))[0].parameters is True
+
+
+def mocked(name: str, *parameters: Any) -> Any:
+    """A mock with a name: `MagicMock(name=…)` only names the mock itself."""
+    definition = MagicMock(parameters=list(parameters))
+    definition.name = name
+    return definition
+
+
+def test_mocks_of_a_registry_work_once_they_have_names() -> None:
+    hostnames = MagicMock(type="string", required=False, enum=None)
+    hostnames.name = "hostnames"
+    registry = MagicMock()
+    registry.get_all_definitions.return_value = [
+        mocked("check_adapter_status"),
+        mocked("test_dns_resolution", hostnames),
+    ]
+    tools = Contract(tools=registry).tools
+    assert [(tool.name, tool.description) for tool in tools] == [
+        ("check_adapter_status", ""),
+        ("test_dns_resolution", ""),
+    ]
+    assert tools[1].parameters == {"type": "object", "properties": {"hostnames": {"type": "string"}}, "required": []}
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (MagicMock(**{"get_all_definitions.return_value": [MagicMock(name="ping", parameters=[])]}), "the name of a tool must be a string, got MagicMock"),
+        (MagicMock(), "the name of a tool must be a string, got MagicMock"),
+        (object(), "object is not a tool definition"),
+        (types.SimpleNamespace(get_all_definitions=lambda: None), "returns a list of these"),
+        (types.SimpleNamespace(description="no name", parameters=[]), "an object with `name` and `parameters`"),
+        (Registry(Definition("ping", "", [Parameter(None)])), r"tools\[0\]\.parameters\[0\]: a parameter needs a name"),  # type: ignore[arg-type]
+        (Registry(Definition("ping", "", [Parameter("a", "strng")])), "'strng' is no type"),
+    ],
+)  # fmt: skip
+def test_what_is_no_registry_is_refused_with_the_reason(source: Any, says: str) -> None:
+    with pytest.raises(DefinitionError, match=says):
+        Contract(tools=source)
+
+
+def test_an_asynchronous_registry_is_refused_with_the_way_out() -> None:
+    class Server:
+        async def list_tools(self) -> list[Any]:
+            return [FLAT]
+
+    with pytest.raises(TypeError, match=r"list_tools\(\) is asynchronous: await it"):
+        Contract(tools=Server())

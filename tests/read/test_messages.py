@@ -169,3 +169,24 @@ def test_a_refusal_in_a_list() -> None:
 
 def test_a_user_message_is_no_reply() -> None:
     assert read({"role": "user", "content": "Hi."}).findings[0].code == "R001"
+
+
+def test_a_call_that_a_later_message_repeats_with_its_output_is_one_call() -> None:
+    def invoked(state: str, **more: Any) -> dict[str, Any]:
+        return {
+            "role": "assistant",
+            "content": state,
+            "toolInvocations": [{"toolName": "book", "state": state, **more}],
+        }
+
+    for more in ({}, {"toolCallId": "c1"}):
+        reply = read([invoked("call", **more), invoked("result", **more)]).reply
+        assert [(call.name, call.answered) for call in reply.calls] == [("book", True)]
+        assert [(turn.calls, turn.outputs) for turn in reply.messages] == [(1, 0), (0, 1)]
+    two = read([invoked("call", toolCallId="c1"), invoked("result", toolCallId="c2")]).reply
+    assert [(call.id, call.answered) for call in two.calls] == [("c1", False), ("c2", True)]
+    alone = {
+        "role": "assistant",
+        "toolInvocations": [{"toolName": "book", "state": "call"}, {"toolName": "book", "state": "result"}],
+    }
+    assert [call.answered for call in read([alone]).reply.calls] == [False, True], "in one message they are two"

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from prometheus_client import CollectorRegistry, generate_latest
 
-from trueup.verdict.events import Checked, Event, Violation
+from trueup.verdict.events import Checked, Event, Failed, FellBack, Finished, Judged, Violation
 from trueup.watch.lines import fields_of, line_of, visible
 from trueup.watch.log import log_events
 from trueup.watch.prometheus import MOST_LABELS, prometheus_events
@@ -59,7 +61,7 @@ def stream() -> Iterator[io.StringIO]:
 def test_the_log_has_state_text_result_violations_time_and_regenerations(stream: io.StringIO) -> None:
     log_events()(REFUSED)
     assert stream.getvalue() == (
-        'WARNING trueup checked contract="salon" state="SLOT_SELECTION" text="Tu cita ha sido confirmada" ok=false '
+        'ERROR trueup checked contract="salon" state="SLOT_SELECTION" text="Tu cita ha sido confirmada" ok=false '
         "violations=\"D001 $: confirms the appointment: 'confirmada'\" confidence=0.8 seconds=0.00012 regenerations=1\n"
     )
 
@@ -69,7 +71,57 @@ def test_a_record_carries_the_fields(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "other"):
         log_events(logger)(REFUSED)
     assert caplog.records[0].trueup["state"] == "SLOT_SELECTION"  # type: ignore[attr-defined]
-    assert caplog.records[0].levelno == logging.WARNING
+    assert caplog.records[0].levelno == logging.ERROR
+
+
+WARNED = Checked(contract="helpdesk", warnings=(Violation("T011", "$", "mentions 'check_cable'"),))
+LEVELS = [
+    (REFUSED, "ERROR"),
+    (WARNED, "WARNING"),
+    (Checked(fixes=2), "INFO"),
+    (Judged(ok=False, fault="format"), "ERROR"),
+    (Failed(reason="503"), "WARNING"),
+    (FellBack(reason="gave up"), "WARNING"),
+    (Finished(ok=True), "INFO"),
+]
+
+
+@pytest.mark.parametrize(("event", "level"), LEVELS)
+def test_refusals_are_errors_and_warnings_are_warnings(event: Event, level: str, stream: io.StringIO) -> None:
+    log_events()(event)
+    assert stream.getvalue().split()[0] == level
+
+
+def test_a_warning_is_seen_at_the_default_level() -> None:
+    code = (
+        "from trueup import Contract; from trueup.watch.log import log_events; from trueup.watch.observe import observed;"
+        "observed(Contract(tools=[{'name': 'check_adapter_status'}]), log_events()).check('I ran check_network_status.')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "T011" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("event", "level"), [(REFUSED, "CRITICAL"), (WARNED, "INFO"), (Checked(), "DEBUG")], ids=["refused", "warned", "ok"]
+)
+def test_the_levels_can_be_set(event: Event, level: str, caplog: pytest.LogCaptureFixture) -> None:
+    log = log_events(info=logging.DEBUG, warnings=logging.INFO, refusals=logging.CRITICAL)
+    with caplog.at_level(logging.DEBUG, "trueup"):
+        log(event)
+    assert [record.levelname for record in caplog.records] == [level]
+
+
+def test_levels_and_loggers_may_be_given_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "myapp"):
+        log_events("myapp", warnings="critical")(WARNED)
+        log_events(logging.LoggerAdapter(logging.getLogger("myapp")), refusals="FATAL")(REFUSED)
+    assert [(record.name, record.levelname) for record in caplog.records] == [("myapp", "CRITICAL")] * 2
+
+
+@pytest.mark.parametrize("level", ["loud", "", None, 1.5])
+def test_a_level_that_does_not_exist_is_refused_before_anything_is_logged(level: Any) -> None:
+    with pytest.raises(ValueError, match="is not a logging level"):
+        log_events(warnings=level)
 
 
 @pytest.mark.spec("X24", "X19")
@@ -116,9 +168,14 @@ def test_structlog_gets_plain_fields() -> None:
         structlog_events()(REFUSED)
         structlog_events()(Checked(text="hola"))
     assert entries[0]["event"] == "trueup.checked"
-    assert entries[0]["log_level"] == "warning"
+    assert entries[0]["log_level"] == "error"
     assert (entries[0]["state"], entries[0]["regenerations"]) == ("SLOT_SELECTION", 1)
     assert entries[1]["log_level"] == "info"
+    with structlog.testing.capture_logs() as entries:
+        structlog_events()(WARNED)
+        structlog_events(warnings="debug", refusals="critical")(WARNED)
+        structlog_events(warnings="debug", refusals="critical")(REFUSED)
+    assert [entry["log_level"] for entry in entries] == ["warning", "debug", "critical"]
 
 
 @pytest.mark.spec("X24")
@@ -136,7 +193,13 @@ def test_opentelemetry_gets_an_evaluation_result() -> None:
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     telemetry_events(provider)(REFUSED)
     telemetry_events(provider)(Checked(ok=True, model="m-1"))
-    first, second = (data.log_record for data in exporter.get_finished_logs())
+    telemetry_events(provider)(WARNED)
+    telemetry_events(provider, refusals=SeverityNumber.FATAL)(REFUSED)
+    records = [data.log_record for data in exporter.get_finished_logs()]
+    assert [record.severity_number.name for record in records if record.severity_number] == [
+        "ERROR", "INFO", "WARN", "FATAL",
+    ]  # fmt: skip
+    first, second, *_ = records
     assert first.event_name == second.event_name == "gen_ai.evaluation.result"
     assert first.timestamp == 1_700_000_000_500_000_000
     attributes = dict(first.attributes or {})

@@ -1,7 +1,7 @@
-"""The order of calls over a conversation: a sequence, prerequisites, and bounds on how often and with what.
+"""The order of calls over a conversation: a sequence, places, prerequisites, and bounds on how often and with what.
 
-The names called before and the names called now enter; findings leave. A call that was refused counts for nothing:
-it opens no way for the calls behind it.
+Takes the names called before and the names called now; yields findings. A refused call does not count: it cannot satisfy
+the prerequisite of a later call. Only in `expected_sequence`, where each call has its place, a refused call takes one too.
 """
 
 from collections import Counter
@@ -10,26 +10,35 @@ from typing import Any
 
 import msgspec
 
+from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding, finding
 
 
 class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a contract asks of the order of calls."""
+    """What a contract asks of the order of calls.
+
+    `sequence` is an order that may skip and repeat steps; `expected_sequence` gives each call of the conversation its place.
+    `level` is that of a call out of either.
+    """
 
     sequence: tuple[str, ...] = ()
+    expected_sequence: tuple[str, ...] = ()
     requires: dict[str, tuple[str, ...]] = {}
     only_once: tuple[str, ...] = ()
     at_most: dict[str, int] = {}
     never_with: dict[str, tuple[str, ...]] = {}
+    level: Level = "warning"
 
     def names(self) -> list[str]:
         """Every tool that the order speaks of."""
         inner = [name for names in (*self.requires.values(), *self.never_with.values()) for name in names]
-        return [*self.sequence, *self.requires, *self.only_once, *self.at_most, *self.never_with, *inner]
+        lists = (self.sequence, self.expected_sequence, self.only_once)
+        return [*(name for names in lists for name in names), *self.requires, *self.at_most, *self.never_with, *inner]
 
     @property
     def is_empty(self) -> bool:
-        return not (self.sequence or self.requires or self.only_once or self.at_most or self.never_with)
+        lists = self.sequence or self.expected_sequence or self.only_once
+        return not (lists or self.requires or self.at_most or self.never_with)
 
 
 def read_order(source: Any) -> Order:
@@ -54,13 +63,27 @@ def read_order(source: Any) -> Order:
     return order
 
 
+def with_expected(order: Order, expected: Any) -> Order:
+    """An order with the places that a context gives to calls, if it does.
+
+    >>> with_expected(Order(), ["a", "b"]).expected_sequence
+    ('a', 'b')
+    """
+    if expected is None:
+        return order
+    if not isinstance(expected, list | tuple) or not all(isinstance(name, str) for name in expected):
+        raise TypeError(f"expected_sequence must be a list of tool names, got {expected!r:.80}")
+    return msgspec.structs.replace(order, expected_sequence=tuple(expected))
+
+
 def order_findings(now: Sequence[str], good: Sequence[bool], before: Sequence[str], order: Order) -> Iterator[Finding]:
     """What is wrong with calling these tools now, after those before; `good` says which calls have no error yet.
 
     >>> [f.code for f in order_findings(["a"], [True], ["b"], read_order(["a", "b"]))]
     ['T007']
     """
-    yield from _sequence(now, good, before, order.sequence)
+    for problem in (*_sequence(now, good, before, order.sequence), *_places(now, before, order.expected_sequence)):
+        yield problem if problem.level == order.level else msgspec.structs.replace(problem, level=order.level)
     history = Counter(before)
     together = _together(now, order)
     for index, name in enumerate(now):
@@ -118,3 +141,13 @@ def _sequence(
             yield finding("T007", f"$.calls[{index}]", message, None, {"step": name, "after": late}, hint)
         elif good[index]:
             furthest = step
+
+
+def _places(now: Sequence[str], before: Sequence[str], expected: Sequence[str]) -> Iterator[Finding]:
+    """Calls that are not the ones expected at their places; fewer or more calls than places are fine."""
+    for index, (name, wanted) in enumerate(zip(now, expected[len(before) :], strict=False)):
+        if name != wanted:
+            position = len(before) + index
+            message = f"Tool sequence mismatch at position {position}: expected {wanted!r}, got {name!r}"
+            data = {"position": position, "expected": wanted, "got": name}
+            yield finding("T020", f"$.calls[{index}]", message, None, data, f"Call {wanted!r} at this point.")

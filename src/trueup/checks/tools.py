@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from rapidfuzz import fuzz, process
 
 from trueup.checks.toolset import Toolset
 from trueup.verdict.facts import Finding, finding
+from trueup.verdict.likeness import nearest
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool
 
-_CLOSE = 75
+_LISTED = 12  # offered tools that a finding names
+_MISSPELT = 75  # of a hundred: nearer than this, the letters alone say which tool was meant
 # Keywords under which a schema may name arguments beside `properties`.
 _ELSEWHERE = frozenset(
     ("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "if", "dependentSchemas", "unevaluatedProperties")
@@ -58,13 +59,19 @@ def resolve(name: str, place: str, tools: Toolset) -> Resolved:
 
 def _unknown(name: str, place: str, tools: Toolset) -> Finding:
     closest = tools.closest(name)
-    data: dict[str, Any] = {"name": name, "closest": closest}
-    if closest:
+    data: dict[str, Any] = {"name": name, "closest": closest, "tools": sorted(tools.tools)[:_LISTED]}
+    message = f"Tool {name!r} is not defined" + (f"; the closest is {closest!r}" if closest else "")
+    if closest and tools.misspelt(name, _MISSPELT):
         hint = f"Call {closest!r} instead."
-        return finding("T001", place, f"Tool {name!r} is not defined; the closest is {closest!r}", None, data, hint)
-    offered = ", ".join(sorted(tools.tools)[:12]) + (" …" if len(tools.tools) > 12 else "")
-    hint = f"Use only these tools: {offered}." if tools.tools else "Call no tool."
-    return finding("T001", place, f"Tool {name!r} is not defined", None, data, hint)
+    elif closest:  # it shares words with the name, and may still be another tool
+        hint = f"Call {closest!r} if you mean it. Use only these tools: {_listed(tools)}."
+    else:
+        hint = f"Use only these tools: {_listed(tools)}." if tools.tools else "Call no tool."
+    return finding("T001", place, message, None, data, hint)
+
+
+def _listed(tools: Toolset) -> str:
+    return ", ".join(sorted(tools.tools)[:_LISTED]) + (" …" if len(tools.tools) > _LISTED else "")
 
 
 def no_call(tools: Toolset) -> Finding:
@@ -73,10 +80,9 @@ def no_call(tools: Toolset) -> Finding:
     >>> no_call(Toolset([Tool("ping")])).hint
     'Call ping.'
     """
-    names = sorted(tools.tools)
-    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
-    hint = f"Call {listed}." if len(names) == 1 else f"Call one of these tools: {listed}."
-    return finding("T019", "$", "The reply calls no tool", None, {"tools": names[:12]}, hint)
+    listed = _listed(tools)
+    hint = f"Call {listed}." if len(tools.tools) == 1 else f"Call one of these tools: {listed}."
+    return finding("T019", "$", "The reply calls no tool", None, {"tools": sorted(tools.tools)[:_LISTED]}, hint)
 
 
 def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[Finding]:
@@ -89,8 +95,7 @@ def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[
         return
     for key in args:
         if key not in known and key not in schema.get("required", ()):
-            near = process.extractOne(key, known.keys(), scorer=fuzz.ratio, score_cutoff=_CLOSE)
-            closest = near[0] if near else None
+            closest = nearest(key, known)
             message = f"Argument {key!r} is not one of {tool.name!r}'s" + (f"; close to {closest!r}" if closest else "")
             hint = f"Name it {closest!r}." if closest else f"Leave {key!r} out."
             yield finding("T005", place, message, None, {"argument": key, "closest": closest}, hint)

@@ -8,8 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from rapidfuzz import fuzz, process
-
+from trueup.checks.naming import Naming
+from trueup.verdict.likeness import KnownNames
 from trueup.verdict.tool import Tool
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "proxy_", "default_api.", "default_api_", "mcp__")
@@ -19,8 +19,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:\-]+\Z")
 _AROUND = re.compile(r"\A[\"'`]+|(?:<\|[^\n]{0,80})?(?:\(\))?[\"'`]*\Z")
 _LONG = 200
 _COUNTED = re.compile(r"(.+):\d+\Z")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_CLOSE = 75
 _LOOK_ALIKE = str.maketrans(
     "аВЕеКМНОоРрСсТуХхіІѕЅԁӏԛԝһјЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχıɡɩʟɑօՏսհոցɪⅼⅰⅽⅾⅿ‐‑‒–—−﹘＿﹍﹎",
     "aBEeKMHOoPpCcTyXxiIsSdlqwhjJABEZHIKMNOPTYXaeiknoptuxigilaoSuhngilicdm-------___",
@@ -46,7 +44,7 @@ def skeleton(name: str) -> str:
 class Toolset:
     """The offered tools."""
 
-    __slots__ = ("_folded", "_looks", "_phrases", "_verbs", "_words", "tools")
+    __slots__ = ("_folded", "_known", "_looks", "_naming", "_phrases", "_verbs", "_words", "tools")
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools: dict[str, Tool] = {}
@@ -55,7 +53,9 @@ class Toolset:
                 raise ValueError(f"two tools are named {tool.name!r}; names must differ")
             self.tools[tool.name] = tool
         self._folded: dict[str, list[str]] | None = None
+        self._known: KnownNames | None = None
         self._looks: dict[str, str] | None = None
+        self._naming: Naming | None = None
         self._phrases: frozenset[tuple[str, ...]] | None = None
         self._verbs: dict[str, list[str]] | None = None
         self._words: frozenset[str] | None = None
@@ -102,19 +102,31 @@ class Toolset:
             return None
         return self._looks.get(skeleton(name))
 
-    def closest(self, name: str, cutoff: float = _CLOSE) -> str | None:
-        """The offered name nearest to this one, if one is near.
+    def closest(self, name: str) -> str | None:
+        """The offered name that was likely meant, if one is near; only ever a suggestion.
 
         >>> Toolset([Tool("check_adapter_status")]).closest("check_adaptor_status")
         'check_adapter_status'
         """
-        forms = list(_forms(name[:200])) if _PLAIN.match(name) else [name[:200]]
-        best: tuple[float, str] | None = None
-        for form in dict.fromkeys([*forms, *(_HUMP.sub("_", form).lower() for form in forms)]):
-            found = process.extractOne(form, self.tools.keys(), scorer=fuzz.ratio, score_cutoff=cutoff)
-            if found and (best is None or found[1] > best[0]):
-                best = (found[1], found[0])
-        return best[1] if best else None
+        forms = _forms(name[:_LONG]) if _PLAIN.match(name) else [name[:_LONG]]
+        return next((near for form in forms if (near := self._known_names().nearest(form))), None)
+
+    def misspelt(self, name: str, least: float) -> str | None:
+        """The offered name that differs from this one by a few letters at most: `least` of a hundred are the same."""
+        forms = _forms(name[:_LONG]) if _PLAIN.match(name) else [name[:_LONG]]
+        return next((near for form in forms if (near := self._known_names().misspelt(form, least))), None)
+
+    def _known_names(self) -> KnownNames:
+        if self._known is None:
+            self._known = KnownNames(self.tools)
+        return self._known
+
+    @property
+    def naming(self) -> Naming:
+        """How the offered names are made."""
+        if self._naming is None:
+            self._naming = Naming(self.tools)
+        return self._naming
 
     @property
     def phrases(self) -> frozenset[tuple[str, ...]]:
@@ -127,6 +139,13 @@ class Toolset:
                     found |= {("start", *words[:2]), ("end", *words[-2:]), ("both", words[0], words[-1])}
             self._phrases = frozenset(found)
         return self._phrases
+
+    def is_made_alike(self, name: str) -> bool:
+        """Whether a name begins and ends as an offered name does: three words, two of them in the same places."""
+        words = name.split("_")
+        return len(words) > 2 and not self.phrases.isdisjoint(
+            {("start", *words[:2]), ("end", *words[-2:]), ("both", words[0], words[-1])}
+        )
 
     def by_verb(self, verb: str) -> list[str]:
         """The offered names whose first word is a verb."""

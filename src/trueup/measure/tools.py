@@ -1,6 +1,10 @@
-"""Tool calls, timed: reading and judging them, with few tools and with many, native and written into the text."""
+"""Tool calls, timed: reading and judging them, with few tools and with many, native and written into the text.
+
+Names are timed as well: those that prose invents, and suggestions beside `difflib`.
+"""
 
 import json
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -40,15 +44,25 @@ def _written(names: list[str]) -> str:
     return "I look.\n" + "\n".join(f"<tool_call>\n{row}\n</tool_call>" for row in rows)
 
 
+_DESK = ("check_adapter_status", "get_ip_config", "ping_gateway", "ping_dns", "test_dns_resolution")
+_INVENTED = (
+    "Let me use check_cable first. Based on get_wifi_signal results, the signal is weak. " + "It is the cable. " * 19
+)
+
+
 def tools(rounds: int, count: int) -> Result:
     """Three calls against 50 tools and against `count`; CPU µs for one check, and seconds to make the contract."""
     from trueup.contract.contract import Contract
+    from trueup.verdict.likeness import KnownNames
 
     names = ["tool_1", "tool_7", "tool_30"]
     few = Contract(tools=[_tool(i) for i in range(FEW)])
     made, many = timed(partial(Contract, tools=[_tool(i) for i in range(count)]))
     native, text, prose = _native(names), _written(names), "It is 3 °C in Oslo, and it will stay so. " * 10
     unknown = _native(["tool_x1", *names[1:]])
+    desk = Contract(tools=[{"name": name, "parameters": {"type": "object"}} for name in _DESK])
+    offered = [f"{name}_{number}" for name in _DESK for number in range(FEW // len(_DESK))]
+    known = KnownNames(offered)
     calls: dict[str, Call] = {
         f"three native calls, {FEW} tools": lambda: few.check(native),
         f"three native calls, {count:,} tools": lambda: many.check(native),
@@ -56,7 +70,12 @@ def tools(rounds: int, count: int) -> Result:
         f"no call, 400 characters of prose, {FEW} tools": lambda: few.check(prose),
         f"one unknown name of three, {FEW} tools": lambda: few.check(unknown),
         f"one unknown name of three, {count:,} tools": lambda: many.check(unknown),
+        "400 characters that name two tools nobody offers": lambda: desk.check(_INVENTED),
+        f"the closest of {FEW} names": lambda: known.nearest("check_adaptor_status_3"),
+        f"the closest of {FEW} names, by difflib": lambda: get_close_matches("check_adaptor_status_3", offered, 1, 0.6),
     }
     for call in list(calls.values())[:3]:
         assert len(call().calls) == 3
+    assert [found.code for found in desk.check(_INVENTED).findings] == ["T011", "T011"]
+    assert known.nearest("check_adaptor_status_3") == "check_adapter_status_3"
     return {"us": race(calls, rounds), "made": made, "tools": count}

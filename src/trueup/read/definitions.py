@@ -1,14 +1,15 @@
 """Tool definitions in every common shape, as Tool values (T1).
 
 OpenAI chat, Responses and legacy functions, Anthropic, Gemini, Bedrock, Cohere, MCP `tools/list`, Vercel maps, LangChain
-dicts and objects, and the simple list form. What has no name is refused with a sentence that says where; tools that
-the provider runs itself and that carry no name are passed over.
+dicts and objects, the simple list form, and registries of an application's own. A definition without a name is refused
+with its place; tools that the provider runs itself and that have no name are skipped.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trueup.read.parameters import plain_schema, simple_schema
+from trueup.read.registries import described_tool, held_tools
 from trueup.verdict.tool import Tool
 
 _SCHEMAS = (
@@ -41,6 +42,9 @@ def definitions(source: Any, where: str = "tools") -> list[Tool]:
         return [source]
     if isinstance(source, list | tuple):
         return [tool for i, item in enumerate(source) for tool in definitions(item, f"{where}[{i}]")]
+    held = held_tools(source)
+    if held is not None:
+        return definitions(held, where)
     body = source if isinstance(source, Mapping) else _dumped(source, where)
     for key in _LISTS:
         if isinstance(body.get(key), list | tuple):
@@ -55,8 +59,9 @@ def definitions(source: Any, where: str = "tools") -> list[Tool]:
         return [_one(body, where)]
     if body and (body.keys() <= _BUILT_IN or _is_hosted(body)):
         return []
-    if body and all(_is_definition(value) for value in body.values()):
-        return [_one({**value, "name": name}, f"{where}.{name}") for name, value in body.items()]
+    named = {name: value if isinstance(value, dict) else described_tool(value) for name, value in body.items()}
+    if named and all(_is_definition(value) for value in named.values()):
+        return [_one({**(value or {}), "name": name}, f"{where}.{name}") for name, value in named.items()]
     raise DefinitionError(f"{where}: no tool definition with a name found; give the provider's tool list or functions")
 
 
@@ -78,16 +83,29 @@ def _dumped(source: Any, where: str) -> Mapping[str, Any]:
     name = getattr(source, "name", None)
     for key in ("tool_call_schema", *_SCHEMAS):
         schema = getattr(source, key, None)
-        if isinstance(name, str) and name and (isinstance(schema, dict) or _is_model(schema)):
+        if isinstance(name, str) and name and (_is_schema(schema) or _is_model(schema)):
             description = getattr(source, "description", "")
             return {"name": name, "description": description, "parameters": schema}
+    described = described_tool(source)
+    if described is not None:
+        return described
     for method, options in (("model_dump", {"exclude_none": True, "by_alias": True}), ("to_dict", {}), ("dict", {})):
         dump = getattr(source, method, None)
         if callable(dump) and not isinstance(source, type):
             dumped = dump(**options)
             if isinstance(dumped, dict):
                 return dumped
-    raise DefinitionError(f"{where}: a tool definition is a dict or a function, got {type(source).__name__}")
+    if name is not None and not isinstance(name, str):
+        raise DefinitionError(f"{where}: the name of a tool must be a string, got {type(name).__name__}")
+    raise DefinitionError(
+        f"{where}: {type(source).__name__} is not a tool definition: a dict, a function, an object with `name` and "
+        "`parameters`, or a registry whose get_all_definitions() returns a list of these"
+    )
+
+
+def _is_schema(schema: Any) -> bool:
+    """Whether this is a schema, and no dict of objects that describe one parameter each."""
+    return isinstance(schema, dict) and not any(hasattr(value, "name") for value in schema.values())
 
 
 def _is_model(schema: Any) -> bool:

@@ -159,7 +159,9 @@ def _is_message(body: Row) -> bool:
     role = messages.role_of(body)
     if role == "assistant":
         return any(name in body for name in ("content", "tool_calls", "function_call", "parts", "refusal"))
-    return role == "" and isinstance(body.get("tool_calls"), list)
+    if role or "tool_calls" not in body:
+        return False
+    return isinstance(body["tool_calls"], list) or (body["tool_calls"] is None and isinstance(body.get("content"), str))
 
 
 FAMILIES: tuple[tuple[Callable[[Row], bool], Reader], ...] = (

@@ -157,7 +157,7 @@ def _read_batch(body: Row, raw: Any) -> Reading:
 
 
 def _read_text(plain: str, raw: Any) -> Reading:
-    """Text, unless it clearly is the body of a stream: an event of a known provider must be in it."""
+    """Text, unless it clearly is the body of a stream: an event of a known provider must be in it, or nothing but its end."""
     events: Events | None = None
     if looks_like_sse(plain):
         events = from_sse(plain)
@@ -169,7 +169,8 @@ def _read_text(plain: str, raw: Any) -> Reading:
         events = vercel.from_data_lines(plain)
     if events is not None and (streams.recognised(events.items) or any(map(detect.is_error, events.items))):
         return streams.read(events, raw)
-    return text.read(plain, raw)
+    ended = events is not None and events.done and not events.items and not events.broken
+    return text.read("" if ended else plain, raw)
 
 
 def _read_bytes(source: bytes | bytearray | memoryview) -> Reading:

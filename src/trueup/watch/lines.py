@@ -1,18 +1,20 @@
 r"""An event as flat fields and as one line: whatever a model wrote, it cannot forge a second line or move a cursor.
 
-Every character that does not print (line breaks, escapes, bidirectional marks, separators) leaves as a `\u` escape.
+Every character that does not print (line breaks, escapes, bidirectional marks, separators) becomes a `\u` escape.
 """
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
-from trueup.verdict.events import Event, Violation
+from trueup.verdict.events import Checked, Event, Violation
 
 Field = str | int | float | bool
 
-# What is worth a warning, by the name of the event; a check is, when it refuses.
-SERIOUS = frozenset({"fell_back", "failed"})
+Seriousness = Literal["info", "warning", "refusal"]
+
+# Events that are worth a warning by their name alone.
+_WARNINGS = frozenset({"fell_back", "failed"})
 _MOST = 2000  # characters of one field
 
 
@@ -27,9 +29,20 @@ def visible(text: str) -> str:
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
-def is_serious(event: Event) -> bool:
-    """Whether an event is worth a warning."""
-    return event.event in SERIOUS or getattr(event, "ok", True) is False
+def seriousness(event: Event) -> Seriousness:
+    """How serious an event is: a refusal, an accepted reply with warnings (or a failed call), or neither.
+
+    Every subscriber that has levels takes them from here.
+
+    >>> from trueup.verdict.events import Checked
+    >>> warned = (Violation("T011", "$", "mentions 'check_cable'"),)
+    >>> seriousness(Checked(ok=False)), seriousness(Checked(warnings=warned)), seriousness(Checked())
+    ('refusal', 'warning', 'info')
+    """
+    if getattr(event, "ok", True) is False:
+        return "refusal"
+    warned = event.event in _WARNINGS or (isinstance(event, Checked) and event.warnings)
+    return "warning" if warned else "info"
 
 
 def fields_of(event: Event) -> dict[str, Field]:

@@ -1,4 +1,4 @@
-"""Packages of an extra: the name of a module enters, the module leaves, or a sentence on how to install it."""
+"""Packages of an extra: takes the name of a module; returns the module, or raises with the command that installs it."""
 
 import importlib
 from typing import Any

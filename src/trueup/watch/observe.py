@@ -1,7 +1,6 @@
-"""Watching a contract: its checks are timed, and an event of each goes to the subscribers.
+"""Watching a contract: times its checks and gives an event of each to the subscribers.
 
-A contract itself is pure and tells nobody anything. A subscriber that fails is reported in the log and does not
-change a verdict.
+A contract itself is pure and publishes nothing. An exception in a subscriber is logged and does not change a verdict.
 """
 
 import logging
@@ -38,6 +37,15 @@ class Observed:
         """Judge one reply as the contract does, and tell the subscribers."""
         return self._seen(self.contract.check, reply, context, regenerations)
 
+    async def acheck(
+        self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
+    ) -> Verdict:
+        """The same with asynchronous custom checks awaited."""
+        given = dict(context) if context is not None else None
+        began = time.perf_counter()
+        verdict = await self.contract.acheck(reply, given)
+        return self._tell(verdict, given, time.perf_counter() - began, regenerations)
+
     def check_value(self, value: Any, context: Mapping[str, Any] | None = None) -> Verdict:
         """Judge a value as the contract does, and tell the subscribers."""
         return self._seen(self.contract.check_value, value, context)
@@ -52,10 +60,14 @@ class Observed:
         given = dict(context) if context is not None else None
         began = time.perf_counter()
         verdict = check(reply, given)
-        seconds = time.perf_counter() - began
+        return self._tell(verdict, given, time.perf_counter() - began, regenerations)
+
+    def _tell(
+        self, verdict: Verdict, given: Mapping[str, Any] | None, seconds: float, regenerations: int | None
+    ) -> Verdict:
         event = checked(
             verdict,
-            state=state_name((given or {}).get("state")) or "",
+            state=_state(self.contract, given or {}),
             seconds=round(seconds, 7),
             regenerations=self._regenerations if regenerations is None else regenerations,
             contract=self.contract.name,
@@ -103,6 +115,12 @@ class Observed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.contract, name)
+
+
+def _state(contract: Contract, context: Mapping[str, Any]) -> str:
+    """The state that a check was made in; where the contract does not know it, the one that the context names."""
+    states = None if contract.meaning is None else contract.meaning.states
+    return (states.standing(context).state if states is not None else "") or state_name(context.get("state")) or ""
 
 
 def observed(contract: Contract, *subscribers: Subscriber) -> Observed:

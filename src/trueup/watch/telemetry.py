@@ -6,15 +6,20 @@ Events go to the logger provider of the application; nothing is exported unless 
 from typing import Any
 
 from trueup.verdict.events import Checked, Event, Subscriber
-from trueup.watch.lines import Field, fields_of, is_serious
+from trueup.watch.lines import Field, fields_of, seriousness
 from trueup.watch.missing import needed
 
 RESULT = "gen_ai.evaluation.result"
 
 
-def telemetry_events(provider: Any = None) -> Subscriber:
-    """A subscriber that emits each event through a logger provider, by default the global one."""
+def telemetry_events(provider: Any = None, *, warnings: Any = None, refusals: Any = None) -> Subscriber:
+    """A subscriber that emits each event through a logger provider, by default the global one.
+
+    `warnings` and `refusals` are severity numbers, by default `WARN` and `ERROR`; what falls under each is as in `log_events`.
+    """
     logs = needed("opentelemetry._logs")
+    numbers = logs.SeverityNumber
+    severity = {"info": numbers.INFO, "warning": warnings or numbers.WARN, "refusal": refusals or numbers.ERROR}
     logger = (provider or logs.get_logger_provider()).get_logger("trueup")
     context = needed("opentelemetry.context")
 
@@ -24,7 +29,7 @@ def telemetry_events(provider: Any = None) -> Subscriber:
             logs.LogRecord(
                 timestamp=int(event.at * 1e9) or None,
                 context=context.get_current(),
-                severity_number=logs.SeverityNumber.WARN if is_serious(event) else logs.SeverityNumber.INFO,
+                severity_number=severity[seriousness(event)],
                 event_name=RESULT if checked else f"trueup.{event.event}",
                 attributes=_evaluation(event) if isinstance(event, Checked) else _own(event),
             )
