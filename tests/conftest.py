@@ -6,7 +6,7 @@ Profiles: `dev`, the default and CI's, looks at the same examples each time; `so
 import gc
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,6 @@ from hypothesis.internal.conjecture import providers
 
 from tests.effort import PROFILE, RETRIED, SOAK
 from trueup.ask.clients.weights import find as find_weights
-from trueup.verdict.catalogue import OWN
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it asks the network for prices, and again, and again
 
@@ -90,15 +89,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     note = ROOT / ".cache" / "skipped.txt"
     note.parent.mkdir(exist_ok=True)
     note.write_text("\n".join(lines) + "\n", "utf-8")
-
-
-@pytest.fixture(autouse=True)
-def _own_codes() -> Iterator[None]:
-    """The codes that a test gives to checks of its own are free again after it."""
-    before = dict(OWN)
-    yield
-    OWN.clear()
-    OWN.update(before)
 
 
 @pytest.fixture(scope="session")

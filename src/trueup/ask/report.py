@@ -25,7 +25,10 @@ class Row(msgspec.Struct):
     valid: int = 0
     first: int = 0  # valid at the first reply
     repairs: int = 0
+    regenerations: int = 0
+    regenerated: int = 0  # asks in which a reply was asked for anew at least once
     fallbacks: int = 0
+    degraded: int = 0  # of them, those that gave a part of a reply, or its best reading
     tokens: int | None = 0
     cost: float | None = 0.0
     seconds: float = 0.0
@@ -50,12 +53,17 @@ class Row(msgspec.Struct):
         return self.repairs / self.asks if self.asks else 0.0
 
     @property
+    def regeneration_rate(self) -> float:
+        """The share of asks in which a reply did not fit the conversation's state and was asked for anew."""
+        return self.regenerated / self.asks if self.asks else 0.0
+
+    @property
     def fallback_rate(self) -> float:
         """The share of asks that ended without a valid reply of the model."""
         return self.fallbacks / self.asks if self.asks else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        rates = ("parse_rate", "schema_rate", "first_rate", "mean_repairs", "fallback_rate")
+        rates = ("parse_rate", "schema_rate", "first_rate", "mean_repairs", "regeneration_rate", "fallback_rate")
         return {**msgspec.to_builtins(self), **{name: getattr(self, name) for name in rates}}
 
 
@@ -80,7 +88,7 @@ class Report:
         known = [a.usage.get("total_tokens") for a in answer.attempts if a.verdict is not None]
         model = answer.attempts[-1].model if answer.attempts else ""
         self._count(
-            model or answer.verdict.reply.model, codes, answer.outcome, len(answer.attempts), answer.repairs,
+            model or answer.verdict.reply.model, codes, answer.outcome, len(answer.attempts), answer.repairs, answer.regenerations,
             None if None in known or not known else sum(n for n in known if n is not None), answer.cost, answer.seconds,
         )  # fmt: skip
 
@@ -92,20 +100,24 @@ class Report:
             judged = self._open.pop(event.ask, [])
             codes = set(judged[-1]) if judged else {"R002"}
             self._count(
-                event.model, codes, event.outcome, event.attempt, event.repairs, event.tokens, event.cost, event.seconds
-            )
+                event.model, codes, event.outcome, event.attempt, event.repairs, event.regenerations, event.tokens,
+                event.cost, event.seconds,
+            )  # fmt: skip
 
     def _count(
-        self, model: str, codes: set[str], outcome: str, calls: int, repairs: int, tokens: int | None,
-        cost: float | None, seconds: float,
+        self, model: str, codes: set[str], outcome: str, calls: int, repairs: int, regenerations: int,
+        tokens: int | None, cost: float | None, seconds: float,
     ) -> None:  # fmt: skip
         row = self.rows.setdefault(model, Row(model))
         row.asks += 1
-        row.parsed += codes.isdisjoint(_UNREAD)
+        row.parsed += calls > 0 and codes.isdisjoint(_UNREAD)
         row.valid += outcome not in _GIVEN_UP
         row.first += outcome == "accepted" and calls == 1
         row.repairs += repairs
+        row.regenerations += regenerations
+        row.regenerated += regenerations > 0
         row.fallbacks += outcome in _GIVEN_UP
+        row.degraded += outcome == "degraded"
         row.tokens = None if row.tokens is None or tokens is None else row.tokens + tokens
         row.cost = None if row.cost is None or cost is None else row.cost + cost
         row.seconds += seconds
@@ -115,11 +127,14 @@ class Report:
         return {"targets": TARGETS, "models": [row.to_dict() for row in self.rows.values()]}
 
     def __str__(self) -> str:
-        heads = ("model", "asks", "parsed", "valid", "at once", "repairs", "fallback", "tokens", "cost", "seconds")
+        heads = (
+            "model", "asks", "parsed", "valid", "at once", "repairs", "anew", "fallback", "tokens", "cost", "seconds",
+        )  # fmt: skip
         lines = [heads] + [
             (
                 row.model or "-", f"{row.asks}", f"{row.parse_rate:.1%}", f"{row.schema_rate:.1%}",
-                f"{row.first_rate:.1%}", f"{row.mean_repairs:.2f}", f"{row.fallback_rate:.1%}",
+                f"{row.first_rate:.1%}", f"{row.mean_repairs:.2f}", f"{row.regeneration_rate:.1%}",
+                f"{row.fallback_rate:.1%}",
                 "unknown" if row.tokens is None else f"{row.tokens}",
                 "unknown" if row.cost is None else f"{row.cost:.4f}", f"{row.seconds:.1f}",
             )

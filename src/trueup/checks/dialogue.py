@@ -7,21 +7,24 @@ refused with its key path: an unknown key, a group nobody defined, a pattern tha
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from trueup.checks.fragments import Fragments
 from trueup.checks.patterns import BadPattern, pattern_source, term_source
+from trueup.checks.placeholders import CORRECTION, HINT, WHY, unknown_place
 from trueup.checks.problems import closest
-from trueup.checks.sentences import CONDITIONAL, NEGATED
+from trueup.checks.sentences import ADDRESSED, CONDITIONAL, NEGATED
 from trueup.verdict.catalogue import Level
 
 Key = str | int
 Path = tuple[Key, ...]
-FORMS = ("negated", "question", "conditional")
+FORMS = ("negated", "question", "conditional", "quoted", "addressed")
+_CLAIM_FORMS = ("negated", "question", "conditional", "quoted")
 SHARED = ("groups", "always", "claims")
-SETTINGS = ("start", "names", "machine")
+SETTINGS = ("start", "names", "correction", "machine")
 _STATE = ("forbid", "allow", "tools", "fallback", "hint", "next", "note")
 _CONTENT = ("terms", "term", "patterns", "pattern", "timed", "groups", "group")
 _GROUP = (*_CONTENT[:5], "except", "why", "hint", "note")
 _RULE = (*_CONTENT, "except", "unless", "why", "hint", "level", "name", "note")
-_EXCUSE = (*_CONTENT, "names")
+_EXCUSE = (*_CONTENT, "within", "names")
 _LONGEST_WAIT = 1.0
 
 
@@ -71,23 +74,35 @@ class Content(NamedTuple):
 
 
 class Excuses(NamedTuple):
-    """When a match does not count: what else its sentence says, its form, names that the context gives."""
+    """When a match does not count: what else its sentence says, its form, names that the context gives.
+
+    `within` are the sources of longer phrases that mean something else: the match is part of one of them.
+    """
 
     content: Content = Content()
     forms: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+    within: tuple[str, ...] = ()
 
     def __add__(self, other: "Excuses") -> "Excuses":  # type: ignore[override]
-        return Excuses(self.content + other.content, self.forms | other.forms, self.names | other.names)
+        return Excuses(
+            self.content + other.content, self.forms | other.forms, self.names | other.names, self.within + other.within
+        )
+
+
+class Part(NamedTuple):
+    """Something that is looked for, and what excuses it alone."""
+
+    content: Content
+    excuses: Excuses = Excuses()
 
 
 class Rule(NamedTuple):
-    """One thing that must not be said."""
+    """One thing that must not be said; each group that it names keeps its own exceptions."""
 
     path: Path
     name: str
-    content: Content
-    excuses: Excuses = Excuses()
+    parts: tuple[Part, ...]
     unless: tuple[str, ...] = ()
     why: str = ""
     hint: str = ""
@@ -124,6 +139,7 @@ class Dialogue(NamedTuple):
     names: tuple[str, ...]
     words: dict[str, tuple[str, ...]]
     machine: Any = None
+    correction: str = ""
 
 
 def read_dialogue(spec: Any, path: Path = ("states",)) -> Dialogue:
@@ -137,16 +153,19 @@ class _Reader:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.groups: dict[str, Group] = {}
+        self.fragments = Fragments({})
 
     def dialogue(self, spec: Any) -> Dialogue:
         top = _mapping(spec, self.root)
-        words = {"negated": NEGATED, "conditional": CONDITIONAL}
-        for name, body in _mapping(top.get("groups") or {}, (*self.root, "groups")).items():
+        words = {"negated": NEGATED, "conditional": CONDITIONAL, "addressed": ADDRESSED}
+        groups = _mapping(top.get("groups") or {}, (*self.root, "groups"))
+        self.fragments = Fragments(groups)
+        for name, body in groups.items():
             place = (*self.root, "groups", name)
             if name in words:  # a contract's own words for a form take the place of those that come with it
                 words[name] = tuple(_texts(_known(body, ("terms", "note"), place).get("terms"), (*place, "terms")))
-            elif name == "question":
-                raise BadStates(place, "questions are told by their marks; choose another name for the group")
+            elif name in FORMS:
+                raise BadStates(place, f"{name!r} is recognised by its marks; choose another name for the group")
             else:
                 self.groups[name] = self._group(body, place)
         for name, group in self.groups.items():  # a group may be excused by any other
@@ -166,7 +185,8 @@ class _Reader:
             if key in (top.get("always") or {}):
                 raise BadStates((*self.root, "always", key), f"{key} belongs to a state, not to all of them")
         claims = tuple(self._claims(top.get("claims") or {}))
-        return Dialogue(states, always, claims, start, names, words, settings.get("machine"))
+        correction = _told(settings, "correction", self.root, CORRECTION)
+        return Dialogue(states, always, claims, start, names, words, settings.get("machine"), correction)
 
     def _group(self, body: Any, path: Path) -> Group:
         if isinstance(body, list):
@@ -175,7 +195,7 @@ class _Reader:
         content = self._content(fields, path)
         if content.is_empty:
             raise BadStates(path, "a group has terms or patterns")
-        return Group(content, Excuses(), _text(fields, "why", path), _text(fields, "hint", path))
+        return Group(content, Excuses(), _told(fields, "why", path, WHY), _told(fields, "hint", path))
 
     def _state(self, name: Any, body: Any, path: Path) -> State:
         if not isinstance(name, str) or not name.strip():
@@ -194,7 +214,7 @@ class _Reader:
             self._excuses(fields.get("allow"), (*path, "allow")),
             None if fields.get("tools") is None else _texts(fields["tools"], (*path, "tools")),
             fallback,
-            _text(fields, "hint", path),
+            _told(fields, "hint", path),
             None if fields.get("next") is None else _texts(fields["next"], (*path, "next")),
         )
 
@@ -202,8 +222,7 @@ class _Reader:
         if isinstance(item, str):
             item = {"group": item}
         fields = _known(item, _RULE, path)
-        content = self._content(fields, path)
-        if content.is_empty:
+        if self._content(fields, path).is_empty:
             raise BadStates(path, "a rule names a group, terms or patterns")
         level = fields.get("level", "error")
         if level not in ("error", "warning"):
@@ -211,13 +230,14 @@ class _Reader:
         groups = [self.groups[name] for name, _ in self._group_names(fields, path)]
         named = "+".join(name for name, _ in self._group_names(fields, path))
         excuses = self._excuses(fields.get("except"), (*path, "except"))
-        for group in groups:
-            excuses += group.excuses
-        why = _text(fields, "why", path) or next((group.why for group in groups if group.why), "")
-        hint = _text(fields, "hint", path) or next((group.hint for group in groups if group.hint), "")
+        parts = [Part(group.content, excuses + group.excuses) for group in groups]
+        own = self._own_content(fields, path)
+        parts += [] if own.is_empty else [Part(own, excuses)]
+        why = _told(fields, "why", path, WHY) or next((group.why for group in groups if group.why), "")
+        hint = _told(fields, "hint", path) or next((group.hint for group in groups if group.hint), "")
         unless = _texts(fields.get("unless"), (*path, "unless"))
         name = _text(fields, "name", path) or named or spelled(path[1:])
-        return Rule(path, name, content, excuses, unless, why, hint, level)
+        return Rule(path, name, tuple(parts), unless, why, hint, level)
 
     def _claims(self, claims: Any) -> "list[Rule]":
         """Claims: for each tool, the words that say it was used."""
@@ -227,7 +247,7 @@ class _Reader:
             if isinstance(body, str | list):
                 body = {"terms": body}
             fields = _known(body, _RULE, path)
-            rule = self._rule({"except": list(FORMS), **fields}, path)
+            rule = self._rule({"except": list(_CLAIM_FORMS), **fields}, path)
             found.append(rule._replace(tool=tool, name=_text(fields, "name", path) or tool))
         return found
 
@@ -241,9 +261,11 @@ class _Reader:
             fields = _known({"group": item} if isinstance(item, str) else item, _EXCUSE, place)
             content = self._content(fields, place)
             names = frozenset(_texts(fields.get("names"), (*place, "names")))
-            if content.is_empty and not names:
-                raise BadStates(place, f"an exception names a group, terms, patterns, names, or one of {', '.join(FORMS)}")  # fmt: skip
-            excuses += Excuses(content, names=names)
+            longer = _placed(fields.get("within"), (*place, "within"))
+            within = tuple(_compiled(self._pattern, text, where) for text, where in longer)
+            if content.is_empty and not names and not within:
+                raise BadStates(place, f"an exception names a group, terms, patterns, within, names, or one of {', '.join(FORMS)}")  # fmt: skip
+            excuses += Excuses(content, names=names, within=within)
         return excuses
 
     def _group_names(self, fields: Mapping[str, Any], path: Path) -> list[tuple[str, Path]]:
@@ -258,6 +280,10 @@ class _Reader:
         content = Content()
         for name, _ in self._group_names(fields, path):
             content += self.groups[name].content
+        return content + self._own_content(fields, path)
+
+    def _own_content(self, fields: Mapping[str, Any], path: Path) -> Content:
+        """The terms and patterns that stand here, without those of groups."""
         terms: list[str] = []
         patterns: list[str] = []
         timed: list[Timed] = []
@@ -267,10 +293,13 @@ class _Reader:
         for key in ("pattern", "patterns"):
             for text, place in _placed(fields.get(key), (*path, key)):
                 if seconds is None:
-                    patterns.append(_compiled(pattern_source, text, place))
+                    patterns.append(_compiled(self._pattern, text, place))
                 else:
-                    timed.append(Timed(text, seconds))
-        return content + Content(tuple(terms), tuple(patterns), tuple(timed))
+                    timed.append(Timed(_compiled(self.fragments.written_out, text, place), seconds))
+        return Content(tuple(terms), tuple(patterns), tuple(timed))
+
+    def _pattern(self, text: str) -> str:
+        return pattern_source(self.fragments.written_out(text))
 
 
 def _compiled(make: Any, text: str, path: Path) -> str:
@@ -338,3 +367,12 @@ def _text(fields: Mapping[str, Any], key: str, path: Path) -> str:
     if not isinstance(value, str):
         raise BadStates((*path, key), f"a text is needed; got {value!r}")
     return value
+
+
+def _told(fields: Mapping[str, Any], key: str, path: Path, known: tuple[str, ...] = HINT) -> str:
+    """A text for the model, with placeholders."""
+    text = _text(fields, key, path)
+    wrong = unknown_place(text, known)
+    if wrong:
+        raise BadStates((*path, key), wrong)
+    return text

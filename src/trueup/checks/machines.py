@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _KEYS = ("state", "current_state", "fsm_state", "conversation_state", "dialogue_state", "stage", "step", "node")
-_DATA = ("data", "collected_data", "slots")
+_DATA = ("collected_data", "data", "slots", "context")
 _DEPTH = 4
 
 
-def state_name(source: Any, depth: int = 0) -> str | None:
+def state_name(source: Any, depth: int = 0, *, by_name: bool = False) -> str | None:
     """The name of the state that something is in, or None where it does not say.
+
+    A member of an enum stands for its value, if that is a text, or for its name; `by_name`, always for its name.
 
     >>> state_name("BOOKED"), state_name({"messages": [], "current_state": "IDLE"})
     ('BOOKED', 'IDLE')
@@ -22,51 +24,100 @@ def state_name(source: Any, depth: int = 0) -> str | None:
     if source is None or depth > _DEPTH:
         return None
     if isinstance(source, enum.Enum):
-        return source.value if isinstance(source.value, str) else source.name
+        return source.value if isinstance(source.value, str) and not by_name else source.name
     if isinstance(source, str):
         return source or None
     if isinstance(source, Mapping):
-        return _of_mapping(source, depth)
+        return _of_mapping(source, depth, by_name)
     if isinstance(source, set | frozenset | list | tuple) or type(source).__name__ == "OrderedSet":
-        inner = [state_name(item, depth + 1) for item in list(source)[:2]]
+        inner = [state_name(item, depth + 1, by_name=by_name) for item in list(source)[:2]]
         return inner[0] if len(inner) == 1 else None
-    return _of_object(source, depth)
+    return _of_object(source, depth, by_name)
 
 
-def collected(context: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The data that a conversation has collected: the context's `data`, or what its graph state holds.
+def collected(context: Mapping[str, Any], machine: Any = None) -> Mapping[str, Any]:
+    """The data that a conversation has collected: the context's `data`, or what its state, or the machine, keeps.
+
+    A dict, a machine or any other object that is in a state keeps it as `collected_data`, `data`, `slots` or `context`,
+    or else in its own fields. A unit of a batch may have it among its own fields.
 
     >>> collected({"state": {"current_state": "ASKING", "collected_data": {"first_name": "Ada"}}})
     {'first_name': 'Ada'}
     """
-    data, state = context.get("data"), context.get("state")
-    if data is None and (state is None or type(state) is str):
+    data = context.get("data")
+    if data is not None:
+        return fields_of(data)
+    state = context.get("state")
+    if state is None or type(state) is str:
+        given = context.get("input")
+        kept = given.get("data") if isinstance(given, Mapping) else None
+        return fields_of(kept) if kept is not None else _kept_by(machine)
+    return _kept_by(state)
+
+
+def fields_of(source: Any) -> Mapping[str, Any]:
+    """The fields of what holds data: a mapping as it is, an object by its attributes.
+
+    >>> from types import SimpleNamespace
+    >>> fields_of(SimpleNamespace(first_name="Ada", _lock=None))
+    {'first_name': 'Ada'}
+    """
+    if isinstance(source, Mapping):
+        return source
+    if source is None or isinstance(source, str | bytes | int | float | enum.Enum | type):
         return {}
-    if data is None and isinstance(state, Mapping):
-        data = next((state[key] for key in _DATA if isinstance(state.get(key), Mapping)), state)
-    return data if isinstance(data, Mapping) else {}
+    names = getattr(type(source), "__struct_fields__", None) or getattr(type(source), "_fields", None)
+    if isinstance(names, tuple):  # msgspec and named tuples have no attributes of their own
+        return {name: getattr(source, name, None) for name in names}
+    own = getattr(source, "__dict__", None) or {}
+    return {name: value for name, value in own.items() if not name.startswith("_")}
 
 
-def _of_mapping(source: Mapping[Any, Any], depth: int) -> str | None:
+def _kept_by(source: Any, depth: int = 0) -> Mapping[str, Any]:
+    """What something that is in a state has collected."""
+    if source is None or depth > _DEPTH or isinstance(source, str | enum.Enum):
+        return {}
+    if isinstance(source, Mapping):
+        return next((fields_of(source[key]) for key in _DATA if _holds_data(source.get(key))), source)
+    values = getattr(source, "values", None)
+    if isinstance(values, Mapping) and hasattr(source, "next"):  # a snapshot of LangGraph
+        return _kept_by(values, depth + 1)
+    for name in _DATA:
+        inner = getattr(source, name, None)
+        if _holds_data(inner):
+            return fields_of(inner)
+    model = getattr(source, "model", None)
+    if model is not None and model is not source and not isinstance(model, str):
+        return _kept_by(model, depth + 1)
+    return fields_of(source)
+
+
+def _holds_data(value: Any) -> bool:
+    return isinstance(value, Mapping) or (not callable(value) and bool(fields_of(value)))
+
+
+def _of_mapping(source: Mapping[Any, Any], depth: int, by_name: bool) -> str | None:
     for key in _KEYS:
         if source.get(key) is not None:
-            return state_name(source[key], depth + 1)
+            return state_name(source[key], depth + 1, by_name=by_name)
     return None
 
 
-def _of_object(source: Any, depth: int) -> str | None:
+def _of_object(source: Any, depth: int, by_name: bool) -> str | None:
     if _has(source, "current_state_value"):  # python-statemachine; its `current_state` warns
-        return _of_statemachine(source, depth)
+        return _of_statemachine(source, depth, by_name)
     values = getattr(source, "values", None)
     if isinstance(values, Mapping) and hasattr(source, "next"):  # a snapshot of LangGraph
-        return state_name(values, depth + 1) or state_name(getattr(source, "next", None), depth + 1)
+        return state_name(values, depth + 1, by_name=by_name) or state_name(
+            getattr(source, "next", None), depth + 1, by_name=by_name
+        )
     for name in ("state", "current_state"):
         inner = getattr(source, name, None)
         if inner is not None and not callable(inner):
-            return state_name(inner, depth + 1)
+            return state_name(inner, depth + 1, by_name=by_name)
     model = getattr(source, "model", None)  # a machine of `transitions` keeps the state in its model
     if model is not None and model is not source and model != "self":
-        return state_name(model, depth + 1)
+        return state_name(model, depth + 1, by_name=by_name)
     for name in ("id", "name", "value"):
         inner = getattr(source, name, None)
         if isinstance(inner, str):
@@ -74,10 +125,10 @@ def _of_object(source: Any, depth: int) -> str | None:
     return None
 
 
-def _of_statemachine(source: Any, depth: int) -> str | None:
+def _of_statemachine(source: Any, depth: int, by_name: bool) -> str | None:
     value = source.current_state_value
     if isinstance(value, str | enum.Enum):
-        return state_name(value, depth + 1)
+        return state_name(value, depth + 1, by_name=by_name)
     states = [state for state in _states(source) if _value(state) == value]
     return states[0].id if states else None
 

@@ -64,6 +64,14 @@ class Matcher:
         """Whether any of the sources occurs."""
         return bool(self.which(data))
 
+    def covers(self, data: bytes, start: int, end: int) -> bool:
+        """Whether a match of one of the sources covers a place."""
+        return any(
+            place is not None and place[0] <= start and end <= place[1]
+            for index in self.which(data)
+            for place in self.places(index, data)
+        )
+
     @cached_property
     def _each(self) -> "list[re2._Regexp]":
         return [re2.compile(source.encode(), options()) for source in self.sources]

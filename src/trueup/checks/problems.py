@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from trueup.verdict.likeness import nearest
+
 Where = tuple[str | int, ...]
 
 
@@ -12,11 +14,8 @@ def closest(word: Any, known: Iterable[Any]) -> str:
     >>> closest("min_texts", ["no_empty", "min_text"])
     "; did you mean 'min_text'?"
     """
-    from rapidfuzz import fuzz, process
-
-    words = [other for other in known if isinstance(other, str)]
-    near = process.extractOne(str(word), words, scorer=fuzz.ratio, score_cutoff=60)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(str(word), (other for other in known if isinstance(other, str)))
+    return f"; did you mean {near!r}?" if near else ""
 
 
 class Problem(NamedTuple):

@@ -15,32 +15,46 @@ from trueup.recover.sentences import sentence_end
 _REACH = 600
 _ASKED = re.compile(r"\?[?!]*\Z")
 _CLAUSE = re.compile(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
+_ENDED = re.compile(r"[.!?]['\")\]*]{0,8}(?=\s)|\n")
+_BUT = re.compile(r"\b(?:but|however|pero|sin embargo|no obstante|ahora bien)\b")
 _ASKING = re.compile(
     r"\W*(?:(?:and|so|then|or|y|o|entonces)\W+)?(?:would|do|does|did|shall|should|can|could|will|may|is|are|was|has|have|had|what|when|which"
     r"|who|whose|where|why|how|want|que|cual|cuando|donde|quien|como|quieres|quiere|deseas|puedes|puedo|te gustaria|le gustaria)\b",
     re.ASCII,
 )
 
-# Words of denial that deny nothing.
-_EMPHATIC = re.compile(
+# Words of denial that deny nothing, and words of condition that suppose nothing.
+_IDIOMS = re.compile(
     r"\b(?:no doubt|without (?:a |any )?doubt|not only|not just|no problem|no (?:hay|cabe) (?:ninguna )?duda"
-    r"|sin (?:ninguna |lugar a )?dudas?(?: alguna)?|sin problemas?|sin falta|no solo|no solamente)\b"
+    r"|sin (?:ninguna |lugar a )?dudas?(?: alguna)?|sin problemas?|sin falta|no solo|no solamente|antes de (?:nada|todo)|despues de todo|before anything(?: else)?|after all)\b"
 )
-NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "nada", "almost", "nearly", "casi")  # fmt: skip
+NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "none", "nobody", "nada", "nadie", "ningún", "ninguna", "ninguno", "almost", "nearly", "casi")  # fmt: skip
 # Words that make a condition where they stand before what is said; "your visit after lunch is booked" has none.
 CONDITIONAL = (
     "if", "once", "when", "whenever", "after", "before", "until", "till", "unless", "as soon as", "in order to", "ready to",
     "going to", "need to", "try to", "to get", "get", "gets",
     "si", "cuando", "una vez", "en cuanto", "antes de", "después de", "hasta que", "para que",
 )  # fmt: skip
+# Words before a name that make it the name of the person spoken to: "hello Ana", "muy bien, Ana".
+ADDRESSED = (
+    "hello", "hi", "hey", "dear", "good morning", "good afternoon", "good evening", "welcome", "welcome back", "thanks",
+    "thank you", "great", "perfect", "sure", "of course", "ok", "okay", "all right", "alright", "sorry", "nice to meet you",
+    "got it", "no problem", "yes", "no", "well",
+    "hola", "buenas", "buenos días", "buenas tardes", "buenas noches", "bienvenida", "bienvenido", "de nuevo", "otra vez",
+    "gracias", "muchas gracias", "encantada", "encantado", "de conocerte", "un placer", "qué tal", "me alegro", "me alegra", "qué alegría", "qué bien", "un gusto", "perfecto", "genial",
+    "estupendo", "fenomenal", "claro", "claro que sí", "por supuesto", "vale", "de acuerdo", "muy bien", "bien", "bueno",
+    "entendido", "ok", "okey", "sí", "no", "perdona", "perdón", "disculpa", "lo siento", "oye", "mira", "querida", "querido",
+    "estimada", "estimado", "ay", "ya veo", "tranquila", "tranquilo", "no te preocupes", "sin problema", "te entiendo", "a ti", "a ver",
+)  # fmt: skip
 _MODAL = (
     "to be", "will be", "would be", "can be", "could be", "may be", "might be", "should be",
     "será", "sería", "quedará", "estará", "puede ser", "podría ser",
 )  # fmt: skip
+_ONCE = r"(?<!las\s)once(?!\s(?:y|menos|en|de)\b)"  # of Spanish it is eleven: "te espero a las once"
 # A condition behind what is said, in the same clause: "is confirmed once you pay", but not "is confirmed after lunch".
 _BEHIND = re.compile(
     r"\s+(?:(?:only|solo)\s+)?(?:when|after (?:you|we|i|they|he|she|your|the payment)|cuando|despues de que)\b"
-    r"|(?:\s+[^\s,;:.!?]+){0,5}?\s+(?:once|as soon as|if|unless|provided|una vez|en cuanto|si|siempre que)\b",
+    rf"|(?:\s+[^\s,;:.!?]+){{0,5}}?\s+(?:{_ONCE}|as soon as|if|unless|provided|una vez|en cuanto|si|siempre que)\b",
     re.ASCII,
 )
 _NEAR = {"negated": 4, "conditional": 6}  # words
@@ -53,6 +67,13 @@ class Around(NamedTuple):
     sentence: str
     start: int
     end: int
+
+    @property
+    def remark(self) -> str:
+        """The part of the sentence around the place up to a word such as "but", which begins another remark."""
+        begun = max((found.end() for found in _BUT.finditer(self.sentence, 0, self.start)), default=0)
+        stop = _BUT.search(self.sentence, self.end)
+        return self.sentence[begun : stop.start() if stop else None]
 
     @property
     def clause(self) -> tuple[str, int]:
@@ -102,6 +123,54 @@ def asks(place: Around) -> bool:
     return not _CLAUSE.search(sentence, place.end)
 
 
+def is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether a place of a folded text is part of somebody's words: two or more of them between quotation marks.
+
+    A quotation ends with its sentence, so that a text that is judged sentence by sentence gives the same answer.
+
+    >>> said = 'you wrote "is it booked?", and it is "booked"'
+    >>> is_quoted(said, 17, 23), is_quoted(said, 38, 44)
+    (True, False)
+    """
+    before = _ENDED.split(text[max(0, start - _REACH) : start])[-1]
+    behind = _ENDED.split(text[end : end + _REACH], maxsplit=1)[0]
+    if before.count('"') % 2 == 0 or '"' not in behind:
+        return False
+    quotation = before.rpartition('"')[2] + text[start:end] + behind.partition('"')[0]
+    return len(quotation.split()) > 1
+
+
+_NAMED_LAST = re.compile(r",\s*\Z")
+_NAME_ENDS = re.compile(r"\s*(?:[,.!?:;)\x01]|\Z)")
+
+
+class Addressed:
+    """Whether a name is that of the person spoken to: behind words of greeting, or at the end of a question.
+
+    >>> spoken_to = Addressed(["hello", "very well"])
+    >>> [
+    ...     spoken_to.holds(around(text, text.index("ana"), text.index("ana") + 3))
+    ...     for text in ("hello ana!", "hello, ana can")
+    ... ]
+    [True, False]
+    """
+
+    __slots__ = ("_only",)
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        word = rf"(?:{_any_of(sorted(terms, key=len, reverse=True)).pattern})"
+        self._only = re.compile(rf"\W*{word}(?:\W+{word}){{0,3}}(?:(?:\s+\w+){{1,4}},)?\W*\Z", re.ASCII)
+
+    def holds(self, place: Around) -> bool:
+        behind = place.sentence[place.end :]
+        if not _NAME_ENDS.match(behind):
+            return False
+        before = place.sentence[: place.start]
+        if self._only.match(before):
+            return True
+        return _NAMED_LAST.search(before) is not None and behind.strip().startswith("?")
+
+
 class Form:
     """Words that turn what they stand with into something that is not claimed."""
 
@@ -117,8 +186,7 @@ class Form:
     def holds(self, place: Around) -> bool:
         """Whether one of the words stands in the place's clause: a few words before it, or in it."""
         clause, start = place.clause
-        if self._denies:
-            clause = _EMPHATIC.sub(lambda said: re.sub(r"\w", "x", said[0]), clause)
+        clause = _IDIOMS.sub(lambda said: re.sub(r"\w", "x", said[0]), clause)
         before = (found.end() for found in self._words.finditer(clause, 0, start))
         near = any(len(clause[end:start].split()) <= self._near for end in before)
         near = near or (not self._denies and _BEHIND.match(place.sentence, place.end) is not None)
@@ -126,7 +194,8 @@ class Form:
 
 
 def _any_of(terms: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(r"n't\b" if term == "n't" else term_source(term) for term in terms), re.ASCII)
+    own = {"n't": r"n't\b", "once": rf"\b{_ONCE}\b"}
+    return re.compile("|".join(own.get(term) or term_source(term) for term in terms), re.ASCII)
 
 
 def names_in(values: Sequence[object]) -> frozenset[str]:

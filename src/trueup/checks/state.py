@@ -5,21 +5,21 @@ that is not for this one, an action that is claimed and was not made. A stretch 
 a stream may be held back sentence by sentence. Reads nothing but its input; time is linear in the text.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trueup.checks.dialogue import BadStates, Dialogue, Path, Rule, State, read_dialogue, spelled
 from trueup.checks.flow import Problem, flow_problems
 from trueup.checks.folding import Folded
-from trueup.checks.machines import collected, state_name, transitions_of
+from trueup.checks.machines import collected, transitions_of
 from trueup.checks.mentions import claimed_tools
-from trueup.checks.problems import closest
-from trueup.checks.sentences import Form
+from trueup.checks.placeholders import filled
+from trueup.checks.sentences import Addressed, Form
 from trueup.checks.spoken import called_in, spoken_texts
+from trueup.checks.standing import Places, Standing
 from trueup.checks.toolset import Toolset
 from trueup.checks.violations import Hit, Lookout
 from trueup.verdict.facts import Finding, finding
@@ -27,12 +27,16 @@ from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
 
 _NOTHING: frozenset[str] = frozenset()
-CONTEXT = frozenset({"state", "data", "history", "question", "tenant", "input"})
-_LIKE_STATE = re.compile(
-    r"stat|states|satte|staet|sate|stte|(?:current|dialog(?:ue)?|conversation)?[_-]?(?:state|stage|phase|estado)",
-    re.IGNORECASE,
-)
 Made = Callable[[], AbstractSet[str]]
+
+
+class Situation(NamedTuple):
+    """A conversation as a correction may speak of it; `correction` is the contract's own text for one."""
+
+    state: str = ""
+    data: Mapping[str, Any] = {}
+    tools: tuple[str, ...] | None = None
+    correction: str = ""
 
 
 def compile_states(spec: Any, *, path: Path = ("states",), lenient: bool = False) -> "States":
@@ -55,39 +59,46 @@ def compile_states(spec: Any, *, path: Path = ("states",), lenient: bool = False
 class States:
     """The states of one contract."""
 
-    __slots__ = ("_folded_names", "_lookouts", "_path", "_tools", "dialogue", "start", "states")
+    __slots__ = ("_lookouts", "_path", "_places", "_tools", "_unrefused", "dialogue", "start", "states")
 
     def __init__(self, dialogue: Dialogue, path: Path = ("states",)) -> None:
         self.dialogue = dialogue
         self._path = path
         self.start, self.states = _with_machine(dialogue)
-        forms = {kind: Form(kind, words) for kind, words in dialogue.words.items()}
+        forms = {
+            kind: Addressed(words) if kind == "addressed" else Form(kind, words)
+            for kind, words in dialogue.words.items()
+        }
         common = dialogue.always.rules + dialogue.claims
         self._lookouts = {
             name: Lookout((*state.rules, *common), state.allow + dialogue.always.allow, forms, dialogue.names)
             for name, state in self.states.items()
         }
         self._lookouts[""] = Lookout(common, dialogue.always.allow, forms, dialogue.names)
-        self._folded_names: dict[str, list[str]] = {}
-        for name in self.states:
-            self._folded_names.setdefault(name.casefold(), []).append(name)
+        self._places = Places(self.states, self.start, dialogue.machine)
+        self._unrefused = _in_every(self.states)
         used = {tool for state in self.states.values() for tool in state.tools or ()}
         self._tools = Toolset([Tool(name) for name in sorted(used | {rule.tool for rule in dialogue.claims})])
 
     # -- what a check asks ---------------------------------------------------------------------
 
     def check(self, reply: Reply, calls: Sequence[ToolCall], context: Mapping[str, Any]) -> list[Finding]:
-        """What is wrong with a reply in the state that the context names; without a state only what always holds."""
-        state, found = self._current(context)
-        allowed = self._call_findings(calls, state, found)
+        """What is wrong with a reply in the state that the context names, and with a context that names none."""
+        state, unplaced = self._places.of(context)
+        found = [*unplaced]
+        data = collected(context, self.dialogue.machine)
+        allowed = self._call_findings(calls, state, data, found)
 
         def made() -> AbstractSet[str]:
             return {call.name for call in allowed} | called_in(context.get("history"), self._tools)
 
-        data = collected(context)
         for text, offset in spoken_texts(reply):
             found += self._judge(text, state, data, made, offset)
         return _once(found)
+
+    def standing(self, context: Mapping[str, Any]) -> Standing:
+        """The state that a context is judged in, and what is wrong with the context."""
+        return self._places.of(context)
 
     def judge_text(
         self,
@@ -101,37 +112,34 @@ class States:
 
         `made` are the tools that were called so far.
         """
-        known, found = self._current({"state": state})
-        return found + self._judge(text, known, data or {}, lambda: made, offset)
+        known, unplaced = self._places.of({"state": state})
+        return [*unplaced, *self._judge(text, known, data or {}, lambda: made, offset)]
 
     def fallback(self, state: Any) -> str | None:
-        """The text that a state sends in place of a reply that could not be made coherent."""
-        name = self.named(state)
-        return self.states[name].fallback if name is not None else None
+        """The text that a state sends in place of a reply that could not be made coherent; without one, that of the start."""
+        name = self._places.of({"state": state}).state
+        return self.states[name].fallback if name else None
 
     def hint(self, state: Any) -> str:
         """What a model is told in a state when its reply broke the state's rules."""
-        name = self.named(state)
-        return (self.states[name].hint if name is not None else "") or self.dialogue.always.hint
+        name = self._places.of({"state": state}).state
+        return filled(self._hint(name), {"state": name}, {})
+
+    def situation(self, context: Mapping[str, Any]) -> Situation:
+        """What a correction may say of a conversation."""
+        name = self._places.of(context).state
+        tools = self._permitted(name)
+        data = collected(context, self.dialogue.machine)
+        return Situation(name, data, None if tools is None else tuple(tools), self.dialogue.correction)
 
     def permits(self, state: Any, tool: str) -> bool:
-        """Whether a tool may be called in a state."""
-        name = self.named(state)
-        tools = self.states[name].tools if name is not None else None
+        """Whether a tool may be called in a state; in one that is not known, only what every state permits."""
+        tools = self._permitted(self._places.of({"state": state}).state)
         return tools is None or tool in tools
 
     def named(self, source: Any) -> str | None:
         """The state of this contract that a name, an enum member, a dict or a machine is in."""
-        if type(source) is str and source in self.states:
-            return source
-        name = state_name(source)
-        if name is None or name in self.states:
-            return name
-        other = getattr(source, "name", None)  # an enum member: by its value above, by its name here
-        if isinstance(other, str) and other in self.states:
-            return other
-        alike = self._folded_names.get(name.casefold(), [])
-        return alike[0] if len(alike) == 1 else None
+        return self._places.named(source)
 
     def problems(self) -> list[Problem]:
         """What a lint says of these states: unreachable ones, missing fallbacks, fallbacks that break their own rules."""
@@ -139,38 +147,30 @@ class States:
 
     # -- how it is found out -------------------------------------------------------------------
 
-    def _current(self, context: Mapping[str, Any]) -> tuple[str, list[Finding]]:
-        """The state to judge by; an unknown one is a finding, and only what always holds is judged."""
-        source = context.get("state")
-        if source is None:
-            source = self.dialogue.machine
-        if source is None:
-            return "", _misspelt(context)
-        name = self.named(source)
-        if name is not None:
-            return name, []
-        said = state_name(source)
-        shown = f"The state {said!r} is none of this contract" if said else "The context's state has no name"
-        near = closest(said, self.states) if said else ""
-        hint = "Pass a state of the contract, or add this one to it; `NAME: {}` allows everything."
-        return "", [finding("D004", "$", shown + near.rstrip("?"), None, {"state": said}, hint)]
+    def _permitted(self, state: str) -> tuple[str, ...] | None:
+        """The tools of a state, None for all; where the state is not known, those that no state refuses."""
+        return self.states[state].tools if state else self._unrefused
 
-    def _call_findings(self, calls: Sequence[ToolCall], state: str, found: list[Finding]) -> list[ToolCall]:
+    def _call_findings(
+        self, calls: Sequence[ToolCall], state: str, known: Mapping[str, Any], found: list[Finding]
+    ) -> list[ToolCall]:
         """Add a finding for each call that the state does not permit; the others leave."""
-        tools = self.states[state].tools if state else None
+        tools = self._permitted(state)
         if tools is None:
             return list(calls)
-        hint = self.states[state].hint
+        where = f"the state {state}; it has" if state else "every state, and the state is not known; all states have"
+        hint = self.states[state].hint if state else ""
         allowed = []
         for call in calls:
             if call.name in tools or call.answered:
                 allowed.append(call)
                 continue
             shown = ", ".join(tools) if tools else "none"
-            message = f"{call.name!r} is not a tool of the state {state}; it has {shown}"
+            message = f"{call.name!r} is not a tool of {where} {shown}"
             place = f"$.calls[{call.index}]"
             data = {"state": state, "tool": call.name, "tools": list(tools)}
-            found.append(finding("D002", place, message, None, data, hint or f"Do not call {call.name!r} now."))
+            told = filled(hint, {"state": state, "found": call.name}, known) or f"Do not call {call.name!r} now."
+            found.append(finding("D002", place, message, None, data, told))
         return allowed
 
     def _judge(self, text: str, state: str, data: Mapping[str, Any], made: Made, offset: int | None) -> list[Finding]:
@@ -180,21 +180,24 @@ class States:
         for rule, hits in lookout.hits(folded, data):
             if rule.tool and rule.tool in made():
                 continue
-            found.append(self._violation(rule, hits, state, offset))
+            found.append(self._violation(rule, hits, state, data, offset))
         if not self._tools.tools:
             return found
         claimed = {f.data.get("tool") for f in found}
         for name, span in claimed_tools(text, self._tools).items():
             if name in self._tools.tools and name not in claimed and name not in made():
-                found.append(self._claim(name, [Hit(text[span[0] : span[1]], span)], state, offset, None))
+                found.append(self._claim(name, [Hit(text[span[0] : span[1]], span)], state, data, offset, None))
         return found
 
-    def _violation(self, rule: Rule, hits: list[Hit], state: str, offset: int | None) -> Finding:
+    def _violation(
+        self, rule: Rule, hits: list[Hit], state: str, data: Mapping[str, Any], offset: int | None
+    ) -> Finding:
         if rule.tool:
-            return self._claim(rule.tool, hits, state, offset, rule)
-        hint = rule.hint or self._hint(state)
+            return self._claim(rule.tool, hits, state, data, offset, rule)
         shown = _quoted(hits)
-        said = rule.why or f"The state {state} forbids this" if state else rule.why or "The contract forbids this"
+        hint = filled(rule.hint or self._hint(state), {"state": state, "found": shown}, data)
+        plain = f"The state {state} forbids this" if state else "The contract forbids this"
+        said = filled(rule.why, {"state": state}, {}) or plain
         late = any(hit.timed_out for hit in hits)
         if late:
             message = f"The pattern of {spelled(rule.path)} gave no answer in time"
@@ -203,9 +206,13 @@ class States:
             found = finding("D001", "$", f"{said}: {shown}", _moved(hits[0].span, offset), _data(rule.name, hits, state, offset), hint)  # fmt: skip
         return found if rule.level == "error" else msgspec.structs.replace(found, level="warning")
 
-    def _claim(self, tool: str, hits: list[Hit], state: str, offset: int | None, rule: Rule | None) -> Finding:
-        why = rule.why if rule and rule.why else f"The text claims what only {tool!r} does, and it was not called"
-        hint = (rule.hint if rule else "") or f"Call {tool!r} first, or do not say that it is done."
+    def _claim(
+        self, tool: str, hits: list[Hit], state: str, known: Mapping[str, Any], offset: int | None, rule: Rule | None
+    ) -> Finding:
+        why = filled(rule.why, {"state": state}, {}) if rule else ""
+        why = why or f"The text claims what only {tool!r} does, and it was not called"
+        own = filled(rule.hint, {"state": state, "found": _quoted(hits)}, known) if rule else ""
+        hint = own or f"Call {tool!r} first, or do not say that it is done."
         data = {**_data(f"claims.{tool}", hits, state, offset), "tool": tool}
         found = finding("D003", "$", f"{why}: {_quoted(hits)}", _moved(hits[0].span, offset), data, hint)
         return msgspec.structs.replace(found, level="warning") if rule and rule.level == "warning" else found
@@ -214,15 +221,10 @@ class States:
         return (self.states[state].hint if state else "") or self.dialogue.always.hint
 
 
-def _misspelt(context: Mapping[str, Any]) -> list[Finding]:
-    """A context that gives the state under another name, such as `stat` or `State`: no rule of it would be looked at."""
-    if "state" in context:
-        return []
-    for key in context:
-        if key not in CONTEXT and _LIKE_STATE.fullmatch(str(key)):
-            message = f"The context names no state; its {key!r} is not looked at"
-            return [finding("D004", "$", message, None, {"state": None}, "Name it 'state'.")]
-    return []
+def _in_every(states: Mapping[str, State]) -> tuple[str, ...] | None:
+    """The tools that no state refuses, None where no state refuses any."""
+    lists = [state.tools for state in states.values() if state.tools is not None]
+    return tuple(tool for tool in lists[0] if all(tool in tools for tools in lists)) if lists else None
 
 
 def _with_machine(dialogue: Dialogue) -> tuple[str | None, dict[str, State]]:

@@ -1,21 +1,25 @@
 """Violations: the places in a text where the rules of one state are broken, less those that are excused.
 
 Rules and a folded text enter; for each broken rule its first places leave. A place is excused by another word of its
-sentence, by a question, a denial or a condition it stands in, or because it is a name that the context gives.
+sentence, by a longer phrase, a question, a denial, a condition or a quotation that it is part of, or because it is the customer's
+name.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from trueup.checks.dialogue import BadStates, Excuses, Rule, Timed
+from trueup.checks.dialogue import BadStates, Excuses, Part, Rule, Timed
 from trueup.checks.folding import Folded, fold
 from trueup.checks.matching import Matcher
-from trueup.checks.sentences import Around, Form, around, asks, names_in
+from trueup.checks.sentences import Addressed, Around, Form, around, asks, is_quoted, names_in
 
 _SHOWN = 5
-_YES = re.compile("\\b[sS](?:[íÍ]|[iI]\u0301)(?!\\w)")  # once folded, yes is if: "tu cita sí está confirmada"
+# Once folded, yes is if and "nº 7" is a denial: "tu cita sí está confirmada", "tu reserva nº 7 está confirmada".
+_UNMEANT = re.compile("\\b(?:[sS](?:[íÍ]|[iI]\u0301)|[nN]º)(?!\\w)")
 _MAX_TIMED = 200
+_MARKS = " \t\r\n.,:;!?¡¿"
 
 
 class Hit(NamedTuple):
@@ -27,9 +31,13 @@ class Hit(NamedTuple):
 
 
 class _Watched(NamedTuple):
+    """One part of a rule; `number` is the rule's place among those of the state."""
+
     rule: Rule
+    number: int
     excuses: Excuses
     exceptions: Matcher | None
+    within: Matcher | None
     first: int  # the index of its first source in the common matcher
     terms: bool  # whether that first source is its terms
     timed: tuple[tuple[Any, Timed], ...]
@@ -38,23 +46,26 @@ class _Watched(NamedTuple):
 class Lookout:
     """The rules of one state, watched for together."""
 
-    __slots__ = ("_always", "_by_source", "_forms", "_matcher", "_names", "_watched")
+    __slots__ = ("_always", "_by_source", "_forms", "_matcher", "_names", "_rules", "_watched")
 
-    def __init__(self, rules: Sequence[Rule], allow: Excuses, forms: Mapping[str, Form], names: Sequence[str]) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], allow: Excuses, forms: Mapping[str, Form | Addressed], names: Sequence[str]
+    ) -> None:
         self._forms = forms
+        self._rules = tuple(rules)
         self._watched: list[_Watched] = []
         self._by_source: list[int] = []
         sources: list[str] = []
-        for index, rule in enumerate(rules):
-            excuses = rule.excuses + allow
-            made = excuses.content.sources
-            timed = tuple((_timed(one, rule), one) for one in rule.content.timed)
+        for number, rule, (content, own) in _parts(rules):
+            excuses = own + allow
+            made, longer = excuses.content.sources, excuses.within
+            timed = tuple((_timed(one, rule), one) for one in content.timed)
             first = len(sources)
-            sources += rule.content.sources
-            self._by_source += [index] * (len(sources) - first)
-            self._watched.append(
-                _Watched(rule, excuses, Matcher(made) if made else None, first, bool(rule.content.terms), timed)
-            )
+            sources += content.sources
+            self._by_source += [len(self._watched)] * (len(sources) - first)
+            exceptions, within = Matcher(made) if made else None, Matcher(longer) if longer else None
+            has_terms = bool(content.terms)
+            self._watched.append(_Watched(rule, number, excuses, exceptions, within, first, has_terms, timed))
         self._matcher = Matcher(sources)
         self._always = [watched for watched in self._watched if watched.timed]
         self._names = tuple(names)
@@ -65,19 +76,18 @@ class Lookout:
         if not which and not self._always:
             return
         text = folded.data.decode("ascii")
-        meant = Folded(_YES.sub("xx", folded.text)).data.decode("ascii") if _YES.search(folded.text) else text
+        meant = Folded(_UNMEANT.sub("xx", folded.text)).data.decode("ascii") if _UNMEANT.search(folded.text) else text
         found: dict[int, list[Hit]] = {}
         for source in which:
-            index = self._by_source[source]
-            watched = self._watched[index]
-            if not _is_off(watched.rule, data) and len(found.get(index, ())) < _SHOWN:
-                found.setdefault(index, []).extend(self._places(watched, source, folded, (text, meant), data))
+            watched = self._watched[self._by_source[source]]
+            if not _is_off(watched.rule, data) and len(found.get(watched.number, ())) < _SHOWN:
+                found.setdefault(watched.number, []).extend(self._places(watched, source, folded, (text, meant), data))
         for watched in self._always:
             if not _is_off(watched.rule, data):
-                found.setdefault(self._watched.index(watched), []).extend(_late(watched, folded.text))
-        for index in sorted(found):
-            if found[index]:
-                yield self._watched[index].rule, sorted(found[index], key=lambda hit: hit.span)[:_SHOWN]
+                found.setdefault(watched.number, []).extend(_late(watched, folded.text))
+        for number in sorted(found):
+            if found[number]:
+                yield self._rules[number], _joined(found[number], folded.text)[:_SHOWN]
 
     def _places(
         self, watched: _Watched, source: int, folded: Folded, texts: tuple[str, str], data: Mapping[str, Any]
@@ -85,6 +95,8 @@ class Lookout:
         text, meant = texts
         is_term = watched.terms and source == watched.first
         names = names_in([data.get(key) for key in (*self._names, *watched.excuses.names)]) if is_term and data else ()
+        # a name other than the customer's is not that of the person spoken to
+        forms = watched.excuses.forms - {"addressed"} if names else watched.excuses.forms
         count = 0
         last = (0, 0)
         for place in self._matcher.places(source, folded.data):
@@ -94,8 +106,10 @@ class Lookout:
             last = place
             if is_term and text[place[0] : place[1]].strip("_") in names:
                 continue
+            if "quoted" in forms and is_quoted(text, *place):
+                continue
             here = around(text, *place)
-            if self._is_excused(watched, here, here if meant is text else around(meant, *place)):
+            if self._is_excused(watched, forms, here, here if meant is text else around(meant, *place)):
                 continue
             span = folded.span(*place)
             yield Hit(folded.text[span[0] : span[1]], span)
@@ -103,14 +117,45 @@ class Lookout:
             if count == _SHOWN:
                 return
 
-    def _is_excused(self, watched: _Watched, place: Around, meant: Around) -> bool:
+    def _is_excused(self, watched: _Watched, forms: AbstractSet[str], place: Around, meant: Around) -> bool:
         """Whether a place is excused; `meant` is the same without what reads like a condition and is none."""
-        forms = watched.excuses.forms
         if "question" in forms and asks(place):
             return True
         if any(kind in forms and form.holds(meant) for kind, form in self._forms.items()):
             return True
-        return watched.exceptions is not None and watched.exceptions.occurs(place.sentence.encode("ascii"))
+        if watched.exceptions is not None and watched.exceptions.occurs(meant.remark.encode("ascii")):
+            return True
+        sentence = meant.sentence.encode("ascii")
+        return watched.within is not None and watched.within.covers(sentence, meant.start, meant.end)
+
+
+def _joined(hits: Sequence[Hit], text: str) -> list[Hit]:
+    """The places in their order; those that overlap are one, without the marks of a sentence around it.
+
+    >>> [hit.text for hit in _joined([Hit("", (2, 5)), Hit("", (0, 3)), Hit("", (6, 7))], "a 10. b")]
+    ['a 10', 'b']
+    """
+    late = [hit for hit in hits if hit.timed_out]
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(hit.span for hit in hits if not hit.timed_out):
+        if spans and start < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    trimmed = [_trimmed(text, *span) for span in spans]
+    return late + [Hit(text[start:end], (start, end)) for start, end in trimmed]
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the blanks and marks at its ends; one of nothing else stays."""
+    said = text[start:end]
+    if not said.strip(_MARKS):
+        return start, end
+    return end - len(said.lstrip(_MARKS)), start + len(said.rstrip(_MARKS))
+
+
+def _parts(rules: Sequence[Rule]) -> Iterator[tuple[int, Rule, Part]]:
+    return ((number, rule, part) for number, rule in enumerate(rules) for part in rule.parts)
 
 
 def _is_off(rule: Rule, data: Mapping[str, Any]) -> bool:

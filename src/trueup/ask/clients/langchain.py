@@ -1,9 +1,9 @@
 """LangChain: a chat model, or any runnable that takes messages.
 
-A request enters, a message leaves. A chat model is given tools, temperature and limits; one of `langchain_openai` is held to
-the schema too; any other runnable gets the messages alone. Models of OpenAI and Anthropic are told how long a call may
-take, and a stream of theirs that does not say how it ended was cut off. Retries that a model makes by itself are its own:
-set `max_retries=0` on it, so that only the plan decides.
+A request enters, a message leaves. A chat model is given tools, temperature and limits, and one of `langchain_openai` the schema too.
+A chat model that cannot bind tools reads of them in the prompt. Any other runnable gets the messages alone. Models of OpenAI and
+Anthropic get a timeout, and a stream of theirs that does not say how it ended counts as cut off. Set `max_retries=0` on a model, so that
+only the plan decides about retries.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -13,9 +13,11 @@ from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters, openai_tool
 from trueup.ask.clients.request import Request
 from trueup.ask.policy import MODES
+from trueup.verdict.tool import Tool
 
 _KNOWN = {"langchain_openai": "request_timeout", "langchain_anthropic": "default_request_timeout"}
 _ENDINGS = ("finish_reason", "stop_reason", "status")
+_PROBE = openai_tool(Tool("probe"))
 _CUT = "the stream ended before the reply did"
 
 
@@ -28,9 +30,10 @@ class Runnable(Client):
 
     def __init__(self, runnable: Any) -> None:
         self._runnable = runnable
-        self._is_model = self.takes_tools = hasattr(runnable, "bind_tools")
+        self._is_model = hasattr(runnable, "bind_tools")
         home = type(runnable).__module__.partition(".")[0]
         self._is_known = self._is_model and home in _KNOWN
+        self.takes_tools = self._is_known or (self._is_model and _binds(runnable))
         self._own_timeout = getattr(runnable, _KNOWN[home], None) if self._is_known else None
         self.modes = MODES if self._is_model and home == "langchain_openai" else ("text",)
         name = getattr(runnable, "model_name", None) or getattr(runnable, "model", None) or ""
@@ -47,7 +50,7 @@ class Runnable(Client):
         runnable = self._runnable
         choice = given.pop("tool_choice", None)
         choice = "any" if choice == "required" else choice  # the word that every model of theirs knows
-        if given.pop("tools", None) and "tools" not in request.parameters:
+        if given.pop("tools", None) and "tools" not in request.parameters and self.takes_tools:
             tools = [openai_tool(tool) for tool in request.tools]
             runnable = runnable.bind_tools(tools, **({"tool_choice": choice} if choice else {}))
         return runnable.bind(**given) if given else runnable
@@ -73,6 +76,17 @@ class Runnable(Client):
             yield piece
         if not ended:
             raise ConnectionError(_CUT)
+
+
+def _binds(model: Any) -> bool:
+    """Whether a chat model can be given tools: every one has the method, but in some it raises `NotImplementedError`."""
+    try:
+        model.bind_tools([_PROBE])
+    except NotImplementedError:
+        return False
+    except Exception:  # noqa: BLE001 - it can be given tools, if not this one
+        return True
+    return True
 
 
 def _ends(piece: Any) -> bool:

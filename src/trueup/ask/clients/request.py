@@ -56,11 +56,12 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class TransportFailure(Exception):
-    """Raised by a client of the house that got no reply."""
+    """Raised by a client of the house that got no reply; `page` is what the server sent in place of one."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, page: str = "") -> None:
         super().__init__(failure.reason)
         self.failure = failure
+        self.page = page
 
 
 def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from rapidfuzz import process
-
-_CLOSE = 60
+from trueup.verdict.likeness import nearest
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -13,5 +11,5 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     >>> did_you_mean("max_ph", ["hp", "max_hp"])
     "Did you mean 'max_hp'?"
     """
-    near = process.extractOne(name, list(known), score_cutoff=_CLOSE)
-    return f"Did you mean {near[0]!r}?" if near else otherwise
+    near = nearest(name, known)
+    return f"Did you mean {near!r}?" if near else otherwise

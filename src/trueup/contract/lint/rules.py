@@ -98,15 +98,21 @@ class _Known:
             here = here.member(part)
         return None
 
-    def fields(self, source: str) -> Iterable[tuple[Sequence[str | int], int]]:
-        """The fields that an expression uses, with their columns; none of one that does not compile: that is said already."""
-        expression = self._compiled.get(source)
-        if expression is None:
-            try:
-                expression = compile_expression(source)
-            except ExpressionError:
-                return ()
-        return [(field.path, field.column) for field in expression.fields]
+    def expression(self, source: Any) -> Expression | None:
+        """The expression in a text; None if it does not compile, which is reported elsewhere."""
+        if not isinstance(source, str):
+            return None
+        if source in self._compiled:
+            return self._compiled[source]
+        try:
+            return compile_expression(source)
+        except ExpressionError:
+            return None
+
+
+def guarded_fields(expressions: Iterable[Expression]) -> frozenset[str]:
+    """The fields that a rule asks for with `'x' in dir()`: such a rule also works on records without them."""
+    return frozenset(field.path[0] for expression in expressions for field in expression.tested)
 
 
 def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[Fault]:
@@ -118,17 +124,20 @@ def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[F
                 at: Parts = ("rules", section, index) if isinstance(given, list) else ("rules", section, name)
                 yield from _no_field(name.split("."), at, marks.key(at), known)
     for index, rule in enumerate(_listed(spec)):
-        for key in _EXPRESSIONS:
-            source = rule.get(key) if isinstance(rule, dict) else rule if key == "expr" else None
+        sources = {key: rule.get(key) for key in _EXPRESSIONS} if isinstance(rule, dict) else {"expr": rule}
+        compiled = {key: found for key in sources if (found := known.expression(sources[key])) is not None}
+        guarded = guarded_fields(compiled.values())
+        for key, expression in compiled.items():
             path = (*base, index, key) if isinstance(rule, dict) else (*base, index)
-            for field, column in known.fields(source) if isinstance(source, str) else ():
-                yield from _no_field(field, path, inside(marks.value(path), column), known)
+            for field, column in expression.fields:
+                if field[:1] and field[0] not in guarded:
+                    yield from _no_field(field, path, inside(marks.value(path), column), known)
         template = rule.get("error") if isinstance(rule, dict) else None
         if isinstance(template, str):
             path = (*base, index, "error")
-            for field in sorted(compile_message(template).fields, key=str):
-                if field != ("_computed",):
-                    yield from _no_field(field, path, marks.value(path), known)
+            for steps in sorted(compile_message(template).fields, key=str):
+                if steps != ("_computed",) and steps[0] not in guarded:
+                    yield from _no_field(steps, path, marks.value(path), known)
 
 
 def _no_field(field: Sequence[str | int], path: Parts, place: Place, known: _Known) -> Iterator[Fault]:

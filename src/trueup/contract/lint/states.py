@@ -25,7 +25,7 @@ _CODES = {
     "unknown-next": "N018",
     "unknown-start": "N018",
 }
-_TEXTS = frozenset({"pattern", "patterns", "term", "terms"})
+_TEXTS = frozenset({"pattern", "patterns", "within", "term", "terms"})
 _MOST = 50  # faults of one contract
 
 
@@ -64,7 +64,7 @@ def _patterns(part: Any, path: Parts) -> Iterator[tuple[Parts, str]]:
             yield from _patterns(item, (*path, index))
     for key, item in part.items() if isinstance(part, dict) else ():
         place = (*path, key)
-        if key not in ("pattern", "patterns"):
+        if key not in ("pattern", "patterns", "within"):
             yield from _patterns(item, place)
         elif "timed" not in part:
             placed = (
@@ -130,6 +130,8 @@ def _of_reason(error: BadStates, marks: Origins) -> Fault:
     path: Parts = error.path
     if "is not known here" in error.reason:
         return fault("N005", marks.key(path), path, error.reason)
+    if "there is no placeholder" in error.reason:
+        return fault("N025", marks.value(path), path, error.reason)
     patterns = _TEXTS & {part for part in path[-2:] if isinstance(part, str)}
     code = "N014" if patterns and "cannot be used" in error.reason else "N006"
     return fault(code, marks.value(path), path, error.reason)

@@ -1,8 +1,9 @@
-"""Lint of tools: definitions that cannot be used, and names in `order` and `calls` that no tool has."""
+"""Lint of tools: definitions and patterns that cannot be used, and names in `order` and `calls` that no tool has."""
 
 from collections.abc import Iterator
 from typing import Any
 
+from trueup.checks.unknown_names import pattern_fault
 from trueup.conform.schema import SchemaError, refuse_bad_schema
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, Place, fault
@@ -22,6 +23,7 @@ def offered(tools: Any) -> list[str] | None:
 def lint_tools(data: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
     """What is wrong with the tools of a contract, and with the names that its order and its claims use."""
     yield from _bad_tools(data.get("tools"), marks)
+    yield from _bad_patterns(data.get("calls"), marks)
     for path, name, place in _used(data, marks):
         yield from unknown_tool(name, path, place, names)
 
@@ -30,7 +32,7 @@ def unknown_tool(name: str, path: Parts, place: Place, names: list[str] | None) 
     """A fault where a name is that of no tool; nothing where the tools are not known."""
     if names is not None and name not in names:
         hint = did_you_mean(name, names, f"The contract offers {', '.join(names[:20]) or 'none'}.")
-        yield fault("N010", place, path, f"{name!r} is no tool of this contract", hint)
+        yield fault("N010", place, path, f"{name!r} is not a tool of this contract", hint)
 
 
 def _bad_tools(tools: Any, marks: Origins) -> Iterator[Fault]:
@@ -52,6 +54,17 @@ def _bad_tools(tools: Any, marks: Origins) -> Iterator[Fault]:
             if tool.name in seen:
                 yield fault("N009", place, path, f"two tools are named {tool.name!r}", "Give each a name of its own.")
             seen.add(tool.name)
+
+
+def _bad_patterns(calls: Any, marks: Origins) -> Iterator[Fault]:
+    """The patterns of `calls.mentions` that cannot be used."""
+    mentions = calls.get("mentions") if isinstance(calls, dict) else None
+    patterns = mentions.get("patterns") if isinstance(mentions, dict) else None
+    for index, source in enumerate(patterns if isinstance(patterns, list) else ()):
+        reason = pattern_fault(source) if isinstance(source, str) else ""
+        if reason:
+            path: Parts = ("calls", "mentions", "patterns", index)
+            yield fault("N014", marks.value(path), path, f"the pattern cannot be used: {reason}")
 
 
 def _used(data: dict[str, Any], marks: Origins) -> Iterator[tuple[Parts, str, Place]]:

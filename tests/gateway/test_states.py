@@ -1,0 +1,105 @@
+"""The state of a conversation at the gateway: from a header, the body or the route, and refused where it is not known."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.gateway.conftest import Open
+from trueup import Contract
+from trueup.contract.files.faults import ContractError
+from trueup.gateway.config import Config, Upstream
+from trueup.gateway.running import running
+from trueup.gateway.settings import load_config
+from trueup.store.open import open_store
+from trueup.testing.script import Say
+
+STATES = {"ASKING": {"forbid": [{"terms": ["Ana"]}], "fallback": "Which service?"}, "BOOKED": {}}
+BARE = Contract(states=STATES)
+STARTED = Contract(states={"start": "ASKING", **STATES})
+
+
+@pytest.mark.parametrize(
+    ("headers", "told", "code"),
+    [
+        ({}, {}, "D006"),
+        ({"x-trueup-state": "ASKNG"}, {}, "D004"),
+        ({}, {"state": "ASKNG"}, "D004"),
+        ({}, {"estado": "ASKING"}, "D006"),
+        ({"x-trueup-context": json.dumps({"State": "ASKING"})}, {}, "D006"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_request_in_no_known_state_is_refused_and_the_upstream_is_not_asked(
+    desk: Open, headers: dict[str, str], told: dict[str, str], code: str, stream: bool
+) -> None:
+    with desk([], BARE, then=Say("Hello! Ana is free. Bye.")) as d:
+        response = d.chat(headers=headers, stream=stream, **({"trueup": told} if told else {}))
+        assert response.status_code == 400
+        error = response.json()["error"]
+        assert (error["type"], error["code"]) == ("invalid_request_error", "unknown_state")
+        assert error["message"].startswith(f"the upstream was not asked: {code} ")
+        assert [found["code"] for found in error["findings"]] == [code]
+        assert "this contract defines ASKING and BOOKED" in error["findings"][0]["message"]
+        assert d.upstream.requests == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_default_fallback_is_sent_where_no_state_is_known(desk: Open, stream: bool) -> None:
+    with desk([], Contract(states=STATES, fallbacks={"default": "How can I help?"})) as d:
+        response = d.chat(stream=stream)
+        assert response.status_code == 200
+        assert "How can I help?" in response.text
+        assert d.upstream.requests == []
+
+
+def test_the_key_that_was_found_is_named(desk: Open) -> None:
+    with desk([], BARE, then="Hello!") as d:
+        found = d.chat(trueup={"estado": "ASKING"}).json()["error"]["findings"][0]
+        assert "it has 'estado', and the key is 'state'" in found["message"]
+
+
+def test_without_a_state_the_start_is_judged_by(desk: Open) -> None:
+    with desk(["Which service?", "Ana is free."], STARTED, then="Ana is free.") as d:
+        assert d.chat().status_code == 200
+        response = d.chat()
+        assert response.headers["x-trueup-outcome"] == "fallback"
+        assert response.json()["choices"][0]["message"]["content"] == "Which service?"
+
+
+def test_a_check_without_a_known_state_is_a_refusal() -> None:
+    config = Config({"main": Upstream("main", "http://127.0.0.1:9")}, (), {"bare": BARE})
+    with running(config) as gateway, httpx.Client(base_url=gateway.url) as http:
+        contexts: list[dict[str, str]] = [{}, {"state": "ASKNG"}, {"fsm_state": "ASKING"}, {"state": "ASKING"}]
+        bodies = [{"contract": "bare", "reply": "Which service?", "context": context} for context in contexts]
+        verdicts = [http.post("/v1/check", json=body).json() for body in bodies]
+    found = [[each["code"] for each in verdict["findings"]] for verdict in verdicts]
+    assert found == [["D006"], ["D004"], ["D006"], []]
+    assert [verdict["ok"] for verdict in verdicts] == [False, False, False, True]
+
+
+def test_the_state_of_a_route_must_be_one_of_its_contract(tmp_path: Path) -> None:
+    (tmp_path / "bare.json").write_text(json.dumps({"states": STATES}))
+    config = {
+        "upstreams": {"main": {"url": "http://127.0.0.1:9", "private": True}},
+        "contracts": {"bare": "bare.json"},
+        "routes": [{"name": "chat", "models": "*", "contract": "bare", "state": "ASKNG"}],
+    }
+    (tmp_path / "gateway.json").write_text(json.dumps(config))
+    with pytest.raises(ContractError) as refused:
+        load_config(tmp_path / "gateway.json")
+    assert [(fault.code, fault.path) for fault in refused.value.faults] == [("N018", "$.routes[0].state")]
+    assert "did you mean 'ASKING'" in str(refused.value)
+    config["routes"][0]["state"] = "ASKING"  # type: ignore[index]
+    (tmp_path / "gateway.json").write_text(json.dumps(config))
+    assert load_config(tmp_path / "gateway.json").routes[0].state == "ASKING"
+
+
+def test_stored_verdicts_name_the_state_that_was_judged_by(desk: Open, tmp_path: Path) -> None:
+    with open_store(tmp_path / "verdicts.db") as store:
+        with desk([], STARTED, then="Which service?", store=store) as d:
+            for headers in ({}, {"x-trueup-state": "booked"}, {"x-trueup-state": "BOOKD"}):
+                d.chat(headers=headers)
+        store.flush()
+        assert sorted(kept.state for kept in store.verdicts()) == ["ASKING", "BOOKD", "BOOKED"]
