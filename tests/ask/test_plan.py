@@ -216,6 +216,34 @@ def test_429_is_retried_until_the_deadline_and_counts_as_no_attempt() -> None:
     assert calls == 11  # waits of 0.5, 1, 2, 4, 8 and five times 15 seconds
 
 
+def test_a_provider_cannot_ask_for_a_wait_that_no_clock_can_count() -> None:
+    steps = run(Policy(deadline=None), ONE, Failed(1.0, "rate", 0.5, retry_after=1e300))
+    assert isinstance(steps[-1], Wait)
+    assert steps[-1].seconds == 86_400.5
+
+
+@pytest.mark.spec("A8")
+def test_429_without_a_deadline_is_retried_until_the_caller_cancels() -> None:
+    policy = Policy(deadline=None, attempts=2, retries=0)
+    past, reached = step(policy, Past(), Began(ONE))
+    for n in range(1, 101):
+        past, reached = step(policy, past, Failed(past.at + 0.1, "rate", 0.0))
+        assert isinstance(reached, Wait)
+        assert (reached.retry, reached.limit) == (n, None)
+        past, reached = step(policy, past, Waited(past.at + reached.seconds))
+        assert isinstance(reached, Send)
+        assert reached.attempt == 1
+    assert step(policy, past, Cancelled(past.at))[1] == Finish("failed", "cancelled")
+
+
+@pytest.mark.parametrize("otherwise", ["degraded", "text"])
+def test_a_part_of_a_reply_is_given_in_the_end(otherwise: Any) -> None:
+    policy = Policy(otherwise=otherwise, repairs=0)
+    past, _ = step(policy, Past(), Began(ONE))
+    assert step(policy, past, Judged(1.0, Fault("format"), usable=True))[1] == Finish("degraded", "repairs")
+    assert step(policy, past, Judged(1.0, Fault("format")))[1] == Finish("failed", "repairs")
+
+
 @pytest.mark.spec("A9")
 def test_modes_step_down_on_rejection_and_on_prose_and_what_worked_is_learned() -> None:
     steps = run(Policy(), TWO, Failed(1, "mode"), bad(2, "p", "prose"), Judged(3))

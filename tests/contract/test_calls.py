@@ -2,7 +2,7 @@
 
 import json
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -335,7 +335,7 @@ def test_double_wraps_are_opened_only_when_the_inner_keys_fit() -> None:
 
 @pytest.mark.spec("T8")
 def test_strict_promotes_each_warning_once() -> None:
-    text = "I ran check_made_up_thing and `another_made_up`."
+    text = "I ran check_made_up_thing and another_made_up."
     loose, strict = CONTRACT.check(text), STRICT.check(text)
     assert [f.level for f in loose.findings] == ["warning", "warning"]
     assert [f.level for f in strict.findings] == ["error", "error"]
@@ -583,3 +583,103 @@ def test_no_text_makes_the_search_for_calls_fail(text: str) -> None:
     assert CONTRACT.check(text).calls == ()
     before = [{"role": "assistant", "content": text}]
     assert CONTRACT.check("Fine.", context={"history": before}).findings == ()
+
+
+# -- arguments of the wrong type, and outside of an enum ----------------------------------------------
+
+PING = {
+    "name": "ping",
+    "parameters": [
+        {"name": "host", "type": "string", "required": True},
+        {"name": "count", "type": "integer", "required": True},
+        {"name": "mode", "type": "string", "enum": ["fast", "slow"], "default": "fast"},
+        {"name": "family", "type": "string", "enum": ["ipv4", "ipv6"]},
+    ],
+}
+
+
+def pinged(contract: Contract, **arguments: Any) -> Any:
+    call = {"id": "c1", "function": {"name": "ping", "arguments": {"host": "a", "count": 1, **arguments}}}
+    return contract.check({"role": "assistant", "tool_calls": [call]})
+
+
+@pytest.mark.spec("T5")
+def test_a_wrong_type_is_an_error_unless_the_contract_says_otherwise() -> None:
+    refused = pinged(Contract(tools=[PING]), count="many")
+    assert [(f.code, f.level) for f in refused.findings] == [("V001", "error")]
+    assert not refused.calls
+    lenient = Contract(tools=[PING], calls={"types": "warning"})
+    verdict = pinged(lenient, count="many")
+    assert [(f.code, f.level, f.path) for f in verdict.findings] == [("V001", "warning", "$.calls[0].args.count")]
+    assert verdict.ok
+    assert verdict.calls[0].args == {"host": "a", "count": "many"}
+    assert pinged(lenient, count="3").calls[0].args["count"] == 3  # what can be mended still is
+
+
+@pytest.mark.spec("T5", "T8")
+def test_other_faults_stay_errors_and_strict_mode_promotes_it() -> None:
+    lenient = Contract(tools=[PING], calls={"types": "warning"})
+    assert [(f.code, f.level) for f in pinged(lenient, count="many", family="x").findings] == [
+        ("V005", "error"),
+        ("V001", "warning"),
+    ]
+    strict = Contract(tools=[PING], calls={"types": "warning"}, strict=True)
+    assert [(f.code, f.level) for f in pinged(strict, count="many").findings] == [("V001", "error")]
+
+
+@pytest.mark.spec("T5")
+def test_outside_its_enum_an_argument_may_become_the_default() -> None:
+    assert [f.code for f in pinged(Contract(tools=[PING]), mode="turbo").errors] == ["V005"]
+    contract = Contract(tools=[PING], calls={"outside_enum": "default"})
+    verdict = pinged(contract, mode="turbo")
+    assert verdict.ok
+    assert verdict.findings == ()
+    assert verdict.calls[0].args == {"host": "a", "count": 1, "mode": "fast"}
+    assert [(f.code, f.grade, f.path, f.before, f.after) for f in verdict.fixes] == [
+        ("K005", "guess", "$.calls[0].args.mode", '"turbo"', '"fast"')
+    ]
+    assert verdict.reply.calls[0].args["mode"] == "turbo"
+    assert pinged(contract, mode="slow").fixes == ()
+
+
+@pytest.mark.spec("T5")
+def test_without_a_default_it_stays_an_error() -> None:
+    contract = Contract(tools=[PING], calls={"outside_enum": "default"})
+    assert [(f.code, f.path) for f in pinged(contract, family="ipx").errors] == [("V005", "$.calls[0].args.family")]
+    both = pinged(contract, mode="turbo", family="ipx")
+    assert [(f.code, f.path) for f in both.errors] == [("V005", "$.calls[0].args.family")]
+    assert not both.calls
+    wrong = {"name": "ping", "parameters": {"properties": {"mode": {"enum": ["a"], "default": "b"}}}}
+    assert [f.code for f in pinged(Contract(tools=[wrong], calls={"outside_enum": "default"}), mode="x").errors] == [
+        "V005"
+    ]
+
+
+@pytest.mark.spec("T5")
+def test_a_default_in_place_of_a_value_is_a_guess() -> None:
+    contract = Contract(tools=[PING], calls={"outside_enum": "default"}, accept="lossless")
+    verdict = pinged(contract, mode="turbo")
+    assert [(f.code, f.data["fix"]) for f in verdict.errors] == [("G001", "K005")]
+    assert not verdict.calls
+
+
+@pytest.mark.spec("T5")
+def test_the_default_of_a_python_function_and_of_a_nested_field() -> None:
+    def ping(host: str, count: int, mode: Literal["fast", "slow"] = "fast") -> str:
+        return f"{host} {count} {mode}"
+
+    contract = Contract(tools=[ping], calls={"outside_enum": "default"})
+    assert pinged(contract, mode="turbo").calls[0].args["mode"] == "fast"
+    nested = {
+        "name": "ping",
+        "parameters": {"properties": {"how": {"properties": {"mode": {"enum": ["fast"], "default": "fast"}}}}},
+    }
+    verdict = pinged(Contract(tools=[nested], calls={"outside_enum": "default"}), how={"mode": "x", "other": 1})
+    assert verdict.calls[0].args["how"] == {"mode": "fast", "other": 1}
+    assert [f.path for f in verdict.fixes] == ["$.calls[0].args.how.mode"]
+
+
+@pytest.mark.parametrize("calls", [{"types": "info"}, {"outside_enum": True}, {"outside_enum": "drop"}])
+def test_what_the_options_do_not_take_is_refused(calls: Any) -> None:
+    with pytest.raises(ValueError, match=r"Invalid enum value|Expected `str`"):
+        Contract(tools=[PING], calls=calls)

@@ -469,7 +469,7 @@ def test_the_body_of_a_stream_is_put_together_by_any_contract_as_text_and_as_byt
 ) -> None:
     contract = Contract(**options)
     for source in (body, body.encode()):
-        verdict = contract.check(source)
+        verdict = contract.check(source, {"state": "IDLE"})
         assert (verdict.reply.text, verdict.findings.errors) == ('{"age": 36}', ())
         assert verdict.data == ({"age": 36} if options == {"schema": True} else None)
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from trueup import Contract
+from trueup.verdict.reply import Reply, ToolCall
 
 TOOLS = [
     {
@@ -41,7 +42,17 @@ def test_an_envelope_passes(text: str) -> None:
 
 @pytest.mark.spec("A3")
 @pytest.mark.parametrize(
-    "text", ["{}", '{"answer": 42}', '{"needsMoreWork": true}', '{"toolCalls": []}', "[]", "no JSON at all", '"text"']
+    "text",
+    [
+        "{}",
+        '{"content": ""}',
+        '{"answer": 42}',
+        '{"needsMoreWork": true}',
+        '{"toolCalls": []}',
+        "[]",
+        "no JSON at all",
+        '"text"',
+    ],
 )
 def test_what_says_nothing_is_no_envelope(text: str) -> None:
     for contract in (PLAIN, TOOLED):
@@ -153,8 +164,74 @@ def test_calls_of_offered_tools_in_another_form_are_the_envelope(text: str, call
 def test_what_is_refused_in_another_form_says_why() -> None:
     verdict = TOOLED.check('<tool_call>{"name": "get_weather", "arguments": {"days": 3}}</tool_call>')
     assert ([f.code for f in verdict.errors], verdict.data, verdict.calls) == (["V002"], None, ())
-    last = TOOLED.check('{"toolCalls": [{"name": "ping", "arguments": {}}]}\n{"content": "Done."}')
-    assert (last.data, last.calls) == ({"content": "Done."}, ())
+
+
+_PING = {"name": "ping", "arguments": {}}
+_WRITTEN = json.dumps(_PING)
+
+
+@pytest.mark.spec("A2", "A3")
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        (f'{{"toolCalls": [{_WRITTEN}]}}\n{{"content": "Done."}}', {"content": "Done."}),
+        (f'```json\n{{"toolCalls": [{_WRITTEN}], "mood": "kind"}}\n```\n```json\n{{"content": "Done."}}\n```', {"content": "Done.", "mood": "kind"}),
+        (f'<tool_call>{_WRITTEN}</tool_call>\n{{"content": "Done.", "needsMoreWork": true}}', {"content": "Done.", "needsMoreWork": True}),
+        (f'{{"content": "Done."}} <tool_call>{_WRITTEN}</tool_call>', {"content": "Done."}),
+        (f'{{"tool_calls": [{_WRITTEN}], "content": "Done.", "mood": "kind"}}', {"content": "Done.", "mood": "kind"}),
+        (json.dumps({"content": f"Wait. <tool_call>{_WRITTEN}</tool_call> Done.", "mood": "kind"}), {"content": "Wait. Done.", "mood": "kind"}),
+        (json.dumps({"toolCalls": [], "content": f"<tool_call>{_WRITTEN}</tool_call>"}), {"content": ""}),
+    ],
+)  # fmt: skip
+def test_a_call_outside_the_list_of_calls_is_added_to_it_and_nothing_beside_it_is_lost(
+    text: str, rest: dict[str, Any]
+) -> None:
+    verdict = TOOLED.check(text)
+    assert verdict.ok
+    assert verdict.data == {**rest, "toolCalls": [_PING]}
+    assert [call.name for call in verdict.calls] == ["ping"]
+
+
+def test_a_call_in_reasoning_is_not_made() -> None:
+    assert not TOOLED.check(f'<think><tool_call>{_WRITTEN}</tool_call></think>{{"content": "No."}}').calls
+
+
+def test_an_envelope_that_is_built_keeps_the_schema_of_its_author() -> None:
+    schema = {"type": "object", "required": ["mood"], "properties": {"toolCalls": {"type": "array"}, "mood": {"enum": ["kind"]}}}  # fmt: skip
+    contract = Contract(schema, tools=TOOLS, calls={"envelope": True})
+    bare = contract.check(f"<tool_call>{_WRITTEN}</tool_call>")
+    assert [(f.code, f.path) for f in bare.errors] == [("V002", "$.mood")]
+    assert contract.check(f'<tool_call>{_WRITTEN}</tool_call>\n{{"mood": "kind"}}').ok
+
+
+def test_a_native_call_and_an_envelope_beside_it_are_one_reply() -> None:
+    made = ToolCall("ping", {}, "call_7", "{}")
+    both = TOOLED.check(
+        Reply(text=json.dumps({"toolCalls": [_PING], "content": "Wait."}), calls=(made,), finish="tool")
+    )
+    assert (both.ok, both.data) == (True, {"toolCalls": [_PING], "content": "Wait."})
+    assert [call.id for call in both.calls] == ["call_7"]
+    apart = TOOLED.check(Reply(text='{"content": "Wait.", "needsMoreWork": true}', calls=(made,), finish="tool"))
+    assert apart.data == {"content": "Wait.", "needsMoreWork": True, "toolCalls": [_PING]}
+    words = TOOLED.check(Reply(text="I use {braces}.", calls=(made,), finish="tool"))
+    assert (words.ok, words.data, len(words.calls)) == (True, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ('{"toolCalls": [{"name": "get_weather", "arguments": {"city": "Os', 0),
+        ('{"toolCalls": [{"name": "ping", "arguments": {}}, {"name": "get_weather", "arguments": {"city": "Os', 1),
+    ],
+)
+def test_a_call_that_was_cut_off_does_not_pass(text: str, passed: int) -> None:
+    verdict = TOOLED.check(text)
+    assert ([f.code for f in verdict.errors], len(verdict.calls), len(verdict.refused)) == (["G001"], passed, 1)
+
+
+def test_a_call_of_a_reply_that_the_provider_cut_does_not_pass() -> None:
+    verdict = TOOLED.check(Reply(text='{"toolCalls": [{"name": "ping", "arguments": {}', finish="length"))
+    assert ([f.code for f in verdict.errors], verdict.calls) == (["P009"], ())
 
 
 @pytest.mark.spec("A3")

@@ -126,6 +126,35 @@ def test_a_claim_waits_for_the_call_that_makes_it_good_and_what_is_forbidden_doe
     assert [found.code for found in holder.doomed] == ["D001"]
 
 
+@pytest.mark.parametrize("before", ["Let me see. ", "\n\n  Let me see.\n", "<think>Ping?</think>\n\nLet me see. "])
+@pytest.mark.parametrize("behind", ["", " Done.", "\n\nDone."])
+def test_words_behind_a_call_follow_those_that_were_shown(before: str, behind: str) -> None:
+    def ping(host: str) -> str:
+        return host
+
+    contract = Contract(tools=[ping])
+    text = before + '<tool_call>{"name": "ping", "arguments": {"host": "a"}}</tool_call>' + behind
+    for piece in (1, 5, 1_000):
+        holder = Sentences(contract, {})
+        shown = fed(holder, text, piece)
+        assert shown.strip() == "Let me see."
+        tail = holder.tail(contract.check(text), text)
+        assert tail is not None
+        assert (shown + tail).split() == ["Let", "me", "see.", *behind.split()]
+
+
+def test_a_thought_that_was_shown_before_its_action_does_not_break_the_stream() -> None:
+    def ping(host: str) -> str:
+        return host
+
+    contract = Contract(tools=[ping])
+    text = 'Thought: I should look whether the host answers at all.\nAction: ping\nAction Input: {"host": "a"}'
+    holder = Sentences(contract, {})
+    assert fed(holder, text, 7).startswith("Thought:")
+    assert contract.check(text).calls
+    assert holder.tail(contract.check(text), text) == ""
+
+
 def test_from_where_a_call_may_start_nothing_is_shown_before_the_verdict() -> None:
     def ping(host: str) -> str:
         return host
@@ -135,7 +164,7 @@ def test_from_where_a_call_may_start_nothing_is_shown_before_the_verdict() -> No
     for piece in (1, 7, 1_000):
         holder = Sentences(contract, {})
         assert fed(holder, text, piece) == "Let me see."
-        assert holder.tail(contract.check(text), text) == ""
+        assert holder.tail(contract.check(text), text) == "\nDone."  # the words beside the call are not lost
     holder = Sentences(contract, {})
     assert fed(holder, "ping(host='a')\nDone. ", 4) == "", "a call without a mark is seen by the contract"
 

@@ -7,6 +7,7 @@ import pytest
 
 from trueup import Contract, Finding, Reply, Verdict
 from trueup.contract.meaning import Meaning, record
+from trueup.contract.plugins import PlainCheck
 from trueup.verdict.facts import finding
 
 SCHEMA = {
@@ -123,7 +124,7 @@ def test_custom_checks_see_the_verdict_and_the_context() -> None:
         seen.append((verdict.data, context))
         return [finding("B005", "$", "no")]
 
-    verdict = Meaning(checks=[check]).judge(Contract(True).check("[1]"), {"state": "X"})
+    verdict = Meaning(checks=[PlainCheck(check)]).judge(Contract(True).check("[1]"), {"state": "X"})
     assert seen == [([1], {"state": "X"})]
     assert [one.message for one in verdict.findings] == ["no"]
 

@@ -250,7 +250,6 @@ def test_text_that_the_state_forbids_is_told_when_its_sentence_has_ended(piece: 
     ("text", "context"),
     [
         ("It would be Ana. Or so. ", {"state": "BOOKED"}),
-        ("It would be Ana. Or so. ", None),
         ("Ask Ana", {"state": "SERVICE"}),
         ("<think>Not with Ana. Or so.</think> Which service?", {"state": "SERVICE"}),
         ("Susana cuts hair. " * 100, {"state": "SERVICE"}),

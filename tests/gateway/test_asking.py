@@ -103,7 +103,7 @@ def test_a_reply_of_another_state_is_asked_for_anew_with_the_hint_and_then_repla
 
 
 def test_context_comes_by_header_too(desk: Open) -> None:
-    reply = "Perfecto, María, ¿qué servicio te gustaría reservar?"
+    reply = "Un corte para María. ¿Qué más te gustaría reservar?"
     with desk([reply, reply], SALON, policy=Policy(otherwise="failed", regenerations=0)) as d:
         known = json.dumps({"state": "SERVICE_SELECTION", "data": {"first_name": "María"}})
         assert content(d.chat(headers={"x-trueup-context": known})) == reply
@@ -141,6 +141,16 @@ def test_calls_are_judged_and_mended(desk: Open) -> None:
         response = d.chat(tools=tools)
         assert d.upstream.requests[-1].json["messages"][-1]["role"] == "tool"
         assert response.status_code == 200
+
+
+def test_a_context_gives_each_call_its_place(desk: Open) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("look", "book")]
+    contract = Contract(tools=tools, order={"level": "error"}, name="booking")
+    with desk([Say(None, (Call("book", {}),)), Say(None, (Call("look", {}),))], contract) as d:
+        response = d.chat(tools=tools, trueup={"expected_sequence": ["look", "book"]})
+        assert response.json()["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "look"
+        assert "position 0" in json.dumps(d.upstream.requests[1].json["messages"])
+        assert d.chat(tools=tools, trueup={"expected_sequence": "look"}).status_code == 400
 
 
 @pytest.mark.spec("A8", "X36")

@@ -361,7 +361,7 @@ def test_breaks_inside_a_text_stay_inside_its_event(desk: Open) -> None:
     with desk([Say(evil, piece=7)], CALM) as d:
         assert shown(d) == evil
     with desk([Say(evil, piece=7)], CALM, protocol="anthropic") as d:
-        text = asked(d, "/v1/messages", stream=True).text
+        text = d.message(stream=True, headers={"x-trueup-state": "CALM"}).text
         events = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: ")]
         assert "".join(e["delta"].get("text", "") for e in events if e["type"] == "content_block_delta") == evil
 

@@ -20,6 +20,7 @@ _UNITS = [
 ]  # fmt: skip
 _SPOKEN = [
     "The fox has run over a lazy dog. ", "he ejecutado ", "I've booked ", "\u202eanA", "A\u200b", "a_b ",
+    "I'll use the hammer tool. ", "Let me use check_cable and ", "`get_wifi` is a field. ", "aBcDef ",
 ]  # fmt: skip
 _REPLIES = ["Perfecto, ¿qué servicio te gustaría? Mañana está libre. ", "Ana 👍 “vale” – a las 10:30. "]
 _TOOLS = Toolset([Tool(name) for name in ("book_table", "check_network_status", "send_mail", "search")])
@@ -37,7 +38,7 @@ def _judged(forbid: list[dict[str, Any]]) -> Callable[[str], object]:
 
 
 def _mentioned(text: str) -> None:
-    mention_findings(text, _TOOLS, frozenset())
+    list(mention_findings(text, _TOOLS, frozenset()))
     Folded(text)
 
 

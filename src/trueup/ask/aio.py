@@ -58,4 +58,4 @@ async def _send(loop: Loop, client: Client) -> Step:
         if failure is None:
             raise
         return loop.failed(failure)
-    return loop.replied(raw)
+    return loop.judged(await loop.ajudge(raw))

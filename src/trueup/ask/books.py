@@ -3,7 +3,7 @@
 Steps, verdicts and failures enter; attempts, events and the final finding leave. Nothing is decided here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +15,8 @@ from trueup.ask.clients.request import Failure
 from trueup.ask.clock import Clock
 from trueup.ask.faults import rank
 from trueup.ask.policy import Policy
+from trueup.ask.words.prompts import as_text
+from trueup.ask.words.quoting import cut
 from trueup.read.reading import Failure as Said
 from trueup.read.reading import failed as failed_reading
 from trueup.verdict import events
@@ -31,6 +33,7 @@ _STOPPED = {
 }  # fmt: skip
 
 
+_HELD = frozenset({"accepted", "repaired", "regenerated"})
 _UNITS = {"attempts": "calls", "deadline": "seconds", "tokens": "tokens", "money": "units of money"}
 
 
@@ -50,8 +53,11 @@ class Books:
         self._last: plan.Send | None = None
         self._aborted: tuple[bool, int | None] = (False, None)
         self.attempts: list[Attempt] = []
+        self.unplaced = Findings(())
 
-    def open(self, at: float | None = None) -> None:
+    def open(self, at: float | None = None, unplaced: Sequence[Finding] = ()) -> None:
+        """Begin; `unplaced` says why nothing can be asked in this context."""
+        self.unplaced = Findings(unplaced)
         self._start = self._called_at = self._clock.now() if at is None else at
         self._started = self._clock.date()
 
@@ -141,21 +147,37 @@ class Books:
             self.emit(events.SteppedDown, step, what="mode", before=last.mode, after=step.mode, reason=reason)
 
     def _finished(self, step: plan.Finish) -> None:
-        if self._last is None:
-            return
+        send = self._last or plan.Send("ask", "", "text", 0, self._policy.attempts)  # nothing was sent
+        if self.unplaced:
+            codes = tuple(found.code for found in self.unplaced)
+            self.emit(events.Judged, send, ok=False, fault="context", codes=codes)
         if step.outcome == "fallback":
-            self.emit(events.FellBack, self._last, reason=step.reason)
+            self.emit(events.FellBack, send, reason=step.reason)
         known = [a.usage["total_tokens"] for a in self.attempts if "total_tokens" in a.usage]
         costs = [a.cost for a in self.attempts if a.verdict is not None]
         self.emit(
-            events.Finished, self._last, outcome=step.outcome, reason=step.reason,
+            events.Finished, send, outcome=step.outcome, reason=step.reason,
             ok=step.outcome not in {"failed", "degraded"},
             repairs=len({(a.model, a.nth) for a in self.attempts if a.purpose == "repair"}),
             regenerations=len({(a.model, a.nth) for a in self.attempts if a.purpose == "regenerate"}),
             retries=sum(1 for a in self.attempts if a.retry),
             seconds=self.elapsed(), tokens=sum(known) if known else None,
             cost=sum(c for c in costs if c is not None) if costs and None not in costs else None,
+            raw="" if step.outcome in _HELD else self._raw(),
         )  # fmt: skip
+
+    def _raw(self) -> str:
+        """The last reply as the model wrote it, without what must not be kept, and no longer than the policy says."""
+        most = self._policy.raw
+        last = next((a.verdict for a in reversed(self.attempts) if a.verdict is not None), None)
+        if last is None or not most:
+            return ""
+        from trueup.store.redaction import Redaction  # of use only where asking failed
+
+        rules = self._policy.redaction or Redaction()
+        said = {"text": as_text(last.reply), "data": last.data, "calls": [call.args for call in last.reply.calls]}
+        text: str = rules.clean(said)["text"]
+        return text if len(text) <= most else cut(text, most - 1) + "…"
 
     def emit(self, kind: type[events.Event], send: plan.Send, /, **facts: Any) -> None:
         """Hand one event to the subscriber; what it raises ends the ask."""
@@ -173,14 +195,14 @@ class Books:
         judged = [a.verdict for a in self.attempts if a.verdict is not None]
         if not judged:
             return self._no_reply()
-        if outcome in {"accepted", "repaired", "regenerated"}:
+        if outcome in _HELD:
             return judged[-1]
         return min(reversed(judged), key=rank)
 
     def _no_reply(self) -> Verdict:
         failure = next((a.failure for a in reversed(self.attempts) if a.failure is not None), None)
         if failure is None:
-            return Verdict(Reply(finish="error"))
+            return Verdict(Reply(finish="error"), None, self.unplaced)
         reading = failed_reading(Said(failure.reason, failure.code, failure.status))
         return Verdict(reading.reply, None, Findings(reading.findings))
 

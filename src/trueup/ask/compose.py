@@ -19,22 +19,29 @@ from trueup.ask.words.calls import calls_schema
 from trueup.ask.words.fields import Missing
 from trueup.ask.words.shape import shape
 from trueup.ask.words.templates import Words, find_words
+from trueup.contract.envelope import SCHEMA as ENVELOPE
+from trueup.contract.envelope import WITH_CALL
 from trueup.read.answers import Result
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
+    from trueup.checks.state import Situation
     from trueup.contract.calls import CallOptions
 
 _PLACEHOLDER = re.compile(r'"(<[^"<>]+>)"')
 
 
 class Faulty(msgspec.Struct, frozen=True):
-    """The reply to correct, the fields of it to ask for if not all, and the chance that its fence is made with."""
+    """The reply to correct, the fields of it to ask for if not all, and the chance that its fence is made with.
+
+    `situation` is where the conversation stands, for a contract with states.
+    """
 
     verdict: Verdict
     asked: Missing | None = None
     chance: float = 0.0
+    situation: "Situation | None" = None
 
 
 # What is said of the format, for the last schemas it was said of. The schema is kept, so that its id stays its own.
@@ -66,7 +73,7 @@ class Composer:
     ) -> None:  # fmt: skip
         self.messages = messages
         self.policy = policy
-        self.schema = schema
+        self.schema = WITH_CALL if calls is not None and calls.required and schema == ENVELOPE else schema
         self.tools = tools
         self.provider = provider
         self._inside = calls is not None and calls.envelope  # the calls stand in the value: they are told of in words
@@ -159,11 +166,16 @@ class Composer:
             return messages
         verdict = faulty.verdict
         if purpose == "regenerate":
-            return with_system(messages, prompts.regenerate_text(verdict, self.words, self.policy.faults))
+            told = prompts.regenerate_text(
+                verdict, self.words, self.policy.faults, faulty.situation, nth=nth, most=most
+            )
+            return with_system(messages, told)
         limits: dict[str, Any] = {
             "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,
         }  # fmt: skip
-        named: dict[str, Any] = {"tools": self.tools if held else self._named(verdict), "as_json": held}
+        named: dict[str, Any] = {
+            "tools": self.tools if held else self._named(verdict), "as_json": held, "inside": self._inside,
+        }  # fmt: skip
         if afresh and (held or not verdict.reply.calls):
             text = prompts.afresh_text(verdict, self.schema, self.words, **limits, **named)
             if text:
@@ -172,7 +184,10 @@ class Composer:
             return with_results(messages, verdict.reply, self._results(verdict), self.provider)
         if fields and faulty.asked is not None:
             return with_user(messages, prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits))
-        return with_user(messages, prompts.repair_text(verdict, self.schema, self.words, **limits, **named))
+        called = prompts.faulty_tools(verdict, self.tools)
+        tags = bool(self.tools) and not self.takes_tools and not self._inside  # `tools_text` asked for them
+        text = prompts.repair_text(verdict, self.schema, self.words, **limits, **named, called=called, tags=tags)
+        return with_user(messages, text)
 
     def _named(self, verdict: Verdict) -> tuple[Tool, ...]:
         """The tools to name in a correction: those there are, where one must be called and none was."""
@@ -184,7 +199,7 @@ class Composer:
         why = {refusal.call.index: refusal.findings for refusal in verdict.refused}
         common = [fault for fault in verdict.errors if not fault.path.startswith("$.calls[")]
         return [
-            Result(call, prompts.refused_text(why.get(call.index) or common, self.words, most), is_error=True)
+            Result(call, prompts.refused_text(why.get(call.index) or common, verdict, self.words, most), is_error=True)
             for call in verdict.reply.calls
         ]
 

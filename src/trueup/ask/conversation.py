@@ -16,6 +16,7 @@ from trueup.ask.messages import Messages, assistant, opened
 from trueup.ask.policy import Policy
 from trueup.ask.sync import ask
 from trueup.contract.acting import Execution, Registry, aexecute, execute
+from trueup.contract.beside import beside, parted
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
@@ -98,7 +99,9 @@ class Conversation:
             msgspec.structs.replace(call, id=call.id or f"call_{len(messages)}_{index}")
             for index, call in enumerate(verdict.calls)
         )
-        text = "" if any(call.origin != "native" for call in calls) else verdict.reply.text
+        text = verdict.reply.text
+        if any(call.origin != "native" for call in calls):
+            text = (parted(verdict.data) if isinstance(verdict.data, dict) else beside(verdict)).text
         self.messages = [*messages, assistant(Reply(text=text, calls=calls), self._provider)]
         self._waiting = Verdict(Reply(text=text, calls=calls), calls=calls) if calls else None
         return answer

@@ -3,10 +3,14 @@
 A verdict enters; a `Fault`, a rank, or the provider's failure leaves. Only codes are looked at, never the text of a message.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from trueup.ask.plan import Fault, FaultKind
-from trueup.verdict.facts import Finding
+from trueup.checks.standing import UNPLACED
+from trueup.verdict.facts import Finding, Findings
 from trueup.verdict.paths import Parts, render
 from trueup.verdict.verdict import Verdict
 
@@ -37,6 +41,8 @@ def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
 def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
     if "R001" in codes:
         return "unreadable"
+    if not codes.isdisjoint(UNPLACED):
+        return "context"
     if not codes.isdisjoint(_CUT):
         return "cut"
     if (
@@ -51,6 +57,31 @@ def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
     if all(code.startswith("D") or code in _STATE for code in rest):
         return "state"
     return "prose" if "P001" in codes else "format"
+
+
+def unplaced(contract: Any, context: Mapping[str, Any]) -> Findings:
+    """Why no reply could be accepted in a context: it does not name a state that the contract knows. Empty if it does.
+
+    >>> from trueup import Contract
+    >>> [found.code for found in unplaced(Contract(states={"IDLE": {}}), {"state": "IDEL"})]
+    ['D004']
+    """
+    states = None if contract.meaning is None else contract.meaning.states
+    found = () if states is None else states.standing(context).findings
+    return Findings(one for one in found if one.code in UNPLACED)
+
+
+def excused(verdict: Verdict) -> Verdict:
+    """A verdict on a text of the contract's own: a context without a known state is no fault of it, and only a warning."""
+    if all(found.code not in UNPLACED for found in verdict.errors):
+        return verdict
+    findings = Findings(
+        msgspec.structs.replace(found, level="warning") if found.code in UNPLACED else found
+        for found in verdict.findings
+    )
+    return Verdict(
+        verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, verdict.calls, verdict.metrics
+    )
 
 
 def failure_in(verdict: Verdict) -> Finding | None:

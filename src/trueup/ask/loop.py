@@ -15,20 +15,25 @@ from trueup.ask.books import Books
 from trueup.ask.clients.request import Failure, Request, failure_in
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.compose import Composer, Faulty
-from trueup.ask.faults import echoed, fault_of, is_usable
+from trueup.ask.faults import echoed, excused, fault_of, is_usable, rank, unplaced
 from trueup.ask.faults import failure_in as failure_found
 from trueup.ask.memory import MODES, Memory
-from trueup.ask.messages import opened, role
+from trueup.ask.messages import opened
 from trueup.ask.policy import DEFAULT, Mode, Policy
 from trueup.ask.words.fields import merge, missing
+from trueup.read.messages import question_in
 from trueup.verdict.catalogue import FINDINGS
 from trueup.verdict.codec import written
 from trueup.verdict.events import Aborted, Event
-from trueup.verdict.facts import Findings, finding
+from trueup.verdict.facts import Findings, finding, promoted
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
+    from trueup.checks.state import Situation
     from trueup.contract.contract import Contract
+
+
+_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context"})  # there is nothing to tell the model of these
 
 
 class Asked(Protocol):
@@ -93,6 +98,7 @@ class Loop:
         self._past = plan.Past()
         self._step: plan.Step | None = None
         self._faulty: Faulty | None = None
+        self._part: Verdict | None = None  # the best part of the faulty replies
         self._fallback = self._find_fallback()
 
     @property
@@ -102,13 +108,16 @@ class Loop:
             raise RuntimeError("the loop has not been started")
         return self._step
 
-    def start(self, at: float | None = None) -> plan.Step:
-        """The first step; `at` is when it was, by the clock, where that is over."""
-        self._books.open(at)
+    def start(self, at: float | None = None, *, anywhere: bool = False) -> plan.Step:
+        """The first step; `at` is the time of the clock at which it was taken, if that is over.
+
+        A context without a known state ends the ask before anything is sent, unless it may be `anywhere`.
+        """
+        self._books.open(at, () if anywhere else unplaced(self.contract, self._context))
         modes = self._modes()
         names = self.policy.models or ("",)
         ladder = tuple(plan.Rung(name, self._memory.rungs(self.client.key, name, modes)) for name in names)
-        return self._take(plan.Began(ladder, 0.0, self._fallback is not None))
+        return self._take(plan.Began(ladder, 0.0, self._fallback is not None, bool(self._books.unplaced)))
 
     def request(self, at: float | None = None) -> Request:
         """The request of the present step, which must be a `Send`; `at` is when it was sent, where that is over."""
@@ -124,7 +133,13 @@ class Loop:
 
     def judge(self, raw: Any) -> Verdict:
         """The verdict on a reply under the present step; fields that were asked for alone are merged and judged whole."""
-        verdict = self.contract.check(raw, self._context)
+        return self._whole(raw, self.contract.check(raw, self._context))
+
+    async def ajudge(self, raw: Any) -> Verdict:
+        """The same with asynchronous custom checks awaited."""
+        return self._whole(raw, await self.contract.acheck(raw, self._context))
+
+    def _whole(self, raw: Any, verdict: Verdict) -> Verdict:
         send, faulty = self.step, self._faulty
         if isinstance(send, plan.Send) and send.fields and faulty is not None and faulty.asked is not None:
             verdict = self._merged(raw, verdict, faulty)
@@ -133,6 +148,8 @@ class Loop:
     def completed(self, verdict: Verdict) -> Verdict:
         """A verdict with what only asking knows: how a reply must end, that it says something, and something real."""
         reply = verdict.reply
+        if any(found.code == "R003" for found in verdict.warnings):  # the rest can be had: ask again
+            return _cut(verdict)
         if self.client.finishes and reply.finish == "unknown" and reply.provider:
             return _with(verdict, "A002", "Ask again: part of the reply may be missing.")
         if not verdict.ok:
@@ -144,8 +161,8 @@ class Loop:
             return verdict if path is None else _with(verdict, "A006", "Give a real value in place of <…>.", path)
         return verdict
 
-    def judged(self, verdict: Verdict) -> plan.Step:
-        """A reply was judged: book it, and go on."""
+    def judged(self, verdict: Verdict, *, whole: bool = True) -> plan.Step:
+        """A reply was judged: book it, and go on. One that is not `whole` was given up, and is never given to the caller."""
         failed = failure_found(verdict)
         if failed is not None:
             return self.failed(failure_in(failed, self._sent.mode), verdict)
@@ -156,11 +173,20 @@ class Loop:
         chance = self._clock.chance()
         tokens, taken, cost = self._books.replied(self._sent, verdict, fault, self._composer.messages)
         if fault is not None and fault.kind in {"format", "prose", "state"}:
-            self._faulty = Faulty(verdict, asked, chance)
-        event = plan.Judged(
-            self._books.elapsed(), fault, chance, tokens, taken, cost, usable=fault is not None and is_usable(verdict)
-        )
-        return self._take(event)
+            self._faulty = Faulty(verdict, asked, chance, self._situation(fault.kind))
+        usable = fault is not None and whole and self._keep(verdict)
+        return self._take(plan.Judged(self._books.elapsed(), fault, chance, tokens, taken, cost, usable))
+
+    def _keep(self, verdict: Verdict) -> bool:
+        """Whether something of a faulty reply may be given in the end; where the policy wants that, keep the part."""
+        if self.policy.otherwise != "text":
+            return is_usable(verdict)
+        from trueup.ask.salvage import salvage  # of use only where asking goes wrong
+
+        part = salvage(self.contract, verdict, self._context)
+        if part is not None and (self._part is None or rank(part) <= rank(self._part)):
+            self._part = part
+        return part is not None
 
     def aborted(self, verdict: Verdict, received: int) -> plan.Step:
         """A stream was given up at a certain fault, after so many characters: book it as a faulty reply, and go on."""
@@ -169,7 +195,7 @@ class Loop:
         codes = ", ".join(dict.fromkeys(found.code for found in verdict.errors))
         self.emit(Aborted, reason=codes, received=received, saved=saved)
         self._books.abort(saved)
-        return self.judged(verdict)
+        return self.judged(verdict, whole=False)
 
     def failed(self, failure: Failure, verdict: Verdict | None = None) -> plan.Step:
         """No reply came."""
@@ -192,8 +218,9 @@ class Loop:
         finish = self.step
         if not isinstance(finish, plan.Finish):
             raise RuntimeError("the loop is not finished")  # noqa: TRY004
-        verdict = self._books.verdict(finish.outcome)
         outcome = finish.outcome
+        kept = self._part if outcome == "degraded" else None
+        verdict = self._books.verdict(outcome) if kept is None else kept
         if outcome == "fallback":
             verdict, outcome = self._fall_back(verdict)
         stopped = self._books.stopped(finish.reason, self._past)
@@ -263,9 +290,14 @@ class Loop:
                 raise ValueError(f"the policy's fallback does not keep the contract: {verdict.errors[0]}")
         return given
 
+    def _situation(self, kind: str) -> "Situation | None":
+        """Where the conversation stands, for a reply that does not fit its state."""
+        states = None if self.contract.meaning is None else self.contract.meaning.states
+        return states.situation(self._context) if states is not None and kind == "state" else None
+
     def _check_fallback(self, given: Any) -> Verdict:
         text = given if isinstance(given, str) and self._composer.schema is None else written(given).decode()
-        return self.contract.check(text, self._context)
+        return excused(self.contract.check(text, self._context))
 
     def _fall_back(self, last: Verdict) -> tuple[Verdict, plan.Outcome]:
         verdict = self._check_fallback(self._fallback)
@@ -277,12 +309,14 @@ class Loop:
 
         if verdict.ok:
             return [*self.messages, assistant(verdict.reply, self.client.provider)]
+        if not self._books.attempts:
+            return list(self.messages)
         send = self._sent
         fault = fault_of(verdict)
         purpose: plan.Purpose = "regenerate" if fault is not None and fault.kind == "state" else "repair"
-        if fault is None or fault.kind in {"nothing", "cut", "unreadable"} or failure_found(verdict) is not None:
+        if fault is None or fault.kind in _UNTOLD or failure_found(verdict) is not None:
             purpose = "ask"
-        faulty = Faulty(verdict, None, self._clock.chance())
+        faulty = Faulty(verdict, None, self._clock.chance(), self._situation(fault.kind if fault is not None else ""))
         nth = self._past.repairs + 1
         return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
 
@@ -291,12 +325,16 @@ def known(context: Mapping[str, Any] | None, messages: list[Any]) -> dict[str, A
     """The context of every check: the caller's, with the conversation as its history."""
     found = dict(context or {})
     found.setdefault("history", messages)
-    if "question" not in found:
-        last = next((m for m in reversed(messages) if role(m) == "user"), None)
-        content = last.get("content") if isinstance(last, dict) else None
-        if isinstance(content, str):
-            found["question"] = content
+    if "question" not in found and (question := question_in(messages)):
+        found["question"] = question
     return found
+
+
+def _cut(verdict: Verdict) -> Verdict:
+    """A verdict on a stream that broke off, refused for that whatever its contract makes of what arrived."""
+    said = [promoted(found) if found.code == "R003" else found for found in verdict.findings]
+    findings = Findings(sorted(said, key=lambda found: found.level != "error"))
+    return Verdict(verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, (), verdict.metrics)
 
 
 def _with(verdict: Verdict, code: str, hint: str, path: str = "$") -> Verdict:

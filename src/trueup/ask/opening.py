@@ -79,7 +79,7 @@ def opening_of(contract: Any, client: Asked, policy: Policy, *, clock: Clock = S
     if policy.tokens is not None or policy.money is not None or policy.prices or policy.models:
         return None
     loop = Loop(contract, client, _SAMPLE, policy, clock=clock)
-    send = loop.start()
+    send = loop.start(anywhere=True)
     if not isinstance(send, plan.Send):
         return None
     request = loop.request()

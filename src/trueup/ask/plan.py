@@ -16,11 +16,12 @@ Outcome = Literal["accepted", "repaired", "regenerated", "degraded", "fallback",
 # Why it stopped: a budget, the end of what may be tried, or what cannot be helped.
 Reason = Literal[
     "", "attempts", "deadline", "tokens", "money",
-    "repairs", "regenerations", "retries", "same-fault", "refusal", "rejected", "unreadable", "cancelled",
+    "repairs", "regenerations", "retries", "same-fault", "refusal", "rejected", "unreadable", "context", "cancelled",
 ]  # fmt: skip
 BUDGETS: frozenset[Reason] = frozenset({"attempts", "deadline", "tokens", "money"})
-FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable"]
+FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable", "context"]
 FailureKind = Literal["rate", "transient", "mode", "temperature", "choice", "fatal"]
+_LONGEST = 86_400.0  # seconds that a provider may ask to wait; a clock cannot count without end
 
 
 class Rung(NamedTuple):
@@ -45,6 +46,7 @@ class Began(msgspec.Struct, frozen=True):
     ladder: tuple[Rung, ...]
     at: float = 0.0
     fallback: bool = False  # there is a reply to fall back on
+    unplaced: bool = False  # the context names no known state, so no reply could be accepted
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -101,7 +103,7 @@ class Wait(msgspec.Struct, frozen=True):
     seconds: float
     reason: FailureKind | FaultKind
     retry: int
-    limit: int | None  # None: until the deadline
+    limit: int | None  # None: until the deadline, or until the caller cancels
 
 
 class Finish(msgspec.Struct, frozen=True):
@@ -156,7 +158,7 @@ def step(policy: Policy, past: Past, event: Event) -> tuple[Past, Step]:
     """
     if isinstance(event, Began):
         fresh = Past(ladder=event.ladder, at=event.at, fallback=event.fallback, max_tokens=policy.max_tokens)
-        return _send(policy, fresh)
+        return _exhausted(policy, fresh, "context") if event.unplaced else _send(policy, fresh)
     past = replace(past, at=event.at)
     if isinstance(event, Judged):
         return _judged(policy, past, event)
@@ -184,8 +186,8 @@ def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
         past = replace(past, max_tokens=min(2 * past.max_tokens, policy.most_tokens or 4 * policy.max_tokens))
     if fault.kind in {"nothing", "cut"}:
         return _again(policy, past, fault.kind, event.chance, None)
-    if fault.kind == "unreadable":
-        return _exhausted(policy, past, "unreadable")
+    if fault.kind == "unreadable" or fault.kind == "context":  # another reply would be judged alike
+        return _exhausted(policy, past, fault.kind)
     if fault.kind == "refusal":
         return _next_model(policy, past, "refusal")
     if fault.kind == "state":
@@ -218,10 +220,10 @@ def _regenerate(policy: Policy, past: Past) -> tuple[Past, Step]:
 
 
 def _failed(policy: Policy, past: Past, event: Failed) -> tuple[Past, Step]:
-    if event.kind == "rate" and policy.deadline is not None:
+    if event.kind == "rate":  # waited for as long as there is time: without a deadline, until the caller cancels
         past = replace(past, counted=past.counted - 1, rated=past.rated + 1)
         return _wait(policy, past, event.kind, past.rated, None, event.chance, event.retry_after)
-    if event.kind in {"rate", "transient"}:
+    if event.kind == "transient":
         return _again(policy, past, event.kind, event.chance, event.retry_after)
     if event.kind == "mode" and past.rung + 1 < len(_modes(past)):
         return _send(policy, replace(past, rung=past.rung + 1, stepped=True))
@@ -260,7 +262,7 @@ def _wait(
     steps = min(policy.backoff_cap, policy.backoff * 2.0 ** min(count - 1, 60))
     seconds = steps * (0.5 + chance / 2)
     if after is not None:
-        seconds = max(seconds, after + chance * min(1.0, policy.backoff))
+        seconds = max(seconds, min(after, _LONGEST) + chance * min(1.0, policy.backoff))
     if policy.deadline is not None and past.at + seconds >= policy.deadline:
         return _exhausted(policy, past, "deadline")
     return past, Wait(seconds, why, count, limit)
@@ -281,7 +283,7 @@ def _next_model(policy: Policy, past: Past, reason: Reason) -> tuple[Past, Step]
 def _exhausted(policy: Policy, past: Past, reason: Reason) -> tuple[Past, Step]:
     if past.fallback:
         return past, Finish("fallback", reason)
-    if policy.otherwise == "degraded" and past.usable:
+    if policy.otherwise != "failed" and past.usable:
         return past, Finish("degraded", reason)
     return past, Finish("failed", reason)
 

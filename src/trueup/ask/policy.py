@@ -11,6 +11,7 @@ import msgspec
 Mode = Literal["json_schema", "json_object", "text"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 Repair = Literal["whole", "fields"]
+Otherwise = Literal["degraded", "failed", "text"]
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -76,7 +77,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     prices: Mapping[str, Price] = {}  # by model; "*" for any other
 
     # what then
-    otherwise: Literal["degraded", "failed"] = "degraded"
+    otherwise: Otherwise = (
+        "degraded"  # without a valid reply: the best reading, nothing, or at least the text and the calls that passed
+    )
     fallback: Any = None  # a reply to give when nothing else is left: text, or data for the schema
 
     # the words
@@ -85,11 +88,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     quote: int = 2000  # characters of a reply that are quoted back
     faults: int = 8  # faults that are told at once
 
+    # the last event, when no valid reply came
+    raw: int = 2000  # characters of the last reply in the event, redacted; 0: none
+    redaction: Any = None  # what to remove besides keys and tokens: a `Redaction`, or its options
+
     def __post_init__(self) -> None:
         for name in ("models", "modes", "last_tools"):
             if isinstance(getattr(self, name), list):
                 msgspec.structs.force_setattr(self, name, tuple(getattr(self, name)))
-        for name in ("repairs", "regenerations", "retries", "quote"):
+        for name in ("repairs", "regenerations", "retries", "quote", "raw"):
             _whole(self, name, 0)
         for name in ("attempts", "same_fault", "faults", "max_tokens", "most_tokens", "tokens"):
             _whole(self, name, 1)
@@ -101,11 +108,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise TypeError(f"models is a tuple of names; got {self.models!r}")
         for name, allowed in (
             ("repair", ("whole", "fields")),
-            ("otherwise", ("degraded", "failed")),
+            ("otherwise", get_args(Otherwise)),
             ("instruct", ("auto", "always", "never")),
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is one of {', '.join(allowed)}; got {getattr(self, name)!r}")
+        if isinstance(self.redaction, Mapping):
+            msgspec.structs.force_setattr(self, "redaction", _redaction(self.redaction))
         for model, price in self.prices.items():
             if not isinstance(price, Price):
                 raise TypeError(
@@ -134,6 +143,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         cached = usage.get("cached_tokens", 0) if price.cached is not None else 0
         fresh = max(0, usage["input_tokens"] - cached)
         return (fresh * price.input + cached * (price.cached or 0.0) + usage["output_tokens"] * price.output) / 1e6
+
+
+def _redaction(options: Mapping[str, Any]) -> Any:
+    from trueup.store.redaction import Redaction  # where something is to be taken out
+
+    try:
+        return msgspec.convert(options, Redaction)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"redaction: {error}") from None
 
 
 def _whole(policy: Policy, name: str, least: int) -> None:

@@ -20,6 +20,7 @@ from trueup.ask.memory import MODES, Memory
 from trueup.ask.plan import Finish, Send, Step
 from trueup.ask.policy import DEFAULT, Policy
 from trueup.verdict.events import Event
+from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
@@ -69,16 +70,17 @@ class _Streaming:
         own = getattr(contract, "contract", contract)  # whoever watches is told of whole replies, not of every sentence
         return request, Gate(own, self._loop.context, len(self._loop.attempts) + 1, self._hold)
 
-    def _close(self, gate: Gate, failure: Failure | None) -> tuple[Step, list[Part]]:
-        """The end of an attempt: given up, failed, or whole."""
+    def _broken_off(self, gate: Gate, failure: Failure | None) -> Step | None:
+        """The step after an attempt that was given up or failed; None where a whole reply is there to be judged."""
         self._shown = self._shown or gate.passed
         if failure is not None:
-            return self._loop.failed(failure), []
+            return self._loop.failed(failure)
         if gate.doomed:
-            return self._loop.aborted(gate.aborted(self._client.provider), gate.size), []
-        if not gate.chunks:
-            return self._loop.failed(_EMPTY), []
-        verdict = self._loop.judge(gate.chunks)
+            return self._loop.aborted(gate.aborted(self._client.provider), gate.size)
+        return None if gate.chunks else self._loop.failed(_EMPTY)
+
+    def _judged(self, gate: Gate, verdict: Verdict) -> tuple[Step, list[Part]]:
+        """The step after a reply that was judged, and what may still be shown of it."""
         step = self._loop.judged(verdict)
         done = isinstance(step, Finish)
         return step, gate.finish(verdict) if done and verdict.ok else []
@@ -91,13 +93,15 @@ class _Streaming:
         return [Part("restart", attempt=len(self._loop.attempts) + 1)]
 
     def _end(self) -> list[Part]:
-        """The answer, and the fallback as the part that stands for it."""
+        """The answer, and the part that stands for it where no reply of the model does: the fallback, or what was kept of one."""
         self._answer = answer = self._loop.answer()
-        if answer.outcome != "fallback":
+        kept = answer.outcome == "degraded" and self._loop.policy.otherwise == "text"
+        if answer.outcome != "fallback" and not kept:
             return []
-        kind: Any = "text" if self._loop.contract.schema is None else "value"
         number = len(answer.attempts)
-        return [Part(kind, text=answer.text if kind == "text" else "", value=answer.value, attempt=number)]
+        if self._loop.contract.schema is None or (kept and answer.value is None):
+            return [Part("text", text=answer.text, attempt=number)]
+        return [Part("value", value=answer.value, attempt=number)]
 
 
 class AskStream(_Streaming):
@@ -133,7 +137,8 @@ class AskStream(_Streaming):
                     failure = yield from self._attempt(request, gate)
                     if self._cancel.is_set():
                         continue  # what came so far is no whole reply
-                    step, parts = self._close(gate, failure)
+                    broken = self._broken_off(gate, failure)
+                    step, parts = (broken, []) if broken else self._judged(gate, self._loop.judge(gate.chunks))
                     yield from self._restart(step)
                     yield from parts
                 else:
@@ -204,7 +209,8 @@ class AsyncAskStream(_Streaming):
                             yield part
                     finally:
                         await attempt.aclose()
-                    step, parts = self._close(gate, failures[0] if failures else None)
+                    broken = self._broken_off(gate, failures[0] if failures else None)
+                    step, parts = (broken, []) if broken else self._judged(gate, await self._loop.ajudge(gate.chunks))
                     for part in (*self._restart(step), *parts):
                         yield part
                 else:

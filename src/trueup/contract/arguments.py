@@ -1,20 +1,23 @@
 """The arguments of one call, brought to its tool's schema: read, unwrapped, filled, conformed and checked.
 
-A call and its tool enter; the arguments as they may be passed on, the findings and the fixes leave. Arguments that
-were cut off are told apart from malformed ones, and a call whose arguments are not known in full is never passed.
+Takes a call and its tool; returns the arguments to pass on, the findings and the fixes. Truncated arguments are
+distinguished from malformed ones, and a call whose arguments are not known in full is never passed on.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from trueup.checks.fixes import remarks
 from trueup.checks.tools import unknown_arguments
 from trueup.contract.leaks import CUT
 from trueup.recover.calls.values import ARGUMENT_KEYS
+from trueup.verdict.catalogue import Level
 from trueup.verdict.codec import written
-from trueup.verdict.facts import Finding, Fix, finding, fix
+from trueup.verdict.facts import Finding, Fix, demoted, finding, fix
+from trueup.verdict.paths import Parts, parse, render, value_at, with_value
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
@@ -40,11 +43,22 @@ class Outcome(NamedTuple):
 class ArgumentJudge:
     """Judges arguments; the check of a tool is made when it is first called."""
 
-    __slots__ = ("_checks", "_defaults", "_make_check")
+    __slots__ = ("_accept", "_checks", "_defaults", "_enums", "_make_check", "_types")
 
-    def __init__(self, make_check: Callable[[Tool], Check], *, defaults: bool) -> None:
+    def __init__(
+        self,
+        make_check: Callable[[Tool], Check],
+        *,
+        defaults: bool,
+        types: Level = "error",
+        enums: Literal["error", "default"] = "error",
+        accept: str = "guess",
+    ) -> None:
         self._make_check = make_check
         self._defaults = defaults
+        self._types = types
+        self._enums = enums
+        self._accept = accept
         self._checks: dict[str, Check] = {}
 
     def judge(self, call: ToolCall, tool: Tool, index: int, finish: str) -> Outcome:
@@ -62,6 +76,8 @@ class ArgumentJudge:
             args = verdict.data
             if self._defaults and type(args) is dict:
                 verdict, args = self._filled(verdict, args, tool, check, place, fixes)
+            if self._enums == "default" and not verdict.ok and type(args) is dict:
+                verdict, args = _defaulted(verdict, args, tool, check, place, fixes)
         except (TypeError, UnicodeEncodeError, RecursionError):
             return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
         if any(f.code == "W010" for f in verdict.fixes):
@@ -69,7 +85,9 @@ class ArgumentJudge:
         if type(args) is dict and "null" in call.raw_args and not _finite(args):
             return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
         fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
-        problems = _problems(verdict, call, index, finish)
+        problems = [*_problems(verdict, call, index, finish), *_remarks(fixes, self._accept)]
+        if self._types == "warning":
+            problems = [demoted(problem) if problem.code == "V001" else problem for problem in problems]
         if type(args) is not dict:
             return Outcome(None, problems, fixes)
         meant = {f.data.get("similar") for f in problems}
@@ -110,6 +128,43 @@ class ArgumentJudge:
         return again, again.data if isinstance(again.data, dict) else args
 
 
+def _defaulted(
+    verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
+) -> tuple[Verdict, dict[str, Any]]:
+    """The arguments with the tool's default for each value that its enum does not have, each with its fix."""
+    replaced: dict[Parts, Any] = {}
+    filled: Any = args
+    for found in verdict.errors:
+        path = parse(found.path)
+        schema = _part(tool.parameters, path)
+        if found.code == "V005" and path and "default" in schema:
+            replaced[path] = value_at(filled, path)
+            filled = with_value(filled, path, schema["default"])
+    if not replaced:
+        return verdict, args
+    again = check(filled)
+    if not isinstance(again.data, dict) or any(parse(found.path) in replaced for found in again.errors):
+        return verdict, args  # a default that does not fit either
+    fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
+    for path, value in replaced.items():
+        after = written(value_at(filled, path)).decode()
+        fixes.append(fix("K005", place + render(path)[1:], None, written(value).decode(), after))
+    return again, again.data
+
+
+def _part(schema: Any, path: Parts) -> dict[str, Any]:
+    """The schema of one field, as far as `properties` lead to it."""
+    for step in path:
+        known = schema.get("properties") if isinstance(schema, dict) else None
+        schema = known.get(step) if isinstance(known, dict) else None
+    return schema if isinstance(schema, dict) else {}
+
+
+def _remarks(fixes: list[Fix], accept: str) -> Iterator[Finding]:
+    """What follows from a default that was put in place of a value, where the contract does not accept so much."""
+    return remarks(tuple(change for change in fixes if change.code == "K005"), accept)
+
+
 def _problems(verdict: Verdict, call: ToolCall, index: int, finish: str) -> list[Finding]:
     """The findings of a verdict on arguments, as findings of the call."""
     ok = verdict.ok
@@ -123,7 +178,7 @@ def _problems(verdict: Verdict, call: ToolCall, index: int, finish: str) -> list
     not_an_object = call.parse_error.endswith("not an object") if call.args is None else False
     if not isinstance(data, dict) and (data is not None or not_an_object):
         got = call.parse_error.removeprefix("arguments are ").removesuffix(", not an object") or type(data).__name__
-        message = f"Call {index} ({call.name}): the arguments are to be an object, got {got}"
+        message = f"Call {index} ({call.name}): the arguments must be an object, got {got}"
         return [finding("T004", place, message, None, {"got": got, "raw": call.raw_args[:200]}, _AS_OBJECT)]
     if data is None and not ok:
         return [_unread(call, index, f"the arguments are not JSON: {verdict.errors[0].message}")]

@@ -12,26 +12,29 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from trueup.checks.fixes import remarks, too_many
-from trueup.checks.mentions import mention_findings, undefined
-from trueup.checks.order import Order, order_findings, read_order
+from trueup.checks.mentions import mention_findings
+from trueup.checks.order import Order, order_findings, read_order, with_expected
 from trueup.checks.tools import no_call, resolve, together
 from trueup.checks.toolset import Toolset
+from trueup.checks.unknown_names import USUAL, Mentions, pattern_fault, undefined
 from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
 from trueup.contract.arguments import ArgumentJudge, Check
 from trueup.contract.incoming import without_surrogates
-from trueup.contract.leaks import as_call, invented, is_signature, unbundled
+from trueup.contract.leaks import as_call, invented, is_signature, unbundled, with_ids
 from trueup.contract.merge import Account, Judged, parted
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
+from trueup.read.registries import held_tools, is_collection
 from trueup.recover.calls.search import CallText, Leak, leaked_calls
 from trueup.recover.candidate import to_fixes
 from trueup.recover.json.parser import Record, TooMany
+from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding, Fix, finding, fix
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
@@ -42,15 +45,19 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """How calls are judged: from text too, in parallel, with defaults filled in, prose about tools watched.
 
     `claims` are phrases that say a tool was run: `{"book": ["I've booked", "he reservado"]}`. `envelope` means that the
-    calls stand in the reply's value, under `toolCalls`. `required` refuses a reply that calls nothing.
+    calls stand in the reply's value, under `toolCalls`. `required` refuses a reply that calls nothing. `types` is the level of
+    an argument of the wrong type: after a warning, the call may run with the value as it is. With `outside_enum: default` an
+    argument that is none of its enum's values becomes the tool's default, where the tool has one.
     """
 
     from_text: bool = True
     parallel: bool = True
     defaults: bool = False
-    mentions: bool = True
+    mentions: bool | Mentions = True
     envelope: bool = False
     required: bool = False
+    types: Level = "error"
+    outside_enum: Literal["error", "default"] = "error"
     claims: dict[str, tuple[str, ...]] = {}
 
 
@@ -75,8 +82,13 @@ def make_call_judge(
         refuse_bad_schema(tool.parameters, f"tool {tool.name!r}")
     unknown = [name for name in options.claims if name not in toolset.tools]
     if unknown:
-        raise ValueError(f"calls: claims speaks of {unknown[0]!r}, which is no tool of this contract")
-    arguments = ArgumentJudge(make_check, defaults=options.defaults)
+        raise ValueError(f"calls: claims speaks of {unknown[0]!r}, which is not a tool of this contract")
+    for source in options.mentions.patterns if isinstance(options.mentions, Mentions) else ():
+        if reason := pattern_fault(source):
+            raise ValueError(f"calls: the pattern {source!r} of mentions cannot be used: {reason}")
+    arguments = ArgumentJudge(
+        make_check, defaults=options.defaults, types=options.types, enums=options.outside_enum, accept=accept
+    )
     asked = read_order(order or ())
     _refuse_unknown(asked, toolset)
     return CallJudge(toolset, asked, options, arguments, accept)
@@ -87,7 +99,9 @@ def _refuse_unknown(order: Order, tools: Toolset) -> None:
     for name in order.names():
         if name not in tools.tools:
             closest = tools.closest(name)
-            raise ValueError(f"order: {name!r} is no tool of this contract" + (f"; {closest!r} is" if closest else ""))
+            raise ValueError(
+                f"order: {name!r} is not a tool of this contract" + (f"; {closest!r} is" if closest else "")
+            )
 
 
 def _tools(source: Any) -> list[Tool]:
@@ -96,10 +110,15 @@ def _tools(source: Any) -> list[Tool]:
         return list(source.tools.values())
     if isinstance(source, dict) and source and all(map(_is_function, source.values())):  # as `execute` takes them
         return [msgspec.structs.replace(function_tool(item), name=str(name)) for name, item in source.items()]
-    given = source if isinstance(source, list | tuple) else [source]
+    given = source if isinstance(source, list | tuple) else list(source) if is_collection(source) else [source]
     out: list[Tool] = []
     for index, item in enumerate(given):
-        out += [function_tool(item)] if _is_function(item) else definitions(item, f"tools[{index}]")
+        if _is_function(item):
+            out.append(function_tool(item))
+        elif (held := held_tools(item)) is not None:
+            out += _tools(held)
+        else:
+            out += definitions(item, f"tools[{index}]")
     return out
 
 
@@ -121,11 +140,15 @@ class CallJudge:
         self._arguments = arguments
         self._accept = accept
 
-    def judge(self, reply: Reply, before: Sequence[Reply] = (), *, is_data: bool = False) -> Judged:
+    def judge(
+        self, reply: Reply, before: Sequence[Reply] = (), *, is_data: bool = False, expected: Any = None
+    ) -> Judged:
         """Judge all calls of a reply; `before` are the replies earlier in the conversation.
 
-        `is_data` says that the text is known to be a value and no call, so none is looked for in it.
+        `is_data` says that the text is known to be a value and no call, so none is looked for in it. `expected` are the names
+        that a context expects at their places, instead of the contract's.
         """
+        order = with_expected(self._order, expected)
         findings: list[Finding] = []
         fixes: list[Fix] = []
         prose = reply.text
@@ -134,9 +157,10 @@ class CallJudge:
         remarked: list[list[Finding]] | None = None
         if not given and prose and self.options.from_text and not is_data:
             try:
-                given, remarked, prose, written = self._from_text(reply, fixes)
+                found, remarked, prose, written = self._from_text(reply, fixes)
             except TooMany as limit:
                 return Judged((), (), [too_many(limit)], [], [], unread=True)
+            given = with_ids(found, before)
         if any(call.name.endswith("parallel") for call in given):
             given, remarked = self._unbundled(given, remarked or [[] for _ in given], fixes)
         accounts: list[Account] = []
@@ -147,16 +171,17 @@ class CallJudge:
             accounts.append(account)
         called = self._called(before) if before else []
         if accounts:
-            self._between(accounts, called, findings)
+            self._between(accounts, called, order, findings)
         if prose and self.options.mentions:
             names = {account.passed.name for account in accounts}.union(called)
-            said = list(mention_findings(prose, self.tools, names, self.options.claims))
+            asked = self.options.mentions if isinstance(self.options.mentions, Mentions) else USUAL
+            said = list(mention_findings(prose, self.tools, names, self.options.claims, asked))
             findings += said
             all_read = reply.text.count('"name"') <= len(given) and not _may_call(prose)
             if written is not None and not all_read:
-                findings += self._written_unknown(written.alike(), {f.data["name"] for f in said})
+                findings += self._written_unknown(written.alike(), {f.data["name"] for f in said}, asked)
         if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
-            message = "The reply has neither text nor calls"
+            message = "The reply is empty: it has neither text nor calls"
             findings.append(finding("T013", "$", message, None, {}, "Answer, or call a tool."))
         elif not given and self.options.required:
             findings.append(no_call(self.tools))
@@ -165,13 +190,13 @@ class CallJudge:
             findings += account.findings
         return Judged(calls, refused, findings, fixes, accounts)
 
-    def _between(self, accounts: list[Account], called: list[str], findings: list[Finding]) -> None:
+    def _between(self, accounts: list[Account], called: list[str], order: Order, findings: list[Finding]) -> None:
         """What is wrong with the calls taken together, each put where it belongs."""
         good = [not any(f.level == "error" for f in account.findings) for account in accounts]
         passed = [account.passed for account in accounts]
         problems = list(together(passed, self.options.parallel))
-        if not self._order.is_empty:
-            problems += order_findings([call.name for call in passed], good, called, self._order)
+        if not order.is_empty:
+            problems += order_findings([call.name for call in passed], good, called, order)
         for problem in problems:
             if problem.path == "$.calls":
                 findings.append(problem)
@@ -235,15 +260,15 @@ class CallJudge:
             at = max(at, leak.stop)
         return calls, remarked, "".join((*prose, text[at:])) if calls else text, written
 
-    def _written_unknown(self, written: list[Leak], known: AbstractSet[str]) -> Iterator[Finding]:
-        """A warning for each call in the text, beyond doubt a call, of a tool that is not offered."""
+    def _written_unknown(self, written: list[Leak], known: AbstractSet[str], asked: Mentions) -> Iterator[Finding]:
+        """A finding for each call in the text, beyond doubt a call, of a tool that is not offered."""
         seen = set(known)
         for leak in written:
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
-            sure = sure or self.tools.closest(leak.name, _MISSPELT) is not None
+            sure = sure or self.tools.misspelt(leak.name, _MISSPELT) is not None
             if sure and leak.name not in seen and not self.tools.offers(leak.name.removesuffix(".call")):
                 seen.add(leak.name)
-                yield undefined(leak.name, (leak.start, leak.stop), self.tools)
+                yield undefined(leak.name, (leak.start, leak.stop), self.tools, asked.level)
 
     def _account(self, call: ToolCall, index: int, finish: str, fixes: list[Fix]) -> Account:
         place = f"$.calls[{index}]"

@@ -4,7 +4,7 @@ A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 import msgspec
@@ -12,8 +12,9 @@ from orjson import dumps
 
 from trueup.conform.options import Options, Profile
 from trueup.conform.schema import Schema, compile_schema
+from trueup.contract.conversation import arrived, completed
 from trueup.contract.envelope import SCHEMA as ENVELOPE
-from trueup.contract.envelope import enclosed, opened
+from trueup.contract.envelope import enclosed, encloses, lists_calls, opened, with_passed
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.given import Given, no_such_option, refuse_bad_options, told
 from trueup.contract.incoming import STREAM_STARTS, called_before, incoming, is_stream
@@ -23,8 +24,8 @@ from trueup.contract.merge import NO_CALLS, Judged, merge
 from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.verdict.catalogue import Accept
 from trueup.verdict.codec import decode, written
-from trueup.verdict.facts import Finding
-from trueup.verdict.reply import Reply
+from trueup.verdict.facts import Finding, Fix
+from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import T, Verdict
 
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
     from trueup.ask.policy import Policy
     from trueup.ask.stream import AskStream, AsyncAskStream
     from trueup.contract.calls import CallJudge, CallOptions
+    from trueup.contract.fingerprint import Fingerprint
     from trueup.contract.judge import Judge
     from trueup.contract.meaning import Meaning
     from trueup.contract.stream import Stream
+
+_BESIDE = frozenset({"W002", "W010"})  # something stands beside the value that was read
 
 
 class Contract(Generic[T]):
@@ -54,7 +58,7 @@ class Contract(Generic[T]):
     """
 
     __slots__ = (
-        "_brief", "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_made", "_meaning", "_plain", "_shallow",
+        "_brief", "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_listens", "_made", "_meaning", "_plain", "_print", "_shallow",
         "_text_only",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
@@ -90,6 +94,8 @@ class Contract(Generic[T]):
         self._given = {option: value for option, value in locals().items() if option not in {"self", "unknown"}}
         refuse_bad_options(accept, coerce, strict, max_size, max_depth)
         self.name, self.language, self.version = name, language, version
+        if schema is None and encloses(calls):
+            schema = ENVELOPE
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
         self.accept = accept
         self.options = coerce if isinstance(coerce, Options) else Options(profile=coerce)
@@ -97,11 +103,13 @@ class Contract(Generic[T]):
         self.max_size = max_size
         self.max_depth = max_depth
         self._made: Judge | None = None
+        self._print: Fingerprint | None = None
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         self._fallbacks = read_fallbacks(fallbacks)
         self._meaning = self._make_meaning(rules, reply, with_fallbacks(states, self._fallbacks), checks)
+        self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
         self._brief = False
         if self.schema is not None:
@@ -148,18 +156,36 @@ class Contract(Generic[T]):
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
         """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, or a `Reply`.
 
-        `context` is what the conversation knows beside it: `history` holds the messages before this reply.
+        `context` is what the conversation knows beside it. Its `history` holds the messages before the reply; by default they
+        are taken from the messages that are checked. Asynchronous checks run to their end; inside an event loop, await
+        `acheck` instead.
 
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
         if type(reply) is str and self._text_only and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
+        known = self._known(reply, context)
+        if self._meaning is None:
+            return self._check_reply(reply, known)
+        return self._meaning.judge(self._check_structure(reply, known), known, _wait)
+
+    async def acheck(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
+        """The same with asynchronous custom checks awaited in the running event loop."""
+        known = self._known(reply, context)
+        verdict = self._check_structure(reply, known)
+        if self._meaning is None:
+            return verdict
+        from trueup.ask.awaiting import bounded  # a door to the room above: judging itself waits for nothing
+        from trueup.checks.steps import arun
+
+        return await arun(self._meaning.steps(verdict, known), bounded)
+
+    def _known(self, reply: Any, context: dict[str, Any] | None) -> dict[str, Any]:
+        """The context that checks are given: the caller's, completed from the messages that are checked."""
         if context is not None and not isinstance(context, dict):
             raise TypeError(f"context is a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
-        if self._meaning is None:
-            return self._check_reply(reply, context or {})
-        return self._meaning.judge(self._check_structure(reply, context or {}), context or {})
+        return completed(reply, context or {}) if self._listens else context or {}
 
     def clean(self, text: str, fields: dict[str, Any]) -> bytes | None:
         """The value of a text, written, where the text is valid as it stands and keeps every rule; else None: `check` has to look.
@@ -186,9 +212,18 @@ class Contract(Generic[T]):
             return None
         return again if self._meaning is None or self._meaning.keeps_rules(data, fields) else None
 
-    def check_value(self, value: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
-        """Judge a value that is already JSON data, such as the arguments of a native tool call."""
-        verdict = self._check_value(value)
+    def check_value(
+        self, value: Any, context: dict[str, Any] | None = None, *, keep_fields: bool = False
+    ) -> Verdict[T]:
+        """Judge a value that is already JSON data, such as the arguments of a native tool call.
+
+        With `keep_fields`, an envelope such as `response` is opened in place: the fields beside it stay.
+
+        >>> contract = Contract({"required": ["n"], "properties": {"n": {"type": "integer"}}})
+        >>> contract.check_value({"city": "Oslo", "response": {"n": 1}}, keep_fields=True).data
+        {'city': 'Oslo', 'n': 1}
+        """
+        verdict = self._check_value(value, keep_fields)
         return verdict if self._meaning is None else self._meaning.judge_value(verdict, context or {})
 
     def _check_structure(self, reply: Any, context: dict[str, Any]) -> Verdict:
@@ -197,13 +232,13 @@ class Contract(Generic[T]):
             return self._check_text(reply, reply)
         return self._check_reply(reply, context)
 
-    def _check_value(self, value: Any) -> Verdict:
+    def _check_value(self, value: Any, keep_fields: bool) -> Verdict:
         text = written(value).decode()
         if self.schema is None:
             return Verdict(text, value)
         if self._is_valid(value) and self._plain and not (self._integral and self._integral(value)):
             return Verdict(text, value)
-        return self._judge.misfit(text, text, value, located=False)
+        return self._judge.misfit(text, text, value, located=False, keep_fields=keep_fields)
 
     def _check_reply(self, source: Any, context: dict[str, Any]) -> Verdict:
         """The way of everything that is more than a text: read it, judge its calls, then its text."""
@@ -214,33 +249,75 @@ class Contract(Generic[T]):
             from trueup.contract.judge import damaged  # with all that mends, loaded where there is something to mend
 
             return damaged(reply, reply.text, damage, None if self.schema is None else self._judge)
+        if read_findings and self._judges_what_arrived:
+            read_findings = arrived(reply, read_findings, judges_calls=self._calls is not None)
         judged, text_verdict = (NO_CALLS, None) if read_findings else self._parts(reply, context)
         return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
 
     def _parts(self, reply: Reply, context: dict[str, Any]) -> tuple[Judged, Verdict | None]:
         """The calls of a reply and its text, each judged; who makes calls owes no value, but an envelope is both."""
         calls = self._calls
-        if calls is not None and calls.options.envelope and not reply.calls:
-            text = self._check_text(reply, reply.text)
-            inside = opened(reply, text.data)
-            before = called_before(context.get("history"))
-            if any(fix.code == "W010" for fix in text.fixes) if inside.calls else not text.ok:
-                leaked = calls.judge(reply, before)  # written in another way, or in several envelopes
-                if len(leaked.calls) > len(inside.calls) or (leaked.refused and not inside.calls):
-                    return leaked, enclosed(reply, leaked.calls) if leaked.calls else None
-            if not inside.calls and not text.ok:
-                return NO_CALLS, text
-            return calls.judge(inside, before), text
+        if calls is not None and calls.options.envelope and (not reply.calls or "{" in reply.text):
+            parts = self._envelope_parts(calls, reply, context)
+            if parts is not None:
+                return parts
         # a value that the schema describes is data, even where it has the shape of a call
         data = None
         judged = NO_CALLS
         if calls is not None:
             if self.schema is not None and not reply.calls:
                 data = self._described(reply.text)
-            judged = calls.judge(reply, called_before(context.get("history")), is_data=data is not None)
+            before, expected = called_before(context.get("history")), context.get("expected_sequence")
+            judged = calls.judge(reply, before, is_data=data is not None, expected=expected)
         if self.schema is None or reply.calls or judged.calls or judged.refused or judged.unread:
             return judged, None
         return judged, self._check_text(reply, reply.text, data)
+
+    def _envelope_parts(
+        self, calls: "CallJudge", reply: Reply, context: dict[str, Any]
+    ) -> tuple[Judged, Verdict | None] | None:
+        """The calls and the value of a reply under an envelope contract; None for native calls beside a text that is no envelope."""
+        text = self._check_text(reply, reply.text)
+        if reply.calls and not text.ok:
+            return None
+        inside = opened(reply, text.data)
+        before, expected = called_before(context.get("history")), context.get("expected_sequence")
+        if not reply.calls and self._may_hold_more(text, inside):
+            leaked = calls.judge(reply, before, expected=expected)
+            if len(leaked.calls) > len(inside.calls):
+                return leaked, self._enclosed(reply, leaked)
+            if leaked.refused and not text.ok and not inside.calls and not lists_calls(text.data):
+                return leaked, None
+        if not inside.calls and not text.ok:
+            return NO_CALLS, text
+        judged = calls.judge(inside, before, expected=expected)
+        if not inside.calls and judged.calls:  # they were written into `content`
+            text.data = {**text.data, "content": "", **enclosed(inside, judged)}
+            return judged._replace(fixes=_without_span(judged.fixes)), text
+        text.data = with_passed(text.data, judged)
+        return judged, text
+
+    def _may_hold_more(self, text: Verdict, inside: Reply) -> bool:
+        """Whether calls may stand outside the envelope that was read: in another one, in another notation, or beside it."""
+        if inside.calls:
+            return any(fix.code in _BESIDE for fix in text.fixes)
+        known = frozenset() if self.schema is None else self.schema.root_keys
+        return not text.ok or bool(text.fixes) or not known.issuperset(text.data)
+
+    def _enclosed(self, reply: Reply, leaked: Judged) -> Verdict:
+        """The verdict on an envelope that is built around calls which the model wrote in another way."""
+        fixes: list[Fix] = []
+
+        def envelope_in(words: str) -> dict[str, Any] | None:
+            found = self._check_text(words, words) if "{" in words else None
+            if found is None or not found.ok or not isinstance(found.data, dict):
+                return None
+            fixes.extend(_without_span(found.fixes))
+            return found.data
+
+        built = self._check_value(enclosed(reply, leaked, envelope_in), keep_fields=False)
+        value = None if built.value is built.data else built.value
+        return Verdict(reply, built.data, built.findings, (*fixes, *built.fixes), value)
 
     def _described(self, text: str) -> dict[str, Any] | None:
         """The value of a text that is a valid object, every key of it one that the schema names; else None."""
@@ -327,7 +404,7 @@ class Contract(Generic[T]):
         """
         state = (context or {}).get("state")
         states = None if self._meaning is None else self._meaning.states
-        own = None if states is None else states.fallback(state)
+        own = None if states is None else states.fallback(states.standing(context or {}).state)
         named = self._fallbacks.get(state) if isinstance(state, str) else None
         return own or named or self._fallbacks.get("default")
 
@@ -378,6 +455,31 @@ class Contract(Generic[T]):
         return AsyncAskStream(self, call, messages, policy, **options)
 
     @property
+    def _judges_what_arrived(self) -> bool:
+        """Whether a text that broke off can be judged: by the reply rules alone, for a value would lack its end."""
+        return self.schema is None and self._meaning is not None and self._meaning.reply is not None
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a rule or a check of this contract is asynchronous: then `acheck` is the better way."""
+        return self._meaning is not None and self._meaning.awaits
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these rules from others: the same for equal rules, whatever their order or their file, else another.
+
+        The name does not count; switches of the environment that are in force do.
+
+        >>> Contract(reply={"min_text": 5}).fingerprint == Contract(reply={"min_text": 6}).fingerprint
+        False
+        """
+        if self._print is None:
+            from trueup.contract.fingerprint import Fingerprint  # loaded where somebody asks
+
+            self._print = Fingerprint(self._given)
+        return self._print.of(self)
+
+    @property
     def judges_meaning(self) -> bool:
         """Whether a reply is judged by more than its structure and its rules: its worth, the state, checks of one's own."""
         meaning = self._meaning
@@ -390,9 +492,35 @@ class Contract(Generic[T]):
             return []
         return [found for found in states.check(Reply(text=text), (), context) if found.code == "D001"]
 
+    def unplaced(self, context: dict[str, Any] | None) -> list[Finding]:
+        """What is wrong with a context that must name a state: an unknown one, or none where the contract has no start."""
+        states = None if self._meaning is None else self._meaning.states
+        found = () if states is None else states.standing(context or {}).findings
+        return [one for one in found if one.level == "error"]
+
+    def claims(self, text: str, calls: tuple[ToolCall, ...], context: Mapping[str, Any]) -> list[Finding]:
+        """What a text claims to have run that is neither among these calls nor among those before."""
+        if self._calls is None:
+            return []
+        before = called_before(context.get("history"))
+        judged = self._calls.judge(Reply(text=text, calls=calls), before, is_data=True)
+        return [found for found in judged.findings if found.code == "T012"]
+
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""
         return [] if self.schema is None else self._judge.member_errors(slot, value)
+
+
+def _wait(awaited: Any) -> Any:
+    """Run what an asynchronous check gives to its end."""
+    from trueup.ask.awaiting import finish  # a door to the room above, as `acheck`
+
+    return finish(awaited)
+
+
+def _without_span(fixes: Iterable[Fix]) -> list[Fix]:
+    """Fixes of a part of the text: their places are not places of the whole."""
+    return [msgspec.structs.replace(fix, span=None) for fix in fixes]
 
 
 def _made_of(kind: type[Contract], given: dict[str, Any]) -> Contract:

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, get_args
 
 from trueup.conform.options import Options, Profile
 from trueup.verdict.catalogue import GRADES, Accept
+from trueup.verdict.likeness import nearest
 
 _PROFILES = get_args(Profile)
 
@@ -42,10 +43,8 @@ def no_such_option(name: str, owner: str = "Contract", known: Sequence[str] = _O
     >>> no_such_option("shema")
     "Contract takes no 'shema'; did you mean 'schema'?"
     """
-    from rapidfuzz import process
-
-    near = process.extractOne(name, known, score_cutoff=60)
-    return f"{owner} takes no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}")
+    near = nearest(name, known)
+    return f"{owner} takes no {name!r}; " + (f"did you mean {near!r}?" if near else f"it takes {', '.join(known)}")
 
 
 def told(name: str, given: Mapping[str, Any]) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from trueup.checks.sentences import last_sentences
+from trueup.checks.standing import UNPLACED
+from trueup.contract.beside import beside, is_written
 from trueup.contract.stream import Stream
 from trueup.recover.layers.reasoning import Visible
 from trueup.recover.marks import SPECIAL_TOKEN, may_reason
@@ -26,6 +28,7 @@ Way = Literal["auto", "sentence", "field", "whole"]
 _LONGEST = 20_000  # characters without an end of a sentence, after which nothing more leaves
 _CALL_MAY_START = re.compile(r"[<{\[`|\uff5c]|\baction:", re.IGNORECASE)  # from here on, text may turn out to be a call
 _SPECIAL = re.compile(SPECIAL_TOKEN)
+_CERTAIN = frozenset({"D001", *UNPLACED})  # whatever is still to come
 
 
 class Holder:
@@ -62,7 +65,7 @@ class Holder:
         """What of the whole text still belongs behind what has left; None when it no longer fits."""
         if self._contract.schema is not None:
             return text
-        return "" if leaks(verdict) else spoken(text)
+        return spoken(beside(verdict).text if is_written(verdict) else text)
 
 
 def hold(contract: "Contract", way: Way, context: Mapping[str, Any], least: int = 0) -> Holder:
@@ -82,13 +85,8 @@ def _needs_whole(contract: "Contract") -> bool:
     meaning = contract.meaning
     if meaning is None:
         return False
-    own = meaning.checks or meaning.rules is not None or getattr(getattr(meaning.reply, "settings", None), "custom", ())
-    return bool(own) or (contract.schema is not None and contract.judges_meaning)
-
-
-def leaks(verdict: Verdict) -> bool:
-    """Whether a call was written into the text, which is then not for a reader."""
-    return any(call.origin != "native" for call in verdict.calls)
+    own = meaning.asks or meaning.rules is not None
+    return own or (contract.schema is not None and contract.judges_meaning)
 
 
 def spoken(text: str) -> str:
@@ -193,19 +191,24 @@ class Sentences(Holder):
             self._before, self._next = last_sentences(window), 0
             return end
         # A claim may still be made good by a call that follows, and what is too little by more; what is forbidden stays so.
-        self.doomed = tuple(finding for finding in verdict.errors if finding.code == "D001")
+        self.doomed = tuple(finding for finding in verdict.errors if finding.code in _CERTAIN)
         self._next = len(ready) + len(ready) // 4
         return -1 if self.doomed or verdict.calls else start
 
     def tail(self, verdict: Verdict, text: str) -> str | None:
         """What may be shown behind what has left."""
-        if leaks(verdict):
-            return ""
-        said, misled = _spoken(text)
+        said, misled = _spoken(beside(verdict).text if is_written(verdict) else text)
         if misled and self.shown and not self._misled:  # it came when nothing was listened to any more
             self._retract()
         left = self.shown[self._since :]
-        return said[len(left) :] if said.startswith(left) else None
+        if said.startswith(left):
+            return said[len(left) :]
+        if not is_written(verdict):
+            return None
+        bare = left.rstrip()  # the blanks before a call are gone with it
+        if said.startswith(bare):
+            return said[len(bare) :].lstrip()
+        return "" if bare in said else said  # a call may have words of its own, such as a thought, and these have left
 
 
 class Fields(Holder):

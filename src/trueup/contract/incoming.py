@@ -4,6 +4,7 @@ Bytes that are not UTF-8 and halves of surrogate pairs are replaced by U+FFFD, e
 everything behind this point reads text that can be encoded.
 """
 
+import codecs
 import re
 from collections.abc import Callable
 from functools import cache
@@ -50,6 +51,8 @@ def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
             return Reply(text=source), (), []
     elif isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
+        if damage and is_stream(text) and (arrived := _until_cut(bytes(source))):
+            source, text, damage = arrived, arrived, []
         if damage or not is_stream(text):
             return Reply(text=text), (), damage
     reading = _reader()(source)
@@ -78,6 +81,14 @@ def _decoded(raw: bytes) -> "tuple[str, list[Record]]":
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "surrogateescape")
     return _HALF.sub("\ufffd", text), _damage(text, "S039")
+
+
+def _until_cut(raw: bytes) -> str:
+    """The text of a stream that was cut inside its last character; empty if other bytes are damaged too."""
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(raw)
+    except UnicodeDecodeError:
+        return ""
 
 
 def without_surrogates(text: str) -> "tuple[str, list[Record]]":

@@ -123,8 +123,11 @@ class Judge:
             return self.misfit(reply, text, data)
         return self.recover(reply, text, [])
 
-    def misfit(self, reply: Any, text: str, data: Any, located: bool = True) -> Verdict:
-        """Plain JSON that is not valid under the schema as it stands; `located`, findings have a place in the text."""
+    def misfit(self, reply: Any, text: str, data: Any, located: bool = True, *, keep_fields: bool = False) -> Verdict:
+        """Plain JSON that is not valid under the schema as it stands; `located`, findings have a place in the text.
+
+        With `keep_fields`, fields beside an envelope stay with the value that stood in it.
+        """
         if isinstance(data, str) and "string" not in self._aims.types and _may_hold_a_value(data):
             return self.recover(reply, text, [])
         limit = self._aims.max_depth
@@ -132,7 +135,8 @@ class Judge:
             return self._too_deep(reply, text)
         start = len(text) - len(text.lstrip(" \t\r\n"))
         whole = Candidate(data, [(start, len(text))], [])
-        return self._conclude(reply, text, choose_only(text, whole, self._fit, self._aims), [], located)
+        choice = choose_only(text, whole, self._fit, self._aims, keep_fields=keep_fields)
+        return self._conclude(reply, text, choice, [], located)
 
     def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
         """Plain, valid JSON that is to become a Python value."""
@@ -182,14 +186,14 @@ class Judge:
             findings.append(_unmeant(text, where))
         if self._strict and choice.rivals:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
-        value = fit.value
+        value = data = {**fit.beside, **fit.value} if fit.beside else fit.value
         refused: list[Finding] = []
         if not fit.ok:
             refused = self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
         elif self._schema.is_type:
             value, refused = self._schema.build(fit.value)
         findings += _located(refused, text, reading, self._aims) if located else refused
-        return self._verdict(reply, text, fit.value, value, fixes, findings)
+        return self._verdict(reply, text, data, value, fixes, findings)
 
     def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:
         if self._strict:

@@ -5,8 +5,10 @@ is part of reading them; everything after that is judged like the arguments of a
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from trueup.recover.calls.lines import spoken_arguments
 from trueup.recover.calls.source import NOT_JSON, json_value
@@ -14,7 +16,7 @@ from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import Parser, TooDeep
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
-from trueup.verdict.reply import Finish, ToolCall
+from trueup.verdict.reply import Finish, Reply, ToolCall
 from trueup.verdict.tool import Tool
 
 CUT = "the arguments were cut off"
@@ -27,7 +29,7 @@ _MAX_STEPS = 8
 
 
 def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCall:
-    """A leak as a call; without an id of its own it gets one, so that it can be answered."""
+    """A leak as a call, with the id that the text gives it, if any."""
     arguments, fault = leak.arguments, ""
     if tool is not None:
         arguments, fault = _arguments(leak, tool)
@@ -36,7 +38,26 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
         fault = CUT
     args = arguments if isinstance(arguments, dict) else None
     given = arguments if isinstance(arguments, str) else leak.raw if args is not None else written(arguments).decode()
-    return ToolCall(leak.name, args, leak.id or f"call_{index}", given, f"text:{leak.dialect}", fault, index)
+    return ToolCall(leak.name, args, leak.id, given, f"text:{leak.dialect}", fault, index)
+
+
+def with_ids(calls: Sequence[ToolCall], before: Sequence[Reply]) -> list[ToolCall]:
+    """The calls, each with an id to answer it by that no other call of the conversation has; `before` are the earlier replies.
+
+    >>> earlier = Reply(calls=(ToolCall("ping", {}, "call_0"),))
+    >>> [call.id for call in with_ids([ToolCall("ping", {}), ToolCall("ping", {}, "a")], [earlier])]
+    ['call_1', 'a']
+    """
+    used = {call.id for reply in before for call in reply.calls}
+    out: list[ToolCall] = []
+    number = 0
+    for call in calls:
+        ident = call.id
+        while not ident or ident in used:
+            ident, number = f"call_{number}", number + 1
+        used.add(ident)
+        out.append(call if ident == call.id else replace(call, id=ident))
+    return out
 
 
 def is_signature(leak: Leak, tool: Tool | None) -> bool:

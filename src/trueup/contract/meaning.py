@@ -5,17 +5,24 @@ Each part is optional and knows nothing of the others. Rules speak of data, so t
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from trueup.checks.steps import Steps, refuse, run
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
+if TYPE_CHECKING:
+    from trueup.checks.reply import Worth
+    from trueup.checks.standing import Standing
+    from trueup.checks.state import Situation
+    from trueup.contract.plugins import Outcome
+
 Context = Mapping[str, Any]
-Check = Callable[[Verdict, Context], Iterable[Finding]]
+Wait = Callable[[Any], Any]
 
 # What belongs to the unit and not to the model: a reply that names one of these does not change it.
 RESERVED = frozenset({"unit_id", "_metadata", "retry_count", "error"})
@@ -30,7 +37,15 @@ class RuleCheck(Protocol):
 class ReplyCheck(Protocol):
     """Whether a reply is worth its price: `checks.reply.ReplyRules`."""
 
-    def check(self, reply: Reply, context: Context) -> tuple[list[Finding], dict[str, Any]]: ...
+    @property
+    def asks(self) -> bool: ...
+
+    @property
+    def awaits(self) -> bool: ...
+
+    def worth(self, reply: Reply) -> "Worth": ...
+
+    def judge(self, reply: Reply, context: Context) -> "Steps[Worth]": ...
 
 
 class StateCheck(Protocol):
@@ -41,20 +56,33 @@ class StateCheck(Protocol):
 
     def check(self, reply: Reply, calls: Sequence[ToolCall], context: Context) -> list[Finding]: ...
 
+    def standing(self, context: Context) -> "Standing": ...
+
+    def situation(self, context: Context) -> "Situation": ...
+
     def fallback(self, state: Any) -> str | None: ...
+
+
+class UserCheck(Protocol):
+    """A check of the user: `contract.plugins.CustomCheck` or `PlainCheck`."""
+
+    @property
+    def awaits(self) -> bool: ...
+
+    def judge(self, verdict: Verdict, context: Context) -> "Steps[Outcome]": ...
 
 
 class Meaning:
     """The further checks of one contract, run in the order rules, reply, states, custom checks."""
 
-    __slots__ = ("_names", "_strict", "checks", "reply", "rules", "states")
+    __slots__ = ("_names", "_strict", "asks", "checks", "reply", "rules", "states")
 
     def __init__(
         self,
         rules: RuleCheck | None = None,
         reply: ReplyCheck | None = None,
         states: StateCheck | None = None,
-        checks: Sequence[Check] = (),
+        checks: Sequence[UserCheck] = (),
         *,
         strict: bool = False,
     ) -> None:
@@ -64,22 +92,57 @@ class Meaning:
         self.states = states
         self.checks = tuple(checks)
         self._strict = strict
+        self.asks = bool(checks) or (reply is not None and reply.asks)  # whether custom rules or checks may run
 
-    def judge(self, verdict: Verdict, context: Context) -> Verdict:
-        """The verdict with what the further checks find; the same one where they find nothing."""
+    @property
+    def listens(self) -> bool:
+        """Whether the judgement may depend on what was said before the reply."""
+        return self.asks or self.states is not None
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a rule or a check is asynchronous."""
+        return (self.reply is not None and self.reply.awaits) or any(check.awaits for check in self.checks)
+
+    def judge(self, verdict: Verdict, context: Context, wait: Wait = refuse) -> Verdict:
+        """The verdict with what the further checks find; the same one if they find nothing. `wait` runs asynchronous checks."""
+        if self.asks:
+            return run(self.steps(verdict, context), wait)
+        return self._judged(verdict, context, None if self.reply is None else self.reply.worth(prose(verdict)))
+
+    def steps(self, verdict: Verdict, context: Context) -> Steps[Verdict]:
+        """The same in steps: a custom rule or check may have to wait."""
+        worth = None
+        if self.reply is not None:
+            worth = yield from self.reply.judge(prose(verdict), context)
+        verdict = self._judged(verdict, context, worth)
+        return (yield from self._checked(verdict, context)) if self.checks else verdict
+
+    def _judged(self, verdict: Verdict, context: Context, worth: "Worth | None") -> Verdict:
+        """The verdict with what rules and states find, and what the reply rules found."""
         findings: list[Finding] = []
         metrics: dict[str, Any] = {}
+        passed = ""
         if self.rules is not None and verdict.data is not None and verdict.ok:
             findings += self._broken_rules(verdict.data, context)
-        if self.reply is not None:
-            said, metrics = self.reply.check(prose(verdict), context)
-            findings += () if not verdict.reply.text and _has_no_reply(verdict) else said
+        if worth is not None:
+            metrics, passed = worth.metrics, worth.reason
+            findings += () if not verdict.reply.text and _has_no_reply(verdict) else worth.findings
         if self.states is not None:
             calls = verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls
             findings += self.states.check(prose(verdict, keep_places=True), calls, context)
+        if findings or metrics:
+            return verdict.with_more(findings, metrics, strict=self._strict, passed=passed)
+        return verdict
+
+    def _checked(self, verdict: Verdict, context: Context) -> Steps[Verdict]:
+        """The verdict with what custom checks find. Each sees the metrics of those before it, but not their findings."""
+        findings: list[Finding] = []
         for check in self.checks:
-            findings += check(verdict, context)
-        return verdict.with_more(findings, metrics, strict=self._strict) if findings or metrics else verdict
+            outcome = yield from check.judge(verdict, context)
+            findings += outcome.findings
+            verdict = verdict.with_more((), outcome.metrics) if outcome.metrics else verdict
+        return verdict.with_more(findings, {}, strict=self._strict) if findings else verdict
 
     def _broken_rules(self, data: Any, context: Context) -> list[Finding]:
         assert self.rules is not None
@@ -96,10 +159,12 @@ class Meaning:
         return not self.rules.check(data if alone else _over(fields, data))
 
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
-        """The same for a value that no reply brought: only the rules speak of it."""
-        if self.rules is None or verdict.data is None or not verdict.ok:
-            return verdict
-        findings = self._broken_rules(verdict.data, context)
+        """The same for a value that no reply brought: only the rules speak of it, and the context must name a state."""
+        findings: list[Finding] = []
+        if self.rules is not None and verdict.data is not None and verdict.ok:
+            findings += self._broken_rules(verdict.data, context)
+        if self.states is not None:
+            findings += self.states.standing(context).findings
         return verdict.with_more(findings, {}, strict=self._strict) if findings else verdict
 
 
@@ -116,15 +181,23 @@ def _of_whole(path: str) -> str:
 def prose(verdict: Verdict, *, keep_places: bool = False) -> Reply:
     """The reply without the calls that leaked into its text: these are no words for the user.
 
-    With `keep_places` blanks stand where they were, so that places in the text stay what they are.
+    An object that holds calls may hold words as well, as `content`; those stay. With `keep_places` blanks stand where the calls
+    were, so that places in the text stay what they are.
     """
     reply = verdict.reply
     if reply.calls or reply.turns is not None or not (verdict.calls or verdict.refused):
         return reply
+    from trueup.contract.beside import held  # of use only where a call was written into a text
+
     pieces: list[str] = []
     at = 0
-    for start, stop in sorted(fix.span for fix in verdict.fixes if fix.code == "K001" and fix.span):
-        pieces += (reply.text[at:start], " " * (stop - max(start, at)) if keep_places else "")
+    for (start, stop), said in held(verdict).items():
+        content = said.get("content")
+        kept = content if isinstance(content, str) else ""
+        if keep_places:
+            place = reply.text.find(kept, max(start, at), stop) - max(start, at)
+            kept = (" " * place + kept).ljust(stop - max(start, at))[: stop - max(start, at)]
+        pieces += (reply.text[at:start], kept)
         at = max(at, stop)
     calls = (*verdict.calls, *(refusal.call for refusal in verdict.refused))
     return msgspec.structs.replace(reply, text="".join((*pieces, reply.text[at:])), calls=calls)
@@ -154,8 +227,8 @@ def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
     fields = data if isinstance(data, dict) else {"value": data}
     merged = {**before, **fields}
     if len(merged) < len(before) + len(fields):  # both have a name
-        for name in before:
-            if name in RESERVED or str(name)[:1] == "_":
+        for name in fields:
+            if name in before and (name in RESERVED or str(name)[:1] == "_"):
                 merged[name] = before[name]
     return merged
 

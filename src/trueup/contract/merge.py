@@ -1,5 +1,6 @@
 """One verdict from the parts of a judgement: what was wrong with the shape, the calls, and the text."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Fixes, Refusal, Verdict
 
 _CUT = frozenset({"S005", "S028", "S029", "S030"})
+_CALL = re.compile(r"\$\.toolCalls\[(\d+)\]")
 
 
 class Account(NamedTuple):
@@ -54,6 +56,7 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
     data: Any = None
     value: Any = None
     fixes: Any = tuple(judged.fixes)
+    ending: list[Finding] = []
     if text is not None:
         ending = _of_the_ending(reply, text)
         refused_by_model = any(f.code == "P010" for f in ending)
@@ -65,8 +68,32 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
     if strict:
         calls, refused = parted(judged.accounts, judged.findings, strict=True)
         findings = [promoted(f) for f in findings]
+    if text is not None and calls:
+        calls, held_back = _held_back(calls, [f for f in (*text.findings, *ending) if f.level == "error"])
+        refused = (*refused, *held_back)
     ordered = Findings(sorted(findings, key=lambda f: f.level != "error") if len(findings) > 1 else findings)
     return Verdict(reply, data, ordered, fixes, None if value is data else value, calls, refused=refused)
+
+
+def _held_back(
+    calls: tuple[ToolCall, ...], errors: Sequence[Finding]
+) -> tuple[tuple[ToolCall, ...], tuple[Refusal, ...]]:
+    """The calls of a value that may be run, and those in a part of the value that was refused or cut off."""
+    whole = [f for f in errors if f.code[0] in "GP" and f.path in ("$", "$.toolCalls")]
+    reasons: dict[int, list[Finding]] = {}
+    for found in errors:
+        place = _CALL.match(found.path)
+        if place is not None:
+            reasons.setdefault(int(place[1]), []).append(found)
+    good: list[ToolCall] = []
+    refused: list[Refusal] = []
+    for position, call in enumerate(calls):
+        own = reasons.get(call.index if call.origin == "envelope" else position, ())
+        if call.origin != "native" and (own or whole):
+            refused.append(Refusal(call, (*own, *whole)))
+        else:
+            good.append(call)
+    return tuple(good), tuple(refused)
 
 
 class _Both:

@@ -53,13 +53,13 @@ class Stream(Generic[T]):
         self._on_closed = on_closed  # is told of each member of the root that has closed
         self._context = context
         self._said = ""  # the last text that was judged, and what came behind it
-        self._watched = bool(context) and contract.schema is None and contract.judges_meaning
+        self._watched = contract.schema is None and contract.judges_meaning
         self._chunks: list[Any] = []
         self._decoder: codecs.IncrementalDecoder | None = None
         self._growing = Growing(
             contract.max_depth, contract.schema.keys if contract.schema is not None else frozenset()
         )
-        self._findings: list[Finding] = []
+        self._findings: list[Finding] = contract.unplaced(context)
         self._size = 0
 
     def feed(self, chunk: str | bytes) -> Any:
@@ -129,11 +129,17 @@ class Stream(Generic[T]):
 
     def finish(self) -> Verdict[T]:
         """The reply has ended: the verdict of the whole text."""
+        return self._contract.check(self._whole(), self._context)
+
+    async def afinish(self) -> Verdict[T]:
+        """The same with asynchronous custom checks awaited."""
+        return await self._contract.acheck(self._whole(), self._context)
+
+    def _whole(self) -> str | bytes:
         texts = [chunk for chunk in self._chunks if isinstance(chunk, str)]
         if len(texts) == len(self._chunks):
-            return self._contract.check("".join(texts), self._context)
-        joined = b"".join(c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c for c in self._chunks)
-        return self._contract.check(joined, self._context)
+            return "".join(texts)
+        return b"".join(c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c for c in self._chunks)
 
 
 def _moved(found: Finding, by: int) -> Finding:

@@ -7,13 +7,14 @@ and its cost is counted whatever becomes of its reply.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from trueup.ask.answer import Answer
 from trueup.ask.books import guessed
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.faults import unplaced
 from trueup.ask.loop import Loop, known
 from trueup.ask.plan import Finish, Send, Step
 from trueup.gateway.config import Config
@@ -29,14 +30,25 @@ from trueup.read.reader import read
 from trueup.verdict.events import Event
 from trueup.verdict.reply import Reply
 
+R = TypeVar("R")
 _OTHERS = frozenset({"user", "system", "developer"})
 _decode = msgspec.json.Decoder().decode
 
 
-async def carry_out(loop: Loop, attempt: Callable[[Send], Awaitable[Step]], step: Step | None = None) -> Answer:
-    """Carry out the steps of the plan until it is finished, from the first one or from a later one on."""
+async def carry_out(
+    loop: Loop,
+    attempt: Callable[[Send], Awaitable[Step]],
+    step: Step | None = None,
+    tell: Callable[[], Awaitable[None]] | None = None,
+) -> Answer:
+    """Carry out the steps of the plan until it is finished, starting with `step` or the first one.
+
+    `tell` is called before each step and may report progress.
+    """
     step = step or loop.start()
     while not isinstance(step, Finish):
+        if tell is not None:
+            await tell()
         if isinstance(step, Send):
             step = await attempt(step)
         else:
@@ -70,12 +82,14 @@ class Asking:
         self._unpaid: Send | None = None  # the attempt that was sent and whose cost has not been counted
         self.on_end: Callable[[Answer], object] | None = None
         self._began = self._sent = 0.0
+        exchange.native = self.asked.native
         context = exchange.context
         if "history" not in context:
             context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         exchange.context = known(context, self.asked.messages)
         lane = lanes.of(exchange, self.asked)
-        self._opening = None if on_event or self.asked.stream else lane.opening
+        nowhere = unplaced(exchange.contract, exchange.context)
+        self._opening = None if on_event or self.asked.stream or nowhere else lane.opening
         self._loop: Loop | None = None
         if self._opening is None:
             self._loop = Loop(
@@ -84,7 +98,7 @@ class Asking:
 
     @property
     def loop(self) -> Loop:
-        """The ask; where it began with an opening, only from here on, as it stands after the first request."""
+        """The ask; after an opening, it is made on first use, in the state after the first request."""
         if self._loop is None:
             assert self._opening is not None
             self._loop = self._opening.loop(self.asked.messages, self.exchange.context, self._began, self._sent)
@@ -101,10 +115,17 @@ class Asking:
         if failed is not None:
             self._unpaid = None
             return await carry_out(self.loop, self._attempt, self.loop.failed(failed))
-        verdict = opening.judge(self.raw if self.raw is not None else self.bytes, self.exchange.context)
+        raw = self.raw if self.raw is not None else self.bytes
+        verdict = await self.judging(opening.judge, raw, self.exchange.context)
         self._unpaid = None
         answer = opening.answer(verdict, messages, self._began, self._sent)
-        return answer or await carry_out(self.loop, self._attempt, self.loop.judged(verdict))
+        return answer or await carry_out(self.loop, self._attempt, await self.judging(self.loop.judged, verdict))
+
+    async def judging(self, judge: Callable[..., R], *given: Any) -> R:
+        """What judging gives; made in a thread where a check of the contract waits for something, so that nobody waits with it."""
+        contract = self.exchange.contract
+        assert contract is not None
+        return await asyncio.to_thread(judge, *given) if contract.awaits else judge(*given)
 
     def end(self, answer: Answer | None = None) -> None:
         """It is over, for good or ill: tell what became of it, once."""
@@ -126,8 +147,8 @@ class Asking:
             failed = self._decoded()
         if failed is not None:
             return self.loop.failed(failed)
-        verdict = self.loop.judge(self.raw if self.raw is not None else self.bytes)
-        return await self.paid(send, self.loop.judged(verdict))
+        verdict = await self.judging(self.loop.judge, self.raw if self.raw is not None else self.bytes)
+        return await self.paid(send, await self.judging(self.loop.judged, verdict))
 
     async def _fetch(self, request: Request, send: Send) -> Failure | None:
         """Send a request and take in the body of its answer; why there is none, if there is none."""

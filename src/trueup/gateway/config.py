@@ -98,6 +98,7 @@ class Config(msgspec.Struct, frozen=True):
     clients: tuple[Caller, ...] = ()
     store: str = ""
     quota: bool = False
+    progress: bool = False  # tell clients of retries and repairs as they happen, unless they want none of it
     host: str = "127.0.0.1"
     port: int = 8080
     workers: int = 1

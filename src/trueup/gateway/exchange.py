@@ -12,14 +12,17 @@ import msgspec
 from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
 from trueup.gateway.errors import Refused
+from trueup.gateway.progress import Progress
 from trueup.gateway.protocols.protocol import Body, Speaking
 from trueup.store.records import new_id
 
-CONTEXT = ("state", "data", "question", "input")
+_OWN = frozenset({"contract", "user", "tenant", "include", "progress", "history"})  # for the gateway, not for checks
 _MOST_CONTEXT = 65_536
 _MOST_NAME = 200
 _KINDS: tuple[tuple[str, type, str], ...] = (
     ("state", str, "a text"), ("data", dict, "an object"), ("question", str, "a text"), ("input", dict, "an object"),
+    ("first", bool, "true or false"), ("history", list, "a list of messages"),
+    ("expected_sequence", list, "a list of names of tools"),
 )  # fmt: skip
 
 
@@ -56,6 +59,8 @@ class Exchange(msgspec.Struct):
     waited: float = 0.0  # seconds spent waiting for the upstream
     span: Any = None  # of OpenTelemetry, where that is wanted
     parsed: dict[str, Any] | None = None  # the body, where it was read whole
+    native: bool = False  # the client offers functions: it gets calls as calls
+    progress: Progress | None = None  # if the client asked for it
 
     @property
     def extended(self) -> bool:
@@ -101,10 +106,15 @@ class Door:
         route, upstream = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
         contract = self._contract(route, headers, given)
         return Exchange(
-            protocol, headers, raw, head, route, contract, upstream, *_who(caller, headers, given),
+            protocol, headers, raw, head, route, contract, upstream, *who(caller, headers, given),
             _name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
             {} if contract is None else _context(headers, given, route), began, new_id(), parsed=parsed,
+            progress=self._progress(headers, given),
         )  # fmt: skip
+
+    def _progress(self, headers: Mapping[str, str], given: Mapping[str, Any]) -> Progress | None:
+        wanted = _yes(headers.get("x-trueup-progress", given.get("progress", self._config.progress)))
+        return Progress() if wanted else None
 
     def _way(self, name: str, model: str, speaks: str) -> tuple[Route | None, Upstream]:
         """Which route a request takes, and to whom; remembered for the next one alike."""
@@ -144,7 +154,7 @@ def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
         raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
 
 
-def _who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
+def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
     """Tenant and user; a caller's key says more than a header can."""
     user = _name(headers.get("x-trueup-user") or given.get("user"), "user")
     if caller is not None:
@@ -163,17 +173,29 @@ def _name(value: Any, what: str) -> str:
 
 def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
     """What the conversation knows: the body's extension, the header `x-trueup-context`, the state by its own header."""
-    context = {name: given[name] for name in CONTEXT if name in given}
+    context = _of_checks(given)
     said = headers.get("x-trueup-context")
     if said:
         context.update(_said_context(said))
     state = headers.get("x-trueup-state") or context.get("state") or (route.state if route is not None else "")
     if state:
         context["state"] = state
+    return _right(context)
+
+
+def _right(context: dict[str, Any]) -> dict[str, Any]:
+    """The context, or a refusal that names the part of the wrong kind."""
     for name, kind, what in _KINDS:
         if name in context and not isinstance(context[name], kind):
             raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
+    if not all(isinstance(name, str) for name in context.get("expected_sequence", ())):
+        raise Refused(400, "'expected_sequence' of the context must be a list of names of tools", code="invalid_value")
     return context
+
+
+def checked_context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
+    """The same for a reply that is only checked: its context may have any key, for checks of the user."""
+    return _right({**given, **_context(headers, given, route)})
 
 
 def _said_context(said: str) -> dict[str, Any]:
@@ -182,7 +204,12 @@ def _said_context(said: str) -> dict[str, Any]:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"the header x-trueup-context is not a JSON object: {str(error)[:100]}"
         raise Refused(400, message, code="invalid_value") from None
-    return {name: value for name, value in found.items() if name in CONTEXT}
+    return _of_checks(found)
+
+
+def _of_checks(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is meant for the checks, a misspelled `state` among it: they say so."""
+    return {name: value for name, value in given.items() if name not in _OWN}
 
 
 def _yes(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The gateway as an ASGI application: three paths are served here without a framework, all else by `pages.py`.
+"""The gateway as an ASGI application: replies and checks are served here without a framework, all else by `pages.py`.
 
 A request enters; it is read, judged, answered, stored and counted. Whatever goes wrong leaves as an error of the client's own
 protocol; no traceback and no key ever does. A client that goes away ends the work for it, and its quota is settled.
@@ -7,10 +7,13 @@ protocol; no traceback and no key ever does. A client that goes away ends the wo
 import asyncio
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.gateway.asking import Asking
+from trueup.gateway.checking import Checking, Work, route_of
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
@@ -31,12 +34,14 @@ from trueup.gateway.upstream import Line
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
 from trueup.gateway.within import Within
 from trueup.store.store import Store
+from trueup.verdict.events import Event, Subscriber
 
 log = logging.getLogger("trueup.gateway")
 
 TURN = "trueup.turn"  # what our own server adds to a request; see `deadline.py`
 _GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are told
-PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (Chat(), Messages(), Responses())}
+_PLAIN = Chat()  # whose form the errors of our own paths have
+PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (_PLAIN, Messages(), Responses())}
 
 
 class Gateway:
@@ -53,14 +58,18 @@ class Gateway:
         self._seconds = config.limits.total_seconds + _GRACE  # for who does not read what is sent
         self._lanes = Lanes(config.limits.total_seconds)
         self._pages = Pages(self)
+        self._checking = Checking(config, self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = scope["type"]
         if kind == "http":
             name, protocol = _find(scope["path"])
+            checked = route_of(scope["path"]) if protocol is None else None
             if protocol is not None and scope["method"] == "POST":
-                await self._serve(scope, receive, send, protocol, name)
+                await self._serve(scope, receive, send, protocol, partial(self._opened, protocol, name))
+            elif checked is not None and scope["method"] == "POST":
+                await self._serve(scope, receive, send, _PLAIN, partial(self._checking.open, checked))
             else:
                 await self._pages(scope, receive, send)
         elif kind == "lifespan":
@@ -117,7 +126,15 @@ class Gateway:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, name: str) -> None:
+    def _opened(
+        self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
+    ) -> Work:
+        """The work of a request for a reply."""
+        return partial(self._ask, self.door.open(protocol, name, headers, raw, caller, began))
+
+    async def _serve(
+        self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, opened: Callable[..., Work]
+    ) -> None:
         began = time.perf_counter()
         metrics = self.metrics
         metrics.active += 1
@@ -129,13 +146,13 @@ class Gateway:
             raw = None if turn is None else body_of(turn, self.config.limits)
             if raw is None:
                 raw = await read_body(receive, headers, self.config.limits)
-            exchange = self.door.open(protocol, name, headers, raw, caller, began)
+            work = opened(headers, raw, caller, began)
             task = asyncio.current_task()
             assert task is not None
             if turn is None:
-                await self._watched(exchange, receive, out, task)
+                await self._watched(work, receive, out, task)
             else:
-                await self._attended(exchange, turn, out, task)
+                await self._attended(work, turn, out, task)
         except Gone:
             metrics.count("trueup_requests_total", outcome="gone", status="499")
         except Refused as refused:
@@ -165,12 +182,12 @@ class Gateway:
         headers = headers_of(scope)
         return headers, self.door.caller(headers)
 
-    async def _attended(self, exchange: Exchange, turn: Turn, out: Out, task: "asyncio.Task[Any]") -> None:
+    async def _attended(self, work: Work, turn: Turn, out: Out, task: "asyncio.Task[Any]") -> None:
         """Work for a client of which the server says when it leaves."""
         turn.leaving.add(task)
         try:
             with Within(self._seconds, task):
-                await self._ask(exchange, out)
+                await work(out)
         except asyncio.CancelledError:
             if task in turn.leaving:
                 raise
@@ -181,12 +198,12 @@ class Gateway:
         finally:
             turn.leaving.discard(task)
 
-    async def _watched(self, exchange: Exchange, receive: Receive, out: Out, task: "asyncio.Task[Any]") -> None:
+    async def _watched(self, work: Work, receive: Receive, out: Out, task: "asyncio.Task[Any]") -> None:
         """Work for a client that must be listened to, for else nobody hears it leave."""
         gone = asyncio.ensure_future(_gone(receive, task))
         try:
             with Within(self._seconds, task):
-                await self._ask(exchange, out)
+                await work(out)
         except asyncio.CancelledError:
             if not gone.done() or gone.cancelled():
                 raise
@@ -220,7 +237,8 @@ class Gateway:
         if store is not None and (store.crowded or (store.trouble is not None and self.config.quota)):
             raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
         tab = Tab(store.quota if store is not None and self.config.quota else None)
-        listener = None if self._tracing is None else self._tracing.listener(exchange.span)
+        traced = None if self._tracing is None else self._tracing.listener(exchange.span)
+        listener = _both(traced, exchange.progress)
         asking = Asking(exchange, self.config, self._lanes, self.line, tab, listener)
         user = exchange.user or asking.asked.user
         if tab.charges:
@@ -295,6 +313,18 @@ class Gateway:
         metrics.tick(REQUESTS, (route, model, outcome, str(status)))
         metrics.time("trueup_overhead_seconds", time.perf_counter() - exchange.began - exchange.waited)
         metrics.time("trueup_upstream_seconds", exchange.waited)
+
+
+def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None:
+    """One subscriber in place of two, of which there may be none."""
+    if one is None or other is None:
+        return one or other
+
+    def tell(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return tell
 
 
 def _too_late() -> Refused:

@@ -65,7 +65,7 @@ class Lanes:
 
 def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
     """The policy of one request: its models after the client's own, its deadline within the gateway's."""
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"raw": 0} if policy.raw else {}  # events leave for traces, and no text with them
     if policy.models:
         changes["models"] = (asked.model, *(model for model in policy.models if model != asked.model))
     if policy.deadline is None or policy.deadline > deadline:

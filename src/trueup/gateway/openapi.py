@@ -16,9 +16,11 @@ _EXTENSION = {
         "contract": _TEXT,
         "state": _TEXT,
         "data": {"type": "object"},
+        "expected_sequence": {"type": "array", "items": _TEXT},
         "user": _TEXT,
         "tenant": _TEXT,
         "include": {"type": "boolean"},
+        "progress": {"type": "boolean"},
     },
 }
 _HEADERS = {
@@ -28,6 +30,7 @@ _HEADERS = {
     "x-trueup-tenant": "Whose request it is, where no key says so.",
     "x-trueup-user": "Who asks.",
     "x-trueup-include": "1: the reply holds a `trueup` object with findings and fixes.",
+    "x-trueup-progress": "1: a stream has comments about retries and repairs, another reply a header of this name.",
     "idempotency-key": "A request with a key is answered once.",
 }
 
@@ -42,6 +45,7 @@ def document() -> dict[str, Any]:
         "/v1/chat/completions": {"post": chat},
         "/v1/messages": {"post": message},
         "/v1/responses": {"post": response},
+        "/v1/check": {"post": _check()},
         "/v1/models": {"get": _get("The upstream's models.", 401, 502, 503)},
         "/healthz": {"get": _get("The process lives.")},
         "/readyz": {"get": _get("It can take requests.", 503)},
@@ -74,6 +78,43 @@ def _post(said: str, properties: dict[str, Any], required: list[str]) -> dict[st
         "parameters": [
             {"name": name, "in": "header", "schema": _TEXT, "description": text} for name, text in _HEADERS.items()
         ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {"200": good, **{str(status): _refusal(status) for status in statuses}},
+    }
+
+
+def _check() -> dict[str, Any]:
+    """The path that only judges."""
+    listed = {"type": "array", "items": {"type": "object"}}
+    body = {
+        "type": "object",
+        "description": "`reply`, or `messages` that end with it; with both, the messages are those before the reply.",
+        "properties": {
+            "contract": {**_TEXT, "description": "Whose rules apply; not needed where the gateway has only one."},
+            "reply": {"anyOf": [_TEXT, {"type": "object"}, listed], "description": "A text, or a provider's response."},
+            "messages": {**listed, "minItems": 1},
+            "context": {
+                "type": "object",
+                "description": "state, data, question, history, expected_sequence, or what your checks ask for.",
+            },
+            "model": _TEXT,
+            "user": _TEXT,
+            "tenant": _TEXT,
+            "record": {"type": "boolean", "default": True, "description": "Whether the verdict is stored."},
+        },
+        "anyOf": [{"required": ["reply"]}, {"required": ["messages"]}],
+        "additionalProperties": False,
+    }
+    objects = {"type": "array", "items": {"type": "object"}}
+    told = {"ok": {"type": "boolean"}, "reason": _TEXT, "data": {}, "findings": objects, "fixes": objects}
+    told |= {"calls": objects, "refused": objects, "metrics": {"type": "object"}, "confidence": {"type": "number"}}
+    told |= {"hint": _TEXT, "id": {"type": ["string", "null"]}, "contract": _TEXT, "fingerprint": _TEXT}
+    verdict = {"type": "object", "properties": told, "required": list(told)}
+    said = "The verdict on a reply; no upstream is asked."
+    good = {"description": said, "content": {"application/json": {"schema": verdict}}}
+    statuses = (400, 401, 404, 408, 413, 503, 504)
+    return {
+        "summary": said,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {"200": good, **{str(status): _refusal(status) for status in statuses}},
     }

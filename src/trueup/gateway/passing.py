@@ -66,6 +66,8 @@ def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) ->
     found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", b"%d" % attempts)]
     if exchange.contract is not None:
         found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
+    if exchange.progress is not None and (seen := exchange.progress.header()):
+        found.append((b"x-trueup-progress", seen))
     if clock:
         overhead = time.perf_counter() - exchange.began - exchange.waited
         found.append((b"x-trueup-overhead-ms", b"%.3f" % (overhead * 1000)))

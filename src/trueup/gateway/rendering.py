@@ -1,17 +1,16 @@
-"""What a client gets: an answer enters, the reply in the client's own protocol leaves, or the error that says why there is none.
+"""The reply for a client: takes an answer, gives the reply in the client's own protocol, or the error that says why there is none.
 
-A reply that nothing was done to leaves as the very bytes that came. Invalid text is withheld: an error names codes and places,
-and quotes little.
+Unchanged replies are passed through byte for byte. Invalid text is withheld: an error names codes and places, and quotes little.
 """
 
 from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure
-from trueup.contract.holder import leaks, spoken
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import Body, Said, encode
+from trueup.gateway.shape import composed_calls, composed_text, is_ours, shape_of
 from trueup.verdict.facts import Finding
 
 MOST_FINDINGS, MOST_WORDS = 10, 200
@@ -27,6 +26,7 @@ def rendered(exchange: Exchange, answer: Answer, raw: Any, body: bytes) -> bytes
         and not verdict.fixes
         and not exchange.include
         and body
+        and shape_of(exchange, answer).is_own
     ):
         return body
     return encode(reply_of(exchange, answer, raw))
@@ -35,28 +35,25 @@ def rendered(exchange: Exchange, answer: Answer, raw: Any, body: bytes) -> bytes
 def reply_of(exchange: Exchange, answer: Answer, raw: Any) -> Body:
     """The reply as data."""
     protocol, verdict = exchange.protocol, answer.verdict
-    data = exchange.contract is not None and exchange.contract.schema is not None
-    usage = answer.usage if len(answer.attempts) > 1 else {}
-    if answer.outcome == "fallback" or not isinstance(raw, dict):
-        text = verdict.reply.text
-        if data and verdict.fixes and verdict.data is not None:
-            text = encode(verdict.data).decode()
-        elif not data and answer.outcome != "fallback":
-            text = "" if leaks(verdict) else spoken(text)
+    shape = shape_of(exchange, answer)
+    if is_ours(answer) or not isinstance(raw, dict):
         model = answer.attempts[-1].model if answer.attempts else ""
-        calls = () if answer.outcome == "fallback" else verdict.calls or verdict.reply.calls
-        said = Said(text, calls, verdict.reply.model or model or str(exchange.head.model or ""), answer.usage)
+        said = Said(
+            composed_text(exchange, answer, shape), composed_calls(answer, shape),
+            verdict.reply.model or model or str(exchange.head.model or ""), answer.usage,
+        )  # fmt: skip
         reply: Body = protocol.composed(said)
     else:
-        reply = protocol.mended(raw, verdict, data)
-        reply = protocol.with_usage(reply, usage)
+        usage = answer.usage if len(answer.attempts) > 1 else {}
+        reply = protocol.with_usage(protocol.mended(raw, shape.text, shape.calls), usage)
+    more = {"fields": shape.fields} if shape.fields else {}
     if exchange.include:
-        reply = {**reply, "trueup": described(exchange, answer)}
-    return reply
+        more |= described(exchange, answer)
+    return {**reply, "trueup": more} if more else reply
 
 
 def described(exchange: Exchange, answer: Answer) -> Body:
-    """What was found and what was done, for who asked to know."""
+    """Findings, fixes and the outcome, for a client that asked for them."""
     import msgspec
 
     verdict = answer.verdict
@@ -83,6 +80,9 @@ def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
     }
     first = answer.verdict.errors[0] if answer.verdict.errors else None
     said = f": {first.code} {_cut(first.message)}" if first is not None else ""
+    if answer.reason == "context":
+        said = f"the upstream was not asked{said}"
+        return Refused(400, said, "invalid_request_error", "unknown_state", more=more)
     message = f"no reply of the model kept the contract in {len(answer.attempts)} attempts{said}"
     if answer.outcome == "failed" and answer.reason == "deadline":
         return Refused(504, message, "server_error", "deadline_exceeded", more=more)
@@ -90,7 +90,7 @@ def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
 
 
 def _failed(failure: Failure, exchange: Exchange) -> Refused:
-    """An upstream that gave no reply at all; a fault in the client's own request is told as such."""
+    """The error for an upstream that gave no reply at all; a fault in the client's own request is reported as such."""
     status = failure.status or (504 if failure.code == "timeout" else 502)
     message = _cut(failure.reason, 600)
     for secret in exchange.upstream.secrets:

@@ -20,11 +20,12 @@ from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.config import DEFAULTS, POLICY, Caller, Config, Limits, Route, Upstream
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
+from trueup.verdict.likeness import nearest
 from trueup.verdict.paths import Parts
 
 _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
-    "limits", "redaction", "retention", "telemetry",
+    "limits", "redaction", "retention", "telemetry", "progress",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
 _ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state")
@@ -70,6 +71,7 @@ class _Desk:
         given = {
             "store": self.secret(top.get("store", ""), ("store",), "store"),
             "quota": self.yes(top.get("quota", False), ("quota",)),
+            "progress": self.yes(top.get("progress", False), ("progress",)),
             "telemetry": self.yes(top.get("telemetry", False), ("telemetry",)),
             "choose": self.yes(top.get("choose", True), ("choose",)),
             "workers": self.whole(top.get("workers", 1), ("workers",), MOST_WORKERS),
@@ -137,14 +139,23 @@ class _Desk:
             contract = self.one_of(part.get("contract"), (*here, "contract"), contracts, "contract")
             upstream = self.one_of(part.get("upstream"), (*here, "upstream"), upstreams, "upstream")
             policy = self.policy(part.get("policy"), (*here, "policy"))
-            self.fits(None if contract is None else contracts[contract], policy, (*here, "policy"))
+            state = self.state(part.get("state", ""), (*here, "state"), contracts.get(contract or ""))
+            self.fits(contracts.get(contract or ""), policy, (*here, "policy"), state)
             found.append(Route(
                 name, tuple(self.text(p, (*here, "models")) for p in patterns), None if contract is None else contracts[contract],
                 upstream or "", policy,
                 self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
-                state=self.text(part.get("state", ""), (*here, "state")),
+                state=state,
             ))  # fmt: skip
         return tuple(found)
+
+    def state(self, data: Any, path: Parts, contract: Contract | None) -> str:
+        """The state of a route; the route's contract must define it."""
+        name = self.text(data, path)
+        if name and contract is not None:
+            for found in contract.unplaced({"state": name}):
+                self.say("N018", path, found.message, found.hint)
+        return name
 
     def clients(self, data: Any) -> tuple[Caller, ...]:
         found: list[Caller] = []
@@ -165,12 +176,12 @@ class _Desk:
             )
         return tuple(found)
 
-    def fits(self, contract: Contract | None, policy: Policy, path: Parts) -> None:
+    def fits(self, contract: Contract | None, policy: Policy, path: Parts, state: str) -> None:
         """A fallback that breaks the contract is told now, not when it is needed."""
         if contract is None or policy.fallback is None:
             return
         try:
-            Loop(contract, Traits(), "?", policy)  # type: ignore[arg-type]  # frozen
+            Loop(contract, Traits(), "?", policy, context={"state": state} if state else {})  # type: ignore[arg-type]  # frozen
         except ValueError as error:
             self.say("N017", (*path, "fallback"), str(error))
 
@@ -293,7 +304,5 @@ def _is_address(url: str) -> bool:
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:
-    from rapidfuzz import process
-
-    near = process.extractOne(name, known, score_cutoff=60)
-    return f"Did you mean {near[0]!r}?" if near else f"Known here: {', '.join(known)}." if known else ""
+    near = nearest(name, known)
+    return f"Did you mean {near!r}?" if near else f"Known here: {', '.join(known)}." if known else ""

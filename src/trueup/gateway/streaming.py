@@ -6,6 +6,7 @@ first word leaves, once.
 """
 
 import time
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.protocols.protocol import Body
 from trueup.gateway.relays import Relay, relay_for
 from trueup.gateway.rendering import is_given, refusal_of, reply_of
+from trueup.gateway.shape import holds_calls, shape_of
 from trueup.gateway.sse import Event, Reader, TooLong
 from trueup.gateway.tab import Tab
 from trueup.gateway.upstream import READING, Reply
@@ -76,13 +78,20 @@ class Streaming:
 
     async def run(self) -> Answer:
         """Ask until the plan is finished, showing what may be shown; then show the rest."""
-        answer = await carry_out(self._asking.loop, self._attempt)
+        answer = await carry_out(self._asking.loop, self._attempt, tell=self._tell)
         self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
         await (self._tab.capture() if answer.outcome in CHARGED else self._tab.close())
+        await self._tell()
         await self._show_rest(answer)
         return answer
+
+    async def _tell(self) -> None:
+        """Send new progress to a client that asked for it."""
+        progress = self._asking.exchange.progress
+        if progress is not None:
+            await self._stream.write(progress.comments())
 
     def broken(self, refused: Refused) -> bytes:
         """An error as the last event of a stream that has begun."""
@@ -103,8 +112,9 @@ class Streaming:
                 asking.loop.failed(failed)
                 raise Broken(failed)
             return asking.loop.failed(failed)
-        verdict = attempt.verdict(asking.loop.judge)
-        step = await asking.paid(send, asking.loop.judged(verdict))
+        verdict = await asking.judging(attempt.verdict, asking.loop.judge)
+        book = partial(asking.loop.judged, whole=not attempt.holder.doomed)
+        step = await asking.paid(send, await asking.judging(book, verdict))
         if attempt.shown and (not verdict.ok or attempt.holder.tail(verdict, verdict.reply.text) is None):
             raise Broken
         return step
@@ -114,7 +124,9 @@ class Streaming:
         exchange = self._asking.exchange
         relay = relay_for(exchange.protocol.path) if self._last is None and not exchange.include else None
         assert exchange.contract is not None
-        way: Way = "whole" if relay is None else "auto" if exchange.route is None else exchange.route.hold
+        way: Way = "auto" if exchange.route is None else exchange.route.hold
+        if relay is None or holds_calls(exchange.contract):  # calls always wait for the verdict
+            way = "whole"
         return relay, hold(exchange.contract, way, exchange.context, LEAST)
 
     async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
@@ -181,10 +193,10 @@ class Streaming:
     async def _show_rest(self, answer: Answer) -> None:
         """Everything that has not been shown: as it came where nothing was changed, else written anew."""
         attempt, exchange = self._last, self._asking.exchange
-        assert attempt is not None
         verdict = answer.verdict
         own = answer.outcome in CHARGED and not verdict.fixes and not exchange.include and not self._hides(verdict)
-        if own and (attempt.relay is not None or self._begun is None):
+        own = own and shape_of(exchange, answer).is_own
+        if own and attempt is not None and (attempt.relay is not None or self._begun is None):
             for piece in self._as_it_came(attempt, verdict):
                 await self._stream.write(piece)
         else:
@@ -214,12 +226,12 @@ class Streaming:
         wanted = isinstance(options, dict) and options.get("include_usage")
         return not wanted and isinstance(data, dict) and data.get("choices") == [] and bool(data.get("usage"))
 
-    async def _write_anew(self, attempt: Attempt, answer: Answer) -> None:
+    async def _write_anew(self, attempt: Attempt | None, answer: Answer) -> None:
         exchange = self._asking.exchange
         reply = reply_of(exchange, answer, None)
         if self._begun is not None:
             reply.update({key: self._begun.head[key] for key in ("id", "created", "model") if key in self._begun.head})
-        if attempt.shown:
+        if attempt is not None and attempt.shown:
             assert attempt.relay is not None
             tail = attempt.holder.tail(answer.verdict, answer.verdict.reply.text)
             if tail:

@@ -51,6 +51,7 @@ class Aims(NamedTuple):
     wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
     wants_at: Callable[[Parts], frozenset[str]] = lambda _: frozenset()
     field: frozenset[str] = frozenset()  # the types of the one field that a value may be instead of its object
+    opens: bool = True  # whether envelopes are opened: not in a text that stood in one
 
 
 def readings(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:

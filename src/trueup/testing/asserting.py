@@ -3,10 +3,10 @@
 import os
 from typing import Any
 
+from trueup.checks.standing import UNPLACED
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict
 
-_UNKNOWN_STATE = "D004"
 _MOST = 20  # lines of one kind that a failure shows
 
 
@@ -21,11 +21,11 @@ def assert_ok(
     __tracebackhide__ = True
     judged = _contract(contract)
     verdict = judged.check(reply, context)
+    unplaced = [found for found in verdict.errors if found.code in UNPLACED]
+    if unplaced:
+        raise AssertionError(f"the context of the test is wrong: {unplaced[0].message}")
     if not verdict.ok:
         raise AssertionError(describe(verdict, judged))
-    unknown = [found for found in verdict.findings if found.code == _UNKNOWN_STATE]
-    if unknown:  # only a warning for a reply, but then a test has tested nothing
-        raise AssertionError(f"the context of the test is wrong: {unknown[0].message}")
     return verdict
 
 

@@ -141,6 +141,7 @@ _FIXES = (
     FixKind("K002", "tool-name-matched", "guess", 2, "A tool's name was matched by prefix, namespace or spelling."),
     FixKind("K003", "arguments-unwrapped", "guess", 3, "Arguments wrapped once too often were unwrapped."),
     FixKind("K004", "default-filled", "guess", 1, "A missing argument was filled with the schema's default."),
+    FixKind("K005", "enum-defaulted", "guess", 5, "An argument outside its enum was replaced with the tool's default."),
     FixKind(
         "F009",
         "unclear-line",
@@ -226,6 +227,7 @@ _FINDINGS = (
     FindingKind("T017", "invented-result", "warning", "The reply makes up the result of its own call."),
     FindingKind("T018", "rests-on-invention", "error", "A call comes behind a result that the reply made up."),
     FindingKind("T019", "no-call", "error", "The reply calls no tool, though it must."),
+    FindingKind("T020", "unexpected-step", "warning", "A call is not the one that is expected at its place."),
     # business rules: what must hold between fields
     FindingKind("B001", "required-field", "error", "A field that the rules require is missing or null."),
     FindingKind("B002", "wrong-kind", "error", "A field is not of the type that the rules give it."),
@@ -244,8 +246,12 @@ _FINDINGS = (
     FindingKind("D001", "forbidden-content", "error", "The reply says what does not belong into this state."),
     FindingKind("D002", "tool-not-in-state", "error", "A tool is called that this state does not have."),
     FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call has made."),
-    FindingKind("D004", "unknown-state", "warning", "The context names a state that the contract does not have."),
+    FindingKind("D004", "unknown-state", "error", "The context names a state that the contract does not have."),
     FindingKind("D005", "pattern-out-of-time", "error", "A timed pattern gave no answer in its time."),
+    FindingKind("D006", "missing-state", "error", "The context names no state, and the contract has no start."),
+    FindingKind(
+        "D007", "start-assumed", "warning", "The context names no state; the reply was judged in the start state."
+    ),
     # asking again
     FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply came."),
     FindingKind("A002", "unfinished", "error", "The provider did not say that the reply was finished."),
@@ -280,6 +286,7 @@ _FINDINGS = (
         "N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."
     ),
     FindingKind("N024", "folded-pattern", "warning", "A pattern tells apart what is one in the text that is matched."),
+    FindingKind("N025", "unknown-placeholder", "error", "A text for the model names a placeholder that is not known."),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
     FindingKind("N031", "broken-link", "error", "A step lacks its template, schema or rules, or they lack their step."),

@@ -125,7 +125,7 @@ class Failed(Attempted, frozen=True, kw_only=True):
 
 
 class Waiting(Attempted, frozen=True, kw_only=True):
-    """Nothing is done for `delay` seconds, before the `nth` of `most` retries; `most` is None until the deadline."""
+    """A wait of `delay` seconds before the `nth` of `most` retries; `most` is None if only the deadline limits them."""
 
     delay: float = 0.0
     reason: str = ""
@@ -134,7 +134,7 @@ class Waiting(Attempted, frozen=True, kw_only=True):
 
 
 class Repairing(Attempted, frozen=True, kw_only=True):
-    """A faulty reply is asked for again: the `nth` of `most` repairs; only some fields of it, if `fields`."""
+    """The `nth` of `most` repairs of a faulty reply begins; with `fields`, the model is asked only for some fields."""
 
     nth: int = 0
     most: int = 0
@@ -143,7 +143,7 @@ class Repairing(Attempted, frozen=True, kw_only=True):
 
 
 class Regenerating(Attempted, frozen=True, kw_only=True):
-    """A reply that does not belong here is asked for anew, with a hint."""
+    """The model is asked, with a hint, for another reply in place of one that does not fit the state."""
 
     nth: int = 0
     most: int = 0
@@ -174,7 +174,10 @@ class FellBack(Attempted, frozen=True, kw_only=True):
 
 
 class Finished(Attempted, frozen=True, kw_only=True):
-    """The asking is over; `cost` is None when a price or a count is not known."""
+    """The ask is over; `cost` is None if a price or a count is not known.
+
+    If no reply was valid, `raw` is the last one as the model wrote it, redacted and cut as the policy says.
+    """
 
     outcome: str = ""
     reason: str = ""
@@ -185,6 +188,7 @@ class Finished(Attempted, frozen=True, kw_only=True):
     seconds: float = 0.0
     tokens: int | None = None
     cost: float | None = None
+    raw: str = ""
 
 
 Subscriber = Callable[[Event], object]

@@ -90,6 +90,11 @@ def promoted(found: Finding) -> Finding:
     return found if found.level == "error" else msgspec.structs.replace(found, level="error")
 
 
+def demoted(found: Finding) -> Finding:
+    """A finding as a warning, where it does not decide whether a reply passes."""
+    return found if found.level == "warning" else msgspec.structs.replace(found, level="warning")
+
+
 class Findings(tuple[Finding, ...]):
     """All findings of a verdict, errors first."""
 

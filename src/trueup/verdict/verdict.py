@@ -66,7 +66,7 @@ class Verdict(Generic[T]):
     A type checker knows the type of `value`: `Contract(Invoice).check(reply)` is a `Verdict[Invoice]`.
     """
 
-    __slots__ = ("_fixes", "_reply", "_value", "calls", "data", "findings", "metrics", "refused")
+    __slots__ = ("_fixes", "_passed", "_reply", "_value", "calls", "data", "findings", "metrics", "refused")
 
     def __init__(
         self,
@@ -78,8 +78,10 @@ class Verdict(Generic[T]):
         calls: tuple[ToolCall, ...] = (),
         metrics: dict[str, Any] = _NO_METRICS,
         refused: tuple[Refusal, ...] = (),
+        passed: str = "",
     ) -> None:
         self._reply = reply
+        self._passed = passed
         self.data = data
         self.findings = findings
         self._fixes = fixes
@@ -93,6 +95,17 @@ class Verdict(Generic[T]):
         """True when no finding is an error."""
         findings = self.findings
         return not findings or all(f.level != "error" for f in findings)
+
+    @property
+    def reason(self) -> str:
+        """Why the reply is refused (the message of the first error) or passes (what the reply rules say; empty without them).
+
+        >>> from trueup import Contract
+        >>> contract = Contract(reply=True)
+        >>> contract.check("Yes").reason, contract.check("Yes, I can help with that.").reason
+        ('Insufficient text (3 chars)', 'Sufficient text content')
+        """
+        return next((found.message for found in self.findings if found.level == "error"), self._passed)
 
     @property
     def value(self) -> T:
@@ -139,11 +152,16 @@ class Verdict(Generic[T]):
         return "\n".join(lines)
 
     def with_more(
-        self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False
+        self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False, passed: str = ""
     ) -> "Verdict[T]":
-        """This verdict with further findings and metrics; an error at `$.calls[n]` refuses the call of that index."""
+        """This verdict with further findings and metrics; an error at `$.calls[n]` refuses the call of that index.
+
+        `passed` is the reason of a verdict that is ok.
+        """
         more = [promoted(f) for f in findings] if strict else findings
-        ordered = Findings(sorted((*self.findings, *more), key=lambda f: f.level != "error"))
+        ordered = self.findings
+        if more:
+            ordered = Findings(sorted((*ordered, *more), key=lambda f: f.level != "error"))
         against: dict[str, list[Finding]] = {}
         for found in more:
             if found.level == "error" and found.path.startswith("$.calls["):
@@ -154,8 +172,9 @@ class Verdict(Generic[T]):
             calls = tuple(call for call, problems in judged if not problems)
             refused = (*refused, *(Refusal(call, problems) for call, problems in judged if problems))
         return Verdict(
-            self._reply, self.data, ordered, self._fixes, self._value, calls, {**self.metrics, **metrics}, refused
-        )
+            self._reply, self.data, ordered, self._fixes, self._value, calls, {**self.metrics, **metrics}, refused,
+            passed or self._passed,
+        )  # fmt: skip
 
     def rejections(self, provider: str = "") -> list[dict[str, Any]]:
         """The refused calls as tool-result messages, in the shape that a provider takes back.
@@ -176,6 +195,7 @@ class Verdict(Generic[T]):
         reply = {key: part for key, part in whole.items() if part or (key == "turns" and part is not None)}
         return {
             "ok": self.ok,
+            "reason": self.reason,
             "data": self.data,
             "findings": [msgspec.to_builtins(f) for f in self.findings],
             "fixes": [msgspec.to_builtins(f) for f in self.fixes],
@@ -211,6 +231,7 @@ class Verdict(Generic[T]):
             refused=tuple(
                 msgspec.convert([(r["call"], r["findings"]) for r in data.get("refused", [])], list[Refusal])
             ),
+            passed=data.get("reason", "") if data.get("ok") else "",
         )
 
     def __eq__(self, other: object) -> bool:

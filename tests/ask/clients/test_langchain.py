@@ -64,3 +64,21 @@ def test_a_value_that_was_cut_in_a_number_is_asked_for_again(responses: bool) ->
             assert list(asked)
     assert (asked.answer.outcome, asked.answer.value) == ("accepted", {"name": "Ada", "age": 36})
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("raised", [None, NotImplementedError, ValueError])
+def test_a_chat_model_that_cannot_bind_tools_is_told_of_them_in_words(raised: type[Exception] | None) -> None:
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    class Binding(FakeListChatModel):
+        def bind_tools(self, tools: Any, **options: Any) -> Any:
+            if raised is not None:
+                raise raised
+            return self.bind(tools=tools, **options)
+
+    assert find_client(FakeListChatModel(responses=["x"])).takes_tools is False
+    assert find_client(Binding(responses=["x"])).takes_tools is (raised is not NotImplementedError)
+    contract = Contract(tools=[{"name": "ping"}])
+    call = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+    answer = contract.ask(FakeListChatModel(responses=[call]), "Ping it.")
+    assert [call.name for call in answer.calls] == ["ping"]

@@ -305,7 +305,7 @@ def test_rules_say_what_the_form_does_not_show() -> None:
     }
     assert is_plain(schema)
     assert rules(schema, EN.types).splitlines() == [
-        "- name: length ≥ 2, length ≤ 9, who it is",
+        "- name: length ≥ 2, length ≤ 9. who it is",
         "- when: date (2024-05-31)",
         "- size: ≥ 1, may be left out",
         "- lines: items ≥ 1",

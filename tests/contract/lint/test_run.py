@@ -46,6 +46,31 @@ def test_all_faults_are_told_at_once_in_the_order_of_the_file(lint: Lint) -> Non
     ]
 
 
+def test_the_order_and_the_mentions_of_tools_say_what_is_wrong_with_them(lint: Lint) -> None:
+    text = (
+        "tools: [{name: look}]\n"
+        "order: {expected_sequence: [look, lok], level: info}\n"
+        "calls:\n  mentions:\n    patterns: ['a+', '(?=b)']\n    prefixs: [net_]\n  types: info\n  outside_enum: true\n"
+    )
+    assert lint(text) == [
+        ("N006", 2, 48, "$.order.level"),
+        ("N005", 6, 5, "$.calls.mentions.prefixs"),
+        ("N006", 7, 10, "$.calls.types"),
+        ("N006", 8, 17, "$.calls.outside_enum"),
+    ]
+    text = "tools: [{name: look}]\norder: {expected_sequence: [look, lok]}\ncalls: {mentions: {patterns: ['a+', '(?=b)']}}\n"
+    assert lint(text) == [
+        ("N010", 2, 35, "$.order.expected_sequence[1]"),
+        ("N014", 3, 37, "$.calls.mentions.patterns[1]"),
+    ]
+    good = (
+        "tools: [{name: look}]\norder: {expected_sequence: [look], level: error}\n"
+        "calls:\n  mentions: {prefixes: [a_], suffixes: [_b], patterns: ['c.*'], level: error, ignore: ['d*']}\n"
+        "  types: warning\n  outside_enum: default\n"
+    )
+    assert lint(good) == []
+
+
 def test_each_state_says_what_is_wrong_with_it(lint: Lint) -> None:
     text = "states:\n  A: {forbid: [{pattern: '('}]}\n  B: {forbid: [nobody]}\n  C:\n    forbid:\n    - patterns:\n      - ok\n      - (?<!x)y\n"
     assert lint(text) == [

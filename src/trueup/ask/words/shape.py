@@ -158,20 +158,32 @@ def _rule_lines(root: Any, types: Types) -> Iterator[str]:
             below.append((inner, place, depth + 1))
             said = _said_of(_real(root, inner), inner, types, optional=name not in needed)
             if said:
-                yield f"- {place}: {', '.join(said)}"
+                yield f"- {place}: {said}"
+        either = _either(schema)
+        if either:
+            yield f"- {' | '.join(f'{path}.{names}' if path else names for names in either)}: {types.get('either', 'at least one')}"
         if schema.get("items") is not None:
             below.append((schema["items"], f"{path}[]", depth + 1))
         stack += reversed(below)
 
 
-def _said_of(schema: Any, inner: Any, types: Types, *, optional: bool) -> list[str]:
-    said = [*_limits(schema, types)]
+def _said_of(schema: Any, inner: Any, types: Types, *, optional: bool) -> str:
+    """The limits of a field, whether it may be left out, and its description."""
+    limits = [*_limits(schema, types)]
     if optional:
-        said.append(types.get("optional", "optional"))
+        limits.append(types.get("optional", "optional"))
     about = inner.get("description") if isinstance(inner, dict) else None
-    if isinstance(about, str) and about.strip():
-        said.append(" ".join(about.split())[:_MOST_SAID])
-    return said
+    described = " ".join(about.split())[:_MOST_SAID] if isinstance(about, str) else ""
+    return ". ".join(part for part in (", ".join(limits), described) if part)
+
+
+def _either(schema: dict[str, Any]) -> list[str]:
+    """The fields of which an object needs at least one, where its alternatives differ in what they require."""
+    arms = schema.get("anyOf")
+    if not isinstance(arms, list) or len(arms) < 2 or not isinstance(schema.get("properties"), dict):
+        return []
+    needed = [arm.get("required") if isinstance(arm, dict) else None for arm in arms]
+    return [" + ".join(map(str, names)) for names in needed if names] if all(needed) else []
 
 
 def _limits(schema: Any, types: Types) -> Iterator[str]:
@@ -194,6 +206,19 @@ def _real(root: Any, schema: Any) -> Any:
     arms = schema.get("anyOf") if isinstance(schema, dict) else None
     real = [arm for arm in arms if not _is_null(follow(root, arm))] if isinstance(arms, list) else []
     return follow(root, real[0]) if len(real) == 1 else schema
+
+
+def _with_arm(schema: dict[str, Any], word: str, arm: Any) -> Any:
+    """One alternative of an object together with what holds for all of them, such as the fields that they share."""
+    own = schema.get("properties")
+    if not isinstance(own, dict) or not isinstance(arm, dict):
+        return arm
+    more = arm.get("properties")
+    properties = dict(own)
+    for name, inner in more.items() if isinstance(more, dict) else ():
+        both = isinstance(inner, dict) and isinstance(own.get(name), dict)
+        properties[name] = {**own[name], **inner} if both else inner
+    return {**{key: value for key, value in schema.items() if key != word}, **arm, "properties": properties}
 
 
 class _Shape:
@@ -219,7 +244,7 @@ class _Shape:
             arms = [follow(self.root, arm) for arm in schema.get(word) or ()]
             real = [arm for arm in arms if not _is_null(arm)]
             if real:
-                shown = self.at(real[0], depth + 1)
+                shown = self.at(_with_arm(schema, word, real[0]), depth + 1)
                 return f"{shown} | null" if len(real) < len(arms) else shown
         if isinstance(schema.get("allOf"), list):
             schema = self._joined(schema)

@@ -12,7 +12,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-FIELD = re.compile(r"\{([a-z_]+)\}")
+from trueup.checks.placeholders import CORRECTION
+
+FIELD = re.compile(r"\{([a-z_]+(?:\.\w+)?)\}")
 _REPAIR = frozenset(
     {"nth", "most", "faults", "hints", "fence", "fence_length", "reply", "wanted", "shape", "rules", "schema"}
 )
@@ -28,11 +30,12 @@ KNOWN: dict[str, frozenset[str]] = {
     "wanted_json": frozenset({"shape", "rules", "schema"}),
     "wanted_any": frozenset(),
     "wanted_text": frozenset(),
+    "wanted_arguments": frozenset({"tools"}),
     "wanted_call": frozenset({"tools"}),
     "wanted_call_json": frozenset({"tools"}),
     "afresh": frozenset({"nth", "most", "shape", "rules", "schema", "faults", "fence", "fence_length"}),
     "fields": _REPAIR,
-    "regenerate": frozenset({"faults"}),
+    "regenerate": frozenset(CORRECTION),
     "fault": frozenset({"code", "path", "message"}),
     "more": frozenset({"count"}),
     "cut": frozenset({"count"}),
@@ -48,12 +51,15 @@ class WordsError(ValueError):
 
 
 class Words:
-    """The templates of one language."""
+    """The templates of one language; `own` are the names of those that the caller gave."""
 
-    __slots__ = ("hints", "messages", "templates", "types")
+    __slots__ = ("hints", "messages", "own", "templates", "types")
 
-    def __init__(self, templates: dict[str, str], tables: dict[str, dict[str, str]]) -> None:
+    def __init__(
+        self, templates: dict[str, str], tables: dict[str, dict[str, str]], own: frozenset[str] = frozenset()
+    ) -> None:
         self.templates = templates
+        self.own = own
         self.hints = tables["hints"]
         self.messages = tables["messages"]
         self.types = tables["types"]
@@ -68,6 +74,7 @@ class Words:
         return Words(
             {**self.templates, **templates},
             {name: {**getattr(self, name), **tables.get(name, {})} for name in _TABLES},
+            frozenset(templates),
         )
 
 
@@ -144,9 +151,14 @@ def _checked(given: Mapping[str, Any], where: str) -> tuple[dict[str, str], dict
             )
         if not isinstance(value, str):
             raise WordsError(f"words {where}: {name} is a text")
-        unknown = [field for field in FIELD.findall(value) if field not in KNOWN[name]]
+        unknown = [field for field in FIELD.findall(value) if _whole(field) not in KNOWN[name]]
         if unknown:
             allowed = ", ".join(sorted(KNOWN[name])) or "no value at all"
             raise WordsError(f"words {where}: {name} names {{{unknown[0]}}}; it knows {allowed}")
         templates[name] = value
     return templates, tables
+
+
+def _whole(field: str) -> str:
+    """The value that a field is part of: `data.first_name` is one of `data`."""
+    return "data" if field.startswith("data.") else field

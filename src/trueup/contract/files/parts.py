@@ -112,6 +112,10 @@ REPLY: Shape = {
                 "min_explanation": {"type": "integer", "description": "The fewest characters after tool outputs."},
                 "lenient": said(SWITCH, "Any text after tool outputs is enough."),
                 "rules": {"type": "array", "items": REPLY_RULE, "description": "Rules of your own."},
+                "environment": {
+                    "enum": ["load", "check"],
+                    "description": "When the environment's switches are read: once, or for each check.",
+                },
             },
             "Each rule by itself.",
         ),
@@ -121,7 +125,10 @@ REPLY: Shape = {
 _CONTENT: dict[str, Shape] = {
     "terms": said(TEXTS, "Words and phrases; case and accents do not matter."),
     "term": said(TEXTS, "The same, for one."),
-    "patterns": said(TEXTS, "Regular expressions of the linear-time engine."),
+    "patterns": said(
+        TEXTS,
+        "Regular expressions of the linear-time engine; {name} stands for any term or pattern of the group of that name.",
+    ),
     "pattern": said(TEXTS, "The same, for one."),
     "timed": {"type": "number", "description": "Seconds a pattern may take that needs the backtracking engine."},
 }
@@ -134,11 +141,19 @@ EXCUSES: Shape = said(
         {
             "anyOf": [
                 TEXT,
-                mapping({**_CONTENT, **_GROUPS, "names": said(TEXTS, "Fields of the context with names.")}, ""),
+                mapping(
+                    {
+                        **_CONTENT,
+                        **_GROUPS,
+                        "within": said(TEXTS, "Patterns of longer phrases; a match inside one of them does not count."),
+                        "names": said(TEXTS, "Fields of the context with names."),
+                    },
+                    "",
+                ),
             ]
         }
     ),
-    "When it does not count: negated, question, conditional, a group, terms, patterns or names from the context.",
+    "When it does not count: negated, question, conditional, quoted, addressed, a group, terms, patterns, within a phrase, or names from the context.",
 )
 _SAYING: dict[str, Shape] = {
     "except": EXCUSES,
@@ -178,8 +193,13 @@ STATES: Shape = {
     "type": "object",
     "description": "What each state of the conversation forbids.",
     "properties": {
-        "start": said(TEXT, "The first state; without it, the one written first."),
+        "start": said(
+            TEXT, "The first state, also judged by where a context names none; without it, such replies are refused."
+        ),
         "names": said(TEXTS, "Fields of the context's data that hold names of people."),
+        "correction": said(
+            TEXT, "What the model is told when a reply is asked for anew; {state}, {hint} and others are filled in."
+        ),
         "groups": {
             "type": "object",
             "additionalProperties": {"anyOf": [TEXTS, mapping({**_CONTENT, **_SAYING}, "A group.")]},

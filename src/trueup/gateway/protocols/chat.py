@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueup.ask.clients.parameters import response_format
@@ -14,15 +14,14 @@ from trueup.gateway.protocols.protocol import (
     Said,
     a_list,
     arguments,
-    changed_calls,
     encode,
+    is_leaked,
     kept_tools,
     model_of,
-    reply_text,
+    offers_functions,
 )
 from trueup.gateway.sse import written
 from trueup.verdict.reply import ToolCall
-from trueup.verdict.verdict import Verdict
 
 DONE = written(b"[DONE]")
 
@@ -47,6 +46,7 @@ class Chat:
             body.get("stream") is True,
             own,
             user if isinstance(user, str) else "",
+            offers_functions(body) and not own,
         )
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body:
@@ -69,19 +69,20 @@ class Chat:
             new["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
         return new
 
-    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:
+    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
         choices = raw.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return raw
         message = dict(choices[0].get("message") or {})
         finish = choices[0].get("finish_reason")
-        text, calls = reply_text(verdict, data), changed_calls(verdict)
         if text is not None:
-            message["content"] = text
+            message["content"] = text or (None if calls else "")
         if calls:
             message["tool_calls"] = [_call(call) for call in calls]
-            if any(call.origin != "native" for call in calls):
-                message["content"], finish = None, "tool_calls"
+            finish = "tool_calls" if is_leaked(calls) else finish
+        elif calls is not None:
+            message.pop("tool_calls", None)
+            finish = "stop" if finish == "tool_calls" else finish
         return {**raw, "choices": [{**choices[0], "message": message, "finish_reason": finish}]}
 
     def composed(self, said: Said) -> Body:

@@ -1,7 +1,7 @@
 """Anthropic's messages: requests, replies, errors and events. Unknown fields stay where they are."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueup.ask.clients.request import Request
@@ -12,15 +12,14 @@ from trueup.gateway.protocols.protocol import (
     Said,
     a_list,
     arguments,
-    changed_calls,
     encode,
+    is_leaked,
     kept_tools,
     model_of,
-    reply_text,
+    offers_functions,
 )
 from trueup.gateway.sse import written
 from trueup.verdict.reply import ToolCall
-from trueup.verdict.verdict import Verdict
 
 _KINDS = {
     401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
@@ -43,8 +42,12 @@ class Messages:
             messages = [{"role": "system", "content": system}, *messages]
         metadata = body.get("metadata")
         user = metadata.get("user_id") if isinstance(metadata, dict) else ""
-        own = "output_config" in body or "output_format" in body
-        return Asked(model_of(body), messages, body.get("stream") is True, own, user if isinstance(user, str) else "")
+        config = body.get("output_config")
+        own = bool(body.get("output_format") or (isinstance(config, dict) and config.get("format")))
+        named = user if isinstance(user, str) else ""
+        return Asked(
+            model_of(body), messages, body.get("stream") is True, own, named, offers_functions(body) and not own
+        )
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body:
         system = [m for m in request.messages if isinstance(m, dict) and m.get("role") == "system"]
@@ -70,19 +73,19 @@ class Messages:
                     new["tool_choice"] = {**choice, "type": "any"}
         return new
 
-    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:
+    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
         content = raw.get("content")
         blocks = content if isinstance(content, list) else []
-        text, calls = reply_text(verdict, data), changed_calls(verdict)
         stop = raw.get("stop_reason")
         if text is not None:
-            others = [b for b in blocks if not (isinstance(b, dict) and b.get("type") == "text")]
-            blocks = [*others, {"type": "text", "text": text}]
+            said = [{"type": "text", "text": text}] if text or not calls else []
+            blocks = [*_without(blocks, "text"), *said]
         if calls:
-            leaked = any(call.origin != "native" for call in calls)
-            gone = {"tool_use", "text"} if leaked else {"tool_use"}
-            kept = [b for b in blocks if not (isinstance(b, dict) and b.get("type") in gone)]
-            blocks, stop = [*kept, *map(_call, calls)], "tool_use" if leaked else stop
+            blocks = [*_without(blocks, "tool_use"), *map(_call, calls)]
+            stop = "tool_use" if is_leaked(calls) else stop
+        elif calls is not None:
+            blocks = _without(blocks, "tool_use")
+            stop = "end_turn" if stop == "tool_use" else stop
         return {**raw, "content": blocks, "stop_reason": stop}
 
     def composed(self, said: Said) -> Body:
@@ -129,6 +132,10 @@ class Messages:
             _event("message_delta", {"delta": delta, "usage": {"output_tokens": usage.get("output_tokens", 0)}, **more})
         )
         return [*out, _event("message_stop", {})]
+
+
+def _without(blocks: list[Any], kind: str) -> list[Any]:
+    return [block for block in blocks if not (isinstance(block, dict) and block.get("type") == kind)]
 
 
 def _event(kind: str, body: Body) -> bytes:

@@ -1,6 +1,5 @@
 """What every protocol gives the gateway, and what they share. A protocol knows shapes; it decides and sends nothing."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -9,10 +8,10 @@ import msgspec
 from trueup.ask.clients.request import Request
 from trueup.gateway.errors import Refused
 from trueup.verdict.reply import ToolCall
-from trueup.verdict.verdict import Verdict
 
 encode = msgspec.json.Encoder().encode
 Body = dict[str, Any]
+_FUNCTIONS = (None, "function", "custom")
 
 
 class Asked(NamedTuple):
@@ -23,6 +22,7 @@ class Asked(NamedTuple):
     stream: bool
     own_format: bool  # the client holds the model to a format of its own
     user: str = ""
+    native: bool = False  # the client offers functions and sets no format: it gets calls as calls
 
 
 class Said(NamedTuple):
@@ -48,7 +48,9 @@ class Speaking(Protocol):
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body: ...
 
-    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body: ...
+    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
+        """A reply with its text and its calls replaced; None leaves what came."""
+        ...
 
     def composed(self, said: Said) -> Body: ...
 
@@ -61,27 +63,6 @@ class Speaking(Protocol):
     def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]: ...
 
     def error_event(self, refused: Refused) -> bytes: ...
-
-
-def reply_text(verdict: Verdict, data: bool) -> str | None:
-    """The text that a client gets: the mended value where a value was asked for; None where it stays as it was."""
-    if data and verdict.data is not None and verdict.fixes and not verdict.calls:
-        from trueup.verdict.codec import written
-
-        return written(verdict.data).decode()
-    return None
-
-
-def changed_calls(verdict: Verdict) -> tuple[ToolCall, ...] | None:
-    """The calls that a client gets; None where they are what the model gave."""
-    calls = verdict.calls
-    if not calls and not verdict.reply.calls:
-        return None
-    if len(calls) == len(verdict.reply.calls) and not verdict.fixes:
-        return None
-    return tuple(
-        call if call.id else msgspec.structs.replace(call, id=f"call_{secrets.token_hex(12)}") for call in calls
-    )
 
 
 def arguments(call: ToolCall) -> str:
@@ -97,6 +78,21 @@ def kept_tools(tools: Any, request: Request, name_of: Any) -> Any:
         return tools
     names = {tool.name for tool in request.tools}
     return [tool for tool in tools if name_of(tool) in names] or tools
+
+
+def offers_functions(body: Body) -> bool:
+    """Whether a client offers functions of its own, and so can take calls; tools that the provider runs are none.
+
+    >>> offers_functions({"tools": [{"type": "web_search"}]}), offers_functions({"tools": [{"name": "ping"}]})
+    (False, True)
+    """
+    tools = body.get("tools")
+    return isinstance(tools, list) and any(isinstance(t, dict) and t.get("type") in _FUNCTIONS for t in tools)
+
+
+def is_leaked(calls: Sequence[ToolCall]) -> bool:
+    """Whether calls were not made as calls."""
+    return any(call.origin != "native" for call in calls)
 
 
 def a_list(body: Body, name: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueup.ask.clients.request import Request
@@ -12,15 +12,13 @@ from trueup.gateway.protocols.protocol import (
     Body,
     Said,
     arguments,
-    changed_calls,
     encode,
     kept_tools,
     model_of,
-    reply_text,
+    offers_functions,
 )
 from trueup.gateway.sse import written
 from trueup.verdict.reply import ToolCall
-from trueup.verdict.verdict import Verdict
 
 
 class Responses:
@@ -45,7 +43,8 @@ class Responses:
         inner = form.get("format") if isinstance(form, dict) else None
         own = isinstance(inner, dict) and inner.get("type") not in (None, "text")
         user = body.get("user")
-        return Asked(model_of(body), items, body.get("stream") is True, own, user if isinstance(user, str) else "")
+        named = user if isinstance(user, str) else ""
+        return Asked(model_of(body), items, body.get("stream") is True, own, named, offers_functions(body) and not own)
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body:
         new = {**body, "input": [item for message in request.messages for item in _items(message)]}
@@ -68,17 +67,12 @@ class Responses:
                 new["tool_choice"] = "required"
         return new
 
-    def mended(self, raw: Body, verdict: Verdict, data: bool) -> Body:
+    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
         output = list(raw.get("output") or ())
-        text, calls = reply_text(verdict, data), changed_calls(verdict)
         if text is not None:
-            others = [item for item in output if not (isinstance(item, dict) and item.get("type") == "message")]
-            output = [*others, _message(text)]
-        if calls:
-            leaked = any(call.origin != "native" for call in calls)
-            gone = {"function_call", "message"} if leaked else {"function_call"}
-            kept = [item for item in output if not (isinstance(item, dict) and item.get("type") in gone)]
-            output = [*kept, *map(_call, calls)]
+            output = [*_without(output, "message"), *([_message(text)] if text or not calls else [])]
+        if calls is not None:
+            output = [*_without(output, "function_call"), *map(_call, calls)]
         new = {**raw, "output": output}
         if text is not None and "output_text" in raw:
             new["output_text"] = text
@@ -135,6 +129,10 @@ class Responses:
             _item(event, at, item)
         event("response.completed", {"response": reply})
         return out
+
+
+def _without(output: list[Any], kind: str) -> list[Any]:
+    return [item for item in output if not (isinstance(item, dict) and item.get("type") == kind)]
 
 
 def _item(event: Any, at: int, item: Body) -> None:

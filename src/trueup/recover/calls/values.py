@@ -25,6 +25,7 @@ _SINGLE = (
 )  # fmt: skip
 _IDS = ("id", "call_id", "tool_call_id", "toolCallId", "toolUseId")
 _BESIDE = frozenset({*_IDS, "type", "index", "thought", "thoughts", "reasoning", "state"})
+_LABELS = frozenset({*_IDS, "type", "index", "role"})  # these say what an object is, and nothing to anybody
 _RESULTS = ("result", "output", "response", "observation")  # an object that holds one of these tells of a call
 _CALL_TYPES = ("function", "function_call", "tool_call", "tool_use", "tool", "custom", "tool-call", "toolCall")
 _TALK_TYPES = frozenset({"text", "thinking", "reasoning", "output_text", "redacted_thinking"})
@@ -180,6 +181,25 @@ def _named(value: dict[str, Any], offered: Callable[[str], bool], marked: bool) 
             return None
         return Said(name, rest, _id(value), given=bool(rest))
     return None
+
+
+def beside(value: Any, said: Said) -> dict[str, Any]:
+    """The other fields of the objects around a call: text, flags, anything that is not part of the call.
+
+    >>> value = {"toolCalls": [{"name": "ping", "arguments": {}}], "content": "One moment.", "needsMoreWork": True}
+    >>> beside(value, next(calls_in(value, {"ping"}.__contains__)))
+    {'content': 'One moment.', 'needsMoreWork': True}
+    """
+    found: dict[str, Any] = {}
+    for part in said.path:
+        if isinstance(value, dict):
+            found |= {key: item for key, item in value.items() if key != part and key not in _LABELS}
+        value = value[part]
+    if isinstance(value, dict) and said.given:
+        own = {said.key, *(key for key in _NAMES if value.get(key) == said.name), *_LABELS}
+        known = said.key in ARGUMENT_KEYS  # else the other keys are the arguments
+        found |= {key: item for key, item in value.items() if known and key not in own}
+    return found
 
 
 def _id(value: dict[str, Any]) -> str:
