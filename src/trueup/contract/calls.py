@@ -174,12 +174,8 @@ class CallJudge:
             self._between(accounts, called, order, findings)
         if prose and self.options.mentions:
             names = {account.passed.name for account in accounts}.union(called)
-            asked = self.options.mentions if isinstance(self.options.mentions, Mentions) else USUAL
-            said = list(mention_findings(prose, self.tools, names, self.options.claims, asked))
-            findings += said
             all_read = reply.text.count('"name"') <= len(given) and not _may_call(prose)
-            if written is not None and not all_read:
-                findings += self._written_unknown(written.alike(), {f.data["name"] for f in said}, asked)
+            findings += self._said(prose, names, None if all_read else written)
         if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
             message = "The reply is empty: it has neither text nor calls"
             findings.append(finding("T013", "$", message, None, {}, "Answer, or call a tool."))
@@ -259,6 +255,14 @@ class CallJudge:
             prose += (text[at : leak.start], " " * (max(leak.stop, at) - max(leak.start, at)))
             at = max(at, leak.stop)
         return calls, remarked, "".join((*prose, text[at:])) if calls else text, written
+
+    def _said(self, prose: str, called: AbstractSet[str], written: "_Written | None") -> list[Finding]:
+        """What prose says of tools: made-up names, claims, and calls that `written` holds beside those that were read."""
+        asked = self.options.mentions if isinstance(self.options.mentions, Mentions) else USUAL
+        said = list(mention_findings(prose, self.tools, called, self.options.claims, asked))
+        if written is not None:
+            said += self._written_unknown(written.alike(), {found.data["name"] for found in said}, asked)
+        return said
 
     def _written_unknown(self, written: list[Leak], known: AbstractSet[str], asked: Mentions) -> Iterator[Finding]:
         """A finding for each call in the text, beyond doubt a call, of a tool that is not offered."""

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,6 +37,18 @@ _MOST_NAME = 200
 _whole = msgspec.json.Decoder(dict[str, Any])
 
 Work = Callable[[Out], Awaitable[None]]
+
+
+class _Asked(NamedTuple):
+    """A request that can be judged."""
+
+    contract: Contract
+    source: Any
+    context: dict[str, Any]
+    note: Note  # what is stored of it, still without a verdict
+    store: Store | None
+    route: str
+    began: float
 
 
 class Checking:
@@ -74,13 +86,11 @@ class Checking:
         if store is not None and store.crowded:
             raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
         name = "" if route is None else route.name
-        return partial(self._answer, contract, source, context, note, store, name, began)
+        return partial(self._answer, _Asked(contract, source, context, note, store, name, began))
 
-    async def _answer(
-        self, contract: Contract, source: Any, context: dict[str, Any], note: Note, store: Store | None, route: str,
-        began: float, out: Out,
-    ) -> None:  # fmt: skip
+    async def _answer(self, asked: _Asked, out: Out) -> None:
         """Judge a reply, store the verdict, and send it."""
+        contract, source, context, note, store, route, began = asked
         start = time.perf_counter()
         if contract.awaits:  # in this loop, so that many can wait at the same time
             verdict = await contract.acheck(source, context)
