@@ -30,6 +30,8 @@ def mentions(text: str, contract: Contract = CONTRACT, **context: Any) -> list[t
 
 
 LOUD = [
+    ("wifi_status says ok.", "wifi_status"),
+    ("According to wifi_status, the link is up.", "wifi_status"),
     ("RUNNING check_network_status", "check_network_status"),
     ("I ran check_network_status and it is fine.", "check_network_status"),
     ("I called check_network_status.", "check_network_status"),
@@ -92,6 +94,8 @@ def test_a_tool_that_does_not_exist_is_a_warning(text: str, name: str) -> None:
 
 
 QUIET = [
+    "The response's http_status says 404.",
+    "Your router's wan_status reads connected.",
     "<start_function_call> and <|check_call_end|> are marks of another dialect.",
     "Read get_started first.",
     "The http_status was 200.",

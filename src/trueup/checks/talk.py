@@ -104,6 +104,14 @@ class Place:
             return False
         return self._precedes("<mention.gives>") or (usual and (likeness >= VERB or self._is_a_subject()))
 
+    def gives_results(self) -> bool:
+        """Whether plain prose knows something from the name: "according to wifi_status", "wifi_status says"."""
+        if self._is_in_code() or pattern("<mention.yours>").search(self._sentence) or self._is_a_part_of_something():
+            return False
+        if not self._is_in_plain_prose(0):
+            return False
+        return self._is_a_source(0) or (self._is_a_subject() and self._precedes("<mention.gives>|<mention.results>"))
+
     def _is_a_source(self, likeness: Likeness) -> bool:
         """Whether something is done with it or known from it; in quotes, only the speaker does so ("with `strict_mode` on")."""
         if self._is_quoted() and likeness < SHARED and not self._speaker_acts():

@@ -133,7 +133,9 @@ def _is_spoken_of(text: str, start: int, name: str, tools: Toolset, lists: Lists
     bare = usual and (likeness == SHARED or not naming.is_about_code)
     if kind == "kebab" and likeness != SHARED:  # "open-ended"; but a sentence begins with a capital, unless with a name
         bare = bare and place.begins_a_sentence()
-    if place.speaks_of_a_tool(likeness, bare) or (naming.ends_alike(name) and place.stands_alone()):
+    if place.speaks_of_a_tool(likeness, bare):
+        return True
+    if naming.ends_alike(name) and (place.stands_alone() or place.gives_results()):
         return True
     if usual and has_verb(name, likeness) and lists.hold(start, start + len(name)):
         return True
