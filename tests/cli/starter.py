@@ -1,9 +1,9 @@
 """Starts `trueup` quickly: a process that has loaded the commands once and forks for every run.
 
-A run enters as arguments, folder, environment and three file descriptors; its exit code leaves. The child is a process
-of its own with its own streams and environment, and ends as an interpreter ends. Loading takes half a second of CPU; forking,
-a few milliseconds. What an interpreter reads from its environment when it starts cannot be changed in a fork: runs that
-set such variables are started in full, see `is_forkable`.
+Takes arguments, a folder, an environment and three file descriptors; returns the exit code. Each run is its own process with
+its own streams and environment, and exits as an interpreter does. Loading takes half a second of CPU, forking a few milliseconds.
+A fork cannot change what an interpreter reads from its environment on startup; runs that set such variables start a new
+interpreter (see `is_forkable`).
 """
 
 import gc
@@ -56,7 +56,7 @@ class Starter:
         return int(self._control.recv(32))
 
     def close(self) -> None:
-        """End the process; it leaves when its line is closed."""
+        """End the process: it exits when its socket is closed."""
         self._control.close()
         self._process.wait(30)
 

@@ -1,6 +1,6 @@
 r"""Groups inside patterns: `{days}` in a pattern matches any term or pattern of the group `days`.
 
-The groups of a contract and a pattern enter; the same pattern leaves with each reference written out. Terms match as
+Takes the groups of a contract and a pattern; returns the pattern with each reference written out. Terms match as
 whole words. A reference to an unknown group, to itself, or one that grows too long is refused; `\{` is a plain brace.
 """
 

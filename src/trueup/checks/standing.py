@@ -1,6 +1,6 @@
 """Where a conversation stands: the state that a context names, or the finding that says why it names none.
 
-The names of a contract's states and a context enter; the name of one state leaves, with findings. Nothing is assumed
+Takes the names of a contract's states and a context; returns the name of one state, with findings. Nothing is assumed
 silently: without a state, the contract's `start` is used and reported; if it has none, the reply is refused.
 """
 
