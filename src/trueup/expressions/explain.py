@@ -4,7 +4,6 @@ An exception and the record enter; an `ExpressionError` with its column leaves. 
 that nothing has to be noted while an expression runs.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from itertools import islice
 from types import TracebackType
@@ -13,14 +12,15 @@ from typing import Any
 from trueup.expressions.errors import CONSTANTS, ExpressionError, nearest
 from trueup.expressions.syntax import Source
 from trueup.expressions.work import FILENAME
+from trueup.verdict.patterns import lazy_regex
 
 _KINDS = {
     "str": "text", "int": "a number", "float": "a number", "bool": "a truth value", "NoneType": "null",
     "list": "a list", "tuple": "a list", "dict": "an object", "set": "a set",
 }  # fmt: skip
-_UNCOMPARABLE = re.compile(r"'(.+)' not supported between instances of '(\w+)' and '(\w+)'")
-_UNCOMBINABLE = re.compile(r"unsupported operand type\(s\) for (.+): '(\w+)' and '(\w+)'")
-_NAMED = re.compile(r"'(\w+)' object")
+_UNCOMPARABLE = lazy_regex(r"'(.+)' not supported between instances of '(\w+)' and '(\w+)'")
+_UNCOMBINABLE = lazy_regex(r"unsupported operand type\(s\) for (.+): '(\w+)' and '(\w+)'")
+_NAMED = lazy_regex(r"'(\w+)' object")
 _SHOWN = 200
 
 

@@ -14,11 +14,12 @@ from trueup.expressions.errors import ExpressionError
 from trueup.expressions.functions import as_text
 from trueup.expressions.translate import Handler, Kind, Made, Translator
 from trueup.expressions.work import ATOMS, Meter, bulk, spend, spend_weight
+from trueup.verdict.patterns import lazy_regex
 
 MAX_WIDTH = 1_000
 _DIGITS = 9  # of an index
-_NUMBER = re.compile(r"\d+")
-_STEP = re.compile(r"\.([^.\[\]]+)|\[([^\]]+)\]")
+_NUMBER = lazy_regex(r"\d+")
+_STEP = lazy_regex(r"\.([^.\[\]]+)|\[([^\]]+)\]")
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 _SPEC_DEPTH = 2  # a specification may hold fields, but the specification of such a field may not
 _FIELD = 10  # what it costs to find one field of `.format()` and to read its specification

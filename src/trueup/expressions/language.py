@@ -34,9 +34,9 @@ def evaluate(record, budget=0):
 
 
 class Expression:
-    """An expression, ready to be evaluated; `compile_expression` makes one.
+    """An expression, ready to be evaluated; `compile_expression` makes one of its `source` and the `functions` it may call.
 
-    `evaluate(record, budget=…)` gives its value. `names` are the fields it speaks of, `fields` the same with their
+    `evaluate(record, budget=…)` gives its value. `names` are the fields it uses, `fields` the same with their
     whole paths and columns, `tested` those it only asks for with `'x' in dir()`.
     """
 
@@ -70,7 +70,7 @@ class Expression:
 
 
 def compile_expression(source: str, *, functions: Functions | None = None) -> Expression:
-    """An expression from its text; `functions` can be called beside those of the language.
+    """An expression from its `source`; `functions` are called by name, beside those of the language; None: no others.
 
     >>> rule = compile_expression("wound_count == len([v for v in wounds.values() if v > 0])")
     >>> rule.evaluate({"wound_count": 1, "wounds": {"arm": 2, "leg": 0}}), sorted(rule.names)

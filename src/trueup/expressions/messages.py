@@ -4,7 +4,6 @@ A template enters once, records enter each time, text leaves. Nothing is looked 
 no attributes, no formats, no code. What is not found stays as it is written; what is put in is not read again.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,10 +11,11 @@ import orjson
 
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.values import as_data
+from trueup.verdict.patterns import lazy_regex
 
-_FIELD = re.compile(r"\{([^{}]{1,200})\}")
-_PATH = re.compile(r"[^\W\d]\w*(?:\.\w+|\[\d{1,9}\]|\[\"[^\"\]]*\"\])*\Z")
-_STEP = re.compile(r"\[(\d+)\]|\[\"([^\"\]]*)\"\]|\.?(\w+)")
+_FIELD = lazy_regex(r"\{([^{}]{1,200})\}")
+_PATH = lazy_regex(r"[^\W\d]\w*(?:\.\w+|\[\d{1,9}\]|\[\"[^\"\]]*\"\])*\Z")
+_STEP = lazy_regex(r"\[(\d+)\]|\[\"([^\"\]]*)\"\]|\.?(\w+)")
 _SHOWN = 300
 _PARTS = 2_000
 MISSING: Any = object()

@@ -5,11 +5,11 @@ anything else looks at it.
 """
 
 import ast
-import re
 import tokenize
 import warnings
 
 from trueup.expressions.errors import ExpressionError
+from trueup.verdict.patterns import lazy_regex
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
@@ -94,7 +94,7 @@ _ELSEWHERE = {
     "||": "or", "!": "not", "AND": "and", "OR": "or", "NOT": "not", "IN": "in", "IS": "is", "×": "*", "÷": "/",
     "“": '"', "”": '"', "‘": "'", "’": "'", "«": '"',
 }  # fmt: skip
-_PIECE = re.compile(r"[=!<>&|]+|[≠≤≥×÷“”‘’«]|\w+")
+_PIECE = lazy_regex(r"[=!<>&|]+|[≠≤≥×÷“”‘’«]|\w+")
 
 
 def _meant(text: str, column: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from trueup.recover.json.parser import Record, parts_of
+from trueup.recover.json.frames import Record, parts_of
 from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, render

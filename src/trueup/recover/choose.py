@@ -6,20 +6,19 @@ one choice leaves, with records for everything that was passed over. The order o
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trueup.recover.aims import Aims
 from trueup.recover.candidate import Candidate
-from trueup.recover.envelopes import Said, opened
-from trueup.recover.json.parser import Record, TooDeep, TooMany, under
-from trueup.recover.layers.around import gap_records
-from trueup.recover.layers.fence import code_blocks
-from trueup.recover.layers.reasoning import reasoning_spans
-from trueup.recover.readings import Aims, readings
+from trueup.recover.json.frames import Record, TooDeep, TooMany, under
 from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.paths import Parts
+
+if TYPE_CHECKING:
+    from trueup.recover.envelopes import Said
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 _TEXT = frozenset({"string", "null"})
@@ -36,7 +35,8 @@ _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 class Fit(NamedTuple):
     """How a value fits: what it becomes, the notes of the coercions, their price, whether it fits at all.
 
-    `beside` holds fields from around an envelope that stay with the value although the schema is not asked about them.
+    `beside` holds fields from around an envelope that stay with the value although the schema is not asked about them. Under a Python
+    type, `built` is what the type makes of the value, or `refused` what it says against it.
     """
 
     value: Any
@@ -44,6 +44,8 @@ class Fit(NamedTuple):
     cost: int
     ok: bool
     beside: dict[str, Any] | None = None
+    built: Any = None
+    refused: Sequence[Any] = ()
 
 
 Judge = Callable[[Any], Fit]
@@ -101,6 +103,11 @@ class Choice:
     def _named_outside(self) -> list[Record]:
         winner = self.reading
         used = list(winner.candidate.spans)
+        if used == [(0, len(self._text))] and not self._passed and winner.candidate.form == "json":
+            return []  # nothing stands outside
+        from trueup.recover.layers.around import gap_records  # loaded when a reply first needs it
+        from trueup.recover.layers.reasoning import reasoning_spans
+
         records: list[Record] = []
         at = 0
         for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]):
@@ -133,6 +140,8 @@ class Choice:
         """Stretches that are not part of a value that broke: reasoning, and fences of code that the value is not in."""
         apart = [(start, stop, "W003") for start, stop in reasoning]
         if "```" in self._text or "~~~" in self._text:
+            from trueup.recover.layers.fence import code_blocks  # as above
+
             taken = sorted([*self.reading.candidate.spans, *reasoning])
             for start, stop in code_blocks(self._text):
                 after = bisect_left(taken, (stop, stop))
@@ -145,8 +154,7 @@ class Choice:
         """Records of what the words around the value say against it."""
         if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form == "scalar":
             return []
-        # as in `find`: loaded when first needed
-        from trueup.recover.said import changes, is_example, is_withdrawn
+        from trueup.recover.said import changes, is_example, is_withdrawn  # as above
 
         span = winner.spans[0][0], winner.end
         found: list[Record] = []
@@ -160,7 +168,7 @@ class Choice:
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
     """The best reading of a text; None when there is nothing to read."""
     seen: list[Reading] = []
-    for found in readings(text, aims):
+    for found in _readings(text, aims):
         judged = _judged(text, found, judge, aims)
         gathered = _gather(text, judged, judge, judge_item)
         if gathered is not None:
@@ -175,6 +183,12 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
         seen, key=lambda r: (r.candidate.form not in ("inner", "reasoning"), *_closeness(r, aims), r.candidate.spans[0])
     )
     return Choice(text, best, [r for r in seen if r is not best and r.candidate.form == "json"], [])
+
+
+def _readings(text: str, aims: Aims) -> Iterator[list[Candidate]]:
+    from trueup.recover.readings import readings  # as above
+
+    return readings(text, aims)
 
 
 def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Choice:
@@ -201,7 +215,7 @@ def _rewritten(readings: list[Reading], judge: Judge, aims: Aims) -> list[Readin
 
 def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once fractions are numbers."""
-    from trueup.recover.numbers import computed  # as in `readings`: loaded when a reply first needs it
+    from trueup.recover.numbers import computed  # as above
 
     out: list[Reading] = []
     for reading in readings:
@@ -215,7 +229,7 @@ def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
-    from trueup.recover.numbers import regrouped  # as in `readings`: loaded when a reply first needs it
+    from trueup.recover.numbers import regrouped  # as above
 
     out: list[Reading] = []
     for reading in readings:
@@ -249,7 +263,9 @@ def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, kee
     def fit_inside(base: Parts, value: Any) -> Fit:
         return _fit_beside(base, value, candidate.value, judge) if keep_fields else judge(value)
 
-    def read_inside(base: Parts, said: str) -> Said | None:
+    from trueup.recover.envelopes import opened  # as above
+
+    def read_inside(base: Parts, said: str) -> "Said | None":
         return _said(said, partial(fit_inside, base), aims)
 
     found = opened(candidate.value, aims.root_keys, read_inside)
@@ -264,7 +280,7 @@ def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, kee
     return Reading(candidate, fit, base, [(code, *span, "", None) for code in dict.fromkeys(codes)], rivals)
 
 
-def _said(text: str, judge: Judge, aims: Aims) -> Said | None:
+def _said(text: str, judge: Judge, aims: Aims) -> "Said | None":
     """The JSON in a text inside a value, read as a reply is; None if none fits or reading it would lose something."""
     try:
         choice = choose(text, aims._replace(opens=False), judge, None)
@@ -275,6 +291,8 @@ def _said(text: str, judge: Judge, aims: Aims) -> Said | None:
     reading, codes = choice.reading, choice.codes
     if reading.candidate.form != "json" or any(GRADE[code] == "lossy" for code in codes):
         return None
+    from trueup.recover.envelopes import Said  # as above
+
     return Said(reading.candidate.value, tuple(sorted(codes)), tuple(choice.rivals))
 
 
@@ -302,6 +320,9 @@ def _is_wrapped(value: Any, fit: Fit, aims: Aims) -> bool:
 
 def _stands_in_prose(text: str, candidate: Candidate) -> bool:
     """Whether words stand beside a value, not only a fence, tags or reasoning."""
+    from trueup.recover.layers.around import gap_records  # as above
+    from trueup.recover.layers.reasoning import reasoning_spans
+
     around = gap_records(text, candidate.spans, [(*span, "W003") for span in reasoning_spans(text)])
     return any(record[0] in ("W002", "S031") for record in around)
 
@@ -369,7 +390,8 @@ def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> b
 
 def _meant(text: str, readings: list[Reading]) -> list[Reading]:
     """Readings that are neither called an example nor a piece of a program."""
-    from trueup.recover.said import is_example  # as in `find`: loaded when a reply first needs it
+    from trueup.recover.layers.fence import code_blocks  # as above
+    from trueup.recover.said import is_example
 
     blocks = code_blocks(text)
 
@@ -508,6 +530,6 @@ def _parted_numbers(text: str, candidate: Candidate) -> bool:
     """Whether numbers with commas in them may have been taken for several."""
     if "S015" not in candidate.codes and "S038" not in candidate.codes:
         return False
-    from trueup.recover.numbers import parts_numbers  # loaded when a reply first needs it
+    from trueup.recover.numbers import parts_numbers  # as above
 
     return parts_numbers(text, candidate.records)

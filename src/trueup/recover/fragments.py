@@ -3,20 +3,19 @@
 A candidate and the text it stands in enter; whether it is only a fragment leaves. What fills the whole text is never one.
 """
 
-import re
-
 from trueup.recover.candidate import Candidate
+from trueup.verdict.patterns import lazy_regex
 
 # Right before a bracket: a name, or another bracket that closes, so that it is an index, a call or a class of characters.
-_GLUED = re.compile(r"[\w)\]}]\Z")
+_GLUED = lazy_regex(r"[\w)\]}]\Z")
 # A name and an equals sign: an argument of something larger.
-_ARGUMENT = re.compile(r"\w=\Z")
+_ARGUMENT = lazy_regex(r"\w=\Z")
 # The sentence continues behind the bracket.
-_GOES_ON = re.compile(r"[ \t]*[,;]?[ \t]+[^\W\d_]|[ \t]*,[ \t]*[\[{]")
+_GOES_ON = lazy_regex(r"[ \t]*[,;]?[ \t]+[^\W\d_]|[ \t]*,[ \t]*[\[{]")
 # A key in small letters at the start of a line.
-_LABEL = re.compile(r"(?:\A|\n)[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*\Z")
-_FIELD = re.compile(r"(?m)^[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*[^\s{\[]")
-_WORD = re.compile(r"[^\W\d_][ \t]*\Z")
+_LABEL = lazy_regex(r"(?:\A|\n)[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*\Z")
+_FIELD = lazy_regex(r"(?m)^[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*[^\s{\[]")
+_WORD = lazy_regex(r"[^\W\d_][ \t]*\Z")
 _NEAR = 60
 
 

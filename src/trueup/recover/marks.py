@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
+from trueup.verdict.patterns import lazy_regex
+
 TABLE: Final[dict[str, Any]] = tomllib.loads((pkgutil.get_data("trueup.recover", "marks.toml") or b"").decode())
 _ROWS: Final[list[dict[str, Any]]] = TABLE["reasoning"]["tokens"]
 REASONING_TAGS: Final[list[str]] = [name for row in TABLE["reasoning"]["tags"] for name in row["names"]]
@@ -56,10 +58,10 @@ _CLOSE_TAG: Final[str] = rf"<{_BLANK}/{_BLANK}{_NAME}{_BLANK}>"
 
 opens_reasoning: Final[str] = rf"(?:{_OPEN_TAG}|(?-i:{_one_of(_OPEN)}))"
 closes_reasoning: Final[str] = rf"(?:{_CLOSE_TAG}|(?-i:{_one_of(_CLOSE + _WEAK)}))"
-OPENS_REASONING: Final[re.Pattern[str]] = re.compile(opens_reasoning)
-CLOSES_REASONING: Final[re.Pattern[str]] = re.compile(closes_reasoning)
+OPENS_REASONING: Final[re.Pattern[str]] = lazy_regex(opens_reasoning)
+CLOSES_REASONING: Final[re.Pattern[str]] = lazy_regex(closes_reasoning)
 # What closes reasoning even where nothing opened it: its opening may stand in the prompt.
-CLOSES_UNOPENED: Final[re.Pattern[str]] = re.compile(rf"(?:{_CLOSE_TAG}|(?-i:{_one_of(_CLOSE)}))")
+CLOSES_UNOPENED: Final[re.Pattern[str]] = lazy_regex(rf"(?:{_CLOSE_TAG}|(?-i:{_one_of(_CLOSE)}))")
 LONGEST_REASONING: Final[int] = max(
     max(map(len, _TOKENS)),
     max(map(len, REASONING_TAGS)) + 2 * (_WORD + 1) + 3 * _BLANKS + _ATTRIBUTES + len("<//>"),
@@ -71,7 +73,7 @@ def _by_sign(tag: str, tokens: list[str]) -> tuple[tuple[str, re.Pattern[str]], 
     rows = [("<", "|".join([tag, *sorted(map(re.escape, (t for t in tokens if t[0] == "<")), key=len, reverse=True)]))]
     others = sorted({token[0] for token in tokens} - {"<"})
     rows += [(sign, _one_of(token for token in tokens if token[0] == sign)) for sign in others]
-    return tuple((sign, re.compile(rest)) for sign, rest in rows)
+    return tuple((sign, lazy_regex(rest)) for sign, rest in rows)
 
 
 # In a long text every sign would be looked for to the end, again and again.
@@ -105,7 +107,7 @@ def next_closing(text: str, at: int) -> re.Match[str] | None:
 
 
 # What a mark of reasoning begins with.
-STARTS_REASONING: Final[re.Pattern[str]] = re.compile(
+STARTS_REASONING: Final[re.Pattern[str]] = lazy_regex(
     f"[{''.join(sorted({re.escape(token[0]) for token in _TOKENS} | {'<'}))}]"
 )
 
@@ -115,7 +117,7 @@ def _signs() -> tuple[tuple[str, re.Pattern[str]], ...]:
     bare = {token[0] for token in _TOKENS if "<" not in token}
     rows = [("<", rf"{_BLANK}(?:/{_BLANK})?{_NAME}|{_one_of(t[t.index('<') + 1 :] for t in _TOKENS if '<' in t)}")]
     rows += [(sign, _one_of(t[1:] for t in _TOKENS if t[0] == sign and "<" not in t)) for sign in sorted(bare)]
-    return tuple((sign, re.compile(f"{re.escape(sign)}(?:{rest})")) for sign, rest in rows)
+    return tuple((sign, lazy_regex(f"{re.escape(sign)}(?:{rest})")) for sign, rest in rows)
 
 
 _SIGNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = _signs()

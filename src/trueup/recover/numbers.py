@@ -4,7 +4,6 @@ A candidate and what the schema wants enter; the candidate with numbers in those
 Text that the schema wants as text stays. A comma that may be a decimal point is read in both ways.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,10 +11,11 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.forms.values import grouped_number
 from trueup.recover.json.frames import Node, Record, parts_of
 from trueup.verdict.paths import Parts, value_at, with_value
+from trueup.verdict.patterns import lazy_regex
 
 _MOST = 200
-_THOUSANDS = re.compile(r"0\d\d")
-_COMMA_TOO = re.compile(r"""[\[;][^\[\];"']*\d\s*,\s*[-+]?\d[\d.eE+-]*\s*\Z""")
+_THOUSANDS = lazy_regex(r"0\d\d")
+_COMMA_TOO = lazy_regex(r"""[\[;][^\[\];"']*\d\s*,\s*[-+]?\d[\d.eE+-]*\s*\Z""")
 _NEAR = 120
 _NUMERIC = frozenset({"number", "integer", "null"})
 
@@ -74,7 +74,7 @@ def parts_numbers(text: str, records: list[Record]) -> bool:
 
 # -- fractions ---------------------------------------------------------------------------------------
 
-_FRACTION = re.compile(r"([+-]?[0-9]{1,15}) ?/ ?([0-9]{1,15})")
+_FRACTION = lazy_regex(r"([+-]?[0-9]{1,15}) ?/ ?([0-9]{1,15})")
 _NUMBER = frozenset({"number", "integer"})
 
 

@@ -3,12 +3,17 @@
 A broken text and what the decoder said of it enter; a candidate leaves, or None when the whole reader has to look.
 """
 
-from trueup.recover.candidate import Candidate
-from trueup.recover.json.splice import CUT, mend, region, whole_rest
-from trueup.recover.readings import Aims
-from trueup.recover.said import may_withdraw
+from collections.abc import Callable
+from functools import cache
 
-__all__ = ["may_withdraw", "mended"]
+from trueup.recover.aims import Aims
+from trueup.recover.candidate import Candidate
+from trueup.recover.json.splice import CUT, mend
+from trueup.verdict.patterns import lazy_regex
+
+_PLAIN_OBJECT = ('{"', "{\n", "{'")
+_LEAST_WORD = 4  # letters, as in "wait"
+_FENCE_TAIL = lazy_regex(r"\s*```\s*\Z")
 
 
 def mended(text: str, aims: Aims, error: Exception | None) -> Candidate | None:
@@ -20,7 +25,7 @@ def mended(text: str, aims: Aims, error: Exception | None) -> Candidate | None:
 def _spliced(text: str, aims: Aims, error: Exception | None) -> Candidate | None:
     if error is not None and str(error) == CUT and _lacks_its_end(text):
         return mend(text, 0, len(text), aims.known, aims.max_depth, CUT)
-    where = region(text)
+    where = _region(text)
     if where is None:
         return None
     start, stop = where
@@ -28,14 +33,46 @@ def _spliced(text: str, aims: Aims, error: Exception | None) -> Candidate | None
         return None
     fault = str(error) if error is not None and start == 0 else ""
     # where the decoder wanted more, what ends at the last bracket wants more as well
-    if stop > 0 and (fault != CUT or whole_rest(text, start) < len(text)):
+    if stop > 0 and (fault != CUT or _whole_rest(text, start) < len(text)):
         candidate = mend(text, start, stop, aims.known, aims.max_depth, fault if stop == len(text) else "")
         if candidate is not None and "S005" not in candidate.codes:
             return candidate
-    rest = whole_rest(text, start)
+    rest = _whole_rest(text, start)
     if rest == stop:
         return None
     return mend(text, start, rest, aims.known, aims.max_depth, fault if rest == len(text) else "")
+
+
+def _region(text: str) -> tuple[int, int] | None:
+    """The stretch that holds the value; the whole text where it plainly is one object."""
+    if text.startswith(_PLAIN_OBJECT) and text.endswith("}") and text.isascii() and "<" not in text:
+        return 0, len(text)
+    return _closer_look()(text)
+
+
+def may_withdraw(text: str, stop: int) -> bool:
+    """Whether the words behind a value may take it back; quick, and True when in doubt."""
+    return len(text) - stop >= _LEAST_WORD and _words_behind()(text, stop)
+
+
+@cache
+def _closer_look() -> Callable[[str], tuple[int, int] | None]:
+    from trueup.recover.json.region import region  # with all that knows prose, loaded when a reply first needs it
+
+    return region
+
+
+@cache
+def _words_behind() -> Callable[[str, int], bool]:
+    from trueup.recover.said import may_withdraw  # as above
+
+    return may_withdraw
+
+
+def _whole_rest(text: str, start: int) -> int:
+    """Where the text from `start` ends, a closing fence left out."""
+    tail = _FENCE_TAIL.search(text, max(start, len(text) - 40))
+    return tail.start() if tail else len(text)
 
 
 def _lacks_its_end(text: str) -> bool:
@@ -49,7 +86,7 @@ def _is_fragment(text: str, candidate: Candidate, aims: Aims) -> bool:
     """Whether what was mended is only a bracket in prose or code."""
     if not candidate.spans[0][0] or not (aims.any_value or isinstance(candidate.value, list)):
         return False
-    from trueup.recover.fragments import is_fragment  # loaded when a reply first needs it
+    from trueup.recover.fragments import is_fragment  # as above
 
     return is_fragment(text, candidate, (0, len(text)), aims.any_value)
 

@@ -3,10 +3,9 @@
 A text and what is looked for enter; lists of candidates leave. A later kind is only read when nothing before it fits.
 """
 
-import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
+from trueup.recover.aims import Aims
 from trueup.recover.candidate import Candidate
 from trueup.recover.fragments import is_fragment
 from trueup.recover.json.lexer import fold
@@ -19,39 +18,19 @@ from trueup.recover.layers.quoting import unlined, unquote
 from trueup.recover.layers.reasoning import reasoning_spans
 from trueup.recover.layers.view import View, refold
 from trueup.recover.layers.whole import unwrapped
-from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
 # A quote that is not escaped: more than one string.
-_INNER_QUOTE = {quote: re.compile(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
-_INVISIBLE = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u180e]+")
+_INNER_QUOTE = {quote: lazy_regex(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
+_INVISIBLE = lazy_regex("[\u200b-\u200f\u2060-\u2064\ufeff\u180e]+")
 _CDATA_OPENS = "<![CDATA["
-_CDATA = re.compile(r"<!\[CDATA\[\s*([{\[][\s\S]*?)(?:\]\]>|\Z)")
+_CDATA = lazy_regex(r"<!\[CDATA\[\s*([{\[][\s\S]*?)(?:\]\]>|\Z)")
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
 _STRING = frozenset({"string"})
 _TEXT = frozenset({"string", "null"})
 _MAX_UNFOLD = 3
 _BRIEF = 60
-_TAG_NAME = re.compile(r"<\s*([\w:.-]{1,40})")
-
-
-class Aims(NamedTuple):
-    """What is looked for: the schema's keys, the root's keys and types, the depth limit, the coercion profile.
-
-    `item_keys` are those of the items when the root is an array, `wants` the types of a field by its key and
-    `wants_at` those at a path (none: any).
-    """
-
-    known: frozenset[str]
-    root_keys: frozenset[str]
-    types: frozenset[str]
-    max_depth: int
-    eager: bool
-    any_value: bool
-    item_keys: frozenset[str] = frozenset()
-    wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
-    wants_at: Callable[[Parts], frozenset[str]] = lambda _: frozenset()
-    field: frozenset[str] = frozenset()  # the types of the one field that a value may be instead of its object
-    opens: bool = True  # whether envelopes are opened: not in a text that stood in one
+_TAG_NAME = lazy_regex(r"<\s*([\w:.-]{1,40})")
 
 
 def readings(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:

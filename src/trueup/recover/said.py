@@ -13,12 +13,14 @@ from trueup.recover.json.lexer import fold
 from trueup.recover.sentences import bounds, sentence_end
 from trueup.recover.words import Opening, openings, pattern
 from trueup.verdict.codec import encode
+from trueup.verdict.patterns import lazy_regex
 
 _NEAR = 60  # characters before a value in which it may be called an example
 _CLAUSE = 160  # characters before a value in which it may be called an old one
 _FAR = 400  # characters behind a value in which it may be taken back
 _LEAST_WORD = 4
 _MARKUP = "`~*_#>⚠️❗ \t\r\n"
+_NO_WORDS = "`~*_#>:：,() \t\r\n"
 
 # What may stand between such words and the value.
 _THEN_THE_VALUE = r"[\s:：,`*()]*(?:json)?\s*\Z"
@@ -45,10 +47,10 @@ _HEADS = (
     rf"{_OPENED}(?:(?:<retraction.corrected>|<retraction.oops>)[*_]*[:!,：！，]{_REMARK}"
     r"|(?:<retraction.heading>|<retraction.corrected>|<retraction.oops>|<retraction.wait>[,，] ?\w{0,9})\W*\Z)"
 )
-_DASH = re.compile(r"[–—…]\s*")
+_DASH = lazy_regex(r"[–—…]\s*")
 # A line that announces a value, a value that starts, or a last sentence, whole or cut off.
-_ANNOUNCED = re.compile(r"[:：][\s*_]*(?:\n|\Z)|[{\[`]|\w\s*\Z")
-_WORD = re.compile(r"\w")
+_ANNOUNCED = lazy_regex(r"[:：][\s*_]*(?:\n|\Z)|[{\[`]|\w\s*\Z")
+_WORD = lazy_regex(r"\w")
 # A member that is given once more behind the value, and the words that say that it counts now.
 _ANEW = r"[\s`~*#_>-]*+<member.updates>[\s*_:：]*+"
 _GIVEN = (
@@ -57,7 +59,7 @@ _GIVEN = (
     r"(?:(-?[0-9]+(?:\.[0-9]+)?|true|false|null)|[\"'`“「]([^\"'`“”「」\n]{1,80})[\"'`”」])[\"'`*]*+"
     r"(?=\s?<member.since>?(?:[.!。！]?[ \t]*(?:\n|\Z)|[,;] |[，；]))"
 )
-_OPENER = re.compile(r"[{\[]")
+_OPENER = lazy_regex(r"[{\[]")
 
 
 def corrects(text: str, start: int, stop: int) -> bool:
@@ -75,7 +77,10 @@ def is_example(text: str, start: int) -> bool:
     >>> is_example("For example: {}", 13), is_example("The answer: {}", 12)
     (True, False)
     """
-    return pattern(_EXAMPLE).search(_before(text, start)) is not None
+    before = _before(text, start)
+    if not before.rstrip().removesuffix("json").strip(_NO_WORDS):
+        return False  # a fence alone says nothing, and needs no phrases
+    return pattern(_EXAMPLE).search(before) is not None
 
 
 def is_old(text: str, start: int, stop: int) -> bool:

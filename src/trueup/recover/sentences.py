@@ -10,12 +10,13 @@ from functools import cache
 from itertools import groupby
 
 from trueup.recover.words import words
+from trueup.verdict.patterns import lazy_regex
 
 # Marks of scripts without blanks, with the quotes that belong to them.
 _WIDE = r"[。！？]+[\"'”’」』）)]*"
 # A sentence of a growing text ends where a blank follows; what stands at the very end may still go on ("3." before "5").
 # A wide mark ends it at once. Of several marks the last counts, so that many take no time.
-ENDED = re.compile(rf"[.!?…؟۔।][\"'”’»)\]*]{{0,8}}(?=\s)|{_WIDE}|\n")
+ENDED = lazy_regex(rf"[.!?…؟۔।][\"'”’»)\]*]{{0,8}}(?=\s)|{_WIDE}|\n")
 
 
 @cache

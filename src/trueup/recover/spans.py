@@ -1,9 +1,8 @@
 """Where the parts of a chosen value stand in the text: from the tree of the text, or from the form that it was read from."""
 
+from trueup.recover.aims import Aims
 from trueup.recover.choose import Reading
 from trueup.recover.json.frames import parts_of
-from trueup.recover.json.tree import Tree, nodes_at
-from trueup.recover.readings import Aims
 from trueup.verdict.paths import Parts
 
 
@@ -13,6 +12,8 @@ class Spans:
     __slots__ = ("_base", "_candidate", "_tree")
 
     def __init__(self, text: str, reading: Reading, aims: Aims) -> None:
+        from trueup.recover.json.tree import Tree  # with the parser, loaded when somebody asks where a part stands
+
         candidate = self._candidate = reading.candidate
         self._base = reading.base
         clean = not candidate.codes
@@ -34,4 +35,6 @@ class Spans:
 
 def path_at(text: str, offset: int) -> Parts:
     """The path of what stands at an offset of a text that is JSON."""
+    from trueup.recover.json.tree import nodes_at  # as above
+
     return parts_of(nodes_at(text, [(offset, False)])[0])

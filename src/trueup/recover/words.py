@@ -16,11 +16,11 @@ scripts that write no blanks between words. Patterns are compiled for small lett
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
+
+from trueup.verdict.patterns import lazy_regex
 
 _BLANK, _ENDING, _WORD, _GAP, _APOSTROPHE = " ", "*", "\x00", "…", "'"
 _SOURCES = {
@@ -32,8 +32,8 @@ _SOURCES = {
 }
 _VARIABLE = frozenset(_SOURCES)
 # Scripts without blanks between words: Thai to Burmese, Khmer, kana, Chinese characters.
-_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
-_NAME = re.compile(r"<([a-z]+\.[a-z_]+)>")
+_UNSPACED = lazy_regex("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
+_NAME = lazy_regex(r"<([a-z]+\.[a-z_]+)>")
 _LONGEST_OPENING = 4
 _LEAST_TELL = 2
 _SHORT = 4
@@ -108,6 +108,9 @@ def phrases(name: str) -> tuple[Phrase, ...]:
 @cache
 def tables() -> dict[str, dict[str, list[str]]]:
     """For each language the phrases by the name of their list."""
+    import tomllib  # with what reads the files, loaded when a reply first needs a phrase
+    from importlib import resources
+
     files = {file.name: file for file in (resources.files("trueup.recover") / "phrases").iterdir()}
     return {
         name.removesuffix(".toml"): {

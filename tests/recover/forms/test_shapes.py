@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.recover.forms.cases import ADA, PEOPLE, PERSON, REVIEW, WORDS, checked, record
 from trueup import Contract
+from trueup.recover.aims import Aims
 from trueup.recover.forms import shapes
-from trueup.recover.readings import Aims
 
 REFUSED: list[tuple[str, Any, str]] = [
     ("web page", record(title=str), "<html><head><title>502 Bad Gateway</title></head><body>x</body></html>"),

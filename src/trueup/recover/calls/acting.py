@@ -9,6 +9,7 @@ import re
 from trueup.recover.marks import CLOSES_REASONING
 from trueup.recover.sentences import bounds, last
 from trueup.recover.words import pattern
+from trueup.verdict.patterns import lazy_regex
 
 _WINDOW = 400
 _FAR = 10_000  # a code block that was opened further back is not seen
@@ -29,19 +30,19 @@ _LEAVES_OPEN = r"[\W_]{0,8}(?:<call.confirms>|<call.refuses>)"
 # A heading, or a word before a call, that says it is one.
 _LABEL = r"[#*_\s]{0,8}<call.label>[:：]?[*_\s]{0,4}"
 # Tags, tokens and fences right before a call wrap it and say nothing.
-_WRAP = re.compile(
+_WRAP = lazy_regex(
     r"(?:(?P<tag></?[\w:｜-]{1,40}>)|(?P<token><[|｜][^<>\n]{1,60}[|｜]>|\[[A-Z_]{4,20}\])"
     r"|(?P<fence>(?:(?<=\n)|\A)[ \t]*(?:`{3,9}|~{3,9})[\w+-]{0,20})|(?P<role>(?<=>)(?:assistant|function)))\s*\Z"
 )
-_TAGS_BEHIND = re.compile(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
+_TAGS_BEHIND = lazy_regex(r"(?:[ \t]*(?:</?[\w:-]{1,40}>|<[|｜][^<>\n]{1,60}[|｜]>))*")
 # Inside of these it is told what came back, or what somebody else said.
-_TOLD = re.compile(r"<(?:examples?|user|quote|blockquote|doc|document)>|\[AVAILABLE_TOOLS\]", re.IGNORECASE)
-_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
-_HEADING = re.compile(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
+_TOLD = lazy_regex(r"<(?:examples?|user|quote|blockquote|doc|document)>|\[AVAILABLE_TOOLS\]", re.IGNORECASE)
+_LIST_ITEM = lazy_regex(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-z]\))[ \t]")
+_HEADING = lazy_regex(r"[ \t]*(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*:?\s*$|__)")
 _QUOTES = "\"'“”‘’«»`("
-_QUESTION = re.compile(r"[?？][\s*_\"'”»」)`]*\Z")
+_QUESTION = lazy_regex(r"[?？][\s*_\"'”»」)`]*\Z")
 # Behind a call, where another one or a value begins: `{`, `<`, `[`, `f(a=`.
-_NO_PROSE = re.compile(r"[{<\[=|]|\w\(")
+_NO_PROSE = lazy_regex(r"[{<\[=|]|\w\(")
 
 
 def acts(text: str, start: int, stop: int, marked: bool, since: int = 0) -> bool:

@@ -4,8 +4,6 @@ A text enters; its calls leave, or none where anything else stands in it. Marks 
 tokens, brackets and quotes are layers that mean nothing here, for no word is left that could make them an example.
 """
 
-import re
-
 from trueup.recover.calls import json, python
 from trueup.recover.calls.arguments import string_at
 from trueup.recover.calls.dialects import NAME, RESULT
@@ -13,13 +11,14 @@ from trueup.recover.calls.source import Source, Value, answer_start, past
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import MOST_CALLS, TooMany
 from trueup.recover.marks import OPENS_REASONING, SPECIAL_TOKEN
+from trueup.verdict.patterns import lazy_regex
 
 _TOKEN = rf"(?!{RESULT.pattern}|{OPENS_REASONING.pattern})(?:{SPECIAL_TOKEN})(?:assistant\b)?"
-_ASIDE = re.compile(
+_ASIDE = lazy_regex(
     rf"(?:[\s,;]+|\*\*|`{{3,9}}[\w-]{{0,20}}(?=\s|\Z)|(?<![^\s>])(?:[-*+•]|\(?\d{{1,3}}[.):])[ \t]+|{_TOKEN})*"
 )
 _ENDS = frozenset(")]}'\"`>;,*")
-_NAMED = re.compile(rf"([\"'`]?)({NAME})\1\s*,\s*(?=\{{)")
+_NAMED = lazy_regex(rf"([\"'`]?)({NAME})\1\s*,\s*(?=\{{)")
 
 
 def calls_alone(source: Source) -> list[Leak]:

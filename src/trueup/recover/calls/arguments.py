@@ -14,37 +14,38 @@ from trueup.recover.calls.source import NOT_JSON, json_value, past
 from trueup.recover.json.escapes import unescape
 from trueup.recover.json.parser import Node, Parser, Record, TooDeep, parts_of
 from trueup.recover.json.tokens import read_token
+from trueup.verdict.patterns import lazy_regex
 
 _STRING = (
     r"[rbufRBUF]?(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 )
-_ONE_STRING = re.compile(_STRING, re.DOTALL)
-_STRINGS = re.compile(rf"{_STRING}(?:\s*[\n+]\s*{_STRING})*", re.DOTALL)
-_SAME_LINE = re.compile(rf"{_STRING}(?:[ \t]+{_STRING})+", re.DOTALL)
-_OPENING = re.compile(r"([rbufRBUF]?)('''|\"\"\"|'|\")")
-_QUOTES = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "'\""}
+_ONE_STRING = lazy_regex(_STRING, re.DOTALL)
+_STRINGS = lazy_regex(rf"{_STRING}(?:\s*[\n+]\s*{_STRING})*", re.DOTALL)
+_SAME_LINE = lazy_regex(rf"{_STRING}(?:[ \t]+{_STRING})+", re.DOTALL)
+_OPENING = lazy_regex(r"([rbufRBUF]?)('''|\"\"\"|'|\")")
+_QUOTES = {quote: lazy_regex(rf"\\.|{quote}", re.DOTALL) for quote in "'\""}
 # A quote inside of a word is an apostrophe, and one behind a number a sign for inches.
-_PART_OF_WORD = {"'": re.compile(r"(?<=\w)'(?=\w)"), '"': re.compile(r"(?<=\d)\"(?=[ ,.])")}
+_PART_OF_WORD = {"'": lazy_regex(r"(?<=\w)'(?=\w)"), '"': lazy_regex(r"(?<=\d)\"(?=[ ,.])")}
 _OTHER_QUOTES = {"“": "”", "‘": "’", "«": "»", "„": "“", "`": "`"}
-_KEYWORD = re.compile(r"(?:(\*\*)(?=\{)|([\"']?)([^\W\d][\w-]*)\2\s*(=(?!=)|:(?!//))\s*)?")
-_BLANK = re.compile(r"\s*")
+_KEYWORD = lazy_regex(r"(?:(\*\*)(?=\{)|([\"']?)([^\W\d][\w-]*)\2\s*(=(?!=)|:(?!//))\s*)?")
+_BLANK = lazy_regex(r"\s*")
 # What stands behind the closing parenthesis of a call; anything else may be more of a string that seemed to end.
 _TAIL = rf"\)(?=\s*(?:\Z|[\])}},;<|\n#`*]|[.!?]\s*(?:\Z|\n)|{NAME}\(%s))"
 _AHEAD = {"=": "=(?!=)", ":": ":(?!//)", "": "[=:]"}
 _KEY_AHEAD = {
-    sign: re.compile(rf",\s*(?:\*\*|[\"']?[^\W\d][\w-]*[\"']?\s*{ahead}|\))") for sign, ahead in _AHEAD.items()
+    sign: lazy_regex(rf",\s*(?:\*\*|[\"']?[^\W\d][\w-]*[\"']?\s*{ahead}|\))") for sign, ahead in _AHEAD.items()
 }
-_END = {False: re.compile(_TAIL % ""), True: re.compile(_TAIL % r"|['\"]{1,3}\s*(?:[,;\])}\n]|\Z)")}
+_END = {False: lazy_regex(_TAIL % ""), True: lazy_regex(_TAIL % r"|['\"]{1,3}\s*(?:[,;\])}\n]|\Z)")}
 # In a string with quotes inside: the end of one call and the start of the next.
-_NEXT_CALL = re.compile(r"['\"]\s*\)[\s\S]*?[\w.]\(\s*\w+\s*[=:]\s*['\"]")
-_CLOSED = re.compile(r"\)[\s\])}'\"`;.]*\Z")
-_PIECE = re.compile(rf"(?P<string>(?<!\w){_STRING})|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<comma>,)", re.DOTALL)
-_NESTED = re.compile(rf"({NAME})\s?\(")
+_NEXT_CALL = lazy_regex(r"['\"]\s*\)[\s\S]*?[\w.]\(\s*\w+\s*[=:]\s*['\"]")
+_CLOSED = lazy_regex(r"\)[\s\])}'\"`;.]*\Z")
+_PIECE = lazy_regex(rf"(?P<string>(?<!\w){_STRING})|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<comma>,)", re.DOTALL)
+_NESTED = lazy_regex(rf"({NAME})\s?\(")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _LOST = frozenset({"S019", "S027", "S033", "S034"})
 _PYTHON = frozenset({"S008", "S016", "S018", "S023", "S025"})  # what is no fault in Python
-_HEX = re.compile(r"(?<!\\)((?:\\\\)*)\\x([0-9a-fA-F]{2})")  # which JSON does not know
+_HEX = lazy_regex(r"(?<!\\)((?:\\\\)*)\\x([0-9a-fA-F]{2})")  # which JSON does not know
 _NO_END = "the quotes of {} do not show where it ends"
 _NEAR_END = 24
 

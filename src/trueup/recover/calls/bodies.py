@@ -11,10 +11,11 @@ from trueup.recover.calls.json import Read
 from trueup.recover.calls.source import Source, past
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import MOST_CALLS, TooMany
+from trueup.verdict.patterns import lazy_regex
 
-_ALONE = re.compile(rf"{dialects.NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
+_ALONE = lazy_regex(rf"{dialects.NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
 _LOOSE = frozenset({"S014", "S015", "S031"})
-_CHANNEL = re.compile(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
+_CHANNEL = lazy_regex(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
 # Words behind the marks of a code block, which name no tool.
 _LANGUAGES = frozenset(
     "json jsonc json5 xml yaml python py javascript js typescript ts bash sh text txt markdown".split()

@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from trueup.recover.marks import TABLE, closes_reasoning, opens_reasoning
+from trueup.verdict.patterns import lazy_regex
 
 NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
 # A name that is taken whole or not at all: nothing that follows one could be part of it.
@@ -103,30 +104,30 @@ INLINE = r"[ \t]+(?=[{\[])"  # behind a sign that ends words
 _TOLD_ANY = "|".join(
     rf"{re.escape(row.starts)}(?:{row.goes_on})" for row in (*DIALECTS, *LINES) if row.reader in ("told", "seen")
 )
-RESULT = re.compile(_TOLD_ANY)
+RESULT = lazy_regex(_TOLD_ANY)
 # What stands between a mark and the call, or between a name and its arguments, and says nothing.
-NOISE = re.compile(
+NOISE = lazy_regex(
     rf"(?:\s+|<tool_call>|<{_TOKEN}|(?!<(?:{_TOLD}))<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
     r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
 )
-BETWEEN = re.compile(r"[\s;,]*")
-CALL_ID = re.compile(r"\[CALL_ID\]\s*([\w-]{1,80})")
+BETWEEN = lazy_regex(r"[\s;,]*")
+CALL_ID = lazy_regex(r"\[CALL_ID\]\s*([\w-]{1,80})")
 # What ends a name, seen from behind; a name behind a mark, as the dialects prefix and number it.
-NO_NAME = re.compile(r"[^\w.\-/:]")
-NAMED = re.compile(rf"(call:)?`?((?:functions[.:])?({NAME})(:\d+)?)`?")
+NO_NAME = lazy_regex(r"[^\w.\-/:]")
+NAMED = lazy_regex(rf"(call:)?`?((?:functions[.:])?({NAME})(:\d+)?)`?")
 # Where arguments would stand, behind a name that has none.
-NO_ARGUMENTS = re.compile(
+NO_ARGUMENTS = lazy_regex(
     r"\s*(?:(?:<[|｜]tool[_▁]call[_▁]argument[_▁]begin[|｜]>|<[|｜]tool[_▁]sep[|｜]>|<tool_sep>|\[ARGS\])\s*)?"
 )
-ADDRESS = re.compile(NAME)
-ADDRESS_REST = re.compile(r"([^{}\n]{0,80}?)(?=\n?\{|<\|call\|>|\Z)\n?")
+ADDRESS = lazy_regex(NAME)
+ADDRESS_REST = lazy_regex(r"([^{}\n]{0,80}?)(?=\n?\{|<\|call\|>|\Z)\n?")
 _CLOSES = "|".join(row.closes for row in (*DIALECTS, *LINES) if row.closes)
-CLOSE = re.compile(rf"(?:\s*(?:{_CLOSES}))+")
+CLOSE = lazy_regex(rf"(?:\s*(?:{_CLOSES}))+")
 # Nothing that was not closed reaches past one of these.
-STOP = re.compile(rf"{_CLOSES}|{_SPECIAL}|\[/?TOOL_\w+\]|✿[A-Z]{{4,9}}✿|<{_TOKEN}|\n```")
+STOP = lazy_regex(rf"{_CLOSES}|{_SPECIAL}|\[/?TOOL_\w+\]|✿[A-Z]{{4,9}}✿|<{_TOKEN}|\n```")
 
 # Where the words of a told result end when no mark closes it.
-RESULT_EDGE = re.compile(
+RESULT_EDGE = lazy_regex(
     r"\n[ \t]*\r?(?:\n|\Z)|\n[ \t]*(?:\*\*)?(?:Thought|Action|Final Answer|Answer|Question)\b|✿(?:FUNCTION|RETURN)✿"
     r"|<[|｜]?(?:tool[_▁]calls?|function[_▁]calls?|invoke\b|function=)|\[TOOL_CALLS?\]|<\|(?:im_end|eot_id|end|call)\|>"
 )
@@ -135,55 +136,55 @@ RESULT_PAIRS = (("START_", "END_"), ("start_", "end_"), ("begin", "end"), ("[TOO
 # -- tags ------------------------------------------------------------------------------------------
 
 # `<function=f{…}</function>`: the arguments stand inside the tag
-TAG_SLIP = re.compile(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
-TAG_SLIP_END = re.compile(r"[)\]\s]{0,4}>?")
-TAG_NAME = re.compile(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(?:(/?)>|(?=\n\s{{0,9}}<))")
-TAG_CLOSE = re.compile(rf"\s*</{NS}{_CALLS}>", re.IGNORECASE)
-COLON_TAG = re.compile(rf"<(?:tool|tool_call|function|function_call|call):({NAME})>")
+TAG_SLIP = lazy_regex(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
+TAG_SLIP_END = lazy_regex(r"[)\]\s]{0,4}>?")
+TAG_NAME = lazy_regex(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(?:(/?)>|(?=\n\s{{0,9}}<))")
+TAG_CLOSE = lazy_regex(rf"\s*</{NS}{_CALLS}>", re.IGNORECASE)
+COLON_TAG = lazy_regex(rf"<(?:tool|tool_call|function|function_call|call):({NAME})>")
 _WRAP = r"(?:parameters|arguments|args|(?:tool_|action_)?input|params)"
-WRAP_OPEN = re.compile(rf"\s*<{NS}({_WRAP})>\s*", re.IGNORECASE)
-WRAP_CLOSE = re.compile(rf"\s*</{NS}{_WRAP}>", re.IGNORECASE)
-_PARAMETER = re.compile(
+WRAP_OPEN = lazy_regex(rf"\s*<{NS}({_WRAP})>\s*", re.IGNORECASE)
+WRAP_CLOSE = lazy_regex(rf"\s*</{NS}{_WRAP}>", re.IGNORECASE)
+_PARAMETER = lazy_regex(
     rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*|\s+(?=[\w.-]{{1,120}}>))[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})(?:>|(?=\n))"
 )
 # Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
-_PARAMETER_EDGE = re.compile(
+_PARAMETER_EDGE = lazy_regex(
     rf"(?P<end></{NS}{_PARAM_TAG}>)|(?P<next>\n[ \t]*<{NS}{_PARAM_TAG}(?:=|\s+name))|(?P<close></{NS}{_CALLS}>)"
 )
-_PARAMETER_NEXT = re.compile(
+_PARAMETER_NEXT = lazy_regex(
     rf"\s*(?:\Z|</?{NS}(?:{_PARAM_TAG}|{_CALLS}|parameters)\b|<[|｜]|```|</[\w.\-]{{1,80}}>\s*(?:\Z|<))"
 )
-CALL_NEXT = re.compile(rf"\s*(?:\Z|</?{NS}{_CALLS}\b|<[|｜]|```)")
-MORE = re.compile(rf"<{NS}{_PARAM_TAG}|<(?:longcat_)?arg_key")
+CALL_NEXT = lazy_regex(rf"\s*(?:\Z|</?{NS}{_CALLS}\b|<[|｜]|```)")
+MORE = lazy_regex(rf"<{NS}{_PARAM_TAG}|<(?:longcat_)?arg_key")
 # Keys and values in turn, as GLM writes them; LongCat puts its name before them, Hunyuan a word behind.
 _ARG = r"(?:longcat_)?arg_{}(?::\w{{1,20}})?>"
 _KEY, _VALUE, _PAIRED = _ARG.format("key"), _ARG.format("value"), r"(?:longcat_)?tool_calls?(?::\w{1,20})?>"
-ARG_PAIR = re.compile(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*(?:</{_KEY}\s*)?<{_VALUE}")
-_ARG_EDGE = re.compile(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close></{_PAIRED})")
-_ARG_NEXT = re.compile(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
+ARG_PAIR = lazy_regex(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*(?:</{_KEY}\s*)?<{_VALUE}")
+_ARG_EDGE = lazy_regex(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close></{_PAIRED})")
+_ARG_NEXT = lazy_regex(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
 # A key, where its value may end, and what follows it then.
 PARAMETERS = (_PARAMETER, _PARAMETER_EDGE, _PARAMETER_NEXT)
 PAIRS = (ARG_PAIR, _ARG_EDGE, _ARG_NEXT)
-ELEMENT = re.compile(r"\s*<((?:[A-Za-z]{1,20}:)?[^\W\d][\w.\-]{0,79})>")
-ELEMENT_NAME = re.compile(
+ELEMENT = lazy_regex(r"\s*<((?:[A-Za-z]{1,20}:)?[^\W\d][\w.\-]{0,79})>")
+ELEMENT_NAME = lazy_regex(
     rf"\s*(?:<server_name>[^<>]{{0,120}}</server_name>\s*)?<(?:(?:tool_|function_)?name|function)>\s*({NAME})\s*</(?:(?:tool_|function_)?name|function)>"
 )
 
 # -- lines -----------------------------------------------------------------------------------------
 
-REACT_INPUT = re.compile(
+REACT_INPUT = lazy_regex(
     r"[ \t\r]*\n[\r\n]*[ \t]*(?:\*\*)?(?:(?:Action|Tool)[ _])?(?:Input|Args|Arguments)(?: \d{1,3})?:(?:\*\*)?[ \t]*",
     re.IGNORECASE,
 )
-REACT_PLACE = re.compile(r"\[([^\[\]\n]{1,400})\][ \t\r]*(?:\n|\Z)")
-REACT_BRACKET = re.compile(rf"\[({NAME})\](?=\s{{0,4}}\n)")
+REACT_PLACE = lazy_regex(r"\[([^\[\]\n]{1,400})\][ \t\r]*(?:\n|\Z)")
+REACT_BRACKET = lazy_regex(rf"\[({NAME})\](?=\s{{0,4}}\n)")
 
 # -- other signs for the same marks ----------------------------------------------------------------
 
 # The token that MiniMax M3 puts before each tag becomes a namespace of the same length inside of it.
-_MINIMAX = re.compile(r"\]<\]minimax\[>\[<(/?)")
-_WIDE = re.compile(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
-_SPACED = re.compile(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
+_MINIMAX = lazy_regex(r"\]<\]minimax\[>\[<(/?)")
+_WIDE = lazy_regex(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
+_SPACED = lazy_regex(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
 
 
 def usual(text: str) -> str:

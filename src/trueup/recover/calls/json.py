@@ -4,20 +4,20 @@ The offset of a value enters; the calls that it says and the offset behind them 
 reading. A list that was cut off before a name gives the calls that stand whole before it.
 """
 
-import re
 from json import dumps
 
 from trueup.recover.calls.dialects import BETWEEN
 from trueup.recover.calls.source import Source, Value, past
 from trueup.recover.calls.values import CALL_KEYS, Leak, Said, calls_in
 from trueup.recover.json.parser import Node, Parser, Record, TooDeep, parts_of
+from trueup.verdict.patterns import lazy_regex
 
 Read = tuple[list[Leak], int]
-FIRST_KEY = re.compile(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
+FIRST_KEY = lazy_regex(r"""[\[{\s]*["'“`]?([^\s"'“”`:{}\[\],]{1,120})["'”`]?\s*(?:[:：]|=>)""")
 _CUT_OFF = frozenset({"S005", "S028", "S029", "S030", "S037"})
-_ASTRAY = re.compile(r"\s*,\s*[\"'](?:arguments|parameters|args|input)[\"']\s*:\s*(?=\{)")
-_BRACE = re.compile(r"\s*\}?")
-_GEMMA = re.compile(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
+_ASTRAY = lazy_regex(r"\s*,\s*[\"'](?:arguments|parameters|args|input)[\"']\s*:\s*(?=\{)")
+_BRACE = lazy_regex(r"\s*\}?")
+_GEMMA = lazy_regex(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
 
 
 def calls_at(source: Source, start: int, at: int, dialect: str, marked: bool = True) -> Read:

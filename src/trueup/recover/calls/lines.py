@@ -17,18 +17,19 @@ from trueup.recover.calls.values import CALL_KEYS, Leak, Typed
 from trueup.recover.forms.blocks import Block, Unreadable
 from trueup.recover.forms.outline import Keys, lines_of
 from trueup.recover.json.parser import Parser, Record, TooDeep
+from trueup.verdict.patterns import lazy_regex
 
-_THOUGHT = re.compile(r"\bThought(?: \d{1,3})?:[^\n]*\n\s*\Z")
+_THOUGHT = lazy_regex(r"\bThought(?: \d{1,3})?:[^\n]*\n\s*\Z")
 # `f` on a line of its own, then `tool_call(a=1)` in a block of code, as ChatGLM3 writes it
-CODED = re.compile(rf"({NAME})[ \t]*\r?\n[ \t]*`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\s?\(")
-_FENCE_END = re.compile(r"\s*`{3,9}")
-_FIELDS = re.compile(r":?[ \t]*\r?\n(?=\s*[\"']?[^\W\d][\w.-]{0,80}[\"']?[ \t]*[:=])")
+CODED = lazy_regex(rf"({NAME})[ \t]*\r?\n[ \t]*`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\s?\(")
+_FENCE_END = lazy_regex(r"\s*`{3,9}")
+_FIELDS = lazy_regex(r":?[ \t]*\r?\n(?=\s*[\"']?[^\W\d][\w.-]{0,80}[\"']?[ \t]*[:=])")
 # `{tool => "f", args => { --a "x" --b 1 }}`, as MiniMax M2 writes it
-_ARROWED = re.compile(rf"\{{\s*tool\s*=>\s*[\"']?({NAME})[\"']?\s*,\s*args\s*=>\s*\{{")
-_OPTION = re.compile(r"\s*--([\w-]{1,80})\s+(\"(?:[^\"\\]|\\.)*\"|[^\s\"{}]{1,400})", re.DOTALL)
-_ARROWED_END = re.compile(r"\s*\}\s*\}?")
+_ARROWED = lazy_regex(rf"\{{\s*tool\s*=>\s*[\"']?({NAME})[\"']?\s*,\s*args\s*=>\s*\{{")
+_OPTION = lazy_regex(r"\s*--([\w-]{1,80})\s+(\"(?:[^\"\\]|\\.)*\"|[^\s\"{}]{1,400})", re.DOTALL)
+_ARROWED_END = lazy_regex(r"\s*\}\s*\}?")
 # A line that says arguments with their names, or that there are none.
-_PAIR = re.compile(r"([^\W\d]\w{0,79})\s?([:=])(?!=)")
+_PAIR = lazy_regex(r"([^\W\d]\w{0,79})\s?([:=])(?!=)")
 _NOTHING = frozenset({"none", "null", "nil", "n/a", "{}", "()", "no input", "empty", "ninguno", "ninguna"})
 _MAX_STEPS = 8
 _SPOKEN = 1000  # of text that stands for arguments, so much is looked at

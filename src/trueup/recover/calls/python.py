@@ -4,8 +4,6 @@ The offset of a call enters; the calls that stand there and the offset behind th
 calls are layers that mean nothing. Inside of them every name has to be offered.
 """
 
-import re
-
 from trueup.recover.calls.arguments import Arguments
 from trueup.recover.calls.dialects import ASSIGNED, NAME
 from trueup.recover.calls.json import Read
@@ -13,22 +11,23 @@ from trueup.recover.calls.source import Source, Value, past
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import MOST_CALLS, TooMany
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.patterns import lazy_regex
 
-CALL = re.compile(rf"\s*{ASSIGNED}({NAME})\s?\(")
+CALL = lazy_regex(rf"\s*{ASSIGNED}({NAME})\s?\(")
 # Brackets and quotes before a call; unquoted, in a list: the usual way.
-LAYERED = re.compile(rf"[\[({{'\"`][\[({{'\"`\s]{{0,12}}(?=(?:\w{{1,30}} ?= ?)?{NAME}\s?\()")
-LISTED = re.compile(rf"\[\s*(?={NAME}\s?\()")
-QUOTED_LIST = re.compile(rf"\[\s*[\"'](?={NAME}\s?\()")
-_SEPARATED = re.compile(r"\s*[,;]\s*|\s*\n\s*|\s*")
-_FOLLOWING = re.compile(rf"\s?[,;]\s?(?={NAME}\()")
+LAYERED = lazy_regex(rf"[\[({{'\"`][\[({{'\"`\s]{{0,12}}(?=(?:\w{{1,30}} ?= ?)?{NAME}\s?\()")
+LISTED = lazy_regex(rf"\[\s*(?={NAME}\s?\()")
+QUOTED_LIST = lazy_regex(rf"\[\s*[\"'](?={NAME}\s?\()")
+_SEPARATED = lazy_regex(r"\s*[,;]\s*|\s*\n\s*|\s*")
+_FOLLOWING = lazy_regex(rf"\s?[,;]\s?(?={NAME}\()")
 # `f(city: str, days: int = 3)` says how a tool is called, and calls none
-_SIGNATURE = re.compile(
+_SIGNATURE = lazy_regex(
     r"[^()\n\"']{0,200}?\b\w{1,80}\??\s?:\s?(?:str|string|int|integer|float|number|bool|boolean|list|dict|array|object|any"
     r"|Optional|List|Dict|Any|Union)\b(?!\s?\()"
 )
-_CUT_NAME = re.compile(r"(?:\s*,\s*['\"]?[\w.]*\Z)?")
+_CUT_NAME = lazy_regex(r"(?:\s*,\s*['\"]?[\w.]*\Z)?")
 _CLOSERS = {"[": "]", "(": ")", "{": "}", "'": "'", '"': '"', "`": "`"}
-_NESTED = re.compile(rf"({NAME})\s?\(")
+_NESTED = lazy_regex(rf"({NAME})\s?\(")
 _NEAR = 200
 _DEEPEST = 12
 

@@ -5,7 +5,6 @@ text is gone through once: whatever was read is passed, so time grows with lengt
 wherever the reply acts; unmarked ones (JSON, `name(a=1)`) only on lines of their own.
 """
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,16 +21,17 @@ from trueup.recover.calls.values import Leak, calls_in
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.json.parser import MOST_CALLS, MOST_PLACES, TooMany
 from trueup.recover.marks import CLOSES_REASONING, CLOSES_UNOPENED, may_reason
+from trueup.verdict.patterns import lazy_regex
 
 __all__ = ["CallText", "Leak", "leaked_calls"]
 
 # Between two calls that stand side by side: blanks, and the marks that close one and open the next.
-_NEXT = re.compile(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
+_NEXT = lazy_regex(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
 _OPENERS = ("{", "[", "(", "ction:", "Tool:", "ction 1:")  # without one of them, no call stands without a mark
-_EXPLAINED = re.compile(r"[ \t]*\r?\n[ \t]+(?=[^\W\d])(?![\w.]+\s?\()")  # what a call does, set in below it
+_EXPLAINED = lazy_regex(r"[ \t]*\r?\n[ \t]+(?=[^\W\d])(?![\w.]+\s?\()")  # what a call does, set in below it
 _NEAR = 200
 _decode = msgspec.json.Decoder().decode
-_ESCAPED = re.compile(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
+_ESCAPED = lazy_regex(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
 # Who reads the calls behind a mark of its kind.
 _READERS: dict[str, Callable[[Source, int, int], Read]] = {
     "any": bodies.behind_mark,

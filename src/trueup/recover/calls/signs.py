@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from trueup.recover.calls.dialects import DIALECTS, FENCED, INLINE, LINES
 from trueup.recover.marks import OPENS_REASONING
+from trueup.verdict.patterns import lazy_regex
 
 STARTS = tuple(dict.fromkeys(row.starts for row in DIALECTS))
 # By a letter that is rare in prose: where it is missing, they are not looked for.
@@ -34,7 +35,7 @@ class _Pattern:
 
     def __init__(self, build: Callable[["_Pattern"], str]) -> None:
         self.readers = [""]
-        self.compiled = re.compile(build(self))
+        self.compiled = lazy_regex(lambda: build(self))
 
     def of(self, reader: str) -> str:
         self.readers.append(reader)

@@ -16,12 +16,13 @@ from trueup.recover.json.parser import Parser, Record, TooDeep, TooMany, parts_o
 from trueup.recover.marks import CLOSES_REASONING, may_reason
 from trueup.verdict.catalogue import GRADE
 from trueup.verdict.codec import decode
+from trueup.verdict.patterns import lazy_regex
 
 _CUT = frozenset({"S028", "S029", "S030"})
 _BROKEN = frozenset({"S005", "S028", "S031"})
 _LOSSY = frozenset(code for code, grade in GRADE.items() if grade == "lossy")
-_BEFORE = re.compile(r"[\s`;]*(?:json)?[\s`;]*")
-_BEHIND = re.compile(r"[\s`;]*")
+_BEFORE = lazy_regex(r"[\s`;]*(?:json)?[\s`;]*")
+_BEHIND = lazy_regex(r"[\s`;]*")
 # Of values that hold no clean reading so much is read, one of them counting for so much at most: one is read whole.
 MOST_BROKEN = 2_000_000
 _MOST_OF_ONE = 10_000

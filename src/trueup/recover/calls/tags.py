@@ -12,16 +12,17 @@ from trueup.recover.calls import dialects, json, lines
 from trueup.recover.calls.json import Read
 from trueup.recover.calls.source import NOT_JSON, Source, json_value, past
 from trueup.recover.calls.values import Leak, Typed
+from trueup.verdict.patterns import lazy_regex
 
-_STRING = re.compile(r"\bstring\s*=\s*[\"']?(true|false)", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"\s*([^\W\d][\w.-]{0,79})\s?=\s?(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>/=]{1,200}))")
+_STRING = lazy_regex(r"\bstring\s*=\s*[\"']?(true|false)", re.IGNORECASE)
+_ATTRIBUTE = lazy_regex(r"\s*([^\W\d][\w.-]{0,79})\s?=\s?(?:\"([^\"<>]*)\"|'([^'<>]*)'|([^\s\"'<>/=]{1,200}))")
 _OWN = frozenset({"id", "type", "index", "call_id", "tool_call_id", "server", "xmlns"})
-_XTML_HEAD = re.compile(r"\"[^<>\n]{0,80}<\|sep\|>")
-_XTML_KEY = re.compile(r"\s*<\|open\|>argument key=\"([^\"\n]{1,120})\"(?: type=\"(\w{1,20})\")?<\|sep\|>")
-_XTML_END = re.compile(r"<\|close\|>argument<\|sep\|>(?=\s*(?:\Z|<\|open\|>argument|<\|close\|>call))")
-_XTML_CLOSE = re.compile(r"\s*<\|close\|>call<\|sep\|>(?:\s*<\|close\|>\w{1,20}<\|sep\|>)*")
-_BLANK = re.compile(r"\s*")
-_ELEMENT = re.compile(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,79}\s?=))\s*")
+_XTML_HEAD = lazy_regex(r"\"[^<>\n]{0,80}<\|sep\|>")
+_XTML_KEY = lazy_regex(r"\s*<\|open\|>argument key=\"([^\"\n]{1,120})\"(?: type=\"(\w{1,20})\")?<\|sep\|>")
+_XTML_END = lazy_regex(r"<\|close\|>argument<\|sep\|>(?=\s*(?:\Z|<\|open\|>argument|<\|close\|>call))")
+_XTML_CLOSE = lazy_regex(r"\s*<\|close\|>call<\|sep\|>(?:\s*<\|close\|>\w{1,20}<\|sep\|>)*")
+_BLANK = lazy_regex(r"\s*")
+_ELEMENT = lazy_regex(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,79}\s?=))\s*")
 _NEAR, _NEAR_END = 200, 80
 
 
@@ -239,7 +240,7 @@ def _value_end(text: str, start: int, edges: re.Pattern[str], following: re.Patt
     return len(text), len(text), True
 
 
-_CDATA = re.compile(r"\s*<!\[CDATA\[((?:(?!\]\]>)[\s\S])*)\]\]>\s*")
+_CDATA = lazy_regex(r"\s*<!\[CDATA\[((?:(?!\]\]>)[\s\S])*)\]\]>\s*")
 
 
 def _trimmed(raw: str) -> str:

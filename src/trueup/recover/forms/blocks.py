@@ -17,10 +17,11 @@ from trueup.recover.forms.values import LIST_ONLY, PAIRS, TEXT_ONLY, common_end,
 from trueup.recover.json.parser import Node, Parser, Record, parts_of
 from trueup.verdict.catalogue import GRADE
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
-_BLOCK_MARK = re.compile(r"([|>])([+-]?)[1-9]?([+-]?)(?:[ \t]+#.*)?\Z")
-_COMMENT = re.compile(r"(?:\A|[ \t])#[ \t]")
-_ASIDE = re.compile(r"[ \t]*(?:[(#]|//|[-–—][ \t])")
+_BLOCK_MARK = lazy_regex(r"([|>])([+-]?)[1-9]?([+-]?)(?:[ \t]+#.*)?\Z")
+_COMMENT = lazy_regex(r"(?:\A|[ \t])#[ \t]")
+_ASIDE = lazy_regex(r"[ \t]*(?:[(#]|//|[-–—][ \t])")
 _MAP_ONLY = frozenset({"object", "null"})
 _CLOSER = {"[": "]", "{": "}"}
 _AFTER_FLOW = " ,;\t\r"

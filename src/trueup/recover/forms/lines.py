@@ -5,7 +5,6 @@ the first way does not fit is the next one read. A text goes on to the next key;
 taken for a remark. Without known names nothing is read: prose is not a value.
 """
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,15 +16,16 @@ from trueup.recover.forms.tables import fields_in_rows
 from trueup.recover.forms.values import PAIRS, common_end
 from trueup.recover.json.parser import Node
 from trueup.recover.marks import SPECIAL_TOKEN
+from trueup.verdict.patterns import lazy_regex
 
 # An object is asked for, and the reply holds so many: none of them is the answer.
 MAX_GROUPS = 50
 _MANY_LINES = 20_000
 _BOLD = 7
 _MAX_BEFORE = 120
-_LONE_TAG = re.compile(rf"(?:</?[A-Za-z_][^<>\n]{{0,200}}>|{SPECIAL_TOKEN})\s*\Z")
+_LONE_TAG = lazy_regex(rf"(?:</?[A-Za-z_][^<>\n]{{0,200}}>|{SPECIAL_TOKEN})\s*\Z")
 # A bare key at the start of a line, right before a value.
-_LABEL = re.compile(
+_LABEL = lazy_regex(
     r"(?:\A|\n)[ \t]*(?:[-*+•][ \t]+)?[*_`]{0,3}([^\W_][^:：=*`\"'\n{\[]{0,60})[*_`]{0,3}[ \t]?[:：=][*_`]{0,3}[ \t]*\Z"
 )
 

@@ -4,7 +4,6 @@ The lines of a document enter; candidates leave. Around the list stand at most a
 anything. Words without any mark are items only as long as they do not read like a sentence or a program.
 """
 
-import re
 from itertools import takewhile
 
 from trueup.recover.candidate import Candidate
@@ -15,20 +14,21 @@ from trueup.recover.json.parser import Parser
 from trueup.recover.sentences import bounds
 from trueup.recover.words import pattern, small
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.patterns import lazy_regex
 
-_IN_BRACKETS = re.compile(r"\[\s*[^\W\d][^\[\]{}]{0,2000}\]")
+_IN_BRACKETS = lazy_regex(r"\[\s*[^\W\d][^\[\]{}]{0,2000}\]")
 _QUOTED = r"\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+'"
 _ITEM = {
-    sign: re.compile(rf"\s*((?:{_QUOTED})(?=\s*(?:[{sign}]|\Z))|[^{sign}]*)") for sign in (",、，", ";；", " ", "\n")
+    sign: lazy_regex(rf"\s*((?:{_QUOTED})(?=\s*(?:[{sign}]|\Z))|[^{sign}]*)") for sign in (",、，", ";；", " ", "\n")
 }
-_STRING = re.compile(_QUOTED)
-_SIGN = re.compile("[,、，;；]")
+_STRING = lazy_regex(_QUOTED)
+_SIGN = lazy_regex("[,、，;；]")
 _COLONS = (":", "：")
-_ENDS_SENTENCE = re.compile(r"[.!?:;。！？：]\Z")
-_NO_WORD = re.compile(r"[{}\[\]<>=|\\]|\.\.\.|…|//|\(\)")
-_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
-_NUMBER = re.compile(r"\d+")
-_NUMBERS = re.compile(r"(?![0-9]{1,3}(?: [0-9]{3})+\Z)[-+]?[0-9][0-9.]*(?: +[-+]?[0-9][0-9.]*)+")
+_ENDS_SENTENCE = lazy_regex(r"[.!?:;。！？：]\Z")
+_NO_WORD = lazy_regex(r"[{}\[\]<>=|\\]|\.\.\.|…|//|\(\)")
+_THOUSANDS = lazy_regex(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
+_NUMBER = lazy_regex(r"\d+")
+_NUMBERS = lazy_regex(r"(?![0-9]{1,3}(?: [0-9]{3})+\Z)[-+]?[0-9][0-9.]*(?: +[-+]?[0-9][0-9.]*)+")
 _MAX_ITEM, _MAX_WORDS, _FEW_WORDS, _LONGEST_LEAD = 80, 6, 2, 3
 
 

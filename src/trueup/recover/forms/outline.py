@@ -11,26 +11,27 @@ from functools import lru_cache
 from itertools import groupby, pairwise, takewhile
 
 from trueup.recover.json.lexer import fold
+from trueup.verdict.patterns import lazy_regex
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_HEAD = re.compile(
+_LINE = lazy_regex(r"[^\n]*\n|[^\n]+")
+_HEAD = lazy_regex(
     r"(?P<indent>[ \t\u00a0\u3000]*)(?:>[ \t]?){0,3}(?P<heading>#{1,6}(?=[ \t]))?[ \t]*"
     r"(?P<bullet>[-*+•▪◦‣·–—](?=\s|\Z)|\d{1,4}[.)、](?=\s|\Z)|\(\d{1,4}\)(?=\s)|[a-zA-Z]\)(?=\s))?[ \t]*"
     r"(?:[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]{1,4}[ \t]*)?"
 )
-_KEY = re.compile(
+_KEY = lazy_regex(
     r"(?P<open>[*_`\"'“‘«\[]{0,4})(?P<key>[^\W_][^:：=*`\"”»|\n\t]{0,60}?)(?P<shut>[*_`\"'”’»\]]{0,4})[ ]{0,4}"
     r"(?P<sep>[:：](?!//)|=>|=(?!=)|->|→|[-–—](?=[ \t])|\t)[ \t]*"
 )
-_ASIDE = re.compile(r"[ \t]*[(（\[][^()（）\[\]]{0,40}[)）\]]\s*\Z")
-_RULE = re.compile(r"(?:[-=*_][ \t]?){3,200}\s*\Z")
-_DIVIDER = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|){0,100}[ \t]*:?-+:?[ \t]*\|?\s*\Z")
-_NEXT_FIELD = re.compile(
+_ASIDE = lazy_regex(r"[ \t]*[(（\[][^()（）\[\]]{0,40}[)）\]]\s*\Z")
+_RULE = lazy_regex(r"(?:[-=*_][ \t]?){3,200}\s*\Z")
+_DIVIDER = lazy_regex(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|){0,100}[ \t]*:?-+:?[ \t]*\|?\s*\Z")
+_NEXT_FIELD = lazy_regex(
     r"([,;|，；、][ \t]*)[*_`\"']{0,3}([^\W_][^:：=*`\"|,;\n\t]{0,60}?)[*_`\"']{0,3}[ ]{0,2}[:：=]"
 )
-_FENCE = re.compile(r"(`{3,}|~{3,})([^\n]*)")
+_FENCE = lazy_regex(r"(`{3,}|~{3,})([^\n]*)")
 # A value behind a key without any sign between them: a literal, something in quotes or brackets, a few words.
-_SPACED_VALUE = re.compile(
+_SPACED_VALUE = lazy_regex(
     r"[-+]?[0-9][^\s]*\s*\Z|[\"'\[{].*[\"'\]}]\s*\Z|[^\W\d_]\S*\s*\Z|[^\Wa-z_]\S*(?:[ ]\S+){1,3}\s*\Z"
 )
 _EMPHASIS = "*_`"
@@ -38,7 +39,7 @@ _QUOTES = tuple("\"'“”‘’«»")
 _MAX_LABEL = 60
 _MAX_WORDS = 4
 _MAX_SPACED = 200
-_BLANK = re.compile(r"[ \t]+")
+_BLANK = lazy_regex(r"[ \t]+")
 
 FENCE, RULE, ROW, TEXT = "fence", "rule", "row", "text"
 

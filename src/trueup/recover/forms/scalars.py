@@ -10,20 +10,21 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json.tokens import read_token
 from trueup.recover.layers.whole import unwrapped
 from trueup.recover.words import pattern, small
+from trueup.verdict.patterns import lazy_regex
 
-_FENCED_SCALAR = re.compile(
+_FENCED_SCALAR = lazy_regex(
     r"```(?:json|JSON)?[ \t]*\n?[ \t]*(-?[0-9.eE+-]{1,40}|true|false|null|\"[^\"\\\n]*\")[ \t]*\n?```"
 )
 _DECORATION = " \t\r\n*_`~\"'“”"
 _LETTER = r"[^\W\u2e80-\uffef]"  # of a word that has an edge
-_NUMBER = re.compile(
+_NUMBER = lazy_regex(
     rf"(?<!{_LETTER})(?<![.,/:\u2212-])[-+\u2212]?[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?!{_LETTER}|[/:+\u2212-]|[.,][0-9])"
 )
 _MAX_SENTENCE = 400
 _MAX_EXPLAINED = 4_000  # a verdict may have a long explanation
 _NUMBERS = frozenset({"number", "integer"})
 _KINDS = {bool: frozenset({"boolean"}), int: _NUMBERS, float: _NUMBERS, type(None): frozenset({"null"})}
-_LIST_MARK = re.compile(r"[.)][ \t]+\S")
+_LIST_MARK = lazy_regex(r"[.)][ \t]+\S")
 
 _NEAR = 40
 
@@ -48,7 +49,7 @@ _LEADING = (
 # An answer at the end: "the answer is yes".
 _CLOSING = rf"(?:<scalar.is>|[:：=,，])[\s*_`\"'“「]*{_ANSWERS}[\s*_`\"'”」.!。！]*\Z"
 _OPEN = "<scalar.supposes>|<scalar.doubts>|[?？]"
-_CLAUSE_END = re.compile("[.,;。，；、]")
+_CLAUSE_END = lazy_regex("[.,;。，；、]")
 
 
 def fenced_scalar(text: str) -> list[Candidate]:

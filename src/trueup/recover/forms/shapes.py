@@ -17,18 +17,19 @@ from trueup.recover.forms.outline import Keys, Line, fenced, lines_of, spaced_fi
 from trueup.recover.forms.unbraced import calls, in_parentheses, members, printed
 from trueup.recover.json.parser import MOST_PLACES, TooMany
 from trueup.recover.marks import ANSWER_TAG
+from trueup.verdict.patterns import lazy_regex
 
 if TYPE_CHECKING:
-    from trueup.recover.readings import Aims
+    from trueup.recover.aims import Aims
 
-_REPORT = re.compile(
+_REPORT = lazy_regex(
     r"^[ \t]*(?:Traceback \(most recent call last\):|File \"[^\"\n]{1,300}\", line \d|at [\w.$<>/]{1,200}\([^()\n]{0,200}\)[ \t]*$)"
     r"|<!doctype html|<html[\s>]",
     re.MULTILINE | re.IGNORECASE,
 )
 _REPORTING = ("traceback (most recent call last):", 'file "', "<!doctype html", "<html")
-_AT_PLACE = re.compile(r"at [\w.$<>/]{1,200}\(")
-_ANSWER_TAG = re.compile(ANSWER_TAG)
+_AT_PLACE = lazy_regex(r"at [\w.$<>/]{1,200}\(")
+_ANSWER_TAG = lazy_regex(ANSWER_TAG)
 _ALL_TYPES = 7
 _MAX_NESTING = 40
 

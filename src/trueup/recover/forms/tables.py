@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from trueup.recover.candidate import Candidate
 from trueup.recover.forms.outline import FENCE, ROW, TEXT, Keys, Line, is_divider
 from trueup.recover.json.parser import Node, Record
+from trueup.verdict.patterns import lazy_regex
 
 if TYPE_CHECKING:
     from trueup.recover.forms.blocks import Block, Wants
 
 # A cell up to its separator: what stands between double quotes is a part of it.
-_CELLS = {sign: re.compile(rf'[ ]*(?:"(?:[^"]|"")*+"[^{sign}]*|[^{sign}]*)') for sign in ("\t", ";", ",", "|")}
+_CELLS = {sign: lazy_regex(rf'[ ]*(?:"(?:[^"]|"")*+"[^{sign}]*|[^{sign}]*)') for sign in ("\t", ";", ",", "|")}
 # The same in a Markdown table: a bar behind a backslash is a part of it.
-_BARS = re.compile(r"(?:\\.|[^|\\])*")
+_BARS = lazy_regex(r"(?:\\.|[^|\\])*")
 _COUNTERS = frozenset({"", "#", "no", "no.", "nr", "nr.", "n°", "№", "index", "row", "编号", "序号"})
 _AROUND = "*_` \"'\ufeff"
 _MAX_COLUMNS, _LONGEST_HEAD = 200, 2000

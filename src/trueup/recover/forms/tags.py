@@ -18,38 +18,39 @@ from trueup.recover.forms.outline import Keys, lines_of
 from trueup.recover.forms.values import LIST_ONLY, TEXT_ONLY, parts_of_list
 from trueup.recover.json.parser import Node, Record
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
 _NAMED = r"<[｜|\w]{0,12}?(?:parameter|param|arg|argument)(?:\s+name\s*=|=)"
-_PARAMETER = re.compile(rf"{_NAMED}\s*[\"']?([\w.\-]{{1,80}})[\"']?[^<>\n]{{0,80}}>")
-_PARAMETER_END = re.compile(
+_PARAMETER = lazy_regex(rf"{_NAMED}\s*[\"']?([\w.\-]{{1,80}})[\"']?[^<>\n]{{0,80}}>")
+_PARAMETER_END = lazy_regex(
     rf"(</[｜|\w]{{0,12}}?(?:parameter|param|arg|argument)>)|{_NAMED}"
     r"|</[｜|\w]{0,12}?(?:invoke|function|tool_call|function_calls)>"
 )
-_ARG_PAIR = re.compile(r"<arg_key>\s*([^<>\n]{1,80}?)\s*</arg_key>\s*<arg_value>")
-_ARG_END = re.compile(r"(</arg_value>)|<arg_key>|</tool_call>")
-_INVOKE = re.compile(r"<[｜|\w]{0,12}?(?:invoke\b[^<>\n]{0,120}|function=[^<>\n]{1,80}|tool_call)>")
+_ARG_PAIR = lazy_regex(r"<arg_key>\s*([^<>\n]{1,80}?)\s*</arg_key>\s*<arg_value>")
+_ARG_END = lazy_regex(r"(</arg_value>)|<arg_key>|</tool_call>")
+_INVOKE = lazy_regex(r"<[｜|\w]{0,12}?(?:invoke\b[^<>\n]{0,120}|function=[^<>\n]{1,80}|tool_call)>")
 _NAME = r"[^\W\d][\w:.\-]{0,79}"
-_TAG = re.compile(
+_TAG = lazy_regex(
     rf"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<(/?)({_NAME})((?:\s[^<>]{{0,400}}?)?)(/?)>"
 )
-_TAG_NAME = re.compile(rf"<({_NAME})")
-_ATTRIBUTED = re.compile(rf"<{_NAME}\s[^<>=]{{0,400}}=")
-_CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
-_ATTRIBUTE = re.compile(rf"({_NAME})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
-_PAGE = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
+_TAG_NAME = lazy_regex(rf"<({_NAME})")
+_ATTRIBUTED = lazy_regex(rf"<{_NAME}\s[^<>=]{{0,400}}=")
+_CDATA = lazy_regex(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
+_ATTRIBUTE = lazy_regex(rf"({_NAME})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
+_PAGE = lazy_regex(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 # The same where a field is called `html`.
-_WHOLE_PAGE = re.compile(r"<!doctype html|<html[^<>]{0,200}>\s*<(?:head|body)[\s>]", re.IGNORECASE)
-_STRAY_END = re.compile(r"</[^<>\n]{1,80}>\s*\Z")
-_CUT_TAG = re.compile(r"<[^<>\n]{0,200}\Z")
+_WHOLE_PAGE = lazy_regex(r"<!doctype html|<html[^<>]{0,200}>\s*<(?:head|body)[\s>]", re.IGNORECASE)
+_STRAY_END = lazy_regex(r"</[^<>\n]{1,80}>\s*\Z")
+_CUT_TAG = lazy_regex(r"<[^<>\n]{0,200}\Z")
 # Elements that say which field they are by an attribute.
 _CARRIERS = frozenset("field property param entry member attribute column data value item key string int bool".split())
 _NAMING = ("name", "key", "id", "field")
 _TYPES = frozenset("string str integer int number float boolean bool array list object dict null".split())
 _MAX_DEPTH = 32
 _SAID = r"(?:<!\[CDATA\[(?:(?!\]\]>|<!\[CDATA)[\s\S])*\]\]>|[^<>])*"
-_ITEM = re.compile(rf"<([A-Za-z][\w-]{{0,40}})>({_SAID})</\1>\s*")
-_ITEMS = re.compile(rf"<([A-Za-z][\w-]{{0,40}})>{_SAID}</\1>(?:\s*<\1>{_SAID}</\1>)+")
-_OPEN_TAG = re.compile(r"<([A-Za-z][\w-]{0,40})>\Z")
+_ITEM = lazy_regex(rf"<([A-Za-z][\w-]{{0,40}})>({_SAID})</\1>\s*")
+_ITEMS = lazy_regex(rf"<([A-Za-z][\w-]{{0,40}})>{_SAID}</\1>(?:\s*<\1>{_SAID}</\1>)+")
+_OPEN_TAG = lazy_regex(r"<([A-Za-z][\w-]{0,40})>\Z")
 # What marks text up, and sets no item apart.
 _PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3".split())
 

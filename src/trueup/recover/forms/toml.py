@@ -5,16 +5,16 @@ for TOML then is left to the other forms.
 """
 
 import json
-import re
 from typing import Any
 
 from trueup.recover.candidate import Candidate
+from trueup.verdict.patterns import lazy_regex
 
-_TABLE = re.compile(r"(?m)^[ \t]*\[\[?[\w.\"' -]{1,120}\]\]?[ \t]*(?:#[^\n]*)?$")
-_FIELD = re.compile(r"(?m)^[ \t]*(?:\[\[?[\w.\"' -]{1,120}\]\]?|[\w.\"'-]{1,120}[ \t]*=)[^\n]*$")
-_FENCED = re.compile(r"(?m)^[ \t]*(```+|~~~+)[ \t]*(?:(?:toml|ini)\b[^\n`]*)?\n([\s\S]*?)\n[ \t]*\1[ \t]*$")
+_TABLE = lazy_regex(r"(?m)^[ \t]*\[\[?[\w.\"' -]{1,120}\]\]?[ \t]*(?:#[^\n]*)?$")
+_FIELD = lazy_regex(r"(?m)^[ \t]*(?:\[\[?[\w.\"' -]{1,120}\]\]?|[\w.\"'-]{1,120}[ \t]*=)[^\n]*$")
+_FENCED = lazy_regex(r"(?m)^[ \t]*(```+|~~~+)[ \t]*(?:(?:toml|ini)\b[^\n`]*)?\n([\s\S]*?)\n[ \t]*\1[ \t]*$")
 # A value without quotes, as an INI file has it.
-_BARE = re.compile(r"(?m)^([ \t]*[\w.\"'-]{1,120}[ \t]*=[ \t]*)([^\W\d][^\n\"'#\[\]{}]*?)[ \t]*$")
+_BARE = lazy_regex(r"(?m)^([ \t]*[\w.\"'-]{1,120}[ \t]*=[ \t]*)([^\W\d][^\n\"'#\[\]{}]*?)[ \t]*$")
 _LITERALS = frozenset({"true", "false", "inf", "nan"})
 _MOST = 20_000
 

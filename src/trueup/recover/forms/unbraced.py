@@ -12,18 +12,19 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json.lexer import fold
 from trueup.recover.json.parser import MOST_PLACES, Node, Parser, Record, TooDeep, TooMany, parts_of
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
-_CALL_START = re.compile(
+_CALL_START = lazy_regex(
     r"""(?<![\w.])(?:[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)|array\(\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*=>)"""
 )
 # What stands behind the name; a search for it leaps from bracket to bracket.
-_ARGUMENTS = re.compile(r"""\(\s*(?:[^\W\d]\w*\s*=(?!=)|"[^"\n]{1,80}"\s*=>|'[^'\n]{1,80}'\s*=>)""")
+_ARGUMENTS = lazy_regex(r"""\(\s*(?:[^\W\d]\w*\s*=(?!=)|"[^"\n]{1,80}"\s*=>|'[^'\n]{1,80}'\s*=>)""")
 # Fields as Python prints a model: `name='Ada' age=36`.
-_PRINTED = re.compile(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
-_MEMBER_START = re.compile(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
+_PRINTED = lazy_regex(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
+_MEMBER_START = lazy_regex(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
 # The first brace, and perhaps the first quote, stood in the prompt: the reply goes on from there, and closes the brace.
-_OPENED_BEFORE = re.compile(r"""\s*()([^\W\d][\w$.\-]{0,60})(?:["'”]\s*[:：]|:\s*(?=["'\[{\d\-]|true|false|null))""")
-_TUPLE = re.compile(r"""\s*\((?=\s*["'\d-])""")
+_OPENED_BEFORE = lazy_regex(r"""\s*()([^\W\d][\w$.\-]{0,60})(?:["'”]\s*[:：]|:\s*(?=["'\[{\d\-]|true|false|null))""")
+_TUPLE = lazy_regex(r"""\s*\((?=\s*["'\d-])""")
 
 
 def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:

@@ -9,16 +9,17 @@ from typing import Any
 from trueup.recover.forms.outline import Line
 from trueup.recover.json.parser import Parser
 from trueup.recover.json.tokens import read_token
+from trueup.verdict.patterns import lazy_regex
 
 PAIRS = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`", "「": "」", "‘": "’"}
 TEXT_ONLY = frozenset({"string", "null"})
 LIST_ONLY = frozenset({"array", "null"})
 _NUMERIC = frozenset({"number", "integer", "null"})
-_PARTS = re.compile(r"[,;、，；][ \t]*")
+_PARTS = lazy_regex(r"[,;、，；][ \t]*")
 _MAX_PART, _MAX_PART_WORDS = 60, 6
 # What a comma behind it is no part of.
-_PLAIN = re.compile(r"[-+]?[0-9][0-9.,eE+-]{0,400}|[\[{].*[\]}]|true|false|null|True|False|None|~", re.DOTALL)
-_GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(\.[0-9]+)?")
+_PLAIN = lazy_regex(r"[-+]?[0-9][0-9.,eE+-]{0,400}|[\[{].*[\]}]|true|false|null|True|False|None|~", re.DOTALL)
+_GROUPED = lazy_regex(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(\.[0-9]+)?")
 
 
 def parts_of_list(raw: str) -> list[str] | None:

@@ -4,8 +4,6 @@ A text and the place of the first word enter; the offset behind the last one lea
 are balanced, and words in an object may go on over several lines.
 """
 
-import re
-
 from trueup.recover.json.lexer import CLOSER_OF, QUOTES
 from trueup.recover.json.strings import (
     ARGUMENT,
@@ -17,14 +15,15 @@ from trueup.recover.json.strings import (
     past,
     starts_member,
 )
+from trueup.verdict.patterns import lazy_regex
 
-_WHOLE_TOKEN = re.compile(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
-_BARE_STOP = re.compile(r"""```|[,，、،;{}\[\]()\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
+_WHOLE_TOKEN = lazy_regex(r"-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None")
+_BARE_STOP = lazy_regex(r"""```|[,，、،;{}\[\]()\n｝］"'”]|//|/\*|(?<=[ \t])\#|\Z""")
 _OPENS = "([{"
-_QUOTED_KEY_AHEAD = re.compile(r"""\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
-_BARE_ARGUMENT_STOP = re.compile(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
-_APOSTROPHE = re.compile(r"\w'\w")
-_QUOTE_THEN_END = re.compile(r"""["'”]\s*(?:[,}\])]|\Z)""")
+_QUOTED_KEY_AHEAD = lazy_regex(r"""\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
+_BARE_ARGUMENT_STOP = lazy_regex(rf"[ \t](?=[^\W\d]\w*=(?![=>]))|{_BARE_STOP.pattern}")
+_APOSTROPHE = lazy_regex(r"\w'\w")
+_QUOTE_THEN_END = lazy_regex(r"""["'”]\s*(?:[,}\])]|\Z)""")
 
 
 class Bare:

@@ -6,13 +6,14 @@ for a value inside a text: what it takes, the tolerant parser would read without
 """
 
 import json
-import re
 from typing import Any
 
 import orjson
 
+from trueup.verdict.patterns import lazy_regex
+
 # Escapes that JSON knows, in what can only be LaTeX or a path of Windows.
-_UNMEANT = re.compile(
+_UNMEANT = lazy_regex(
     r"\\(?:f(?:rac|orall|box|lat)|b(?:eta|egin|inom|ar|oldsymbol|f|ullet|mod|ig[gl]?)(?![a-z])"
     r"|t(?:imes|heta|ilde|ext(?:bf|it|rm)?\{|frac)|r(?:ho|ight|angle|ceil|floor)(?![a-z])|n(?:abla|eq|otin)(?![a-z])"
     r"""|[bfnrt](?<="[A-Za-z]:\\.)[\w.\\-]*(?=")|u0022)"""

@@ -3,25 +3,24 @@
 The raw content of a mended string, or a comment, enters; whether the reading can be believed leaves.
 """
 
-import re
-
 from trueup.recover.json.lexer import KEY_AT_QUOTE
 from trueup.recover.words import pattern, small
+from trueup.verdict.patterns import lazy_regex
 
 # Brackets that close in the middle, with a key or a string behind them.
-_RUN_ON = re.compile(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']|[}\]]\s*"[^"\n]{1,60}"\s*:""")
+_RUN_ON = lazy_regex(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']|[}\]]\s*"[^"\n]{1,60}"\s*:""")
 # A quote and a comma, then a key with its colon or without it, or a quote on the next line.
-_NEXT_MEMBER = re.compile(
+_NEXT_MEMBER = lazy_regex(
     r"""["”](?<!\\.)\s*,\s*"[^"\n:,]{1,60}(?::|"\s*(?:["\[{]|-?[0-9]|true\b|false\b|null\b))|(?<!["”]),[ \t]*\r?\n\s*"(?![,.;])"""
 )
 # The first quote inside has no partner before a comma and a key: `x" (a guess), "b": "y`.
-_WORDS_THEN_KEY = re.compile(r"""[^"\\]*+"[^"{\[\n]{1,60},\s*"[^"\n:,]{1,60}"\s*:\s""")
+_WORDS_THEN_KEY = lazy_regex(r"""[^"\\]*+"[^"{\[\n]{1,60},\s*"[^"\n:,]{1,60}"\s*:\s""")
 # A string, words and another string: `x" or "y`. A quotation has its blanks outside.
-_TWO_STRINGS = re.compile(r"""[^"]*[^"\s\\]"\s[^"]*\s"[^"\s][^"]*+\Z""")
-_WORDS_BETWEEN = re.compile(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
+_TWO_STRINGS = lazy_regex(r"""[^"]*[^"\s\\]"\s[^"]*\s"[^"\s][^"]*+\Z""")
+_WORDS_BETWEEN = lazy_regex(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
-_KEY_INSIDE = re.compile(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
-_QUOTE_AND_COMMA = re.compile(r"""(?<![\s\d\\])"\s*,""")
+_KEY_INSIDE = lazy_regex(r"""[,;]\s*"[^"\n,;:：=]{1,40}"?\s*(?:[:：]\s|=)""")
+_QUOTE_AND_COMMA = lazy_regex(r"""(?<![\s\d\\])"\s*,""")
 # A comment that says what the value before it should be, in the words of all languages.
 _SHOULD_BE = (
     r"(?:<retraction.oops>|<retraction.wait>|<retraction.sorry>)[^\n]{0,60}<value.should_be>"
@@ -163,7 +162,7 @@ class Quotation:
 
 # -- an object with quotes of its own inside a string: code, or the whole answer once more --------------
 
-_NEXT_KEY = re.compile(r"""\s*,\s*["']([^"'\n]{1,80})["']\s*:""")
+_NEXT_KEY = lazy_regex(r"""\s*,\s*["']([^"'\n]{1,80})["']\s*:""")
 _BLANKS = " \t\r\n"
 
 

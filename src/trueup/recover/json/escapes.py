@@ -9,18 +9,19 @@ from functools import cache
 
 from trueup.recover.json.clean import unmeant
 from trueup.recover.json.lexer import CONTROL, ESCAPE, SIMPLE_ESCAPES, SURROGATE
+from trueup.verdict.patterns import lazy_regex
 
 # A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
-_BACKSLASH_WORD = re.compile(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
-_SPACED = re.compile(r"[\s{}$^=]")
+_BACKSLASH_WORD = lazy_regex(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
+_SPACED = lazy_regex(r"[\s{}$^=]")
 # A doubled backslash before a letter: somebody escaped this string with care.
-_DOUBLED_WORD = re.compile(r"(?<!\\)(?:\\\\)+[A-Za-z]")
-_SHARE = re.compile(r"\\\\[\w.$-]{1,80}\\[^\\{}^=\s][^{}^=]*\Z")
+_DOUBLED_WORD = lazy_regex(r"(?<!\\)(?:\\\\)+[A-Za-z]")
+_SHARE = lazy_regex(r"\\\\[\w.$-]{1,80}\\[^\\{}^=\s][^{}^=]*\Z")
 # Signs that mean something else behind a backslash in a pattern, and the brackets of formulas.
 _PATTERN_SIGNS = frozenset(".()[]{}*+?^$|-")
-_FORMULA = re.compile(r"(?<!\\)\\(?:\([^()\n]*\\\)|\[([^\[\]\n]*)\\\])")
+_FORMULA = lazy_regex(r"(?<!\\)\\(?:\([^()\n]*\\\)|\[([^\[\]\n]*)\\\])")
 # An escape of JavaScript.
-_BRACED = re.compile(r"(?<!\\)((?:\\\\)*)\\u\{(0{0,4}[0-9a-fA-F]{1,5}|10[0-9a-fA-F]{4})\}")
+_BRACED = lazy_regex(r"(?<!\\)((?:\\\\)*)\\u\{(0{0,4}[0-9a-fA-F]{1,5}|10[0-9a-fA-F]{4})\}")
 _FORMULA_SIGNS = frozenset("\\^_=+")
 
 

@@ -7,6 +7,7 @@ something would be lost, growing stops and the whole text is judged at the end. 
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 from trueup.recover.json import repairs, strings
@@ -17,38 +18,39 @@ from trueup.recover.json.lexer import COMMENT, KEY_AHEAD, QUOTES, SKIP_BLANK, SK
 from trueup.recover.json.parser import Parser
 from trueup.recover.layers.reasoning import Visible
 from trueup.verdict.catalogue import GRADE
+from trueup.verdict.patterns import lazy_regex
 
-_OPENER = re.compile(r"[{\[]")
-_OBJECT_FOLLOWS = re.compile(r"""[{]\s*(?:["'}]|[A-Za-z_$][\w$]*\s*:)""")
-_LIST_FOLLOWS = re.compile(r"""[\[]\s*(?:["'{\[\]]|-?\d|true|false|null)""")
+_OPENER = lazy_regex(r"[{\[]")
+_OBJECT_FOLLOWS = lazy_regex(r"""[{]\s*(?:["'}]|[A-Za-z_$][\w$]*\s*:)""")
+_LIST_FOLLOWS = lazy_regex(r"""[\[]\s*(?:["'{\[\]]|-?\d|true|false|null)""")
 _STRING = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 # A member or item whose strings have escapes or line breaks.
 _SCALAR = rf"({_STRING}|-?[0-9][0-9.eE+-]*+|true|false|null)\s*+(?:,|(?=[}}\]]))"
-_MEMBER = re.compile(rf"\s*+{_STRING}\s*+:\s*+(?:{_SCALAR}|(?=[{{\[]))", re.DOTALL)
-_ITEM = re.compile(rf"\s*+()(?:{_SCALAR})", re.DOTALL)
+_MEMBER = lazy_regex(rf"\s*+{_STRING}\s*+:\s*+(?:{_SCALAR}|(?=[{{\[]))", re.DOTALL)
+_ITEM = lazy_regex(rf"\s*+()(?:{_SCALAR})", re.DOTALL)
 # What has come of a member or an item that is plain so far.
 _DOUBLE, _SINGLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?', r"'[^'\\]*+(?:\\.[^'\\]*+)*+\\?"
 _OPEN_ITEM = rf"(?:{_DOUBLE}\"?|{_SINGLE}'?|[\w.+-]*+)\s*+,?\s*+"
 _OPEN = {
-    "{": re.compile(rf"\s*+(?:{_DOUBLE}\"?|{_SINGLE}'?|[A-Za-z_$][\w$]*+)?\s*+(?::\s*+{_OPEN_ITEM})?\Z", re.DOTALL),
-    "[": re.compile(rf"\s*+{_OPEN_ITEM}\Z", re.DOTALL),
+    "{": lazy_regex(rf"\s*+(?:{_DOUBLE}\"?|{_SINGLE}'?|[A-Za-z_$][\w$]*+)?\s*+(?::\s*+{_OPEN_ITEM})?\Z", re.DOTALL),
+    "[": lazy_regex(rf"\s*+{_OPEN_ITEM}\Z", re.DOTALL),
 }
 # A string that is open at the end: in an object behind its key, in a list by itself.
 _OPEN_STRING = {
-    "{": re.compile(rf"""\s*+(?:{_STRING}|'([^'\\]*+)'|([A-Za-z_$][\w$]*+))\s*+:\s*+(["'])""", re.DOTALL),
-    "[": re.compile(r"""\s*+()()()(["'])"""),
+    "{": lazy_regex(rf"""\s*+(?:{_STRING}|'([^'\\]*+)'|([A-Za-z_$][\w$]*+))\s*+:\s*+(["'])""", re.DOTALL),
+    "[": lazy_regex(r"""\s*+()()()(["'])"""),
 }
 _CLOSES = {
-    '"': re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL),
-    "'": re.compile(r"[^'\\]*+(?:\\.[^'\\]*+)*+", re.DOTALL),
+    '"': lazy_regex(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL),
+    "'": lazy_regex(r"[^'\\]*+(?:\\.[^'\\]*+)*+", re.DOTALL),
 }
-_CUT_ESCAPE = re.compile(
+_CUT_ESCAPE = lazy_regex(
     r"(?<!\\)(?:\\\\)*(\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3})?)\Z"
 )
 # Codes of what changes a value that stood before, or may.
 _CHANGES = frozenset({"S007", "S012", "S022", "S032", "S042"})
 # Without one of these nothing that has come is whole.
-_ENDS = re.compile(r"[,}\]{\[/#<;)\n]")
+_ENDS = lazy_regex(r"[,}\]{\[/#<;)\n]")
 _LONG = 1024
 _NEAR = 80  # an opener with so much behind it that opens no value is none
 _AHEAD = 480  # how far the rules look ahead, at the most
@@ -61,19 +63,22 @@ class Growing:
 
     __slots__ = (
         "_buffer", "_escapes", "_grown", "_need", "_open", "_parser", "_parts", "_quote", "_reported", "_shown", "_slash", "_visible",
-        "closed", "known", "lost", "max_depth", "root",
+        "closed", "known", "lost", "max_depth", "restarts", "root", "turn",
     )  # fmt: skip
 
     def __init__(self, max_depth: int, known: frozenset[str] = frozenset()) -> None:
         self.max_depth = max_depth
         self.known = known
         self.lost = False
+        self.turn = 0  # another one whenever a container may have opened, or something closed
+        self.restarts = 0  # how often all that had come turned out to be reasoning
         self._visible = Visible()
         self.closed: list[tuple[str | int, Any]] = []  # members of the root that were closed since last looked at
         self._begin("")
 
     def _begin(self, text: str) -> None:
         """Look for a value in what comes."""
+        self.turn += 1
         self.root: Any = None
         self.closed.clear()
         self._buffer = text
@@ -94,6 +99,7 @@ class Growing:
         retracted = self._visible.retracted
         text = self._visible.feed(chunk)
         if self._visible.retracted > retracted:
+            self.restarts += 1
             self._begin("")  # all of it was reasoning that the prompt had opened
         if not text or (self._parser is not None and not self._parser.frames):
             return
@@ -127,7 +133,7 @@ class Growing:
     @property
     def value(self) -> Any:
         """The value so far; an open string shows what has come of it. It is the live value, not a copy."""
-        if self._parts and self._open is not None:
+        if self._parts and self._quote and self._open is not None:
             text = "".join(self._parts)
             self._buffer += text
             self._parts = []
@@ -144,9 +150,40 @@ class Growing:
         """The value so far; a long open string is brought up to date only as it grows, so that feeding stays linear."""
         return self.root if self._shown > _LONG and self._grown < self._shown // 8 else self.value
 
+    @property
+    def opened(self) -> list[tuple[Any, int]]:
+        """The containers that are open, from the root inwards, each with the number of its members that have closed."""
+        frames = [] if self._parser is None else self._parser.frames
+        return [(frame.value, self._count(frame, frame is frames[-1])) for frame in frames]
+
+    @property
+    def innermost(self) -> tuple[int, Any, int]:
+        """How many containers are open, the innermost of them, and the number of its members that have closed."""
+        frames = [] if self._parser is None else self._parser.frames
+        return (len(frames), frames[-1].value, self._count(frames[-1], True)) if frames else (0, None, 0)
+
+    def _count(self, frame: Frame, innermost: bool) -> int:
+        """How many members of an open container have closed: all but the last, which may have closed too."""
+        size = len(frame.value)
+        if not innermost or self._open is not None:
+            return max(0, size - 1)
+        parser = self._parser
+        assert parser is not None
+        if parser.pos == len(parser.text) and self._goes_on(parser, parser.text):
+            return max(0, size - 1)
+        return size if frame.comma or frame.last_child is not None else max(0, size - 1)
+
+    def _goes_on(self, parser: Parser, text: str) -> bool:
+        """Whether the last number of an object may go on behind its comma: 12,500. In a list that would be another one."""
+        pos = parser.pos
+        if pos < 2 or text[pos - 1] != "," or not text[pos - 2].isdigit():
+            return False
+        return bool(parser.frames) and parser.frames[-1].kind != "["
+
     # -- taking what has come ------------------------------------------------------------------
 
     def _advance(self) -> None:
+        self.turn += 1
         if self._open is not None:
             self._hide()
         if self._parser is None and not self._start():
@@ -154,8 +191,7 @@ class Growing:
         parser = self._parser
         assert parser is not None
         parser.text = self._buffer
-        before = self._buffer[max(0, parser.pos - 2) : parser.pos + 1]
-        if before[1:2] == "," and before[0].isdigit() and before[2:].isdigit():
+        if self._goes_on(parser, self._buffer) and self._buffer[parser.pos : parser.pos + 1].isdigit():
             self.lost = True  # a number with commas in it: only the whole text can tell
             return
         try:
@@ -290,18 +326,13 @@ class Growing:
     def _report(self, parser: Parser) -> None:
         """Report which members of the root have closed: containers, and all that a comma or the end of the root follows."""
         root, frames = self.root, parser.frames
-        pos, text = parser.pos, parser.text
-        sure = not frames or (len(frames) == 1 and (frames[0].comma or frames[0].last_child is not None))
-        if pos == len(text) and text[pos - 1 : pos] == "," and text[pos - 2 : pos - 1].isdigit():
-            sure = False  # the number may go on behind its comma: 12,500
-        count = len(root) - (0 if sure else 1)
+        count = self._count(frames[0], len(frames) == 1) if frames else len(root)
         if count > self._reported and not self.lost:
-            slots = list(root)[self._reported : count] if isinstance(root, dict) else range(self._reported, count)
-            self.closed += [(slot, root[slot]) for slot in slots]
+            self.closed += members(root, self._reported, count)
             self._reported = count
 
     def _show(self) -> None:
-        """Put the string that is open at the end into the value."""
+        """Put the string that is open at the end into the value; one whose quote has come counts as open until it is sure."""
         if self._open is not None:
             self._hide()
         parser = self._parser
@@ -316,8 +347,9 @@ class Growing:
         raw = self._buffer[opened.end() :]
         stop = _CLOSES[opened[4]].match(raw).end()  # type: ignore[union-attr]
         if stop < len(raw) and raw[stop] != "\\":
-            return
-        self._quote, self._slash, self._escapes = opened[4], stop < len(raw), "\\" in raw
+            raw = raw[:stop]
+        else:
+            self._quote, self._slash, self._escapes = opened[4], stop < len(raw), "\\" in raw
         said = _decoded(raw)
         if frame.kind == "{":
             key = next((_decoded(part) for part in opened.groups()[:3] if part is not None), "")
@@ -335,6 +367,18 @@ class Growing:
             into, key = self._open
             into.pop() if key is None else into.pop(key)
         self._open, self._quote, self._slash = None, "", False
+
+
+def members(container: Any, start: int, stop: int) -> list[tuple[Any, Any]]:
+    """The members of a container from one position to another; the cost is that of what stands behind the first.
+
+    >>> members({"a": 1, "b": 2, "c": 3}, 1, 2), members([4, 5], 1, 2)
+    ([('b', 2)], [(1, 5)])
+    """
+    if isinstance(container, list):
+        return list(enumerate(container[start:stop], start))
+    keys = list(islice(reversed(container), len(container) - stop, len(container) - start))
+    return [(key, container[key]) for key in reversed(keys)]
 
 
 def _decoded(raw: str) -> str:

@@ -4,20 +4,20 @@ A text and the offset of an opener enter; the edits leave that make every bracke
 when the lines do not tell: strings that run on, members that are not indented, brackets that nothing explains.
 """
 
-import re
 from typing import NamedTuple
 
 from trueup.recover.json.lexer import CLOSER_OF
 from trueup.recover.json.parser import Outcome, Parser, Record
+from trueup.verdict.patterns import lazy_regex
 
 Edit = tuple[int, int, str, str]
 
 # Strings and comments of one line, so that no bracket in them counts.
-_MASKED = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*[^*\n]*\*/|(?<=[\s,])\#[^\n]*""")
-_LINE = re.compile(r"([ \t]*)([^\n]*)(?:\n|\Z)")
-_INDENT = re.compile(r"(?:[ \t\r]*+\n)*+([ \t]*)(?=\S)")
-_CLOSING = re.compile(r"[}\])]+(?=[\s,;]*\Z)")
-_BRACKETS = re.compile(r"[{}\[\]]")
+_MASKED = lazy_regex(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*[^*\n]*\*/|(?<=[\s,])\#[^\n]*""")
+_LINE = lazy_regex(r"([ \t]*)([^\n]*)(?:\n|\Z)")
+_INDENT = lazy_regex(r"(?:[ \t\r]*+\n)*+([ \t]*)(?=\S)")
+_CLOSING = lazy_regex(r"[}\])]+(?=[\s,;]*\Z)")
+_BRACKETS = lazy_regex(r"[{}\[\]]")
 _BRACKET_CODES = frozenset(("S005", "S006", "S007"))
 _MOST_EDITS = 50
 

@@ -13,15 +13,16 @@ from trueup.recover.json.frames import Record, shown
 from trueup.recover.json.lexer import LITERALS, QUOTES
 from trueup.recover.json.tokens import read_token
 from trueup.verdict.codec import decode
+from trueup.verdict.patterns import lazy_regex
 
 # Signs behind the scalar that say nothing, and a comment.
 _TRAILING = ",;."
-_TAIL = re.compile(r"[ \t]*[,;.]?\s*((?://|#)[^\n]*|/\*[\s\S]*?\*/|<!--[\s\S]*?-->)?\s*")
+_TAIL = lazy_regex(r"[ \t]*[,;.]?\s*((?://|#)[^\n]*|/\*[\s\S]*?\*/|<!--[\s\S]*?-->)?\s*")
 # Opened by one of these and never closed, a string was cut off; an apostrophe may be prose.
 _SURE = '"“„«「'
 _LONGEST_TOKEN = 4300
-_BLANK = re.compile(r"\s")
-_WORD_QUOTE = re.compile(r"\w'\w")
+_BLANK = lazy_regex(r"\s")
+_WORD_QUOTE = lazy_regex(r"\w'\w")
 
 
 def lone(text: str, start: int, stop: int) -> Candidate | None:

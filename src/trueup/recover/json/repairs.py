@@ -6,7 +6,6 @@ moves the parser and returns True. Rules are asked in the order in which they st
 its code in the catalogue. To add one, write a function here, a page in `findings/` and a test.
 """
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +36,7 @@ from trueup.recover.json.lexer import (
     joined_key,
 )
 from trueup.recover.json.tokens import NOTHING, cut_word, iso_date, read_token
+from trueup.verdict.patterns import lazy_regex
 
 if TYPE_CHECKING:
     from trueup.recover.json.parser import Parser
@@ -81,9 +81,9 @@ _SEPARATORS = ":：="
 
 # -- closing brackets ------------------------------------------------------------------------------
 
-_COMMENTS = re.compile(r"(?:[ \t\r\n]*+(?://[^\n]{0,1000}\n|#[^\n]{0,1000}\n|/\*[^*]{0,1000}\*/)){0,20}")
-_NEXT = re.compile(r"\s*([,}\])]?)")
-_RUN = re.compile(r"[\s}\])]{0,200}")
+_COMMENTS = lazy_regex(r"(?:[ \t\r\n]*+(?://[^\n]{0,1000}\n|#[^\n]{0,1000}\n|/\*[^*]{0,1000}\*/)){0,20}")
+_NEXT = lazy_regex(r"\s*([,}\])]?)")
+_RUN = lazy_regex(r"[\s}\])]{0,200}")
 
 
 @MEMBER.rule("S005 S006 S007 S024", _CLOSERS)
@@ -158,7 +158,7 @@ def _fits(text: str, at: int, end: int, closer: str) -> bool:
 
 _ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
 # The mark of a line in a written list, before an item in quotes or brackets.
-_BULLET = re.compile(r"""(?:[-*•–]|[0-9]{1,3}[.)])[ \t]+(?=["'“{\[])""")
+_BULLET = lazy_regex(r"""(?:[-*•–]|[0-9]{1,3}[.)])[ \t]+(?=["'“{\[])""")
 
 
 @MEMBER.rule("S003 S024 S038", _COMMAS)
@@ -401,7 +401,7 @@ def item(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 
 # Members up to a brace with the end of the list or another object behind it.
-_LIKE_AN_ITEM = re.compile(r"""[^{}\[\]]{1,400}+\}\s*(?:\]|,\s*\{)""")
+_LIKE_AN_ITEM = lazy_regex(r"""[^{}\[\]]{1,400}+\}\s*(?:\]|,\s*\{)""")
 
 
 def _become_object(parser: "Parser", frame: Frame) -> Frame:
@@ -462,10 +462,10 @@ def _starts_alike(parser: "Parser", frame: Frame, key: str, start: int) -> bool:
 
 # -- keys ------------------------------------------------------------------------------------------
 
-_QUOTED_TWICE = re.compile(r'""(?=[^"\n:]{1,80}"\s*:)')
-_SET_ITEM = re.compile(r"[+-]?[0-9][0-9.]*\s*[,}]")
-_PLAIN_VALUE = re.compile(r"""["'“”„‘’`«「\[{(\-+.0-9]|(?:true|false|null|True|False|None)\b""")
-_STRAY_QUOTE = re.compile(r'"\s*:')
+_QUOTED_TWICE = lazy_regex(r'""(?=[^"\n:]{1,80}"\s*:)')
+_SET_ITEM = lazy_regex(r"[+-]?[0-9][0-9.]*\s*[,}]")
+_PLAIN_VALUE = lazy_regex(r"""["'“”„‘’`«「\[{(\-+.0-9]|(?:true|false|null|True|False|None)\b""")
+_STRAY_QUOTE = lazy_regex(r'"\s*:')
 
 
 def _key_and_value(parser: "Parser", frame: Frame) -> None:
@@ -517,7 +517,7 @@ def _key(parser: "Parser", frame: Frame) -> str | None:
 
 
 # A colour, or a heading of text that continues below: not a comment before a value.
-_HASHED = re.compile(
+_HASHED = lazy_regex(
     r"""[ \t]*(?=\#(?:[0-9a-fA-F]{3,8}\b|[^\n]{0,200}\n\s*(?!["'“\[{(\-+.0-9\s}\]]|(?:true|false|null|True|False|None)\b)))"""
 )
 
@@ -753,19 +753,19 @@ def stray_key(parser: "Parser", frame: Frame, _: str) -> bool:
 
 # -- values ----------------------------------------------------------------------------------------
 
-_DATE = re.compile(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?:,\s*\d{1,2}){2,3})?)\)")
-_PREFIXED = re.compile(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
+_DATE = lazy_regex(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?:,\s*\d{1,2}){2,3})?)\)")
+_PREFIXED = lazy_regex(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
 # What can go on where the text ends right behind it.
 _OPEN_ENDED = frozenset((None, "S015", "S020", "S024"))
-_PLACEHOLDER = re.compile(r"<[^<>]{1,80} [^<>]{1,80}>")
+_PLACEHOLDER = lazy_regex(r"<[^<>]{1,80} [^<>]{1,80}>")
 _BRIEF = 40
 _LONGEST_BLOCK = 8192
 # What ends a value of several lines.
-_BLOCK_END = re.compile(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
-_LITERAL = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
+_BLOCK_END = lazy_regex(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
+_LITERAL = lazy_regex(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
 
 
-_LINK = re.compile(r"\[[^\[\]\n\"']{1,200}\]\([^()\s]{1,400}\)")
+_LINK = lazy_regex(r"\[[^\[\]\n\"']{1,200}\]\([^()\s]{1,400}\)")
 
 
 @VALUE.rule("S015", "[")
@@ -862,9 +862,9 @@ def prefixed_string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
 
 
 # What the arguments of a call start with; a bare word is none, so `max(a, b)` is text.
-_ARGUMENT = re.compile(r"""\s*(?:["'“‘`\[{()*]|[^\W\d]\w*\s*(?:=(?!=)|\Z)|[rbuf]["']|\Z)""")
+_ARGUMENT = lazy_regex(r"""\s*(?:["'“‘`\[{()*]|[^\W\d]\w*\s*(?:=(?!=)|\Z)|[rbuf]["']|\Z)""")
 # Calls that stand for a number or a literal inside; `F(3)` and `Psalm(23, 4)` are text.
-_CONSTRUCTED = re.compile(
+_CONSTRUCTED = lazy_regex(
     r"(?:new\s+)?(?:[\w.]*\.)?(?:Decimal|Fraction|int|float|complex|bool|str|list|tuple|set|frozenset|dict|array|Integer|Double|Float|Long"
     r"|Number|NumberInt|NumberLong|NumberDecimal|Boolean|Timestamp|Date|ISODate|date|datetime|time|timedelta|UUID|OrderedDict|defaultdict"
     r"|np\.\w+|Some|Just|Ok|Value)\s*\("

@@ -13,46 +13,47 @@ from trueup.recover.json.lexer import BLANK, EMOJI
 from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Outcome, Parser, Record, TooMany, under
 from trueup.recover.json.repairs import goes_on
 from trueup.verdict.catalogue import GRADE, PRICE
+from trueup.verdict.patterns import lazy_regex
 
-_OPENER = re.compile(r"[{\[｛［]")
-_OBJECT_START = re.compile(
+_OPENER = lazy_regex(r"[{\[｛［]")
+_OBJECT_START = lazy_regex(
     rf"[{{｛][{BLANK}]*"
     r"""(?:["'“”„‟‘’‚«「＂`´}\\｝{\[,，]|//|/\*|\#|\.\.\.|[\w$@.\-]{1,60}["']?\s*(?::|：|=>?)"""
     r"""|[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}["']?[ ]?:|-?\d|:[^\W\d]\w*\s*=>|\Z|"""
     rf"""[{EMOJI}][\w{EMOJI}]{{0,40}}\s*[:：])"""
 )
-_LIST_START = re.compile(
+_LIST_START = lazy_regex(
     rf"[\[［][{BLANK}]*"
     r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|[-*•–][ \t]+["'“{\[]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
-_LIST_OF_WORDS = re.compile(r"\[\s*[^\W\d][^\[\]{}]{0,2000}\]\s*(?:\Z|```|\n|<)")
+_LIST_OF_WORDS = lazy_regex(r"\[\s*[^\W\d][^\[\]{}]{0,2000}\]\s*(?:\Z|```|\n|<)")
 # A fence right inside brackets, and the other way round behind it.
-_BRACED_FENCE = re.compile(r"[{\[]\s*```[\w-]{0,12}\s*[{\[]")
+_BRACED_FENCE = lazy_regex(r"[{\[]\s*```[\w-]{0,12}\s*[{\[]")
 # `[1]` behind a word: the number of a source.
-_CITATION = re.compile(r"\[\d{1,3}\]")
-_WORDS_BEFORE = re.compile(r"""[\w.,;)"'”’%][ ]?\Z|\]\Z""")
+_CITATION = lazy_regex(r"\[\d{1,3}\]")
+_WORDS_BEFORE = lazy_regex(r"""[\w.,;)"'”’%][ ]?\Z|\]\Z""")
 # `- [ ] a`: a box to tick.
-_BOX = re.compile(r"\[[ xX]?\][ \t]+[^\s,}\]]")
-_BULLET_BEFORE = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\Z")
-_LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\(")
+_BOX = lazy_regex(r"\[[ xX]?\][ \t]+[^\s,}\]]")
+_BULLET_BEFORE = lazy_regex(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\Z")
+_LINK = lazy_regex(r"\[[^\[\]\n]{0,300}\]\(")
 # A key and its colon right before a value: it is a member of something whose brace is missing.
-_AFTER_KEY = re.compile(r"""["'”]\s*:\s*\Z""")
-_QUOTED_IN_PROSE = re.compile(r"""[^\W\d_][,.!?]?[ ]["'“][^"'“”\n]{1,80}["'”]\s*:\s*\Z""")
-_BETWEEN_ITEMS = re.compile(r"\s*,\s*\Z")
-_CLOSES_LIST = re.compile(r"\s*\]")
+_AFTER_KEY = lazy_regex(r"""["'”]\s*:\s*\Z""")
+_QUOTED_IN_PROSE = lazy_regex(r"""[^\W\d_][,.!?]?[ ]["'“][^"'“”\n]{1,80}["'”]\s*:\s*\Z""")
+_BETWEEN_ITEMS = lazy_regex(r"\s*,\s*\Z")
+_CLOSES_LIST = lazy_regex(r"\s*\]")
 _BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
 _MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
-_TEMPLATE = re.compile(r"\{\{[^{}\n\":]{1,60}\}\}")
+_TEMPLATE = lazy_regex(r"\{\{[^{}\n\":]{1,60}\}\}")
 # A bare key and a value with only a blank between them.
-_BARE_START = re.compile(
+_BARE_START = lazy_regex(
     r"""\{\s*([^\W\d][\w$.-]{0,60})[ \t]+(?=["'“\[{]|-?[0-9]|(?:true|false|null|True|False|None)\b)"""
 )
 # The first key of an object, and from which price on an object may be a draft that was broken off.
-_FIRST_KEY = re.compile(r"""\{\s*["']?([^"'{}\[\]:,\s]{1,60})""")
+_FIRST_KEY = lazy_regex(r"""\{\s*["']?([^"'{}\[\]:,\s]{1,60})""")
 _DEAR = 4
-_FENCE_END = re.compile(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
-_BLANK_LINE = re.compile(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
-_TAG_END = re.compile(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
+_FENCE_END = lazy_regex(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
+_BLANK_LINE = lazy_regex(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
+_TAG_END = lazy_regex(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
 # Where a value that was never closed may end, and what to look for first: that takes next to no time.
 _BOUNDARIES = ((_FENCE_END, ("```", "~~~")), (_TAG_END, ("</", "<|")), (_BLANK_LINE, ("\n",)))
 

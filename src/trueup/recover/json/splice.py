@@ -5,7 +5,6 @@ reader takes over. What this lane takes it reads exactly as the reader would.
 """
 
 import json
-import re
 from functools import partial
 from typing import Any
 
@@ -13,11 +12,9 @@ import msgspec
 from orjson import dumps
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.json import strings
 from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
+from trueup.recover.json.frames import Record
 from trueup.recover.json.lexer import CONTROL, KEY_AHEAD, json_word
-from trueup.recover.json.parser import Record
-from trueup.recover.json.scan import is_mark, starts_value
 from trueup.recover.json.sweeps import (
     Mending,
     all_single_quoted,
@@ -27,21 +24,14 @@ from trueup.recover.json.sweeps import (
     trailing_commas,
     words,
 )
-from trueup.recover.json.tree import OF_CONTAINER, Tree, mended_offsets, nodes_at
-from trueup.recover.layers.around import is_debris, leads_in
-from trueup.recover.layers.reasoning import reasoning_spans
-from trueup.recover.marks import OPENS_REASONING, may_reason, next_closing
 from trueup.verdict.codec import decode
+from trueup.verdict.patterns import lazy_regex
 
 _MAX_SPLICES = 10
-_MAX_OPENERS = 8
-# How JSON mostly starts: no need to ask whether a value does.
-_PLAIN_STARTS = frozenset(('{"', "{\n", "{'", "[{", '["', "[\n"))
-_WORD = re.compile(r"(?:True|False|None)(?![\w(])")
-_BARE_KEY = re.compile(r"[A-Za-z_$][\w$]*(?=[ \t\n\r]*:)")
-_STRING_END = re.compile(r'[^"\\]*(?:\\[\s\S][^"\\]*)*"')
-_AFTER_STRING = re.compile(r"[ \t\n\r]*(?:[}\]]|(,))")
-_FENCE_TAIL = re.compile(r"\s*```\s*\Z")
+_WORD = lazy_regex(r"(?:True|False|None)(?![\w(])")
+_BARE_KEY = lazy_regex(r"[A-Za-z_$][\w$]*(?=[ \t\n\r]*:)")
+_STRING_END = lazy_regex(r'[^"\\]*(?:\\[\s\S][^"\\]*)*"')
+_AFTER_STRING = lazy_regex(r"[ \t\n\r]*(?:[}\]]|(,))")
 _ESCAPES = {chr(i): json.dumps(chr(i))[1:-1] for i in range(32)}
 _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
     "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
@@ -52,8 +42,6 @@ _QUOTES_MADE = frozenset(("S008", "S014"))
 # these change tokens in place, or stand where the mended text shows their path as well as the first one did
 _PLAIN_SPOTS = frozenset(("S001", "S002", "S005", "S008", "S012", "S014", "S016", "S017", "S018", "S025"))
 CUT = "Input data was truncated"
-_PROSE_SIGNS = frozenset("\"'”{[")
-_QUOTE_SIGNS = ('"', "'", "”")
 
 
 def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = "") -> Candidate | None:
@@ -110,6 +98,13 @@ def _has_drive(text: str) -> bool:
 
 
 def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
+    from trueup.recover.json.tree import (  # loaded when somebody asks for fixes
+        OF_CONTAINER,
+        Tree,
+        mended_offsets,
+        nodes_at,
+    )
+
     edits = work.edits()
     where = mended_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
     if where is not None:
@@ -166,6 +161,8 @@ def _raw_control(work: Mending, at: int) -> bool:
         return False
     after = _plain_end(text, start)
     if after < 0:
+        from trueup.recover.json import strings  # loaded when a reply first needs it
+
         read = strings.read_string(text, start, len(text), strings.MEMBER_VALUE, work.known, "")
         if read.codes != ("S016",):
             read = strings.read_string(text, start, len(text), strings.LIST_ITEM, work.known, "")
@@ -237,6 +234,8 @@ def _inner_quotes(work: Mending, closing: int, in_object: bool) -> bool:
     start = _opening_quote(text, closing)
     if start is None:
         return False
+    from trueup.recover.json import strings  # as above
+
     place = strings.MEMBER_VALUE if in_object else strings.LIST_ITEM
     read = strings.read_string(text, start, len(text), place, work.known, "")
     if read.codes != ("S012",) or '""' in text[start : read.after]:
@@ -273,70 +272,3 @@ def _close(work: Mending) -> bool:
                 continue
             return work.splice(end, len(text), closers, "S005")
     return False
-
-
-def region(text: str) -> tuple[int, int] | None:
-    """The stretch from the first opener to the last closer; the closer is left open (-1) when more follows it."""
-    length = len(text)
-    begin = _behind_thoughts(text) if text[:1] != "{" or "<" in text else 0
-    if begin < 0:
-        return None
-    start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, begin, length)
-    if start < 0:
-        return None
-    if start:
-        start = _start_behind(text, begin, start)
-        if start < 0:
-            return None
-    stop = text.rfind("}" if text[start] == "{" else "]") + 1
-    if stop <= start:
-        return start, -1
-    if stop < length:
-        if _opener(text, stop, length) >= 0:
-            return start, -1
-        rest = text[stop:]
-        if "<" in rest or (('"' in rest or "'" in rest) and is_debris(text, stop, length)):
-            return None
-    if not text.isascii() and ("｛" in text or "［" in text):
-        return None
-    return start, stop
-
-
-def _behind_thoughts(text: str) -> int:
-    """Where reasoning at the start of a text ends, 0 where there is none; -1 where it takes a closer look."""
-    opened = OPENS_REASONING.match(text) if text[:1] == "<" else None
-    closed = next_closing(text, opened.end()) if opened else None
-    if closed is not None and not may_reason(text[closed.end() :]):
-        return closed.end()
-    return -1 if may_reason(text) and reasoning_spans(text) else 0
-
-
-def _start_behind(text: str, begin: int, start: int) -> int:
-    """Where the value starts, given what stands before its first bracket; -1 where that takes a closer look."""
-    before = text[begin:start]
-    if before[-1:] == "\\" or is_mark(text, begin, start, len(text)) or "<" in before:
-        return -1
-    if not _PROSE_SIGNS.isdisjoint(before):
-        lead = before.rstrip()
-        if leads_in(text, begin, start) or ("{" in before and '"' in before):
-            return -1  # perhaps a value that does not look like one, in a quotation for instance
-        if lead.lstrip() in _QUOTE_SIGNS or (lead[-1:] == ":" and lead.rstrip(" \t\r\n:")[-1:] in _QUOTE_SIGNS):
-            return -1
-    return start
-
-
-def _opener(text: str, at: int, stop: int) -> int:
-    """The next bracket that opens a value, past a few that stand in prose; -1 when there is none."""
-    for _ in range(_MAX_OPENERS):
-        brace, bracket = text.find("{", at, stop), text.find("[", at, stop)
-        at = brace if bracket < 0 or 0 <= brace < bracket else bracket
-        if at < 0 or starts_value(text, at, stop):
-            return at
-        at += 1
-    return at
-
-
-def whole_rest(text: str, start: int) -> int:
-    """Where the text from `start` ends, a closing fence left out."""
-    tail = _FENCE_TAIL.search(text, max(start, len(text) - 40))
-    return tail.start() if tail else len(text)

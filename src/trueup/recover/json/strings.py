@@ -39,49 +39,50 @@ from trueup.recover.json.lexer import (
     WIDE,
     joined_key,
 )
+from trueup.verdict.patterns import lazy_regex
 
 KEY, MEMBER_VALUE, LIST_ITEM, ARGUMENT = "key", "member", "item", "argument"
 # The value of a key that has no colon: the next key may have none either.
 LOOSE_VALUE = "loose"
 
 # From here to the next unescaped sign that could close a string opened by this quote.
-_UP_TO = {q: re.compile(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
+_UP_TO = {q: lazy_regex(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
 # In a path such as C:\\x\\ the backslash before a quote escapes nothing.
-_RAW_UP_TO = {q: re.compile(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
-_DRIVE = re.compile(r"[A-Za-z]:\\(?!\\)")
-_VALUE_AHEAD = re.compile(
+_RAW_UP_TO = {q: lazy_regex(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
+_DRIVE = lazy_regex(r"[A-Za-z]:\\(?!\\)")
+_VALUE_AHEAD = lazy_regex(
     rf"""[{BLANK},]*(?:["'`“”‘’„«「{{\[(\-+.…\]}})]|\d|true|false|null|True|False|None|NaN|undefined|//|/\*|#|\Z"""
     r"""|[rbuf]["']|[^\W\d][\w.]{0,40}\([\w"'\[{(])"""
 )
-CLOSING_AHEAD = re.compile(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
-_PIECE_AHEAD = re.compile(
+CLOSING_AHEAD = lazy_regex(rf"""[{BLANK},]*(?:[}}\])]|\.\.\.|…|//|/\*|\#|["'][^"'\n]{{0,80}}["']?\s*\Z|\Z)""")
+_PIECE_AHEAD = lazy_regex(
     r"""(?:"[^"\n]{0,400}"(?:\s+"[^"\n]{0,400}"){0,12}|'[^'\n]{0,400}'(?:\s+'[^'\n]{0,400}'){0,12})\s*[,}\])]"""
 )
-_ITEM_AHEAD = re.compile(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
+_ITEM_AHEAD = lazy_regex(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
 # Brackets that close behind words, a comma, and perhaps one that opens the next row.
-_ROW_ENDS = re.compile(r"((?:[\])}]\s*)+),\s*([\[(])?\s*\Z")
-_ITEM_START = re.compile(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
+_ROW_ENDS = lazy_regex(r"((?:[\])}]\s*)+),\s*([\[(])?\s*\Z")
+_ITEM_START = lazy_regex(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
 # A container behind a string: an object with a key, or a list; not a bracket inside a quotation.
-OBJECT_AHEAD = re.compile(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
-_CONTAINER_AHEAD = re.compile(
+OBJECT_AHEAD = lazy_regex(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
+_CONTAINER_AHEAD = lazy_regex(
     rf"""{OBJECT_AHEAD.pattern}|\[\s*(?:["'\[{{]|-?[0-9]|true\b|false\b|null\b)[^\[\]\n]{{0,400}}\]\s*(?:[,\]}}]|\Z|(?=\s)\s*["'\[{{])"""
 )
 # Numbers and literals behind a string, up to the next sign of the structure.
-_SCALARS_AHEAD = re.compile(
+_SCALARS_AHEAD = lazy_regex(
     r"""(?:(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|True|False|None)(?=[\s,}\]])\s*){1,9}+(?:[,}\]]|["'{\[])"""
 )
-_PLUS_AHEAD = re.compile(r"""\+\s*["'`“]""")
-_BRACKET_INSIDE = re.compile(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
-_CUT_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
-_TAIL = re.compile(r"[\s}\])]*\Z")
-_COLON_IN_QUOTES = re.compile(r"""["']\s+["'\[{\d]""")
-_COLON_INSIDE = re.compile(r"([\w$.\-]{1,80}(?: [\w$.\-]{1,40}){0,4})\s*:")
-_FENCE_CLOSES = re.compile(r"```+[ \t]*(?:\n|\Z)")
+_PLUS_AHEAD = lazy_regex(r"""\+\s*["'`“]""")
+_BRACKET_INSIDE = lazy_regex(r"""[}\])]\s*["'”’`]\s*[,}\]]""")
+_CUT_ESCAPE = lazy_regex(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_TAIL = lazy_regex(r"[\s}\])]*\Z")
+_COLON_IN_QUOTES = lazy_regex(r"""["']\s+["'\[{\d]""")
+_COLON_INSIDE = lazy_regex(r"([\w$.\-]{1,80}(?: [\w$.\-]{1,40}){0,4})\s*:")
+_FENCE_CLOSES = lazy_regex(r"```+[ \t]*(?:\n|\Z)")
 # From a curved quote to the next one, on one line.
-_CURVED = re.compile(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
+_CURVED = lazy_regex(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
 # A comma and a comment at the end of a line.
-_REMARK = re.compile(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
-_BARE_WORD = re.compile(r"\s*([^\W\d]\w{0,79})[ \u00a0\u202f]?:")
+_REMARK = lazy_regex(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
+_BARE_WORD = lazy_regex(r"\s*([^\W\d]\w{0,79})[ \u00a0\u202f]?:")
 _MAX_COMMENT = 1000
 # How far back is looked from a quote.
 _NEAR = 300
@@ -426,8 +427,8 @@ def read_key(text: str, start: int, end: int) -> Read:
 
 # -- other marks than plain quotes ------------------------------------------------------------------
 
-_DOUBLED = re.compile(r"""(["'`])\1((?!\1)[^,:}\]\s\\](?:(?!\1)[^\\]|\\[\s\S])*)\1\1(?=\s*(?:[,:}\]]|\Z))""")
-_BLOCK = re.compile(r"```[\w+.-]{0,20}[ \t]*\n((?:(?!```)[\s\S])*?)\n?[ \t]*```(?=\s*[,}\]])")
+_DOUBLED = lazy_regex(r"""(["'`])\1((?!\1)[^,:}\]\s\\](?:(?!\1)[^\\]|\\[\s\S])*)\1\1(?=\s*(?:[,:}\]]|\Z))""")
+_BLOCK = lazy_regex(r"```[\w+.-]{0,20}[ \t]*\n((?:(?!```)[\s\S])*?)\n?[ \t]*```(?=\s*[,}\]])")
 
 
 def fenced(text: str, start: int, end: int) -> Read | None:

@@ -4,21 +4,20 @@ Each sweep changes every place of one kind that is plainly outside the strings; 
 and the fault is mended alone. What was changed is worked out only when somebody asks.
 """
 
-import re
 from collections.abc import Callable
 
-from trueup.recover.json.doubts import may_object
 from trueup.recover.json.lexer import json_word
+from trueup.verdict.patterns import lazy_regex
 
 _AFTER_WORD = frozenset(" ,}]\n\r\t")
-BARE_KEY_AT_MEMBER = re.compile(r"([{,][ \n\t\r]*)([A-Za-z_$][\w$]*)(?=[ \t\n\r]*:)")
-_COMMENT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
-_TRAILING_COMMA = re.compile(r",(?=[ \t\n\r]*[}\]])")
+BARE_KEY_AT_MEMBER = lazy_regex(r"([{,][ \n\t\r]*)([A-Za-z_$][\w$]*)(?=[ \t\n\r]*:)")
+_COMMENT = lazy_regex(r"//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
+_TRAILING_COMMA = lazy_regex(r",(?=[ \t\n\r]*[}\]])")
 _WORDS = ("True", "False", "None")
 _MEMBER_WORDS = tuple((word, f'": {word}', f'": {json_word(word)}') for word in _WORDS)
-_MEMBER_WORD = re.compile(r'(?<=": )(?:True|False|None)')
-_SINGLE = re.compile(r"'((?:[^'\\]|\\[\s\S])*)'")
-_QUOTED = re.compile(r"""'([^'"\\]*)'|("[^"\\]*")""")
+_MEMBER_WORD = lazy_regex(r'(?<=": )(?:True|False|None)')
+_SINGLE = lazy_regex(r"'((?:[^'\\]|\\[\s\S])*)'")
+_QUOTED = lazy_regex(r"""'([^'"\\]*)'|("[^"\\]*")""")
 
 # an edit of a text: start, end, what stands there instead, code
 Edit = tuple[int, int, str, str]
@@ -198,6 +197,12 @@ def _comment_end(text: str, start: int) -> int:
     return 0
 
 
+def _may_object(comments: str) -> bool:
+    from trueup.recover.json.doubts import may_object  # loaded when a reply first has a comment
+
+    return may_object(comments)
+
+
 def comment(work: Mending, at: int) -> bool:
     """The comments from an offset between two tokens on, all that are plainly outside the strings."""
     text = work.text
@@ -209,7 +214,7 @@ def comment(work: Mending, at: int) -> bool:
     slashes = "\\" in text
     if slashes and "\\\\" in text:
         first = _COMMENT.match(text, at)
-        if first is None or may_object(first[0]):
+        if first is None or _may_object(first[0]):
             return False  # the parser reads what it says
         return work.splice(at, first.end(), " ", "S017")
     edits: list[Edit] = []
@@ -228,7 +233,7 @@ def comment(work: Mending, at: int) -> bool:
             pieces += (text[last:start], " ")
             last = seen = end
         start = text.find(sign, seen)
-    if edits and may_object("\n".join(text[start:end] for start, end, _, _ in edits)):
+    if edits and _may_object("\n".join(text[start:end] for start, end, _, _ in edits)):
         return False  # the parser reads what they say
     pieces.append(text[last:])
     return work.sweep("".join(pieces), lambda _: edits, "S017")

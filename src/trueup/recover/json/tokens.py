@@ -8,12 +8,13 @@ import re
 from typing import Any
 
 from trueup.recover.json.lexer import FOREIGN, LITERALS, NON_FINITE, NUMBER, ODD_NUMBER
+from trueup.verdict.patterns import lazy_regex
 
 MAX_DIGITS = 4300
 _CUT_WORDS = (("true", True), ("false", False), ("null", None), ("True", True), ("False", False), ("None", None))
-_CUT_NUMBER = re.compile(r"-|\\|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
+_CUT_NUMBER = lazy_regex(r"-|\\|-?[0-9]{1,300}(?:\.|\.[0-9]{1,300}[eE][+-]?|[eE][+-]?)")
 NOTHING = object()
-_SEPARATED = re.compile(r"[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+(?:_[0-9]+)+")
+_SEPARATED = lazy_regex(r"[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+(?:_[0-9]+)+")
 
 
 def read_number(token: str) -> tuple[Any, str | None] | None:

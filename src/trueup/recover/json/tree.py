@@ -14,6 +14,7 @@ from trueup.recover.json.frames import Node, TooDeep, parts_of
 from trueup.recover.json.lexer import fold
 from trueup.recover.json.parser import Parser
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
 # These are about the container that they stand in; the others about what stands at their place.
 OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026", "S027", "S038"})
@@ -21,24 +22,29 @@ OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026"
 Span = tuple[int, int]
 Place = tuple[int, int, Node]
 Edit = tuple[int, int, str, str]
+Inside = dict[str | int, tuple[Span | None, int]]  # the key and the start of each member of a container
+Seen = dict[int, Inside]  # by where the container starts
+_FEW = 4  # paths that are looked up one by one; for more, containers are gone through as a whole
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _SCALAR = r'[^\s{}\[\]:,"]++'
-_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]:,]|{_SCALAR}", re.DOTALL)
-_BRACKET = re.compile(rf"{_STRING}|[{{\[]|([}}\]])", re.DOTALL)
-_KEY = re.compile(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
-_VALUE = re.compile(rf"[\s,]*(?=[^\s,\]}}])({_STRING}|{_SCALAR}|(?=[{{\[]))", re.DOTALL)
+_TOKEN = lazy_regex(rf"{_STRING}|[{{}}\[\]:,]|{_SCALAR}", re.DOTALL)
+_BRACKET = lazy_regex(rf"{_STRING}|[{{\[]|([}}\]])", re.DOTALL)
+_KEY = lazy_regex(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
+_VALUE = lazy_regex(rf"[\s,]*(?=[^\s,\]}}])({_STRING}|{_SCALAR}|(?=[{{\[]))", re.DOTALL)
 # whole members, passed over at once; their values hold containers two deep at most, so that the text is read a few times at most
 _INSIDE = rf'[^"{{}}\[\]]*(?:{_STRING}[^"{{}}\[\]]*)*'
 _CONTAINER = rf"[\[{{]{_INSIDE}(?:[\[{{]{_INSIDE}[\]}}]{_INSIDE})*[\]}}]"
-_MEMBERS = re.compile(rf"(?:\s*{_STRING}\s*:\s*(?:{_STRING}|{_SCALAR}|{_CONTAINER})\s*,)+", re.DOTALL)
+_MEMBERS = lazy_regex(rf"(?:\s*{_STRING}\s*:\s*(?:{_STRING}|{_SCALAR}|{_CONTAINER})\s*,)+", re.DOTALL)
 
 
 # -- text that is JSON -----------------------------------------------------------------------------
 
 
-def json_spans(text: str, start: int, parts: Parts) -> tuple[Span | None, Span] | None:
+def json_spans(text: str, start: int, parts: Parts, seen: "Seen | None" = None) -> tuple[Span | None, Span] | None:
     """Where the key and the value at a path stand in JSON; None when nothing stands there.
+
+    With `seen`, every container on the way is gone through once, and what stands in it is kept there for the next path.
 
     >>> json_spans('{"a": [1, {"b": "x"}]}', 0, ("a", 1, "b"))
     ((11, 14), (16, 19))
@@ -51,11 +57,37 @@ def json_spans(text: str, start: int, parts: Parts) -> tuple[Span | None, Span] 
         sign = text[at : at + 1]
         if sign != ("{" if isinstance(part, str) else "["):
             return None
-        found = _member(text, at + 1, part) if isinstance(part, str) else _item(text, at + 1, part)
+        if seen is not None:
+            inside = seen.get(at)
+            if inside is None:
+                inside = seen[at] = _members(text, at + 1) if isinstance(part, str) else _items(text, at + 1)
+            found = inside.get(part) or inside.get(fold(part) if isinstance(part, str) else part)
+        else:
+            found = _member(text, at + 1, part) if isinstance(part, str) else _item(text, at + 1, part)
         if found is None:
             return None
         key, at = found
     return key, (at, _end(text, at))
+
+
+def _members(text: str, at: int) -> "Inside":
+    """Where the key and the value of every member of an object stand, by the key and by its folded form."""
+    exact: Inside = {}
+    loose: Inside = {}
+    while found := _KEY.match(text, at):
+        key = _word(found[1])
+        exact.setdefault(key, (found.span(1), found.end()))
+        loose[fold(key)] = (found.span(1), found.end())
+        at = _end(text, found.end())
+    return {**loose, **exact}
+
+
+def _items(text: str, at: int) -> "Inside":
+    out: Inside = {}
+    while found := _VALUE.match(text, at):
+        out[len(out)] = (None, found.start(1))
+        at = _end(text, found.start(1))
+    return out
 
 
 def _member(text: str, at: int, part: str) -> tuple[Span, int] | None:
@@ -222,7 +254,7 @@ class _Places:
 class Tree:
     """The tree of one value in one stretch of text; `is_json` says that the stretch is JSON as it stands."""
 
-    __slots__ = ("_all", "_containers", "_is_json", "_spans", "_what")
+    __slots__ = ("_all", "_asked", "_containers", "_is_json", "_seen", "_spans", "_what")
 
     def __init__(
         self, text: str, start: int, end: int, known: frozenset[str], max_depth: int, is_json: bool = False
@@ -232,6 +264,8 @@ class Tree:
         self._all: _Nest | None = None
         self._containers: _Nest | None = None
         self._spans: dict[tuple[str, Parts], Span] = {}
+        self._asked = 0
+        self._seen: Seen = {}
 
     def node_at(self, code: str, at: int) -> Node:
         """The path of what a record with this code at this offset is about."""
@@ -253,7 +287,8 @@ class Tree:
     def _at(self, parts: Parts) -> tuple[Span | None, Span | None]:
         """The spans of the key and the value at a path."""
         if self._is_json:
-            found = json_spans(self._what[0], self._what[1], parts)
+            self._asked += 1
+            found = json_spans(self._what[0], self._what[1], parts, self._seen if self._asked > _FEW else None)
             return found if found is not None else (None, None)
         self._read()
         where = _folded(parts)

@@ -4,12 +4,11 @@ The text and the stretches that were used enter; the records that cover everythi
 No character outside the used stretches goes unnamed, white space alone excepted.
 """
 
-import re
-
-from trueup.recover.json.parser import Record
+from trueup.recover.json.frames import Record
 from trueup.recover.marks import INVISIBLE, SPECIAL_TOKEN
+from trueup.verdict.patterns import lazy_regex
 
-_PIECE = re.compile(
+_PIECE = lazy_regex(
     r"(?P<fence>(?:```+|~~~+)[^\n`{\[]{0,60}(?:\n|\Z)|(?:```+|~~~+)[\w+.-]{0,20})"
     rf"|(?P<token>{SPECIAL_TOKEN})"
     r"|(?P<tag></?[A-Za-z_][\w:.-]{0,60}(?:[ =][^<>\n]{0,200})?/?>|<!\[CDATA\[|\]\]>)"
@@ -17,14 +16,14 @@ _PIECE = re.compile(
 )
 _JSON_BLANK = " \t\r\n"
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
-_CLOSERS_ONLY = re.compile(r"[\s,;]*[}\])][\s}\]),;.]*+(?=```|~~~|\Z)")
-_COMMENT_ONLY = re.compile(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
-_EDGE = re.compile(r"\n[ \t]*\n|```|~~~|</|<\|")
-_LEADING_CLOSERS = re.compile(r"[\s}\]),;]*")
-_KEY_BEFORE = re.compile(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
-_STRUCTURE = re.compile(r'[{}\[\]"]')
+_CLOSERS_ONLY = lazy_regex(r"[\s,;]*[}\])][\s}\]),;.]*+(?=```|~~~|\Z)")
+_COMMENT_ONLY = lazy_regex(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
+_EDGE = lazy_regex(r"\n[ \t]*\n|```|~~~|</|<\|")
+_LEADING_CLOSERS = lazy_regex(r"[\s}\]),;]*")
+_KEY_BEFORE = lazy_regex(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
+_STRUCTURE = lazy_regex(r'[{}\[\]"]')
 # After a value: further members or items, so the value ended too soon.
-_DEBRIS = re.compile(
+_DEBRIS = lazy_regex(
     r"""(?:[\s,}\])]++|//[^\n]*\n|(?<=, )\#[^\n]*\n|/\*[^*]*\*/)*+["'][^"'\n]{0,80}["']\s*[:：,\]}=]"""
     r"""|\s*[,，](?:\s++|//[^\n]*\n|\#[^\n]*\n|/\*[^*]*\*/)*+[\["'{“]"""
 )

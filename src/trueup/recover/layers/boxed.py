@@ -4,21 +4,20 @@ A text enters; a view of what its last box holds leaves, without LaTeX's own sig
 stands in a box as it is stays as it is.
 """
 
-import re
-
 from trueup.recover.candidate import Candidate
 from trueup.recover.layers.view import Pieces, View, refold
+from trueup.verdict.patterns import lazy_regex
 
-_SIGN = re.compile(r"\\(?:boxed|fbox|framebox)\s{0,4}\{|\\[\s\S]|[{}]")
-_RAW = re.compile(r"\s*(?:\{\s*[\"'}\w]|\[|```)")
-_COMMAND = re.compile(
+_SIGN = lazy_regex(r"\\(?:boxed|fbox|framebox)\s{0,4}\{|\\[\s\S]|[{}]")
+_RAW = lazy_regex(r"\s*(?:\{\s*[\"'}\w]|\[|```)")
+_COMMAND = lazy_regex(
     r"\\(?:text|textbf|textit|texttt|textrm|textsf|mathrm|mathbf|mathit|mathsf|mathtt|mbox|operatorname|boxed|fbox)\s{0,4}\{"
     r"|\\[dt]?frac\s{0,4}(?:\{([^{}\\]{1,40})\}\s{0,4}\{([^{}\\]{1,40})\}|([0-9])([0-9]))"
     r"|\\(?:left|right|displaystyle|big|Big)(?![a-zA-Z])|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:! ]|\{,\}|\\([{}_%$#&])|([{}])"
 )
 # The formula that a box stands in.
-_BEFORE = re.compile(r"(?:\\[\[(]|\$\$?)[^\[\]{}$]{0,200}\Z")
-_BEHIND = re.compile(r"[^\[\]{}$]{0,200}?(?:\\[\])]|\$\$?)")
+_BEFORE = lazy_regex(r"(?:\\[\[(]|\$\$?)[^\[\]{}$]{0,200}\Z")
+_BEHIND = lazy_regex(r"[^\[\]{}$]{0,200}?(?:\\[\])]|\$\$?)")
 
 
 class Box:

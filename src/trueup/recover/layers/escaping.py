@@ -3,16 +3,15 @@ r"""Escapes: JSON encoded twice, copied out of a string with its backslashes (`{
 A text enters; a view with one level of escapes taken off leaves, or None where nothing was escaped in this way.
 """
 
-import re
-
 from trueup.recover.json.lexer import ESCAPE, SIMPLE_ESCAPES
 from trueup.recover.layers.view import Pieces, View, without
+from trueup.verdict.patterns import lazy_regex
 
-ESCAPED_START = re.compile(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
-_BREAK = re.compile(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
-_BREAK_START = re.compile(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
-_BRACES = re.compile(r"\{+|\}+")
-_DOUBLED_START = re.compile(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,60})\s*:""")
+ESCAPED_START = lazy_regex(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
+_BREAK = lazy_regex(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
+_BREAK_START = lazy_regex(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
+_BRACES = lazy_regex(r"\{+|\}+")
+_DOUBLED_START = lazy_regex(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,60})\s*:""")
 # Braces of an object inside another one, each written twice.
 _DOUBLED_TWICE = 4
 

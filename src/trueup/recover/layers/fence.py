@@ -6,9 +6,10 @@ A text enters; the stretches between closed fences that name a programming langu
 import re
 
 from trueup.recover.marks import CODE_LANGUAGES
+from trueup.verdict.patterns import lazy_regex
 
-_FENCE_LINE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
-_OPENS = re.compile(r"\s*+[{\[]")
+_FENCE_LINE = lazy_regex(r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_OPENS = lazy_regex(r"\s*+[{\[]")
 
 
 def code_blocks(text: str) -> list[tuple[int, int]]:

@@ -3,20 +3,20 @@
 A text enters; a view without HTML entities or without Markdown's backslashes leaves, or None where there are none.
 """
 
-import html
 import re
 
 from trueup.recover.layers.view import View, without
+from trueup.verdict.patterns import lazy_regex
 
-_ENTITY = re.compile(
+_ENTITY = lazy_regex(
     r"&(?:quot|apos|amp|lt|gt|nbsp|[lr][ds]quo|#34|#39|#160|#822[01]|#x22|#x27|#x201[cd]);", re.IGNORECASE
 )
-_ENTITY_START = re.compile(
+_ENTITY_START = lazy_regex(
     r"[{\[](?:\s|&nbsp;)*+&(?:quot|apos|l[ds]quo|#34|#39|#8220|#x22|#x27|#x201c);", re.IGNORECASE
 )
-_MARKED = re.compile(r"\\(\\|[_\[\]{}])")
+_MARKED = lazy_regex(r"\\(\\|[_\[\]{}])")
 _MARKS = ("\\[", "\\]", "\\{", "\\}", "\\_")
-_MARKED_START = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_')
+_MARKED_START = lazy_regex(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_')
 
 
 def unentity(text: str) -> View | None:
@@ -27,6 +27,8 @@ def unentity(text: str) -> View | None:
     """
     if "&" not in text or not _ENTITY_START.search(text):
         return None
+    import html  # its table of entities is large, and few replies need it
+
     return without(_ENTITY, text, lambda match: html.unescape(match[0]))
 
 

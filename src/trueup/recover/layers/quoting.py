@@ -3,16 +3,15 @@
 A text enters; a view without those marks leaves, or None where there are none.
 """
 
-import re
-
 from trueup.recover.layers.view import Pieces, View, without
+from trueup.verdict.patterns import lazy_regex
 
-_QUOTED_BRACKET = re.compile(r"(?m)^[ \t]{0,3}>[ \t]*[{}\[\]\"']")
-_QUOTE_MARK = re.compile(r"(?m)^[ \t]{0,3}>[ ]?")
+_QUOTED_BRACKET = lazy_regex(r"(?m)^[ \t]{0,3}>[ \t]*[{}\[\]\"']")
+_QUOTE_MARK = lazy_regex(r"(?m)^[ \t]{0,3}>[ ]?")
 # A number or a mark at the start of a line, and of the line on which a bracket opens.
 _LINE_MARK = r"[ \t]*(?:([0-9]{1,4})[ \t]?[:|.)]?|(//|>>>|\.\.\.|[+#*|]))(?:[ \t]|(?=[\r\n]|\Z))"
-_PREFIX = re.compile(_LINE_MARK)
-_LINED = re.compile(rf"(?m)^{_LINE_MARK}[ \t]*(?=[{{\[][ \t]*\r?$)")
+_PREFIX = lazy_regex(_LINE_MARK)
+_LINED = lazy_regex(rf"(?m)^{_LINE_MARK}[ \t]*(?=[{{\[][ \t]*\r?$)")
 _MARK_OF = {"//": "//", ">>>": ">", "...": ">", "+": "+", "#": "#", "*": "*", "|": "|"}
 _LEAST_LINES = 3
 

@@ -22,13 +22,14 @@ from trueup.recover.marks import (
     next_closing,
     next_opening,
 )
+from trueup.verdict.patterns import lazy_regex
 
-_BRACKET: Final = re.compile(r"[{\[]")
-_QUOTE_OR_ESCAPE: Final = re.compile(r'\\.|"')
-_SPECIAL: Final = re.compile(SPECIAL_TOKEN)
+_BRACKET: Final = lazy_regex(r"[{\[]")
+_QUOTE_OR_ESCAPE: Final = lazy_regex(r'\\.|"')
+_SPECIAL: Final = lazy_regex(SPECIAL_TOKEN)
 _OPENERS: Final = frozenset("{[")
 _ENDS_VALUE: Final = frozenset("\n}])")
-_MAY_START_LINE: Final = re.compile(r"[\n}\])]")
+_MAY_START_LINE: Final = lazy_regex(r"[\n}\])]")
 _FENCE = 3  # characters that a fence has at least
 
 

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.json.parser import Record
+from trueup.recover.json.frames import Record
 
 
 class View:

@@ -1,13 +1,12 @@
 """The text without what is wrapped around all of it: a fence, answer tags, special tokens, CDATA, blanks."""
 
-import re
-
 from trueup.recover import marks
+from trueup.verdict.patterns import lazy_regex
 
-_FENCE_OPEN = re.compile(r"(```+|~~~+)[^\n`]{0,60}\n")
-_TOKEN = re.compile(marks.SPECIAL_TOKEN)
+_FENCE_OPEN = lazy_regex(r"(```+|~~~+)[^\n`]{0,60}\n")
+_TOKEN = lazy_regex(marks.SPECIAL_TOKEN)
 _TOKEN_LENGTH = 70
-_ANSWER_TAG = re.compile(r"<([A-Za-z_]{4,14})>")
+_ANSWER_TAG = lazy_regex(r"<([A-Za-z_]{4,14})>")
 _MAX_LAYERS = 6
 
 
