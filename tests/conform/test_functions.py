@@ -5,13 +5,18 @@ import enum
 import functools
 from typing import Annotated, Any, Literal, Optional, TypedDict
 
+import msgspec
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from trueup import Contract
+from trueup import Contract, execute
 from trueup.conform.functions import argument_maker, function_name, function_tool
+from trueup.conform.refusals import SchemaError
 
 pytestmark = pytest.mark.spec("T1")
+
+
+Euros = Annotated[int, Field(ge=1, le=100)]
 
 
 class Unit(enum.Enum):
@@ -132,7 +137,7 @@ def test_a_model_as_a_hint_and_a_model_among_definitions() -> None:
 
 
 def test_rest_arguments_methods_partials_and_callables() -> None:
-    def free(a: int, *more: int, **others: int) -> None: ...
+    def free(a: int, *more: int, **others: Any) -> None: ...
 
     assert parameters(free)["additionalProperties"] is True
     assert list(parameters(free)["properties"]) == ["a"]
@@ -160,10 +165,75 @@ def test_rest_arguments_methods_partials_and_callables() -> None:
     )
 
 
-def test_a_hint_that_cannot_be_resolved_takes_anything() -> None:
-    def odd(a: "NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+def test_an_annotation_that_cannot_be_resolved_is_an_error_because_it_may_hold_limits() -> None:
+    def odd(a: "Euros", b: "NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
-    assert parameters(odd)["properties"] == {"a": {}}
+    with pytest.raises(SchemaError, match="the annotation of 'b' in odd cannot be resolved: name 'NoSuchType'"):
+        Contract(tools=[odd])
+
+
+def test_what_a_function_returns_and_a_remark_need_not_be_resolved() -> None:
+    def pay(amount: "Euros", note: str) -> "NoSuchType": ...  # type: ignore[name-defined]  # noqa: F821
+
+    pay.__annotations__["note"] = "what it is for"
+    assert parameters(pay)["properties"] == {"amount": {"maximum": 100, "minimum": 1, "type": "integer"}, "note": {}}
+
+
+def test_an_annotation_may_name_what_the_function_around_it_defines() -> None:
+    most = Annotated[int, Field(le=3)]
+
+    def inner(n: "most") -> Any:
+        return most, n
+
+    assert parameters(inner)["properties"]["n"]["maximum"] == 3
+
+
+def call_of(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_calls": [{"id": "1", "function": {"name": name, "arguments": arguments}}]}
+
+
+def test_limits_of_further_arguments_hold() -> None:
+    def pay(to: str, **amounts: Euros) -> dict[str, int]:
+        return amounts
+
+    contract = Contract(tools=[pay])
+    assert parameters(pay)["additionalProperties"]["maximum"] == 100
+    good = contract.check(call_of("pay", {"to": "Ada", "tip": "5"}))
+    assert good.ok
+    assert [(fix.code, fix.path) for fix in good.fixes] == [("C001", "$.calls[0].args.tip")]
+    assert execute(good, [pay]).done[0].value == {"tip": 5}
+    bad = contract.check(call_of("pay", {"to": "Ada", "tip": 5000}))
+    assert [(found.code, found.path) for found in bad.errors] == [("V004", "$.calls[0].args.tip")]
+
+
+def test_an_annotation_that_nothing_can_read_is_refused_where_it_has_limits() -> None:
+    class Wallet:
+        pass
+
+    class Order(msgspec.Struct):
+        amount: Euros
+
+    def look(wallet: Wallet, wallets: list[Wallet]) -> None: ...
+    def pay(order: Order) -> None: ...
+    def both(parts: tuple[Wallet, Euros]) -> None: ...
+
+    assert parameters(look)["properties"] == {"wallet": {}, "wallets": {}}
+    for function in (pay, both):
+        with pytest.raises(SchemaError):
+            Contract(tools=[function])
+
+
+def test_parameters_that_have_only_a_position_are_passed_so() -> None:
+    def pay(amount: Euros, currency: str = "EUR", /, note: str = "") -> tuple[int, str, str]:
+        return amount, currency, note
+
+    for arguments, value in (
+        ({"amount": 5}, (5, "EUR", "")),
+        ({"amount": 5, "note": "tip"}, (5, "EUR", "tip")),
+        ({"note": "tip", "currency": "NOK", "amount": "5"}, (5, "NOK", "tip")),
+    ):
+        verdict = Contract(tools=[pay]).check(call_of("pay", arguments))
+        assert execute(verdict, [pay]).done[0].value == value
 
 
 def test_classes_do_not_inherit_a_description() -> None:

@@ -16,13 +16,14 @@ from trueup.conform.scalars import NULLS, recast
 from trueup.conform.schema import Schema
 from trueup.conform.unions import choose, same
 from trueup.verdict.catalogue import PRICE
+from trueup.verdict.patterns import lazy_regex
 
 # Steps into a value. Python's stack bears three times as many; deeper values are judged as they are.
 MAX_STEPS = 250
 _MAX_PLANS = 8
 
 # A line of a list, as a model writes one into a string.
-_BULLETED = re.compile(r"^[ \t]*(?:[-*•+]|[0-9]{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+_BULLETED = lazy_regex(r"^[ \t]*(?:[-*•+]|[0-9]{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 _MOST_LISTS = 8  # lists of one within each other that are taken for their element
 
 # These readings leave the type and are only worth it when the whole comes out valid.
@@ -30,12 +31,13 @@ _MUST_FIT = frozenset({"C008", "C016", "C014"})
 
 
 class Note(NamedTuple):
-    """One coercion: its code, its place in the result, the value before and after."""
+    """One coercion: its code, its place in the result, the value before and after; with `is_key`, the key before and after."""
 
     code: str
     path: tuple[str | int, ...]
     before: Any
     after: Any
+    is_key: bool = False
 
 
 def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[Any, list[Note]]:
@@ -43,13 +45,13 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
 
     >>> from trueup.conform.schema import compile_schema
     >>> schema = compile_schema({"properties": {"age": {"type": "integer"}}})
-    >>> conform({"age": "36"}, schema)
-    ({'age': 36}, [Note(code='C001', path=('age',), before='36', after=36)])
+    >>> value, notes = conform({"age": "36"}, schema)
+    >>> value, notes[0].code, notes[0].path, notes[0].before
+    ({'age': 36}, 'C001', ('age',), '36')
     """
     if options.profile == "off":
         return value, []
-    kept = schema.plans.get(id(options))
-    root = kept[1] if kept is not None and kept[0] is options else _plan(schema, options)
+    root = root_node(schema, options)
     if type(value) in root.fine:
         return value, []
     try:
@@ -61,6 +63,12 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
     except RecursionError:  # the caller's own stack was nearly used up
         return value, []
     return change.value, notes
+
+
+def root_node(schema: Schema, options: Options) -> Node:
+    """What a schema asks of the whole value under these options."""
+    kept = schema.plans.get(id(options))
+    return kept[1] if kept is not None and kept[0] is options else _plan(schema, options)
 
 
 def _plan(schema: Schema, options: Options) -> Node:

@@ -71,6 +71,23 @@ def _renames(node: Node, value: dict[str, Any], unknown: list[str], edits: Edits
     return {keys[0]: name for name, keys in wanted.items() if len(keys) == 1}
 
 
+def matched(node: Node, shown: dict[str, Any], written: dict[str, Any], run: Run) -> dict[str, Any]:
+    """An object whose members were conformed one by one, with its keys matched; `written` are its members as they came."""
+    unknown = [key for key in shown if key not in node.props and not node.child_of(key)[1]]
+    renames = _renames(node, shown, unknown, {}) if unknown else {}
+    if not renames:
+        return shown
+    edits: Edits = {}
+    for key, name in renames.items():
+        child = node.props.get(name)
+        if child is not None:
+            _edit(node, child, key, name, written[key], run, 0, edits)
+    plain: dict[str, Any] = _rebuilt(
+        {key: written[key] if key in renames else shown[key] for key in shown}, edits, renames
+    ).value
+    return plain
+
+
 def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Change:
     result: dict[str, Any] = {}
     trail: Trail = []

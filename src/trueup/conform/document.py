@@ -5,10 +5,10 @@ Nothing is ever fetched: a reference that leaves the document leads nowhere.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
-from urllib.parse import quote, unquote, urldefrag, urljoin
+from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
+if TYPE_CHECKING:
+    from jsonschema_rs import Registry, Validator
 
 Json = Any
 JsonSchema = dict[str, Any] | bool
@@ -98,14 +98,14 @@ class Place:
 class Document:
     """A whole schema, its places and the settings that all its judges share."""
 
-    def __init__(self, schema: JsonSchema, draft: type[jsonschema_rs.Validator], settings: dict[str, Any]) -> None:
+    def __init__(self, schema: JsonSchema, draft: "type[Validator]", settings: dict[str, Any]) -> None:
         self.schema = schema
-        self.modern_refs = draft not in _OLD_DRAFTS
+        self.modern_refs = draft.__name__ not in _OLD_DRAFTS
         self._draft = draft
         self._settings = settings
         self._places: dict[str, Place] = {}
         self._names: dict[str, str] | None = None
-        self._registry: jsonschema_rs.Registry | None = None
+        self._registry: Registry | None = None
         self._judges = 0
         self._words: dict[tuple[str, str], Callable[[Any], bool]] = {}
         self.types: dict[int, frozenset[str]] = {}  # by the id of a place; filled by `survey`
@@ -132,6 +132,8 @@ class Document:
 
     def resolve(self, base: str, reference: str) -> Place | None:
         """The place that a reference names, seen from a base URI."""
+        from urllib.parse import unquote, urldefrag, urljoin  # loaded where a schema has references
+
         # Joining URIs is slow, and nearly every reference stays in its own resource.
         uri, fragment = (base, reference[1:]) if reference[:1] == "#" else urldefrag(urljoin(base, reference))
         if fragment and not fragment.startswith("/"):
@@ -172,8 +174,10 @@ class Document:
         if self._judges >= MAX_JUDGES:
             return _never
         self._judges += 1
+        from urllib.parse import quote  # as above
+
         if self._registry is None:
-            self._registry = jsonschema_rs.Registry([(self.base_uri, self.schema)], draft=_DRAFT_NUMBERS[self._draft])
+            self._registry = _registry(self._draft, self.base_uri, self.schema)
         try:
             return self._draft(
                 {"$ref": f"{self.base_uri}#{quote(place.pointer, safe=_POINTER_SAFE)}"},
@@ -197,19 +201,20 @@ class Document:
         return check
 
 
-_DRAFT_NUMBERS: dict[type[jsonschema_rs.Validator], int] = {
-    jsonschema_rs.Draft4Validator: jsonschema_rs.Draft4,
-    jsonschema_rs.Draft6Validator: jsonschema_rs.Draft6,
-    jsonschema_rs.Draft7Validator: jsonschema_rs.Draft7,
-    jsonschema_rs.Draft201909Validator: jsonschema_rs.Draft201909,
-    jsonschema_rs.Draft202012Validator: jsonschema_rs.Draft202012,
-}
-
 # In these, the siblings of a `$ref` mean nothing.
-_OLD_DRAFTS = frozenset({jsonschema_rs.Draft4Validator, jsonschema_rs.Draft6Validator, jsonschema_rs.Draft7Validator})
+_OLD_DRAFTS = frozenset({"Draft4Validator", "Draft6Validator", "Draft7Validator"})
+
+
+def _registry(draft: "type[Validator]", base_uri: str, schema: JsonSchema) -> "Registry":
+    import jsonschema_rs  # loaded by the first schema that is compiled
+
+    number = getattr(jsonschema_rs, draft.__name__.removesuffix("Validator"))  # Draft7, of Draft7Validator
+    return jsonschema_rs.Registry([(base_uri, schema)], draft=number)
 
 
 def _joined(base: str, own: str) -> str:
+    from urllib.parse import urldefrag, urljoin  # as above
+
     return urldefrag(urljoin(base, own))[0]
 
 
@@ -220,6 +225,8 @@ def _own_id(schema: Any) -> str | None:
 
 
 def _names(schema: JsonSchema, base: str) -> Iterator[tuple[str, str]]:
+    from urllib.parse import urljoin  # as above
+
     yield base, ""
     stack: list[tuple[Any, str, str]] = [(schema, "", base)]
     while stack:

@@ -4,13 +4,14 @@ Lists and dicts as Python prints them are read as well. Strict: what would be a 
 """
 
 import json
-import re
 from typing import Any
 
 import msgspec
 
+from trueup.verdict.patterns import lazy_regex
+
 MAX_DEPTH = 200
-_TOKEN = re.compile(r"""\s*(?:'([^'\\\n]*)'|(True|False|None)|("[^"\\\n]*"|[\[\]{},:]|-?[0-9][0-9.eE+-]*))""")
+_TOKEN = lazy_regex(r"""\s*(?:'([^'\\\n]*)'|(True|False|None)|("[^"\\\n]*"|[\[\]{},:]|-?[0-9][0-9.eE+-]*))""")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from trueup.conform.names import Aliases, Names, words
+from trueup.verdict.patterns import lazy_regex
 
 MAX_SENTENCE = 2_000
 
@@ -17,14 +18,14 @@ _NEGATION = frozenset(
     "nicht kein keine nie ohne pas ne sans aucun ni sin nunca tampoco não nao sem".split()
 )
 # Right behind a value: "high is not right", "high isn't", "alto no es correcto".
-_DENIED = re.compile(
+_DENIED = lazy_regex(
     r"[\"'”»*`]*\s+(?:(?:[^\W\d_]{1,16}\s+)?(?:not|never|nicht|niemals)\b|\w{1,8}n['’]t\b"
     r"|(?:no|non|não|nao|nunca|mai|nie)\s+(?:es|era|está|vale|sirve|è|é|va|serve|sarebbe|sería|seria)\b"
     r"|(?:ne\s+|n['’])\w{1,16}\s+(?:pas|jamais)\b)",
     re.IGNORECASE,
 )
 _NEAR = 4
-_TOKEN = re.compile(r"[^\W_]+")
+_TOKEN = lazy_regex(r"[^\W_]+")
 
 
 def _negates(word: str) -> bool:

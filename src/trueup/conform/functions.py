@@ -1,28 +1,34 @@
-"""Python functions as tools: the signature and its hints become a schema, the docstring the descriptions.
+"""Python functions as tools: the signature becomes a schema and a judge of arguments, the docstring the descriptions.
 
-A function enters; its name, description and JSON Schema leave. Hints that no schema can say take any value. The same
-hints turn checked arguments into what the function expects: a date, an enum, a model.
+A function enters; its name, description and JSON Schema leave. Each parameter is judged by its own annotation, which also makes what the
+function expects: a date, an enum, a model. A class that no library can read takes any value; where a limit would be lost, the tool is refused.
 """
 
+import copy
 import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from trueup.conform.annotations import held
 from trueup.conform.document import JsonSchema
+from trueup.conform.readings import Converted
 from trueup.conform.refusals import SchemaError
-from trueup.conform.types import python_type
+from trueup.conform.signatures import hints_of_function, innermost, parameters
+from trueup.conform.types import Built, Parts, PythonType, Read, python_type, refused
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import parse, render
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.tool import Tool
 
-_REST = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _PLAIN = (str, int, float, bool, type(None), list, dict, Any, object, inspect.Parameter.empty)
 # `city: The city.` under `Args:`, `:param city: The city.`, and NumPy's `city : str` with a line below
-_SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters|Params|Argumentos|Parámetros):?\s*$", re.MULTILINE)
-_GOOGLE = re.compile(r"^\s{0,12}\*{0,2}(\w+)\s*(?:\([^()\n]{0,80}\))?:\s+(\S.*)$")
-_SPHINX = re.compile(r"^\s*:param\s+(?:[\w\[\], |.]+\s+)?(\w+):\s*(\S.*)$", re.MULTILINE)
-_NUMPY = re.compile(r"^(\w+)\s*:\s*\S.*\n[ \t]+(\S.*)$", re.MULTILINE)
+_SECTION = lazy_regex(r"^\s*(?:Args|Arguments|Parameters|Params|Argumentos|Parámetros):?\s*$", re.MULTILINE)
+_GOOGLE = lazy_regex(r"^\s{0,12}\*{0,2}(\w+)\s*(?:\([^()\n]{0,80}\))?:\s+(\S.*)$")
+_SPHINX = lazy_regex(r"^\s*:param\s+(?:[\w\[\], |.]+\s+)?(\w+):\s*(\S.*)$", re.MULTILINE)
+_NUMPY = lazy_regex(r"^(\w+)\s*:\s*\S.*\n[ \t]+(\S.*)$", re.MULTILINE)
 
 
 def function_tool(function: Callable[..., Any]) -> Tool:
@@ -36,30 +42,10 @@ def function_tool(function: Callable[..., Any]) -> Tool:
     """
     if isinstance(function, type):
         return _class_tool(function)
-    inner = _inner(function)
-    doc = inspect.getdoc(inner) or ""
-    said = _described(doc)
-    hints = _hints(inner)
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    definitions: dict[str, Any] = {}
-    open_ended = False
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in _REST:
-            open_ended = open_ended or parameter.kind is inspect.Parameter.VAR_KEYWORD
-            continue
-        schema = _hint_schema(hints.get(parameter.name, Any), definitions)
-        if parameter.name in said and "description" not in schema:
-            schema["description"] = said[parameter.name]
-        if parameter.default is inspect.Parameter.empty:
-            required.append(parameter.name)
-        elif isinstance(parameter.default, str | int | float | bool | None):
-            schema.setdefault("default", parameter.default)
-        properties[parameter.name] = schema
-    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": open_ended}
-    if definitions:
-        schema["$defs"] = definitions
-    return Tool(function_name(function), _summary(doc), schema, function)
+    doc = inspect.getdoc(innermost(function)) or ""
+    schema = arguments_type(function).schema
+    assert isinstance(schema, dict)
+    return Tool(function_name(function), _summary(doc), copy.deepcopy(schema), function)
 
 
 def function_name(function: Callable[..., Any]) -> str:
@@ -85,6 +71,134 @@ def _class_tool(source: type) -> Tool:
     return Tool(source.__name__, summary, schema if isinstance(schema, dict) else True, source)
 
 
+class _Parameter(NamedTuple):
+    """One parameter of a function: the type of its annotation, None where nothing can read it.
+
+    `default` is what stands for a missing argument where the function's own default is pydantic's `Field(…)`.
+    """
+
+    name: str
+    type: PythonType | None
+    required: bool
+    default: Callable[[], Any] | None = None
+
+
+@functools.lru_cache(maxsize=512)
+def arguments_type(function: Callable[..., Any]) -> PythonType:
+    """The arguments of a function, or the fields of a class, as one type: its value is what to call the function with.
+
+    >>> import datetime
+    >>> def on(day: datetime.date, times: int = 1) -> None: ...
+    >>> arguments_type(on).accept({"day": "2024-02-29"})
+    ({'day': datetime.date(2024, 2, 29)}, [])
+    """
+    if isinstance(function, type):
+        return python_type(function)
+    said = _described(inspect.getdoc(innermost(function)) or "")
+    known: dict[str, _Parameter] = {}
+    properties: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
+    rest: _Parameter | None = None
+    more: Any = False
+    for parameter, annotation in _annotated(function):
+        name = parameter.name
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            continue
+        hint, default, make = _with_field(annotation, parameter.default)
+        read, schema = _read_hint(hint, definitions)
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            rest, more = _Parameter(name, read, required=False), schema or True
+            continue
+        if name in said and "description" not in schema:
+            schema["description"] = said[name]
+        if isinstance(default, str | int | float | bool | None):
+            schema.setdefault("default", default)
+        known[name] = _Parameter(name, read, default is inspect.Parameter.empty, make)
+        properties[name] = schema
+    required = [name for name, parameter in known.items() if parameter.required]
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": more}
+    if definitions:
+        schema["$defs"] = definitions
+    return _joined(schema, known, rest)
+
+
+def _annotated(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Any]]:
+    """The parameters of a function, each with its annotation; refused where one cannot be resolved, for it may hold limits."""
+    hints = hints_of_function(function)
+    for parameter in parameters(function):
+        if (error := hints.unknown.get(parameter.name)) is not None:
+            raise SchemaError(
+                f"the annotation of {parameter.name!r} in {function_name(function)} cannot be resolved: {error}; "
+                "define the name at the top of the module, and not for type checkers alone"
+            )
+        yield parameter, hints.known.get(parameter.name, Any)
+
+
+def _joined(schema: dict[str, Any], known: dict[str, _Parameter], rest: _Parameter | None) -> PythonType:
+    """Parameters as one type: each judges its own argument, and `rest` every other one; None takes no others."""
+
+    def accept(data: Any, text: bytes | None = None) -> Built:  # noqa: ARG001 - each argument is judged alone
+        if not isinstance(data, dict):
+            return None, [refused("$", "the arguments are not an object")]
+        made: dict[str, Any] = {}
+        faults = [refused(render((name,)), "Argument required", "missing") for name in _missing(known, data)]
+        for name, value in data.items():
+            parameter = known.get(name, rest)
+            made[name] = value
+            if parameter is None:
+                faults.append(refused(render((name,)), "Unexpected argument", "extra"))
+            elif parameter.type is not None:
+                made[name], found = parameter.type.accept(value)
+                faults += [_inside(name, one) for one in found]
+        for name, parameter in known.items():
+            if name not in made and parameter.default is not None:
+                made[name] = parameter.default()
+        return (None, faults) if faults else (made, [])
+
+    def type_of(name: Any) -> PythonType | None:
+        parameter = known.get(name, rest)
+        return None if parameter is None else parameter.type
+
+    def read(data: Any, value: Any, text: bytes | None = None) -> Read:  # noqa: ARG001 - as above
+        out = data
+        changes: list[Converted] = []
+        for name in data:
+            inner = type_of(name)
+            part, found = (data[name], []) if inner is None else inner.read(data[name], value[name])
+            if found:
+                out = {**out, name: part}
+                changes += [change._replace(path=(name, *change.path)) for change in found]
+        return out, changes
+
+    def wide(place: Parts) -> Parts | None:
+        inner = type_of(place[0]) if place else None
+        around = None if inner is None else inner.wide(place[1:])
+        return None if around is None else (place[0], *around)
+
+    return PythonType(schema, accept, read, wide, frozenset(known))
+
+
+def _inside(name: str, fault: Finding) -> Finding:
+    """What a parameter's type says, as a fault of the arguments."""
+    arms = {render((name, *parse(place))): arm for place, arm in fault.data.get("arms", {}).items()}
+    return refused(render((name, *parse(fault.path))), fault.data["reason"], fault.data.get("kind", ""), arms)
+
+
+def _missing(known: dict[str, _Parameter], data: dict[str, Any]) -> list[str]:
+    return [name for name, parameter in known.items() if parameter.required and name not in data]
+
+
+def _with_field(hint: Any, default: Any) -> tuple[Any, Any, Callable[[], Any] | None]:
+    """The annotation of a parameter, its default, and what makes the default if that is in pydantic's `Field(…)`, with its limits."""
+    if type(default).__name__ != "FieldInfo" or not type(default).__module__.startswith("pydantic"):
+        return hint, default, None
+    limited = typing.Annotated[hint, default]
+    if default.is_required():
+        return limited, inspect.Parameter.empty, None
+    make = functools.partial(default.get_default, call_default_factory=True)
+    return limited, make(), make
+
+
 def argument_maker(function: Callable[..., Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """A maker of what a function expects from arguments that are JSON data; raises where a hint refuses a value.
 
@@ -95,41 +209,25 @@ def argument_maker(function: Callable[..., Any]) -> Callable[[dict[str, Any]], d
     """
     if isinstance(function, type):
         return lambda args: args
-    hints = {name: hint for name, hint in _hints(_inner(function)).items() if hint not in _PLAIN and name != "return"}
-    if not hints:
-        return lambda args: args
-    builders: dict[str, Callable[[Any], Any]] = {}
-    for name, hint in hints.items():
-        try:
-            builders[name] = python_type(hint).build
-        except (SchemaError, TypeError):
-            continue
+    builders = _builders(function)
 
     def make(args: dict[str, Any]) -> dict[str, Any]:
         out = dict(args)
         for name in builders.keys() & args.keys():
-            out[name], refused = builders[name](args[name])
-            if refused:
-                raise ValueError(f"{name}: {refused[0].message}")
+            out[name], faults = builders[name].accept(args[name])
+            if faults:
+                raise ValueError(f"{name}: {faults[0].message}")
         return out
 
     return make
 
 
-def _inner(function: Callable[..., Any]) -> Any:
-    """What a partial, or an object that can be called, comes down to."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if inspect.isroutine(function) or isinstance(function, type):
-        return function
-    return function.__call__ if not hasattr(function, "__name__") else function  # type: ignore[operator]
-
-
-def _hints(function: Any) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, AttributeError):
-        return {}
+@functools.lru_cache(maxsize=512)
+def _builders(function: Callable[..., Any]) -> dict[str, PythonType]:
+    """The types of those parameters that are more than a JSON value."""
+    hints = hints_of_function(function).known
+    read = {name: _read_hint(hint, {})[0] for name, hint in hints.items() if hint not in _PLAIN}
+    return {name: found for name, found in read.items() if found is not None}
 
 
 def _summary(doc: str) -> str:
@@ -150,7 +248,8 @@ def _described(doc: str) -> dict[str, str]:
     return found
 
 
-def _hint_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+def _read_hint(hint: Any, definitions: dict[str, Any]) -> tuple[PythonType | None, dict[str, Any]]:
+    """The type of an annotation and its schema; definitions of the schema go where all of them stand."""
     said = ""
     if typing.get_origin(hint) is typing.Annotated:
         plain, *notes = typing.get_args(hint)
@@ -159,12 +258,14 @@ def _hint_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
             said = words[0]
             others = tuple(note for note in notes if not isinstance(note, str))
             hint = typing.Annotated[(plain, *others)] if others else plain
-    schema: Any = {}
+    found: PythonType | None = None
     if hint is not Any:
         try:
-            schema = python_type(hint).schema
+            found = python_type(hint)
         except (SchemaError, TypeError):
-            schema = {}
-    schema = dict(schema) if isinstance(schema, dict) else {}
+            inside = held(hint)
+            if inside.foreign is not None or inside.meta is not None:
+                raise  # it has limits, and nobody would enforce them
+    schema = dict(found.schema) if found is not None and isinstance(found.schema, dict) else {}
     definitions.update(schema.pop("$defs", {}))
-    return {**schema, "description": said} if said else schema
+    return found, {**schema, "description": said} if said else schema

@@ -4,9 +4,9 @@ The names that exist enter once; a name that was found asks for the one it means
 Signs that carry meaning (`+ < > = # %`, a point or a dash between digits) are never dropped.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+
+from trueup.verdict.patterns import lazy_regex
 
 Aliases = Mapping[str, Sequence[str]]
 
@@ -16,11 +16,11 @@ _QUOTES = "\"'`“”‘’«»„"
 # A leading point or dash may belong to a number; trailing ones never do.
 _BEFORE = _QUOTES + "*_()[]{}:;,!?¿¡ \t\r\n\xa0"
 _AFTER = _BEFORE + ".-"
-_BULLET = re.compile(r"[-–—•]\s+")
+_BULLET = lazy_regex(r"[-–—•]\s+")
 # A separator next to a letter says nothing; between two digits it does (`1-5`, `1.5`).
-_SEPARATOR = re.compile(r"(?<=[^\W\d_])[\s_.‐-–-]+|[\s_.‐-–-]+(?=[^\W\d_])")
-_CHUNK = re.compile(r"[^\s()\[\]{}:;,\"“”«»*`|=/\\!?]+")
-_JOINT = re.compile(r"(?<=[^\W\d_])[_-]+|[_-]+(?=[^\W\d_])")
+_SEPARATOR = lazy_regex(r"(?<=[^\W\d_])[\s_.‐-–-]+|[\s_.‐-–-]+(?=[^\W\d_])")
+_CHUNK = lazy_regex(r"[^\s()\[\]{}:;,\"“”«»*`|=/\\!?]+")
+_JOINT = lazy_regex(r"(?<=[^\W\d_])[_-]+|[_-]+(?=[^\W\d_])")
 
 
 def fold(text: str) -> str:
@@ -50,6 +50,8 @@ def plain(text: str) -> str:
     """A text without case and without accents."""
     if text.isascii():
         return text.lower()
+    import unicodedata  # loaded when a text first has letters beyond ASCII
+
     parts = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in parts if not unicodedata.combining(c))
 

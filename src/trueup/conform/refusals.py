@@ -4,14 +4,16 @@ An error of the schema compiler enters; text leaves. Values of the schema are cu
 """
 
 import re
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from trueup.conform.document import HOME
 from trueup.verdict import paths
+from trueup.verdict.patterns import lazy_regex
 
-_BEYOND_LINEAR = re.compile(r"\(\?(?:[=!]|<[=!]|>)|\\[1-9]|\\k<|[*+?}]\+")
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+_BEYOND_LINEAR = lazy_regex(r"\(\?(?:[=!]|<[=!]|>)|\\[1-9]|\\k<|[*+?}]\+")
 
 
 class SchemaError(ValueError):
@@ -20,6 +22,8 @@ class SchemaError(ValueError):
 
 def reason(error: ValueError) -> str:
     """One sentence on why the compiler refused a schema."""
+    import jsonschema_rs  # as in `schema`
+
     if not isinstance(error, jsonschema_rs.ValidationError):
         return f"the schema cannot be compiled: {error}"
     where = paths.render(tuple(error.instance_path))
@@ -30,7 +34,7 @@ def reason(error: ValueError) -> str:
     return f"the schema is not valid JSON Schema at {where}: {_said(error)}"
 
 
-def _reference_reason(error: jsonschema_rs.ValidationError) -> str:
+def _reference_reason(error: "ValidationError") -> str:
     message = error.message
     if "retriev" in message.lower():
         found = re.search(r"'([^']*)'", message)
@@ -53,7 +57,7 @@ def _pattern_reason(where: str, pattern: str) -> str:
     return f"pattern {shown!r} at {where} cannot be used: {why}; rewrite it, or check it in a rule"
 
 
-def _said(error: jsonschema_rs.ValidationError) -> str:
+def _said(error: "ValidationError") -> str:
     instance: Any = error.instance
     shown = repr(instance)
     if len(shown) > 60:

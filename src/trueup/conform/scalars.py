@@ -4,17 +4,18 @@ A scalar and the wanted types enter; the readings, each with its code, leave. A 
 (`1,5`, `1.234,56`, `12.000` for an integer), a number too large to hold and a number with an underscore are not read at all.
 """
 
-import re
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 
+from trueup.verdict.patterns import lazy_regex
+
 Reading = tuple[Any, str]
 
-_NUMBER = re.compile(r"\s*([+-]?[0-9]+)(?:\.([0-9]+))?([eE][+-]?[0-9]{1,4})?\s*\Z")
+_NUMBER = lazy_regex(r"\s*([+-]?[0-9]+)(?:\.([0-9]+))?([eE][+-]?[0-9]{1,4})?\s*\Z")
 # Twelve, or twelve thousand as much of Europe writes it.
-_GROUPED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}\.000\s*\Z")
-_POINT_FIRST = re.compile(r"\s*[+-]?\.[0-9]+\s*\Z")
+_GROUPED = lazy_regex(r"\s*[+-]?[1-9][0-9]{0,2}\.000\s*\Z")
+_POINT_FIRST = lazy_regex(r"\s*[+-]?\.[0-9]+\s*\Z")
 _BOOLEANS = {"true": True, "false": False}
 NULLS = frozenset({"null", "none"})
 _ANSWERS = {
@@ -23,7 +24,7 @@ _ANSWERS = {
 }
 
 _CURRENCY = r"(?:[$€£¥₹₽₩]|US\$|A\$|C\$|USD|EUR|GBP|JPY|CHF|CAD|AUD|INR|CNY)"
-_DRESSED = re.compile(
+_DRESSED = lazy_regex(
     rf"(?P<minus>[-+\u2212]?)\s*(?:{_CURRENCY}\s*)?(?P<inner>[-+\u2212]?)"
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?P<fraction>\.[0-9]+)?"
     r"\s*(?P<unit>[^\s\d.,;:+-]{0,12})\Z"

@@ -4,16 +4,13 @@ Draft 2020-12 unless `$schema` says 2019-09 or 7. No reference is ever fetched, 
 linear engine, and a schema that is too large, too deep or not valid is refused with a `SchemaError`.
 """
 
-import hashlib
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
 import msgspec
 
 from trueup.conform import survey
@@ -22,8 +19,15 @@ from trueup.conform.document import Document, JsonSchema, Place
 from trueup.conform.errors import explain
 from trueup.conform.nodes import Node
 from trueup.conform.refusals import SchemaError, reason
-from trueup.conform.types import PythonType, python_type
+from trueup.verdict.bugs import tried
 from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
+
+if TYPE_CHECKING:
+    from jsonschema_rs import RegexOptions, Validator
+
+    from trueup.conform.types import Built, PythonType, Read
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "Schema", "SchemaError", "compile_schema", "refuse_bad_schema"]
 
@@ -34,7 +38,7 @@ MAX_LOOKS = 5_000_000
 CACHE_SIZE = 256
 CACHE_BYTES = 16_000_000
 _PATTERN_BYTES = 64_000_000
-_DRAFTS = re.compile(r"https?://json-schema\.org/(?:draft/(?:2020-12|2019-09)|draft-0[467])/schema#?\Z")
+_DRAFTS = lazy_regex(r"https?://json-schema\.org/(?:draft/(?:2020-12|2019-09)|draft-0[467])/schema#?\Z")
 
 
 class Schema:
@@ -44,10 +48,12 @@ class Schema:
         "_item",
         "_members",
         "_python",
+        "aliases",
         "has_integer",
         "is_type",
         "is_valid",
         "keys",
+        "names",
         "place",
         "plans",
         "root_keys",
@@ -55,13 +61,16 @@ class Schema:
         "types",
     )
 
-    def __init__(self, place: Place, is_valid: Callable[[Any], bool], python: PythonType | None = None) -> None:
+    def __init__(self, place: Place, is_valid: Callable[[Any], bool], python: "PythonType | None" = None) -> None:
         self.place = place
         self.source: JsonSchema = place.schema
-        self.is_valid = is_valid
+        self.is_valid = is_valid if python is None else partial(_accepts, python)
         self.keys = survey.all_keys(place.document.schema)
         self.types = survey.types_at(place)
         self.root_keys = survey.root_keys(place)
+        self.aliases: dict[str, list[str]] = {} if python is None else python.aliases
+        # also under further names that the type knows
+        self.names = self.root_keys if python is None else self.root_keys | python.names
         self.has_integer = survey.asks_integer(place.document.schema)
         self.is_type = python is not None
         # Coercion plans by the identity of their options; filled by `coerce`, a handful at most.
@@ -76,7 +85,8 @@ class Schema:
         if self._item is None:
             place = survey.item_place(self.place)
             if place is not None:
-                self._item = Schema(place, place.judge)
+                inner = None if self._python is None else self._python.item
+                self._item = Schema(place, place.judge, None if inner is None else _python_type(inner))
         return self._item
 
     def member(self, key: str) -> "Schema | None":
@@ -97,12 +107,25 @@ class Schema:
         """
         return explain(self.place, value, limit)
 
-    def build(self, data: Any) -> tuple[Any, list[Finding]]:
-        """The Python instance that the schema's type makes of the data, or the findings why it cannot."""
-        return (data, []) if self._python is None else self._python.build(data)
+    def build(self, data: Any, text: bytes | None = None) -> "Built":
+        """The Python value that the schema's type makes of JSON data (`text` is the same, written), or the findings why it refuses."""
+        return (data, []) if self._python is None else self._python.accept(data, text)
+
+    def read(self, data: Any, value: Any, text: bytes | None = None) -> "Read":
+        """The data as the schema's type reads them, and what it converted; `text` is the data, written."""
+        return (data, []) if self._python is None else self._python.read(data, value, text)
+
+    def wide(self, place: Parts) -> Parts | None:
+        """The place that may hold more faults than the one that the schema's type refuses; None where there are no others."""
+        return () if self._python is None else self._python.wide(place)
 
     def __repr__(self) -> str:
         return f"<Schema {' | '.join(sorted(self.types))}>"
+
+
+def _accepts(python: "PythonType", value: Any) -> bool:
+    found = tried(python.accept, value)
+    return found is not None and not found[1]
 
 
 def compile_schema(source: Any) -> Schema:
@@ -129,6 +152,8 @@ def refuse_bad_schema(source: JsonSchema, what: str) -> None:
 
     >>> refuse_bad_schema({"type": "object"}, "this one")
     """
+    import jsonschema_rs  # as in `_compile`
+
     if isinstance(source, bool) or jsonschema_rs.meta.is_valid(source):
         return
     try:
@@ -140,6 +165,8 @@ def refuse_bad_schema(source: JsonSchema, what: str) -> None:
 def _read(path: Any) -> JsonSchema:
     if isinstance(path, str) and path.lstrip().startswith(("{", "[")):
         raise SchemaError("a schema as text is not taken; pass the dict, or the path of a .json file")
+    from pathlib import Path  # loaded where a schema is a file
+
     try:
         file = Path(path)
         if file.stat().st_size > MAX_BYTES:
@@ -156,20 +183,24 @@ def _read(path: Any) -> JsonSchema:
 
 def _from_json(source: JsonSchema) -> Schema:
     text = _serialised(source)
-    key = hashlib.blake2b(text, digest_size=16).digest()
-    return _CACHE.get(key, lambda: _compile(text, None), len(text))
+    return _CACHE.get(text, lambda: _compile(text, None), len(text))
+
+
+def _python_type(source: Any) -> "PythonType":
+    from trueup.conform.types import python_type  # loaded where a schema is a type
+
+    return python_type(source)
 
 
 def _from_type(source: Any) -> Schema:
-    try:
-        hash(source)
-    except TypeError:
-        raise SchemaError(f"{source!r:.80} is neither a JSON Schema nor a Python type") from None
-
     def compile_type() -> Schema:
-        python = python_type(source)
+        python = _python_type(source)
         return _compile(_serialised(python.schema), python)
 
+    try:
+        hash(source)
+    except TypeError:  # an annotation with metadata that cannot be hashed
+        return compile_type()
     return _CACHE.get(("type", source), compile_type, 10_000)
 
 
@@ -208,7 +239,9 @@ def _depth(text: bytes) -> int:
     return deepest
 
 
-def _compile(text: bytes, python: PythonType | None) -> Schema:
+def _compile(text: bytes, python: "PythonType | None") -> Schema:
+    import jsonschema_rs  # loaded by the first schema that is compiled: it takes longer than all the rest of a first check
+
     # Decoded anew, so that a caller who changes their dict later does not change the schema.
     schema: JsonSchema = msgspec.json.decode(text)
     settings: dict[str, Any] = {
@@ -232,11 +265,13 @@ def _compile(text: bytes, python: PythonType | None) -> Schema:
     return Schema(document.root, document.root.judge, python)
 
 
-def _draft(schema: JsonSchema) -> type[jsonschema_rs.Validator]:
+def _draft(schema: JsonSchema) -> "type[Validator]":
     named = schema.get("$schema") if isinstance(schema, dict) else None
     if named is not None and (not isinstance(named, str) or not _DRAFTS.match(named)):
         raise SchemaError(f"$schema {named!r:.120} is not known; use Draft 2020-12, 2019-09 or 7, or leave it out")
-    return jsonschema_rs.validator_cls_for(schema)
+    from jsonschema_rs import validator_cls_for  # as above
+
+    return validator_cls_for(schema)
 
 
 def _refuse_fans(document: Document) -> None:
@@ -250,14 +285,16 @@ def _refuse_fans(document: Document) -> None:
         raise SchemaError(f"references and unions of the schema are nested deeper than {MAX_DEPTH} at one value")
 
 
-def _pattern_options(schema: JsonSchema) -> jsonschema_rs.RegexOptions:
+def _pattern_options(schema: JsonSchema) -> "RegexOptions":
     """The linear engine, with a memory limit that many patterns share."""
+    from jsonschema_rs import RegexOptions  # as above
+
     count = 1
     for here in survey.subschemas(schema):
         count += "pattern" in here
         count += len(here.get("patternProperties") or ())
     limit = max(65_536, min(10_485_760, _PATTERN_BYTES // count))
-    return jsonschema_rs.RegexOptions(size_limit=limit, dfa_size_limit=min(limit, 2_097_152))
+    return RegexOptions(size_limit=limit, dfa_size_limit=min(limit, 2_097_152))
 
 
 class _Cache:

@@ -178,6 +178,12 @@ def _alternatives(place: Place) -> list[Place]:
 
 def types_along(place: Place, path: tuple[str | int, ...]) -> frozenset[str]:
     """The types that a schema allows at a path below a place, through every union; none where it does not say."""
+    said = [here for here in places_along(place, path) if not _SAYS_TYPE.isdisjoint(here.rules)]
+    return frozenset().union(*map(types_at, said)) if said else frozenset()
+
+
+def places_along(place: Place, path: tuple[str | int, ...]) -> list[Place]:
+    """The places that describe what is at a path below a place, through every union."""
     places = _branches([place])
     for part in path:
         below: list[Place] = []
@@ -193,8 +199,7 @@ def types_along(place: Place, path: tuple[str | int, ...]) -> frozenset[str]:
             elif isinstance(rules.get("items"), dict):
                 below.append(here.child("items"))
         places = _branches(below)
-    said = [here for here in places if not _SAYS_TYPE.isdisjoint(here.rules)]
-    return frozenset().union(*map(types_at, said)) if said else frozenset()
+    return places
 
 
 _SAYS_TYPE = frozenset({"type", "enum", "const"})

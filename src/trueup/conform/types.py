@@ -1,46 +1,89 @@
-"""Python types as schemas: a type enters, its JSON Schema and a builder of instances leave.
+"""Python types as the law: a type enters; its JSON Schema, its own judgement and its own reading of JSON data leave.
 
-pydantic is used when the type is a pydantic one, msgspec for everything else; pydantic is
-never imported by us first. What the type refuses becomes V012 findings with the place.
+pydantic reads its own types and every annotation with constraints or validators that msgspec does not enforce; msgspec reads the rest. The
+schema guides coercion and finds words; whether data are valid, the type alone decides. pydantic is never imported without need.
 """
 
 import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_origin
 
 import msgspec
 
+from trueup.conform.annotations import Held, code_in, held
 from trueup.conform.document import JsonSchema
+from trueup.conform.readings import Converted, by_msgspec, fields_of, read
 from trueup.conform.refusals import SchemaError
-from trueup.conform.survey import subschemas
 from trueup.verdict import paths
+from trueup.verdict.bugs import bug_in, is_fault, pointed, refusal
+from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
 
 Built = tuple[Any, list[Finding]]
+Read = tuple[Any, list[Converted]]
+Parts = paths.Parts
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
+_KEY = "key` in `"  # what msgspec writes before the place of a mapping with a faulty key
+_FIELDS = {"Object missing required field": "missing", "Object contains unknown field": "extra"}
 _HOW = "give a pydantic model, a dataclass, a TypedDict, a msgspec Struct or a JSON Schema"
 
 
+class Accept(Protocol):
+    """Judges JSON data; `text` is the same, written."""
+
+    def __call__(self, data: Any, text: bytes | None = None) -> Built: ...
+
+
+class ReadBack(Protocol):
+    """Reads data as a type does, from the value that it made of them; `text` is the data, written."""
+
+    def __call__(self, data: Any, value: Any, text: bytes | None = None) -> Read: ...
+
+
 class PythonType(NamedTuple):
-    """A Python type seen from JSON: the schema of its data and the maker of its instances."""
+    """A Python type seen from JSON.
+
+    `accept` gives the value that the type makes of JSON data (and of their text, if that is known), or findings; an exception that is a
+    bug of the user's code passes.
+    `read` gives the data as the type reads them. `wide` gives the place that may hold more faults than the one that is named, None where
+    every fault is named. `names` are all keys that the type itself takes at the root, `item` is the type of the items of a list,
+    `aliases` are further names of fields anywhere.
+    """
 
     schema: JsonSchema
-    build: Callable[[Any], Built]
+    accept: Accept
+    read: ReadBack
+    wide: Callable[[Parts], Parts | None]
+    names: frozenset[str] = frozenset()
+    item: Any = None
+    aliases: dict[str, list[str]] = {}
 
 
 def python_type(source: Any) -> PythonType:
-    """The JSON side of a Python type; `SchemaError` when nothing here can read the type."""
+    """The JSON side of a Python type; `SchemaError` when nothing here can read the type.
+
+    >>> from typing import Annotated
+    >>> python_type(Annotated[int, msgspec.Meta(ge=1)]).accept(0)[1][0].message
+    'Value: Expected `int` >= 1'
+    """
+    if isinstance(source, PythonType):
+        return source
     if isinstance(source, list | tuple | set | int | float | None):
         raise SchemaError(f"{source!r:.80} is neither a JSON Schema nor a type")
     if isinstance(source, _FUNCTIONS):
         name = source.__qualname__
         raise SchemaError(f"{name} is a function, not a type; a function that may be called is a tool: tools=[{name}]")
-    if hasattr(source, "__pydantic_core_schema__") or hasattr(source, "core_schema"):
-        return _by_pydantic(source)
+    return _found(source)._replace(names=_names(source), item=_item(source), aliases=_aliases(source))
+
+
+def _found(source: Any) -> PythonType:
+    inside = held(source)
+    if inside.models or inside.foreign is not None:
+        return _constrained(source, inside)
     try:
-        return _by_msgspec(source)
+        return _by_msgspec(source, inside.converts)
     except (TypeError, NameError, ValueError) as error:
         # Only a caller who already uses pydantic can have a type that holds its models.
         if "pydantic" in sys.modules:
@@ -51,89 +94,135 @@ def python_type(source: Any) -> PythonType:
         ) from None
 
 
-def _by_msgspec(source: Any) -> PythonType:
-    schema = msgspec.json.schema(source)
-
-    def build(data: Any) -> Built:
-        try:
-            return msgspec.convert(data, source), []
-        except msgspec.ValidationError as error:
-            message, _, place = str(error).partition(" - at `")
-            path = _msgspec_path(place.removesuffix("`")) if place else "$"
-            return None, [_refused(path, message)]
-        except Exception as error:  # noqa: BLE001 - a user's own __post_init__ may raise anything
-            return None, [_refused("$", f"{type(error).__name__}: {error}")]
-
-    return PythonType(schema, build)
+def _aliases(source: Any) -> dict[str, list[str]]:
+    """Further names that the classes of a type give to their fields, by the first name."""
+    found: dict[str, list[str]] = {}
+    for part in code_in(source):
+        for field in (fields_of(part) if isinstance(part, type) else None) or ():
+            if not field.plain:
+                others = [str(way[0]) for way in field.ways if len(way) == 1 and way[0] != field.name]
+                found.setdefault(field.name, []).extend(others)
+    return found
 
 
-def _msgspec_path(place: str) -> str:
-    # msgspec writes `$[...]` for "some key"; only paths that name a place are kept.
-    try:
-        return paths.render(paths.parse(place))
-    except ValueError:
-        return "$"
+def _names(source: Any) -> frozenset[str]:
+    """Every key under which a class takes one of its fields."""
+    plain = get_origin(source) or source
+    fields = fields_of(plain) if isinstance(plain, type) else None
+    return frozenset(str(way[0]) for field in fields or () for way in field.ways)
+
+
+def _item(source: Any) -> Any:
+    """The type of the items, where a type is a list of anything."""
+    if get_origin(source) is Annotated:
+        source = source.__origin__
+    args = get_args(source)
+    return args[0] if get_origin(source) in (list, set, frozenset) and len(args) == 1 else None
+
+
+def _constrained(source: Any, inside: Held) -> PythonType:
+    """A type that only pydantic enforces in full; refused where a part of it is msgspec's, for a limit would be lost."""
+    what = "its pydantic models" if inside.foreign is None else _shown(inside.foreign)
+    if inside.structs is not None:
+        name = inside.structs.__qualname__
+        raise SchemaError(f"msgspec, which reads {name}, does not enforce {what}; use msgspec.Meta(…) in a Struct")
+    if inside.meta is not None:
+        raise SchemaError(
+            f"{source!r:.80} has limits of msgspec ({inside.meta!r:.60}) beside {what}, and no library enforces both; "
+            "use annotated_types or pydantic's Field for all of them"
+        )
+    return _by_pydantic(source)
+
+
+def _shown(note: Any) -> str:
+    """A constraint as people write it."""
+    return "Field(…)" if type(note).__name__ == "FieldInfo" else f"{note!r:.60}"
 
 
 def _by_pydantic(source: Any) -> PythonType:
-    import pydantic
-    from pydantic.errors import PydanticUserError
-
-    adapter: Any
     try:
-        adapter = source if isinstance(source, pydantic.TypeAdapter) else pydantic.TypeAdapter(source)
-        schema = adapter.json_schema(by_alias=True, mode="validation")
-    except (PydanticUserError, TypeError, NameError) as error:
-        why = str(error).splitlines()[0].partition(". ")[0] if str(error) else type(error).__name__
-        raise SchemaError(f"{source!r:.80} cannot be read as a type: {why}; {_HOW}") from None
+        from trueup.conform.pydantic_types import pydantic_type
+    except ImportError:
+        raise SchemaError(f"pydantic enforces the limits of {source!r:.80}; install pydantic") from None
+    return pydantic_type(source)
 
-    def build(data: Any) -> Built:
+
+def _by_msgspec(source: Any, converts: bool) -> PythonType:
+    schema = msgspec.json.schema(source)
+    decoder = msgspec.json.Decoder(source)
+    name = type_name(source)
+
+    def accept(data: Any, text: bytes | None = None) -> Built:
         try:
-            return adapter.validate_python(data), []
-        except pydantic.ValidationError as error:
-            first = error
-        except Exception as error:  # noqa: BLE001 - a user's own validator may raise anything
-            return None, [_refused("$", f"{type(error).__name__}: {error}")]
+            return decoder.decode(written(data) if text is None else text), []
+        except msgspec.ValidationError as error:
+            if (bug := bug_in(error)) is not None:
+                raise pointed(bug, f"the type {name}", source) from None
+            message, _, place = str(error).partition(" - at `")
+            return None, [_fault(_place(place.removesuffix("`"), message, data, decoder), message)]
+        except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+            return None, [refused("$", str(error))]
+        except Exception as error:  # noqa: BLE001 - `__post_init__` of the user's may raise anything
+            if is_fault(error):  # an assertion, which msgspec does not collect
+                return None, [refused("$", refusal(error) or type(error).__name__)]
+            raise pointed(error, f"the type {name}", source)  # noqa: B904 - the exception of the user's code itself
+
+    def read_back(data: Any, value: Any, text: bytes | None = None) -> Read:  # noqa: ARG001 - of no use here
+        return read(data, value, by_msgspec) if converts else (data, [])
+
+    return PythonType(schema, accept, read_back, lambda _: ())  # msgspec names the first fault only
+
+
+def _fault(place: str, message: str) -> Finding:
+    """What msgspec says; a field that is missing or unknown has its own place, not that of the object around it."""
+    field = message.removesuffix("`").partition(" field `")[2]
+    for words, kind in _FIELDS.items():
+        if field and message.startswith(words):
+            return refused(paths.render((*paths.parse(place), field)), message, kind)
+    return refused(place, message)
+
+
+def _place(place: str, message: str, data: Any, decoder: "msgspec.json.Decoder[Any]") -> str:
+    """The path that msgspec names. For a value of a mapping it says `[...]`, for a key "key in": which one that is, is found by halving."""
+    if not place:
+        return "$"
+    if place.startswith(_KEY):
+        place = place.removeprefix(_KEY) + "[...]"
+    known: Parts = ()
+    for part in place.split("[...]")[:-1]:
+        known = (*known, *paths.parse(f"${part.removeprefix('$')}"))
+        mapping = paths.value_at(data, known)
+        if not isinstance(mapping, dict):
+            return paths.render(known)
+        known = (*known, _faulty(known, list(mapping), message, data, decoder))
+    return paths.render((*known, *paths.parse(f"${place.rpartition('[...]')[2].removeprefix('$')}")))
+
+
+def _faulty(path: Parts, keys: list[str], message: str, data: Any, decoder: "msgspec.json.Decoder[Any]") -> str:
+    """The first key of a mapping under which the same fault is found."""
+    mapping = paths.value_at(data, path)
+    while len(keys) > 1:
+        half = keys[: len(keys) // 2]
         try:
-            # A strict model takes text for a date from JSON only, and our data is JSON.
-            return adapter.validate_json(msgspec.json.encode(data)), []
-        except Exception:  # noqa: BLE001 - as above; the first reading's faults are told
-            return None, [_pydantic_finding(data, fault) for fault in first.errors(include_url=False)]
-
-    return PythonType(_without_python_patterns(schema), build)
-
-
-def _without_python_patterns(schema: dict[str, Any]) -> dict[str, Any]:
-    """pydantic writes patterns with lookahead for its own types (Decimal); it checks those itself."""
-    for here in subschemas(schema):
-        pattern = here.get("pattern")
-        if isinstance(pattern, str) and ("(?!" in pattern or "(?=" in pattern or "(?<" in pattern):
-            del here["pattern"]
-    return schema
+            decoder.decode(written(paths.with_value(data, path, {key: mapping[key] for key in half})))
+            found = False
+        except Exception as error:  # noqa: BLE001 - only what it says counts here
+            found = str(error).partition(" - at `")[0] == message
+        keys = half if found else keys[len(half) :]
+    return keys[0]
 
 
-def _pydantic_finding(data: Any, fault: Any) -> Finding:
-    parts = _located(data, fault["loc"])
-    return _refused(paths.render(parts), str(fault["msg"]), fault.get("type", ""))
+def type_name(source: Any) -> str:
+    """The name of a type as people write it."""
+    if get_origin(source) is Annotated:
+        return f"Annotated[{type_name(source.__origin__)}, …]"
+    return source.__qualname__ if isinstance(source, type) else f"{source!r:.80}"
 
 
-def _located(data: Any, loc: tuple[Any, ...]) -> tuple[str | int, ...]:
-    """pydantic's location without the names of union arms, which are no keys of the data."""
-    parts: list[str | int] = []
-    here = data
-    for index, part in enumerate(loc):
-        inside = part < len(here) if isinstance(here, list) and isinstance(part, int) else False
-        if inside or (isinstance(here, dict) and part in here):
-            here = here[part]
-        elif not (isinstance(here, dict) and index == len(loc) - 1 and isinstance(part, str)):
-            continue
-        parts.append(part)
-    return tuple(parts)
-
-
-def _refused(path: str, message: str, kind: str = "") -> Finding:
+def refused(path: str, message: str, kind: str = "", arms: dict[str, str] | None = None) -> Finding:
+    """What a type says against data at a place; `arms` names, by the place of each union around it, the arm that speaks."""
     parts = paths.parse(path)
     where = f'Field "{".".join(map(str, parts))}"' if parts else "Value"
     short = message if len(message) <= 200 else message[:199] + "…"
-    data = {"reason": short, "kind": kind} if kind else {"reason": short}
+    data = {"reason": short} | ({"kind": kind} if kind else {}) | ({"arms": arms} if arms else {})
     return finding("V012", path, f"{where}: {short}", data=data, hint=f"{where} must be changed: {short}.")

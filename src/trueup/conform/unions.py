@@ -27,9 +27,14 @@ def choose(node: Node, value: Any, run: Run, depth: int) -> Change | None:
 def _best(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     fitting = [arm for arm in node.arms if _fits(arm, value, run)]
     if fitting:
-        changes = [run.walk(arm, value, run, depth) for arm in fitting]
-        made = [change for change in changes if change is not None]
-        return min(made, key=_price) if len(made) == len(changes) else None
+        changes = [(arm, run.walk(arm, value, run, depth)) for arm in fitting]
+        made = [change for _, change in changes if change is not None]
+        if len(made) == len(changes):
+            return min(made, key=_price)
+        if any(change is None and run.fits(arm, value, value) for arm, change in changes):
+            return None
+        # The schema beside the union does not fit yet: `{"a": 1, "b": null}` where a or b is needed, and neither may be null.
+        return _cheapest([change for arm, change in changes if change and run.fits(arm, change.value, value)])
     possible = [arm for arm in node.arms if _may_be(arm, value)]
     valid: list[Change] = []
     for arm in possible:
@@ -37,12 +42,18 @@ def _best(node: Node, value: Any, run: Run, depth: int) -> Change | None:
         if change is not None and run.fits(arm, change.value, value):
             valid.append(change)
     if valid:
-        best = min(valid, key=_price)
-        rivals = [change for change in valid if change.price == best.price]
-        return best if all(same(best.value, rival.value) for rival in rivals) else None
+        return _cheapest(valid)
     likely = [arm for arm in possible if type(value) in arm.ok]
     # Nothing becomes valid, but when only one arm can be meant, what can be mended there is.
     return run.walk(likely[0], value, run, depth) if len(likely) == 1 else None
+
+
+def _cheapest(changes: list[Change]) -> Change | None:
+    """The cheapest change; None where there is none, or several that give different values."""
+    if not changes:
+        return None
+    best = min(changes, key=_price)
+    return best if all(same(best.value, rival.value) for rival in changes if rival.price == best.price) else None
 
 
 def _fits(arm: Node, value: Any, run: Run) -> bool:

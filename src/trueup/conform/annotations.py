@@ -1,0 +1,192 @@
+"""Annotations: what a Python type holds, and so which library reads it.
+
+A type enters; whether it holds pydantic models, constraints of pydantic or annotated_types, or constraints of msgspec leaves. Each
+library ignores the constraints of the others silently, so this decides who reads a type. pydantic is never imported here.
+"""
+
+import dataclasses
+import enum
+import functools
+import operator
+import sys
+import typing
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from types import UnionType
+from typing import Any
+
+import msgspec
+
+_LIBRARIES = frozenset({*sys.stdlib_module_names, "pydantic", "pydantic_core", "msgspec"}) - {"__main__"}
+_SETS = (set, frozenset, AbstractSet)
+_SILENT = frozenset({"Doc", "Deprecated"})  # metadata of typing_extensions that describes and does not constrain
+
+
+class Held:
+    """What an annotation holds, itself and everything below it."""
+
+    __slots__ = ("converts", "foreign", "meta", "models", "structs")
+
+    def __init__(self) -> None:
+        self.models = False  # a pydantic model or dataclass
+        self.foreign: Any = None  # the first constraint or validator that msgspec would ignore
+        self.meta: Any = None  # the first `msgspec.Meta`, which pydantic would ignore
+        self.structs: type | None = None  # the first msgspec Struct, which pydantic cannot read
+        self.converts = (
+            False  # a set, a `__post_init__` or an Enum that finds members: a strict reader may change what it reads
+        )
+
+
+def held(source: Any) -> Held:
+    """Look through an annotation: its arguments, and the fields of plain classes.
+
+    >>> from typing import Annotated
+    >>> held(list[Annotated[int, msgspec.Meta(ge=1)]]).meta
+    msgspec.Meta(ge=1)
+    """
+    found = Held()
+    seen: set[int] = set()
+    stack = [source]
+    while stack:
+        here = stack.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        if is_pydantic(here):
+            found.models = True
+            continue
+        if typing.get_origin(here) is typing.Annotated:
+            _note(here.__metadata__, found)
+        plain = typing.get_origin(here) or here
+        if isinstance(plain, type):
+            if issubclass(plain, msgspec.Struct):
+                found.structs = found.structs or plain
+            found.converts = found.converts or _may_convert(plain)
+        stack += _below(here)
+    return found
+
+
+def _may_convert(plain: type) -> bool:
+    """Whether instances of a class may differ from the JSON data that they are made of."""
+    finds = issubclass(plain, enum.Enum) and plain._missing_.__func__ is not enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+    return finds or issubclass(plain, _SETS) or hasattr(plain, "__post_init__")
+
+
+def code_in(source: Any) -> list[Any]:
+    """The classes that somebody wrote and the functions of validators in an annotation, models and their fields included.
+
+    >>> from typing import Annotated
+    >>> code_in(list[Annotated[int, "how many"]])
+    []
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+    stack = [getattr(source, "_type", source)]  # what a TypeAdapter of pydantic is made of
+    while stack:
+        here = stack.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        if typing.get_origin(here) is typing.Annotated:
+            found += [note.func for note in here.__metadata__ if callable(getattr(note, "func", None))]
+        plain = typing.get_origin(here) or here
+        if isinstance(plain, type) and plain.__module__.partition(".")[0] not in _LIBRARIES:
+            found.append(plain)
+            stack += hints_of(plain).values()
+        stack += _below(here)
+    return found
+
+
+def is_pydantic(source: Any) -> bool:
+    """Whether pydantic made a type, or the type says itself how pydantic reads it."""
+    if "pydantic" not in sys.modules:
+        return False
+    plain = typing.get_origin(source) or source
+    own = plain if isinstance(plain, type) else type(plain)
+    named = any(hasattr(own, name) for name in ("__pydantic_core_schema__", "__get_pydantic_core_schema__"))
+    return named or own.__module__.partition(".")[0] in ("pydantic", "pydantic_core", "pydantic_extra_types")
+
+
+def _note(metadata: tuple[Any, ...], found: Held) -> None:
+    for note in metadata:
+        if isinstance(note, msgspec.Meta):
+            found.meta = found.meta or note
+        elif not isinstance(note, str) and type(note).__name__ not in _SILENT and found.foreign is None:
+            found.foreign = note
+
+
+def _below(source: Any) -> Iterator[Any]:
+    """The annotations inside of one: arguments of generics, fields of classes, what an alias stands for."""
+    origin = typing.get_origin(source)
+    if origin is typing.Annotated:
+        yield source.__origin__
+    elif origin is not typing.Literal:
+        yield from (arg for arg in typing.get_args(source) if arg is not Ellipsis and not isinstance(arg, list))
+    for name in ("__supertype__", "__value__"):  # NewType, and `type X = …`
+        if not isinstance(source, type) and hasattr(source, name):
+            yield getattr(source, name)
+    plain = origin or source
+    if isinstance(plain, type) and has_fields(plain):
+        yield from hints_of(plain).values()
+
+
+def has_fields(source: type) -> bool:
+    """Whether the annotations of a class are the fields of its JSON objects."""
+    is_named_tuple = issubclass(source, tuple) and hasattr(source, "_fields")
+    return (
+        dataclasses.is_dataclass(source)
+        or is_named_tuple
+        or is_typed_dict(source)
+        or issubclass(source, msgspec.Struct)
+    )
+
+
+def is_typed_dict(source: Any) -> bool:
+    """Whether a class is a TypedDict, of typing or of typing_extensions."""
+    return isinstance(source, type) and hasattr(source, "__required_keys__") and hasattr(source, "__total__")
+
+
+def hints_of(source: Any) -> dict[str, Any]:
+    """The annotations of a class or function with their metadata; none where a name in them cannot be resolved."""
+    try:
+        return typing.get_type_hints(source, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        return {}
+
+
+def modern(source: Any) -> Any:
+    """The annotation with every `typing.TypedDict` as one of typing_extensions, which is all that pydantic reads before 3.12."""
+    if sys.version_info >= (3, 12):
+        return source
+    return _modern(source, ())
+
+
+def _modern(source: Any, outer: tuple[Any, ...]) -> Any:
+    origin = typing.get_origin(source)
+    if is_typed_dict(source) and type(source).__module__ == "typing" and source not in outer:
+        return _typed_dict(source, (*outer, source))
+    if origin is None or origin is typing.Literal:
+        return source
+    if origin is typing.Annotated:
+        return typing.Annotated[(_modern(source.__origin__, outer), *source.__metadata__)]
+    args = typing.get_args(source)
+    inner = tuple(arg if arg is Ellipsis or isinstance(arg, list) else _modern(arg, outer) for arg in args)
+    if all(new is old for new, old in zip(inner, args, strict=True)):
+        return source
+    return functools.reduce(operator.or_, inner) if origin in (typing.Union, UnionType) else origin[inner]
+
+
+def _typed_dict(source: Any, outer: tuple[Any, ...]) -> Any:
+    import typing_extensions  # comes with pydantic, and is slow to import
+
+    fields = {}
+    for name, hint in hints_of(source).items():
+        bare = hint.__args__[0] if typing.get_origin(hint) in (typing.Required, typing.NotRequired) else hint
+        mark = typing.Required if name in source.__required_keys__ else typing.NotRequired
+        fields[name] = mark[_modern(bare, outer)]
+    make: Any = typing_extensions.TypedDict
+    made = make(source.__name__, fields)
+    made.__doc__, made.__module__ = source.__doc__, source.__module__
+    if hasattr(source, "__pydantic_config__"):
+        made.__pydantic_config__ = source.__pydantic_config__
+    return made

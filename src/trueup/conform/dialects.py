@@ -1,0 +1,66 @@
+"""What the strict mode of each provider takes of JSON Schema, as its documentation says: a table, and nothing else.
+
+A limit that a provider does not take is left out of the schema it is sent; trueup checks it when the reply is there. A word that is not in
+this table (`not`, `if`, `contains`, `default` …) is taken by none of them.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+_NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_LENGTHS = frozenset({"minLength", "maxLength"})
+_ITEMS = frozenset({"minItems", "maxItems"})
+_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+
+
+Provider = Literal["anthropic", "azure", "gemini", "groq", "mistral", "ollama", "openai", "xai"]
+
+
+class Dialect(NamedTuple):
+    """The part of JSON Schema that one provider enforces."""
+
+    limits: frozenset[str] = frozenset()  # the words for limits that are kept
+    formats: frozenset[str] = frozenset()  # the formats that are kept
+    root_object: bool = True  # the reply must be an object, and not one of several
+    type_lists: bool = True  # `"type": ["string", "null"]`; otherwise a union
+    const: bool = True  # otherwise a constant is an enum of one
+    tuples: bool = False  # lists with a type for each place
+    maps: bool = False  # objects with any keys, all of one type
+    recursion: Literal["yes", "optional", "no"] = "yes"  # "optional": only in fields that may be left out
+    notes_on_refs: bool = True  # a description beside a reference, by a union of one
+    integer_bounds_only: bool = False  # minimum and maximum of whole numbers alone
+    whole_patterns_only: bool = False  # patterns from ^ to $ alone
+    short_lists_only: bool = False  # minItems of 0 and 1 alone
+    most_depth: int | None = None  # objects inside each other
+    most_properties: int | None = None
+    most_values: int | None = None  # of all enums
+    most_letters: int | None = None  # of all names and values
+    most_unions: int | None = None
+    most_optional: int | None = None  # fields that may be left out
+
+
+DIALECTS: Mapping[Provider, Dialect] = {
+    "anthropic": Dialect(
+        frozenset({"minItems"}), _FORMATS | {"uri"}, root_object=False, type_lists=False, recursion="no",
+        notes_on_refs=False, short_lists_only=True, most_unions=16, most_optional=24,
+    ),
+    "azure": Dialect(most_depth=5, most_properties=100, most_values=500, most_letters=15_000),
+    "gemini": Dialect(
+        _ITEMS | {"minimum", "maximum"}, frozenset({"date-time", "date", "time"}), root_object=False, const=False,
+        tuples=True, maps=True, recursion="optional",
+    ),
+    "groq": Dialect(),
+    "mistral": Dialect(_NUMBERS | _LENGTHS | _ITEMS | {"pattern"}, _FORMATS | {"uri"}, root_object=False),
+    "ollama": Dialect(
+        _LENGTHS | _ITEMS | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern"},
+        frozenset({"date", "time", "date-time", "uuid"}), root_object=False, maps=True, integer_bounds_only=True,
+        whole_patterns_only=True,
+    ),
+    "openai": Dialect(
+        _NUMBERS | _ITEMS | {"pattern"}, _FORMATS, most_depth=10, most_properties=5000, most_values=1000,
+        most_letters=120_000,
+    ),
+    "xai": Dialect(
+        frozenset(), frozenset({"date", "time", "date-time", "email", "uuid", "ipv4"}), root_object=False, recursion="no",
+    ),
+}  # fmt: skip
