@@ -1,10 +1,12 @@
 """Every page is documentation and test at once: what its examples say is what the engine gives."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -63,7 +65,9 @@ def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
     file = folder / example.options.get("file", "contract.yaml")
     file.write_text(example.contract, "utf-8")
     if example.reply is not None:
-        verdict = Contract.load(file).check(example.reply, example.context)
+        contract = Contract.load(file)
+        with patch.dict(os.environ, example.options.get("environ", {})):  # what has changed since
+            verdict = contract.check(example.reply, example.context)
         return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
     linted = lint_contract(file)
     faults = [*linted.faults, *(run_examples(linted) if example.options.get("run") else ())]
@@ -76,7 +80,8 @@ def judge_lines(example: Example, folder: Path) -> set[tuple[str, str]]:
     if example.python:
         names: dict[str, Any] = {}
         exec(example.python, names)
-        contract = names["Slow"]()
+        own = [names[name] for name in example.options.get("checks", ())]
+        contract = Contract(True, checks=own) if own else names["Slow"]()
     file = folder / "lines.jsonl"
     file.write_bytes(example.reply if isinstance(example.reply, bytes) else example.reply.encode())
     guard = Guard(float(example.options.get("seconds", 60)))

@@ -171,6 +171,7 @@ _FIXES = (
     FixKind("C015", "enum-part", "guess", 3, "An enum value was found by a configured prefix or delimiter."),
     FixKind("C016", "boolean-to-string", "guess", 3, "A boolean became a string."),
     FixKind("C017", "only-field", "guess", 5, "A bare value became the one field that the object requires."),
+    FixKind("C018", "type-converted", "lossless", 1, "The contract's own type reads the value in its own way."),
 )
 
 _FINDINGS = (
@@ -236,6 +237,7 @@ _FINDINGS = (
     FindingKind("B005", "rule-broken", "error", "A business rule does not hold."),
     FindingKind("B006", "rule-failed", "error", "A business rule cannot be evaluated on this data."),
     FindingKind("B007", "rule-skipped", "warning", "A rule was skipped: its condition cannot be evaluated."),
+    FindingKind("B008", "check-refused", "error", "A check of the contract refuses the reply."),
     FindingKind("Q001", "no-message", "error", "There is no message of the assistant to judge."),
     FindingKind("Q002", "empty-response", "error", "All messages of the reply are empty."),
     FindingKind("Q003", "only-calls", "error", "The reply calls tools and says nothing."),
@@ -281,12 +283,13 @@ _FINDINGS = (
     FindingKind("N019", "no-such-check", "error", "A contract names a custom check that nobody provides."),
     FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
     FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
-    FindingKind("N022", "check-failed", "error", "A custom check broke down instead of judging."),
+    FindingKind("N022", "check-failed", "error", "The reply rules cannot be read, so no reply is judged."),
     FindingKind(
         "N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."
     ),
     FindingKind("N024", "folded-pattern", "warning", "A pattern tells apart what is one in the text that is matched."),
     FindingKind("N025", "unknown-placeholder", "error", "A text for the model names a placeholder that is not known."),
+    FindingKind("N026", "unprovided-name", "error", "A rule uses a field that nothing can provide."),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
     FindingKind("N031", "broken-link", "error", "A step lacks its template, schema or rules, or they lack their step."),
@@ -309,12 +312,14 @@ _FINDINGS = (
     FindingKind("U006", "timed-out", "error", "Judging a unit took longer than allowed."),
     FindingKind("U007", "out-of-memory", "error", "Judging a unit took more memory than allowed."),
     FindingKind("U008", "crashed", "error", "Judging a unit ended its process, twice."),
-    FindingKind("U009", "check-raised", "error", "Judging a unit raised an error."),
+    FindingKind("U009", "check-raised", "error", "Judging a unit raised an error outside its checks and validators."),
     FindingKind("U030", "no-prompt", "error", "The template gives no prompt for a unit."),
     FindingKind("U031", "expression-failed", "error", "An expression of a step fails for a unit."),
     FindingKind("U032", "loop-unfinished", "error", "A loop of a step does not end for a unit."),
     FindingKind("U033", "not-storable", "error", "An expression gives what JSON cannot hold."),
     FindingKind("U034", "nothing-to-fan-out", "error", "A unit has no list to fan out."),
+    # bugs in the code of a contract
+    FindingKind("X001", "contract-bug", "error", "A check or a validator of the contract has a bug and did not judge."),
 )
 
 FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}

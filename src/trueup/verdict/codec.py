@@ -3,6 +3,8 @@
 msgspec refuses NaN, overflow and lone surrogates and keeps integers exact; orjson writes faster, but no long integers.
 """
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,6 +12,7 @@ import orjson
 
 decode = msgspec.json.Decoder().decode
 encode = msgspec.json.Encoder().encode
+_AS_THEY_ARE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
 def written(value: Any) -> bytes:
@@ -18,3 +21,29 @@ def written(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return encode(value)
+
+
+def as_json(value: Any) -> tuple[Any, bytes]:
+    """The value as JSON data and as JSON text; models, dataclasses, dates and the like become what they are written as.
+
+    >>> import datetime
+    >>> as_json({"day": datetime.date(2024, 2, 29)})
+    ({'day': '2024-02-29'}, b'{"day":"2024-02-29"}')
+    """
+    try:
+        return value, orjson.dumps(value, option=_AS_THEY_ARE)
+    except TypeError:
+        text = msgspec.json.encode(value, enc_hook=_by_alias)
+        return decode(text), text
+
+
+def plain(value: Any, by_alias: bool = False) -> Any:
+    """A pydantic model or a mapping as plain data, wherever it stands in a value that is being written."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if not hasattr(type(value), "model_dump"):
+        raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+    return value.model_dump(mode="json", by_alias=by_alias)
+
+
+_by_alias = partial(plain, by_alias=True)  # a model reads the names that it writes

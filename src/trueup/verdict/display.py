@@ -6,6 +6,8 @@ every such character is shown as a visible escape. Markup of any kind stays the 
 
 import re
 
+from trueup.verdict.patterns import lazy_regex
+
 # Control characters, format characters (bidirectional, zero-width, tag block), line and paragraph separators,
 # surrogates, and what Unicode calls default-ignorable. U+FE0F stays: it only asks for the coloured form of an emoji.
 _UNSAFE = (
@@ -13,8 +15,8 @@ _UNSAFE = (
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_ANY = re.compile(f"[{_UNSAFE}]")
-_ANY_OR_BREAK = re.compile(f"[{_UNSAFE}\t\n]")
+_ANY = lazy_regex(f"[{_UNSAFE}]")
+_ANY_OR_BREAK = lazy_regex(f"[{_UNSAFE}\t\n]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 

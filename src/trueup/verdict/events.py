@@ -5,6 +5,7 @@ listens. A subscriber is a callable that takes one event; those of the house liv
 """
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,8 +20,11 @@ class Violation(NamedTuple):
     """One finding of a check, without its data."""
 
     code: str
+    """The code of the finding."""
     path: str
+    """Where in the value it is."""
     message: str
+    """What is wrong, in one sentence."""
 
 
 def spelled(name: str) -> str:
@@ -36,7 +40,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=sp
     """What all events share: the contract's name, and when it happened, in seconds since 1970."""
 
     contract: str = ""
+    """The name of the contract; empty if it has none."""
     at: float = 0.0
+    """When it happened, in seconds since 1970."""
 
     @property
     def event(self) -> str:
@@ -54,123 +60,176 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=sp
 
 
 class Checked(Event, frozen=True, kw_only=True):
-    """One check: the state it was made in, the reply cut at 200 characters, the result, the violations, the time it took.
-
-    `regenerations` says how many replies were asked for anew before this one.
-    """
+    """One check: the state it was made in, the start of the reply, the result, the violations, the time it took."""
 
     state: str = ""
+    """The state that the reply was judged in; empty if there is none."""
     text: str = ""
+    """The start of the reply, at most 200 characters; empty if it has no text."""
     ok: bool = True
+    """Whether the reply passed."""
     violations: tuple[Violation, ...] = ()
+    """The errors; empty if it passed."""
     warnings: tuple[Violation, ...] = ()
+    """The warnings; empty if there are none."""
     fixes: int = 0
-    confidence: float = 1.0
+    """How many changes were made to the reply."""
+    certainty: float = 1.0
+    """How sure the judgement is, as in `Verdict.certainty`."""
     seconds: float = 0.0
+    """How long the check took."""
     regenerations: int = 0
+    """How many replies were asked for again before this one."""
     model: str = ""
+    """The model that gave the reply; empty if not known."""
 
     @property
     def result(self) -> str:
         """`ok` or `refused`."""
         return "ok" if self.ok else "refused"
 
+    @property
+    def confidence(self) -> float:
+        """Deprecated since 0.2: use `certainty`."""
+        warnings.warn(
+            "Checked.confidence is deprecated since 0.2; use Checked.certainty", DeprecationWarning, stacklevel=2
+        )
+        return self.certainty
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as JSON-able data; `confidence` is `certainty` under its name before 0.2."""
+        return {**msgspec.to_builtins(self), "confidence": self.certainty}
+
 
 class Attempted(Event, frozen=True, kw_only=True):
-    """What the events of asking share: the ask, the call it belongs to, and whether that is a repair or a retry.
-
-    `attempt` of `limit` calls; `purpose` is `ask`, `repair` or `regenerate`; `retry` counts the same request again.
-    `started` is when the asking began, in seconds since 1970.
-    """
+    """What the events of asking share: the ask, the call it belongs to, and whether that is a repair or a retry."""
 
     ask: str = ""
+    """The id of the ask; all its events have the same."""
     attempt: int = 0
+    """The number of the call, from 1."""
     limit: int = 0
+    """How many calls the policy allows."""
     purpose: str = "ask"
+    """Why the call is made: `ask`, `repair` or `regenerate`."""
     retry: int = 0
+    """How often the same request was sent before."""
     model: str = ""
+    """The model that is asked; empty for the client's own."""
     mode: str = ""
+    """How the provider is held to the schema; empty before the first request."""
     started: float = 0.0
+    """When the ask began, in seconds since 1970."""
 
 
 class Sent(Attempted, frozen=True, kw_only=True):
     """A request goes out."""
 
     temperature: float | None = None
+    """The temperature of the request; None: the provider's default."""
     reduced: bool = False
+    """Whether fewer tools are offered, as in the last retry after empty replies."""
 
 
 class Replied(Attempted, frozen=True, kw_only=True):
     """A reply came in, after so many seconds, for so much; `cost` is None when the price is not known."""
 
     seconds: float = 0.0
+    """How long the call took."""
     tokens: int | None = None
+    """How many tokens it took; None if the provider did not say."""
     cost: float | None = None
+    """What it cost; None if the price or a count is not known."""
 
 
 class Judged(Attempted, frozen=True, kw_only=True):
     """A reply was judged; `fault` is the kind of what is wrong with it, `codes` are its errors."""
 
     ok: bool = True
+    """Whether the reply passed."""
     fault: str = ""
+    """The kind of what is wrong with it; empty if it passed."""
     codes: tuple[str, ...] = ()
+    """The codes of its errors; empty if it passed."""
 
 
 class Failed(Attempted, frozen=True, kw_only=True):
     """No reply came; `kind` is how the plan sees it: rate, transient, mode, temperature, fatal."""
 
     reason: str = ""
+    """What the provider or the transport said; empty if nothing."""
     kind: str = ""
+    """What follows from it: `rate`, `transient`, `mode`, `temperature`, `choice` or `fatal`; never empty when sent."""
     status: int | None = None
+    """The HTTP status; None if there was no response."""
 
 
 class Waiting(Attempted, frozen=True, kw_only=True):
     """A wait of `delay` seconds before the `nth` of `most` retries; `most` is None if only the deadline limits them."""
 
     delay: float = 0.0
+    """How many seconds are waited."""
     reason: str = ""
+    """Why; empty if nothing is known."""
     nth: int = 0
+    """The number of the retry that follows, from 1."""
     most: int | None = None
+    """How many retries there may be; None if only the deadline limits them."""
 
 
 class Repairing(Attempted, frozen=True, kw_only=True):
     """The `nth` of `most` repairs of a faulty reply begins; with `fields`, the model is asked only for some fields."""
 
     nth: int = 0
+    """The number of the repair, from 1."""
     most: int = 0
+    """How many repairs the policy allows."""
     reason: str = ""
+    """What is wrong with the reply; empty if nothing is said."""
     fields: bool = False
+    """Whether the model is asked only for the fields that are wrong."""
 
 
 class Regenerating(Attempted, frozen=True, kw_only=True):
     """The model is asked, with a hint, for another reply in place of one that does not fit the state."""
 
     nth: int = 0
+    """The number of the regeneration, from 1."""
     most: int = 0
+    """How many regenerations the policy allows."""
     reason: str = ""
+    """What does not fit the state; empty if nothing is said."""
 
 
 class SteppedDown(Attempted, frozen=True, kw_only=True):
     """The next rung of a ladder: `what` is `mode` or `model`."""
 
     what: str = "mode"
+    """What is changed: the `mode` or the `model`."""
     before: str = ""
+    """What was asked until now; empty for the client's own model."""
     after: str = ""
+    """What is asked from now on; empty for the client's own model."""
     reason: str = ""
+    """Why; empty if nothing is said."""
 
 
 class Aborted(Attempted, frozen=True, kw_only=True):
     """A stream was given up at its first certain fault; `received` characters had come, `saved` tokens at most did not."""
 
     reason: str = ""
+    """The first certain fault; empty if nothing is said."""
     received: int = 0
+    """How many characters had arrived."""
     saved: int | None = None
+    """The most tokens that were not sent because of it; None if not known."""
 
 
 class FellBack(Attempted, frozen=True, kw_only=True):
     """The configured reply is given in place of the model's."""
 
     reason: str = ""
+    """Why no reply of the model was good enough; empty if nothing is said."""
 
 
 class Finished(Attempted, frozen=True, kw_only=True):
@@ -180,15 +239,25 @@ class Finished(Attempted, frozen=True, kw_only=True):
     """
 
     outcome: str = ""
+    """What came of it: `accepted`, `repaired`, `regenerated`, `degraded`, `fallback` or `failed`; empty only before the end."""
     reason: str = ""
+    """Why it ended before its time; empty if it did not."""
     ok: bool = True
+    """Whether there is a reply that keeps the contract."""
     repairs: int = 0
+    """How many repairs there were."""
     regenerations: int = 0
+    """How many regenerations there were."""
     retries: int = 0
+    """How many calls were repeated after a failure."""
     seconds: float = 0.0
+    """How long it took."""
     tokens: int | None = None
+    """How many tokens it took; None if a count is not known."""
     cost: float | None = None
+    """What it cost; None if a price or a count is not known."""
     raw: str = ""
+    """If no reply was valid, the last one, redacted and cut as the policy says; empty otherwise."""
 
 
 Subscriber = Callable[[Event], object]
@@ -223,7 +292,7 @@ def checked(
         violations=tuple(Violation(f.code, f.path, f.message) for f in findings.errors),
         warnings=tuple(Violation(f.code, f.path, f.message) for f in findings.warnings),
         fixes=len(verdict.fixes),
-        confidence=verdict.confidence,
+        certainty=verdict.certainty,
         seconds=seconds,
         regenerations=regenerations,
         model=verdict.reply.model,

@@ -21,21 +21,37 @@ class Fix(msgspec.Struct, frozen=True, order=True):
     """
 
     code: str
+    """The code of the change, such as `S001`; `trueup explain S001` shows its page."""
     grade: Grade
+    """How bold the change is: `lossless` keeps all information, `guess` is an interpretation, `lossy` drops something."""
     path: str
+    """Where in the value the change was made, such as `$.tags[0]`; `$` is the whole value."""
     span: Span | None
+    """Start and end of the stretch in the reply's text, in characters; None if the change has no place there."""
     before: str
+    """What stood there, shortened if it is long."""
     after: str
+    """What stands there now, shortened if it is long; empty if it was dropped."""
 
     @property
     def title(self) -> str:
-        """What its code says, in one sentence."""
-        return FIXES[self.code].title
+        """What its code says, in one sentence; empty if this version does not know it."""
+        kind = FIXES.get(self.code)
+        return kind.title if kind else ""
 
     @property
     def name(self) -> str:
-        """The name of its code, such as `trailing-comma`."""
-        return FIXES[self.code].name
+        """The name of its code, such as `trailing-comma`; the code itself if this version does not know it."""
+        kind = FIXES.get(self.code)
+        return kind.name if kind else self.code.lower()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fix as JSON-able data, with its name.
+
+        >>> Fix("S001", "lossless", "$.tags", (20, 21), ",", "").to_dict()["name"]
+        'trailing-comma'
+        """
+        return _named(self)
 
     def __str__(self) -> str:
         return f"{self.code} {self.path}: {self.before!r} → {self.after!r} ({self.grade})"
@@ -50,18 +66,29 @@ class Finding(msgspec.Struct, frozen=True):
     """One thing that is wrong, where, and what to do about it."""
 
     code: str
+    """The code of the problem, such as `V001`; `trueup explain V001` shows its page."""
     path: str
+    """Where in the value the problem is, such as `$.age`; `$.calls[0]` is the first tool call."""
     message: str
+    """What is wrong, in one sentence."""
     span: Span | None = None
+    """Start and end of the stretch in the reply's text, in characters; None if the problem has no place there."""
     data: dict[str, Any] = {}
+    """The facts behind the message, by name; empty if there are none."""
     hint: str = ""
+    """What the model should do about it; empty if there is nothing to do."""
     level: Level = "error"
+    """`error` refuses the reply; `warning` lets it pass."""
 
     @property
     def name(self) -> str:
         """The name of its code; of a custom check that is not loaded here, the code."""
         kind = FINDINGS.get(self.code) or OWN.get(self.code)
         return kind.name if kind else self.code.lower()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON-able data, with its name."""
+        return _named(self)
 
     @property
     def sort_key(self) -> tuple[bool, str, str, str]:
@@ -76,6 +103,11 @@ class Finding(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.code} {self.path}: {self.message}"
+
+
+def _named(fact: Fix | Finding) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(fact)
+    return {"code": fields.pop("code"), "name": fact.name, **fields}
 
 
 def finding(
@@ -102,10 +134,12 @@ class Findings(tuple[Finding, ...]):
 
     @property
     def errors(self) -> "Findings":
+        """The findings that refuse the reply."""
         return Findings(f for f in self if f.level == "error") if self else self
 
     @property
     def warnings(self) -> "Findings":
+        """The findings that let the reply pass."""
         return Findings(f for f in self if f.level == "warning") if self else self
 
 

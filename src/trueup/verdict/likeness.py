@@ -5,14 +5,15 @@ An unknown name and the known ones go in; the nearest known name comes out, or N
 changed because of it.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
+from trueup.verdict.patterns import lazy_regex
+
 _LONGEST = 200  # characters of a name that are compared
-_WORD = re.compile(r"[^\W\d_]+|\d+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = lazy_regex(r"[^\W\d_]+|\d+")
+_HUMP = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 # Scores from which a name is near, from 0 to 100: by its letters in any place, by its letters in blocks (difflib), by its words.
 _LETTERS, _BLOCKS, _WORDS = 75.0, 60.0, 60.0
 _MISSPELT = 90.0  # letters alone decide where one name has so many of them, and more than any other

@@ -11,13 +11,15 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from trueup.verdict.patterns import lazy_regex
+
 SECTIONS = ("Finds", "Why", "Triggers", "Stays quiet", "Fix")
 
-_TITLE = re.compile(r"# ([A-Z]{1,3}\d{3}) · ([a-z0-9-]+)\n\n\*([^*\n]+)\*\n")
-_SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
-_BLOCK = re.compile(r"^(`{3,})trueup\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
-_PART = re.compile(r"^--- (python|contract|reply|gives)$", re.MULTILINE)
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
+_TITLE = lazy_regex(r"# ([A-Z]{1,3}\d{3}) · ([a-z0-9-]+)\n\n\*([^*\n]+)\*\n")
+_SECTION = lazy_regex(r"^## (.+)$", re.MULTILINE)
+_BLOCK = lazy_regex(r"^(`{3,})trueup\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+_PART = lazy_regex(r"^--- (python|contract|reply|gives)$", re.MULTILINE)
+_ESCAPE = lazy_regex(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 
 
 class Example(NamedTuple):

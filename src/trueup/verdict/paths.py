@@ -5,14 +5,15 @@ Keys that are not plain words are quoted: `$["unit price"]`.
 """
 
 import json
-import re
 from typing import Any
+
+from trueup.verdict.patterns import lazy_regex
 
 type_part = str | int
 Parts = tuple[type_part, ...]
 
-_WORD = re.compile(r"[^\W\d][\w-]*\Z")
-_STEP = re.compile(r'\.([^\W\d][\w-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
+_WORD = lazy_regex(r"[^\W\d][\w-]*\Z")
+_STEP = lazy_regex(r'\.([^\W\d][\w-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
 def render(parts: Parts) -> str:

@@ -1,11 +1,12 @@
 """Verdict: the judgement of one reply. `ok` is derived from the findings, so the two cannot disagree.
 
-Fixes are kept as compact records until somebody looks: a check that only wants the value does not
-pay for their paths and excerpts.
+A refused verdict is falsy and has no value; whatever was read stays in `data`. Fixes are kept as compact records until
+somebody looks: a check that only wants the value does not pay for their paths and excerpts.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple
 
 import msgspec
 
@@ -26,11 +27,29 @@ _PARTS = ("reply", "data", "findings", "fixes", "calls", "metrics")
 _NO_METRICS: dict[str, Any] = {}
 
 
+class _AsData:
+    """The type of `AS_DATA`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AS_DATA"
+
+    def __reduce__(self) -> str:
+        """Stay the only one when a verdict is copied or sent to another process."""
+        return "AS_DATA"
+
+
+AS_DATA: Final = _AsData()  # "the value is the data": a type may build None, so None cannot say it
+
+
 class Refusal(NamedTuple):
     """A call that did not pass, and why."""
 
     call: ToolCall
+    """The call that was refused."""
     findings: tuple[Finding, ...]
+    """What is wrong with it."""
 
     @property
     def message(self) -> str:
@@ -50,7 +69,7 @@ def answer_with(answer: Answer) -> None:
 
 
 class Rejected(ValueError):
-    """Raised by `Verdict.unwrap()`; carries the verdict."""
+    """Raised by `Verdict.unwrap()`; carries the refused `verdict`."""
 
     def __init__(self, verdict: "Verdict") -> None:
         errors = verdict.findings.errors
@@ -59,11 +78,26 @@ class Rejected(ValueError):
         super().__init__(f"reply refused: {shown}{more}")
         self.verdict = verdict
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It may be raised in another process."""
+        return type(self), (self.verdict,)
+
 
 class Verdict(Generic[T]):
     """What became of one reply: the value, every change made to it, and everything wrong with it.
 
-    A type checker knows the type of `value`: `Contract(Invoice).check(reply)` is a `Verdict[Invoice]`.
+    A refused verdict is falsy. A type checker knows the type of the value: `Contract(Invoice).check(reply)`
+    is a `Verdict[Invoice]`, whose `value` is `Invoice | None` and whose `unwrap()` returns an `Invoice`.
+
+    - `reply`: the reply that was judged, or its text.
+    - `data`: the plain JSON data that was read, unfinished if the reply is refused; None if there is none.
+    - `findings`: everything that is wrong, errors first; empty if nothing is.
+    - `fixes`: every change that was made, or a function that gives them; empty if nothing was changed.
+    - `value`: what the contract's type made of the data; by default the data itself.
+    - `calls`: the tool calls that passed; empty if there are none.
+    - `metrics`: numbers that checks add, by name; empty if there are none.
+    - `refused`: the tool calls that did not pass; empty if there are none.
+    - `passed`: the `reason` of a verdict that is ok; empty if there is nothing to say.
     """
 
     __slots__ = ("_fixes", "_passed", "_reply", "_value", "calls", "data", "findings", "metrics", "refused")
@@ -74,7 +108,7 @@ class Verdict(Generic[T]):
         data: Any = None,
         findings: Findings = NO_FINDINGS,
         fixes: Fixes | Callable[[], Fixes] = (),
-        value: Any = None,
+        value: Any = AS_DATA,
         calls: tuple[ToolCall, ...] = (),
         metrics: dict[str, Any] = _NO_METRICS,
         refused: tuple[Refusal, ...] = (),
@@ -85,7 +119,7 @@ class Verdict(Generic[T]):
         self.data = data
         self.findings = findings
         self._fixes = fixes
-        self._value = value
+        self._value: Any = AS_DATA if value is data else value
         self.calls = calls
         self.metrics = metrics
         self.refused = refused
@@ -107,10 +141,25 @@ class Verdict(Generic[T]):
         """
         return next((found.message for found in self.findings if found.level == "error"), self._passed)
 
+    def __bool__(self) -> bool:
+        """A refused verdict is falsy."""
+        return self.ok
+
     @property
-    def value(self) -> T:
-        """The value as the contract's Python type when ok; plain JSON data when not, or when the schema is no such type."""
-        value: T = self.data if self._value is None else self._value
+    def value(self) -> T | None:
+        """The value: as the contract's Python type, or plain JSON data for a JSON Schema. None when refused.
+
+        >>> from trueup import Contract
+        >>> ages = Contract(list[int])
+        >>> refused = ages.check('[1, "two"]')
+        >>> refused.value, refused.data
+        (None, [1, 'two'])
+        """
+        return self._judged() if self.ok else None
+
+    def _judged(self) -> T:
+        """The value, refused or not."""
+        value: T = self.data if self._value is AS_DATA else self._value
         return value
 
     @property
@@ -140,10 +189,25 @@ class Verdict(Generic[T]):
         return reply
 
     @property
-    def confidence(self) -> float:
-        """How sure the judgement is: 1.0 when ok, else rising with the number of errors."""
+    def certainty(self) -> float:
+        """How sure the judgement is, whichever way it goes. It does not rate the value.
+
+        1.0 when ok; when refused, 0.7 and 0.1 more for each error, at most 0.99.
+
+        >>> from trueup import Contract
+        >>> Contract({"type": "object"}).check("[]").certainty
+        0.8
+        """
         errors = len(self.findings.errors)
         return min(0.99, (7 + errors) / 10) if errors else 1.0
+
+    @property
+    def confidence(self) -> float:
+        """Deprecated since 0.2: use `certainty`, which is the same number under a name that says what it rates."""
+        warnings.warn(
+            "Verdict.confidence is deprecated since 0.2; use Verdict.certainty", DeprecationWarning, stacklevel=2
+        )
+        return self.certainty
 
     @property
     def hint(self) -> str:
@@ -154,9 +218,9 @@ class Verdict(Generic[T]):
     def with_more(
         self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False, passed: str = ""
     ) -> "Verdict[T]":
-        """This verdict with further findings and metrics; an error at `$.calls[n]` refuses the call of that index.
+        """This verdict with further `findings` and `metrics`; an error at `$.calls[n]` refuses the call of that index.
 
-        `passed` is the reason of a verdict that is ok.
+        With `strict`, the further findings are errors. `passed` is the reason of a verdict that is ok; empty: the one it has.
         """
         more = [promoted(f) for f in findings] if strict else findings
         ordered = self.findings
@@ -176,10 +240,17 @@ class Verdict(Generic[T]):
             passed or self._passed,
         )  # fmt: skip
 
-    def rejections(self, provider: str = "") -> list[dict[str, Any]]:
-        """The refused calls as tool-result messages, in the shape that a provider takes back.
+    def with_findings(self, findings: Findings, *, runs: bool = True) -> "Verdict[T]":
+        """This verdict with other `findings` in place of its own; without `runs`, none of its calls may be run."""
+        calls, refused = (self.calls, self.refused) if runs else ((), ())
+        return Verdict(
+            self._reply, self.data, findings, self._fixes, self._value, calls, self.metrics, refused, self._passed
+        )
 
-        Without a name the reply's own provider is taken, and openai where that is not known.
+    def rejections(self, provider: str = "") -> list[dict[str, Any]]:
+        """The refused calls as tool-result messages, in the shape that `provider` takes back.
+
+        Without a `provider`, the shape is that of the reply, or OpenAI's if that is not known.
         """
         return _answers[0](self.refused, provider or self.reply.provider or "openai") if self.refused else []
 
@@ -187,7 +258,7 @@ class Verdict(Generic[T]):
         """The value, or `Rejected` when the verdict is not ok."""
         if not self.ok:
             raise Rejected(self)
-        return self.value
+        return self._judged()
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON-able data."""
@@ -197,30 +268,31 @@ class Verdict(Generic[T]):
             "ok": self.ok,
             "reason": self.reason,
             "data": self.data,
-            "findings": [msgspec.to_builtins(f) for f in self.findings],
-            "fixes": [msgspec.to_builtins(f) for f in self.fixes],
+            "findings": [f.to_dict() for f in self.findings],
+            "fixes": [f.to_dict() for f in self.fixes],
             "calls": [msgspec.to_builtins(c) for c in self.calls],
             "refused": [
-                {"call": msgspec.to_builtins(r.call), "findings": [msgspec.to_builtins(f) for f in r.findings]}
+                {"call": msgspec.to_builtins(r.call), "findings": [f.to_dict() for f in r.findings]}
                 for r in self.refused
             ],
             "metrics": dict(self.metrics),
-            "confidence": self.confidence,
+            "certainty": self.certainty,
+            "confidence": self.certainty,  # its name before 0.2
             "hint": self.hint,
             "reply": reply,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Verdict":
-        """Read a verdict back from `to_dict()`; what is derived is derived anew.
+        """Read a verdict back from the `data` of `to_dict()`; what is derived is derived again.
 
         >>> Verdict.from_dict({"reply": {"text": "{}"}, "data": {}})
         Traceback (most recent call last):
-        ValueError: this is no verdict as `to_dict()` gives it; it lacks findings, fixes, calls, metrics
+        ValueError: this is not a verdict as `to_dict()` returns it; missing: findings, fixes, calls, metrics
         """
         lacking = [part for part in _PARTS if part not in data]
         if lacking:
-            raise ValueError(f"this is no verdict as `to_dict()` gives it; it lacks {', '.join(lacking)}")
+            raise ValueError(f"this is not a verdict as `to_dict()` returns it; missing: {', '.join(lacking)}")
         return cls(
             reply=msgspec.convert(data["reply"], Reply),
             data=data["data"],
@@ -234,15 +306,29 @@ class Verdict(Generic[T]):
             passed=data.get("reason", "") if data.get("ok") else "",
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A verdict travels to another process with its fixes as they are: what would give them knows the whole contract."""
+        return Verdict, (
+            self._reply, self.data, self.findings, self.fixes, self._value, self.calls, self.metrics, self.refused, self._passed,
+        )  # fmt: skip
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Verdict) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _repr_html_(self) -> str:
+        """The verdict as a notebook shows it: the marked reply, findings, fixes and the value."""
+        from trueup.verdict.notebook import verdict_html  # loaded where a notebook asks
+
+        return verdict_html(self)
+
     def __repr__(self) -> str:
         """State, value and codes on one line: `<Verdict ok: {'age': 36}; W001, C001>`."""
         codes = ", ".join(dict.fromkeys([f.code for f in self.findings] + [f.code for f in self.fixes]))
-        value = "" if self.data is None else repr(self.value)
+        ok = self.ok
+        shown = self._judged() if ok else self.data
+        value = "" if shown is None and self.data is None else repr(shown)
         value = value if len(value) <= 100 else f"{value[:99]}…"
         told = "; ".join(part for part in (value, codes) if part)
-        return f"<Verdict {'ok' if self.ok else 'refused'}{f': {told}' if told else ''}>"
+        return f"<Verdict {'ok' if ok else 'refused'}{f': {told}' if told else ''}>"
