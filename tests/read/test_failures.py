@@ -1,12 +1,18 @@
 """What is no reply: error bodies of every provider, shapes that nobody knows, exceptions."""
 
 import copy
+import datetime as dt
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import httpx
+import msgspec
 import openai
+import pydantic
 import pytest
 
+from trueup import Contract
 from trueup.read.reader import read, read_document
 
 CODES = ("status", "code", "message", "retryable")
@@ -197,3 +203,92 @@ def test_an_http_response_is_told_from_its_body() -> None:
     (found,) = read(response).findings
     assert (found.code, "response.json()" in found.hint) == ("R001", True)
     assert read(response.json()).reply.text == "hi"
+
+
+class _Model(pydantic.BaseModel):
+    name: str
+
+
+class _Struct(msgspec.Struct):
+    name: str
+
+
+@dataclass
+class _Data:
+    name: str
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"name": "Ada"},
+        MappingProxyType({"name": "Ada"}),
+        [{"name": "Ada"}],
+        [{"name": "Ada"}, {"name": "Bo"}],
+        [_Model(name="Ada"), _Model(name="Bo")],
+        [1, 2],
+        42,
+        {"name": "Ada", "role": "admin"},
+        [{"role": "admin", "name": "Ada"}],
+        {"object": "cat", "score": 0.9},
+        {"question": "Where?", "choices": ["here", "there"]},
+        {"question": "Where?", "choices": [{"text": "here"}]},
+        [{"choices": [{"text": "here"}]}, {"choices": [{"text": "there"}]}],
+        {"job": "smith", "candidates": [{"name": "Ada"}]},
+        {"candidates": ["Ada", "Bo"]},
+        _Model(name="Ada"),
+        _Struct("Ada"),
+        _Data("Ada"),
+    ],
+    ids=repr,
+)
+def test_parsed_data_points_to_check_value(source: Any) -> None:
+    (found,) = Contract(_Model).check(source).findings
+    assert found.code == "R001"
+    assert found.message.endswith("it looks like parsed data")
+    assert found.hint.startswith("If this is parsed data, use check_value(…).")
+
+
+@pytest.mark.parametrize("source", [{"message": "hi"}, {"id": 1, "title": "Tea", "detail": "green"}], ids=repr)
+def test_data_that_may_be_an_error_points_to_check_value_too(source: dict[str, Any]) -> None:
+    (found,) = Contract(_Model).check(source).findings
+    assert (found.code, found.hint) == ("R002", "If this is parsed data, use check_value(…).")
+
+
+@pytest.mark.parametrize("source", [{"error": {"message": "no"}}, {"error": "no such model"}], ids=repr)
+def test_a_plain_error_does_not_point_to_check_value(source: dict[str, Any]) -> None:
+    (found,) = Contract(_Model).check(source).findings
+    assert (found.code, found.hint) == ("R002", "")
+
+
+@pytest.mark.parametrize("value", [_Model(name="Ada"), _Struct("Ada"), _Data("Ada")], ids=repr)
+def test_check_value_takes_an_instance(value: Any) -> None:
+    verdict = Contract(type(value)).check_value(value)
+    assert (verdict.unwrap(), verdict.data, verdict.fixes) == (value, {"name": "Ada"}, ())
+    several = Contract(list[type(value)]).check_value([value])  # type: ignore[misc]
+    assert (several.unwrap(), several.data) == ([value], [{"name": "Ada"}])
+
+
+def test_check_value_takes_what_can_be_written_as_json() -> None:
+    class Aliased(pydantic.BaseModel):
+        day: dt.date = pydantic.Field(alias="Day")
+
+    verdict = Contract(Aliased).check_value(Aliased(Day=dt.date(2024, 2, 29)))
+    assert (verdict.unwrap().day, verdict.data) == (dt.date(2024, 2, 29), {"Day": "2024-02-29"})
+    assert Contract({"type": "object"}).check_value({"at": dt.date(2024, 2, 29), 7: {1}}).data == {
+        "at": "2024-02-29",
+        "7": [1],
+    }
+    assert Contract(_Model).check_value(MappingProxyType({"name": "Ada"})).data == {"name": "Ada"}
+    with pytest.raises(TypeError, match="object cannot be written as JSON"):
+        Contract(Aliased).check_value(object())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [None, object(), {1, 2}, {"role": "user", "content": "Hi."}, {"object": "list", "data": []}, (x for x in "abc")],
+    ids=lambda source: type(source).__name__,
+)
+def test_what_is_not_data_does_not_point_to_check_value(source: Any) -> None:
+    (found,) = read(source).findings
+    assert "parsed" not in found.message + found.hint

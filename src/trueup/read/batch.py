@@ -4,15 +4,15 @@ A line enters; its key, and either the body inside or the failure it reports, le
 its status is looked at first. A line that is not JSON still gives its key.
 """
 
-import re
 from typing import Any, NamedTuple
 
 from trueup.read.events import value
 from trueup.read.objects import Row, as_dict, record, word
 from trueup.read.reading import Failure, failure_of
+from trueup.verdict.patterns import lazy_regex
 
 _KEYS = ("custom_id", "key", "recordId", "customId", "record_id")
-_KEY = re.compile(r'"(?:custom_id|key|recordId)"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
+_KEY = lazy_regex(r'"(?:custom_id|key|recordId)"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
 
 
 class Line(NamedTuple):

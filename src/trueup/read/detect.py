@@ -44,7 +44,14 @@ def _is_chat(body: Row) -> bool:
     if kind == "chat.completion" or not choices:
         return bool(kind != "chat.completion.chunk")
     first = record(choices[0])
-    return first.get("message") is not None or ("text" in first and kind != "chat.completion.chunk")
+    if first.get("message") is not None:
+        return True
+    return "text" in first and kind != "chat.completion.chunk" and (kind is not None or _is_numbered(first))
+
+
+def _is_numbered(choice: Row) -> bool:
+    """Whether a choice says where it stands or how it ended: an answer to a question of the user's own has a text too."""
+    return "index" in choice or "finish_reason" in choice
 
 
 def _is_response(body: Row) -> bool:
@@ -68,7 +75,12 @@ def _is_anthropic(body: Row) -> bool:
 
 
 def _is_gemini(body: Row) -> bool:
-    return "candidates" in body or "promptFeedback" in body or "prompt_feedback" in body
+    if "promptFeedback" in body or "prompt_feedback" in body:
+        return True
+    candidates = body.get("candidates")
+    if not candidates:
+        return "candidates" in body
+    return isinstance(candidates, list | tuple) and not gemini.CANDIDATE.isdisjoint(record(candidates[0]))
 
 
 def _is_bedrock(body: Row) -> bool:
@@ -235,7 +247,7 @@ def _is_chunk(event: Row) -> bool:
     if not isinstance(choices, list | tuple):
         return False
     first = record(choices[0]) if choices else {}
-    return "delta" in first or ("text" in first and "message" not in first)
+    return "delta" in first or ("text" in first and "message" not in first and _is_numbered(first))
 
 
 def _typed(kinds: frozenset[str], key: str = "type") -> Callable[[Row], bool]:

@@ -7,27 +7,27 @@ end as SSE ends them and nowhere else: U+2028 inside a string is text. Time is l
 import base64
 import binascii
 import json
-import re
 import struct
 from typing import Any, NamedTuple
 
 import msgspec
 
 from trueup.read.objects import Row
+from trueup.verdict.patterns import lazy_regex
 
 _decode = msgspec.json.Decoder().decode
 _FIELD = ("data:", "event:", "id:", "retry:", ":")
-_FRAME = re.compile(r":(event|exception)-type\x07[^a-zA-Z]{1,4}([A-Za-z]+)")
+_FRAME = lazy_regex(r":(event|exception)-type\x07[^a-zA-Z]{1,4}([A-Za-z]+)")
 # What stands in the first line of a stream of JSON lines, and hardly in a model's own words.
-_LINES = re.compile(
+_LINES = lazy_regex(
     r'"chat\.completion\.chunk"|"type"\s*:\s*"(?:message_start|message-start|response\.[a-z_.]+)"'
     r'|"event_type"\s*:\s*"stream-start"|"messageStart"\s*:\s*\{|"choices"\s*:\s*\[\s*\{[^{}]*"delta"\s*:'
     r'|"candidates"\s*:\s*\[\s*\{\s*"(?:content|finishReason|index)"'
     r'|"model"\s*:\s*"[^"]*"\s*,\s*"created_at"\s*:\s*"[^"]*"\s*,[^\n]*"done"\s*:\s*false'
 )
-_DATA_LINE = re.compile(r'(?:f:\{"messageId"|[0g]:"(?:[^"\\\n]|\\.)*"\n[0-9a-k]:|9:\{"toolCallId"|b:\{"toolCallId")')
+_DATA_LINE = lazy_regex(r'(?:f:\{"messageId"|[0g]:"(?:[^"\\\n]|\\.)*"\n[0-9a-k]:|9:\{"toolCallId"|b:\{"toolCallId")')
 _LOOKED_AT = 4096
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 class Events(NamedTuple):

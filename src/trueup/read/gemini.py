@@ -19,6 +19,8 @@ from trueup.verdict.reply import Reply
 _OUTPUTS = ("codeExecutionResult", "code_execution_result", "functionResponse", "function_response", "toolResponse",
             "tool_response")  # fmt: skip
 _RUN_BY_PROVIDER = ("executableCode", "executable_code", "toolCall", "tool_call")
+# A candidate has one of these at least; other lists of candidates are data.
+CANDIDATE = frozenset("content finishReason finish_reason index tokenCount token_count".split())
 _NUMBERS = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
 
 

@@ -4,14 +4,14 @@ The parts of a content enter and leave in their order; the fragments of one call
 that was still to go on at the end has its arguments as text without the end, so that it counts as cut off.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from trueup.read.calls import as_text
 from trueup.read.objects import Row, record, rows, word
+from trueup.verdict.patterns import lazy_regex
 
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
+_STEP = lazy_regex(r"\.([^.\[\]]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
 _VALUES = (("stringValue", "string_value"), ("numberValue", "number_value"), ("boolValue", "bool_value"))
 _DEEPEST = 100
 

@@ -8,7 +8,10 @@ them raises for a bad shape: the Reading says what is wrong.
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import msgspec
+
 from trueup.read import anthropic, batch, detect, messages, openai_responses, streams, text, vercel
+from trueup.read.arriving import Arriving
 from trueup.read.events import (
     Events,
     from_frames,
@@ -56,7 +59,7 @@ def read(source: Any, status: int | None = None) -> Reading:
     body = as_dict(source)
     reading = unknown(source) if body is None else _read_dict(body, source)
     if isinstance(source, Iterator | AsyncIterator) and reading.findings and reading.findings[0].code == "R001":
-        return unknown(source, body, hint="Collect the stream first: pass the list of its chunks.")
+        return unknown(source, body, hint="Pass the stream to `check`, or the list of its chunks.")
     if body is not None and "status_code" in body and reading.findings and reading.findings[0].code == "R001":
         return unknown(source, body, hint="Pass the body of the HTTP response: response.json() or response.text.")
     return reading
@@ -135,8 +138,10 @@ def _read_dict(body: Row, raw: Any) -> Reading:
         return _read_batch(body, raw)
     if detect.stream(body) is not None:
         return streams.read(Events([body]), raw)
-    if detect.is_error(body) or detect.may_be_error(body):
+    if detect.is_error(body):
         return failed(failure_of(body), raw=raw)
+    if detect.may_be_error(body):
+        return failed(failure_of(body), raw=raw, unsure=True)
     inner = body.get("messages")
     if isinstance(inner, list | tuple) and inner and messages.role_of(record(inner[0])):
         return messages.read_many(inner, raw)
@@ -186,8 +191,8 @@ def _read_list(source: Any) -> Reading:
     """A list: pieces of text, events, messages, output items, content blocks, or tool calls."""
     if not source:
         return silent(source)
-    if all(isinstance(item, str) for item in source):
-        return text.read("".join(source), source)
+    if all(isinstance(item, str | bytes) for item in source):
+        return _read_pieces(source)
     items = [streams.unpacked(item) for item in source]
     if streams.recognised(items[:4]) is not None:
         return streams.read(Events(items), source)
@@ -201,6 +206,16 @@ def _read_list(source: Any) -> Reading:
     if all(isinstance(item.get("function"), dict) or ("name" in item and "arguments" in item) for item in items):
         return messages.read({"tool_calls": items}, source)
     return _read_dict(items[0], source) if len(items) == 1 else unknown(source)
+
+
+def _read_pieces(source: Any) -> Reading:
+    """Pieces of the reply's text, or of a stream's body; its lines may come without their ends."""
+    arriving = Arriving()
+    for piece in source:
+        arriving.feed(piece)
+    whole = arriving.whole()
+    reading = _read_text(whole, source) if isinstance(whole, str) else _read_bytes(whole)
+    return reading._replace(reply=msgspec.structs.replace(reading.reply, raw=source))
 
 
 def _refused(source: Any, status: int) -> Reading:

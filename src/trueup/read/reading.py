@@ -5,24 +5,29 @@ is kept. Messages of a provider are quoted with anything that looks like a key b
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from trueup.read.objects import Row, record, word
 from trueup.verdict.facts import Finding, finding
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Finish, Reply
 
-_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer)[-_ ]?[A-Za-z0-9][\w\-*.]{11,}")
+_SECRET = lazy_regex(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer)[-_ ]?[A-Za-z0-9][\w\-*.]{11,}")
 _SHOWN_KEYS = 8
+_PARSED = "If this is parsed data, use check_value(…)."
+# Keys with which messages and responses say what they are; one alone may be a field of the user's own.
+_LABELS = ({"role", "content"}, {"role", "parts"}, {"object", "id"}, {"object", "data"})
 _SHOWN = 500
-_TRANSIENT = re.compile(
+_TRANSIENT = lazy_regex(
     r"overloaded|rate_?limit|timeout|timed_out|unavailable|server_?error|internal|throttl|expired|cancell?ed"
     r"|resource_exhausted|deadline|too_many_requests|api_error|bad_gateway|model_not_ready|aborted|tool_use_failed"
     r"|is_(?:currently_)?loading|connection|connect_?error|disconnected|remote_?protocol|stream_?error",
     re.IGNORECASE,
 )
-_LASTING = re.compile(r"insufficient_quota|invalid|authentication|permission|not_found|billing", re.IGNORECASE)
+_LASTING = lazy_regex(r"insufficient_quota|invalid|authentication|permission|not_found|billing", re.IGNORECASE)
 # gRPC's numbers, which Gemini's batch lines carry where others carry an HTTP status
 _GRPC = {1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 13: 500}
 _GRPC |= {14: 503, 15: 500, 16: 401}
@@ -57,7 +62,7 @@ class Failure(NamedTuple):
 
 
 def unknown(source: Any, body: Row | None = None, key: str = "", hint: str = "") -> Reading:
-    """A source of no shape that is known here."""
+    """A source of no shape that is known here; if it looks like parsed data, the finding says how that is judged."""
     kind = type(source).__name__
     data: Row = {"type": kind}
     message = f"No provider's reply has the shape of this {kind}"
@@ -65,12 +70,24 @@ def unknown(source: Any, body: Row | None = None, key: str = "", hint: str = "")
         data["keys"] = [str(name)[:40] for name in list(body)[:_SHOWN_KEYS]]
         if data["keys"]:
             message += f" (keys: {', '.join(data['keys'])})"
+    labelled = body is not None and any(label <= body.keys() for label in _LABELS)
+    if not hint and not labelled and _is_data(source):
+        message += "; it looks like parsed data"
+        hint = f"{_PARSED} Otherwise pass the provider's whole response, or its text."
     found = finding("R001", "$", message, None, data, hint or "Pass the provider's whole response, or its text.")
     return Reading(Reply(finish="error", raw=source, turns=()), (found,), key)
 
 
-def failed(failure: Failure, reply: Reply | None = None, raw: Any = None, key: str = "") -> Reading:
-    """A transport failure, with as much of a reply as had arrived."""
+def _is_data(source: Any) -> bool:
+    """Whether a source is a JSON value, or an instance of a type that contracts are made of."""
+    typed = any(hasattr(type(source), name) for name in ("model_fields", "__struct_fields__", "__dataclass_fields__"))
+    return typed or isinstance(source, Mapping | list | tuple | int | float)
+
+
+def failed(
+    failure: Failure, reply: Reply | None = None, raw: Any = None, key: str = "", *, unsure: bool = False
+) -> Reading:
+    """A transport failure, with as much of a reply as had arrived; if `unsure`, it may be parsed data as well."""
     finish: Finish = "filter" if failure.code == "content_filter" else "error"
     if reply is None:
         reply = Reply(finish=finish, raw=raw, turns=())
@@ -87,7 +104,10 @@ def failed(failure: Failure, reply: Reply | None = None, raw: Any = None, key: s
         data["failed_generation"] = failure.failed_generation
     label = " ".join(str(part) for part in (failure.status, failure.code) if part)
     message = f"The provider failed{f' ({label})' if label else ''}: {said or 'it did not say why'}"
-    found = finding("R002", "$", message, None, data, "Send the same request again later." if failure.retryable else "")
+    hints = ["Send the same request again later."] if failure.retryable else []
+    if unsure and _is_data(raw):
+        hints.append(_PARSED)
+    found = finding("R002", "$", message, None, data, " ".join(hints))
     return Reading(reply, (found,), key)
 
 
