@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from trueup.ask.policy import Policy, Price
     from trueup.contract.acting import aexecute, execute
     from trueup.contract.contract import Contract
+    from trueup.contract.partial import Partial
     from trueup.verdict.facts import Finding, Fix
     from trueup.verdict.reply import Reply, ToolCall
     from trueup.verdict.tool import Tool
     from trueup.verdict.verdict import Rejected, Verdict
 
 __all__ = [
-    "Answer", "Contract", "Finding", "Fix", "Policy", "Price", "Rejected", "Reply", "Tool", "ToolCall",
+    "Answer", "Contract", "Finding", "Fix", "Partial", "Policy", "Price", "Rejected", "Reply", "Tool", "ToolCall",
     "Verdict", "__version__", "aexecute", "execute",
 ]  # fmt: skip
 
@@ -30,6 +31,7 @@ _HOMES = {
     "Contract": "trueup.contract.contract",
     "Finding": "trueup.verdict.facts",
     "Fix": "trueup.verdict.facts",
+    "Partial": "trueup.contract.partial",
     "Rejected": "trueup.verdict.verdict",
     "Reply": "trueup.verdict.reply",
     "Tool": "trueup.verdict.tool",

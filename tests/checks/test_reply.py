@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from trueup import Contract, Reply
 from trueup.checks.reply import BadReplyRules, compile_reply, measure
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.reply import Turn
 
 METRICS = {
@@ -296,12 +297,32 @@ def test_a_custom_rule_has_its_own_switch_and_comes_after_the_fixed_ones() -> No
 
 
 @pytest.mark.spec("Q9")
-def test_a_rule_that_breaks_down_refuses_and_says_so() -> None:
+def test_a_bug_in_a_function_is_raised_and_an_expression_that_fails_refuses() -> None:
     def broken(reply: Reply, context: Any) -> bool:
         return bool(context["nothing"])
 
-    assert "gave no answer: KeyError" in reason("A fine and full answer.", {"rules": [broken]})
-    assert "gave no answer" in reason("A fine and full answer.", {"rules": [{"name": "x", "expr": "data.missing > 1"}]})
+    with pytest.raises(KeyError, match="nothing") as caught:
+        reason("A fine and full answer.", {"rules": [broken]})
+    bug = bug_of(caught.value)
+    assert bug is not None
+    assert bug.what == "the reply rule 'broken'"
+    assert bug.place == f"tests/checks/test_reply.py:{broken.__code__.co_firstlineno + 1}"
+    expression = {"name": "x", "expr": "data.missing > 1"}
+    assert "cannot be evaluated" in reason("A fine and full answer.", {"rules": [expression]})
+
+
+@pytest.mark.spec("Q9")
+def test_a_function_refuses_by_raising_a_value_error_or_failing_an_assertion() -> None:
+    def polite(reply: Reply, context: Any) -> None:
+        if "please" not in reply.text:
+            raise ValueError("says no please")
+        if "now" in reply.text:
+            raise AssertionError
+
+    rule = {"name": "polite", "check": polite, "reason": "Impolite"}
+    assert reason("Sit down, all of you.", {"rules": [rule]}) == "says no please"
+    assert reason("Sit down now, please.", {"rules": [rule]}) == "Impolite"
+    assert reason("Sit down, please.", {"rules": [rule]}) == ""
 
 
 @pytest.mark.spec("Q10")
@@ -574,9 +595,13 @@ def leave(reply: Reply, context: Any) -> bool:
         "array",
     ],
 )
-def test_a_rule_that_gives_no_answer_refuses(function: Any) -> None:
-    why = reason("Hello there, my friend", {"rules": [{"name": "own", "check": function}]})
-    assert why.startswith("The rule 'own' gave no answer: ")
+def test_a_rule_that_gives_no_answer_has_a_bug(function: Any) -> None:
+    with pytest.raises((TypeError, ValueError, SystemExit)) as caught:
+        reason("Hello there, my friend", {"rules": [{"name": "own", "check": function}]})
+    bug = bug_of(caught.value)
+    assert bug is not None
+    assert bug.what == "the reply rule 'own'"
+    assert bug.place.startswith("tests/checks/test_reply.py:")
 
 
 @pytest.mark.spec("Q9")

@@ -23,22 +23,22 @@ def found(text: str, *rules: Any, data: dict[str, Any] | None = None, **spec: An
 
 
 @pytest.mark.spec("C1")
-def test_the_verdict_says_coherent_or_not_the_violations_one_hint_and_a_confidence() -> None:
+def test_the_verdict_says_coherent_or_not_the_violations_one_hint_and_a_certainty() -> None:
     contract = Contract(
         states={"S": {"forbid": [STYLISTS, TIMES], "hint": "Ask only for the service.", "fallback": "Which service?"}}
     )
     fine = contract.check("Which service would you like?", {"state": "S"})
-    assert (fine.ok, fine.findings, fine.hint, fine.confidence) == (True, (), "", 1.0)
+    assert (fine.ok, fine.findings, fine.hint, fine.certainty) == (True, (), "", 1.0)
     one = contract.check("Ana or María?", {"state": "S"})
     assert [f.message for f in one.findings] == ["names a stylist: 'Ana', 'María'"]
-    assert (one.ok, one.hint, round(one.confidence, 6)) == (False, "Ask only for the service.", 0.8)
+    assert (one.ok, one.hint, round(one.certainty, 6)) == (False, "Ask only for the service.", 0.8)
     two = contract.check("Ana at 10:30?", {"state": "S"})
     assert [f.message for f in two.findings] == ["names a stylist: 'Ana'", "offers a time: '10:30'"]
-    assert (two.hint, round(two.confidence, 6)) == ("Ask only for the service.", 0.9)
+    assert (two.hint, round(two.certainty, 6)) == ("Ask only for the service.", 0.9)
     many = Contract(states={"S": {"forbid": [{"term": word} for word in "abcdefg"]}}).check(
         "a b c d e f g", {"state": "S"}
     )
-    assert (len(many.findings), many.confidence) == (7, 0.99)
+    assert (len(many.findings), many.certainty) == (7, 0.99)
 
 
 @pytest.mark.spec("C1")

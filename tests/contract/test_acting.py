@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 
 from trueup import Contract
 from trueup.contract.acting import aexecute, execute
+from trueup.read.answers import PROVIDERS
 
 pytestmark = pytest.mark.spec("T11")
 
@@ -68,7 +70,7 @@ def test_only_what_passed_is_run_and_every_call_is_answered_in_order() -> None:
     assert said[0].startswith("The call of 'add' was not made. ")
     assert "integer" in said[0]
     assert "'add'" in said[2]
-    assert said[3] == "RuntimeError: no"
+    assert said[3] == "The tool 'fail' failed (RuntimeError)."
     assert "cut off" in said[4]
 
 
@@ -113,7 +115,8 @@ def test_an_asynchronous_tool_needs_aexecute() -> None:
     verdict = CONTRACT.check(reply(("later", {"x": 2}), ("add", {"a": 1})))
     execution = execute(verdict, TOOLS)
     assert [type(d.error) for d in execution.done] == [TypeError, type(None)]
-    assert "use aexecute()" in execution.messages[0]["content"]
+    assert "use aexecute()" in str(execution.done[0].error)
+    assert execution.messages[0]["content"] == "The tool 'later' failed (TypeError)."
     assert ran == [(1, 0)]
     ran.clear()
     execution = asyncio.run(aexecute(verdict, TOOLS))
@@ -144,7 +147,43 @@ def test_a_key_error_of_the_tool_is_its_own() -> None:
         return {}[key]  # type: ignore[no-any-return]
 
     verdict = Contract(tools=[look]).check(reply(("look", {"key": "look"})))
-    assert execute(verdict, [look]).messages[0]["content"] == "KeyError: 'look'"
+    assert execute(verdict, [look], errors="text").messages[0]["content"] == "KeyError: 'look'"
+
+
+SECRET = "postgres://app:hunter2@db/salon: connection refused\nat /srv/app/book.py"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_an_exception_says_is_not_sent_to_the_model(provider: str, caplog: pytest.LogCaptureFixture) -> None:
+    verdict = CONTRACT.check(reply(("fail", {"why": SECRET})))
+    execution = execute(verdict, TOOLS, provider)
+    assert "hunter2" not in json.dumps(execution.messages)
+    assert "The tool 'fail' failed (RuntimeError)." in json.dumps(execution.messages)
+    assert str(execution.done[0].error) == SECRET
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("trueup.execute", "WARNING")
+    assert record.getMessage() == "the tool 'fail' failed: RuntimeError: " + SECRET.replace("\n", "\\n")
+
+
+def test_what_an_exception_says_is_sent_on_request() -> None:
+    async def boom(x: int) -> int:
+        raise ValueError("boom")
+
+    verdict = Contract(tools=[boom]).check(reply(("boom", {"x": 1})))
+    assert asyncio.run(aexecute(verdict, [boom])).messages[0]["content"] == "The tool 'boom' failed (ValueError)."
+    assert asyncio.run(aexecute(verdict, [boom], errors="text")).messages[0]["content"] == "ValueError: boom"
+    with pytest.raises(ValueError, match="errors is one of type, text; got 'all'"):
+        execute(verdict, [boom], errors="all")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="errors is one of type, text; got 'all'"):
+        asyncio.run(aexecute(verdict, [boom], errors="all"))  # type: ignore[arg-type]
+
+
+def test_an_argument_that_the_function_refuses_is_explained_to_the_model() -> None:
+    verdict = Contract(tools=[{"name": "day_after"}]).check(reply(("day_after", {"day": "soon"})))
+    execution = execute(verdict, TOOLS)
+    assert "day" in execution.messages[0]["content"]
+    assert execution.messages[0]["content"] == str(execution.done[0].error)
+    assert isinstance(execution.done[0].error, ValueError)
 
 
 def test_an_interrupt_is_not_swallowed() -> None:
@@ -164,6 +203,9 @@ RETURNED = [
     (None, "null"),
     ({"a": [1, "é"]}, '{"a":[1,"é"]}'),
     (Place(city="Oslo"), '{"city":"Oslo"}'),
+    ([Place(city="Oslo")], '[{"city":"Oslo"}]'),
+    ({"at": Place(city="Oslo")}, '{"at":{"city":"Oslo"}}'),
+    (Place, "<class 'tests.contract.test_acting.Place'>"),
     (object, "<class 'object'>"),
     (2**70, str(2**70)),
 ]
@@ -177,6 +219,41 @@ def test_what_a_tool_returns_is_told_as_text(value: Any, said: str) -> None:
     execution = execute(Contract(tools=[give]).check(reply(("give", {}))), [give])
     assert execution.messages[0]["content"] == said
     assert execution.done[0].value is value
+
+
+class Unwritable(RuntimeError):
+    def __str__(self) -> str:
+        raise KeyError("no words")
+
+    __repr__ = __str__
+
+
+class Holder(BaseModel):
+    held: Any
+
+
+@pytest.mark.parametrize("value", [Unwritable(), Holder(held=Unwritable())], ids=["object", "model"])
+def test_a_result_that_cannot_be_written_does_not_lose_the_others(value: Any) -> None:
+    def give() -> Any:
+        return value
+
+    verdict = Contract(tools=[give, add]).check(reply(("give", {}), ("add", {"a": 1})))
+    execution = execute(verdict, [give, add])
+    assert execution.done[0].value is value
+    told = [message["content"] for message in execution.messages]
+    assert told == ["The tool 'give' ran, but its result cannot be written as text.", "1"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "told"), [("type", "The tool 'burst' failed (Unwritable)."), ("text", "Unwritable")]
+)
+def test_an_exception_that_cannot_be_written_does_not_lose_the_others(errors: Any, told: str) -> None:
+    def burst() -> None:
+        raise Unwritable
+
+    verdict = Contract(tools=[burst, add]).check(reply(("burst", {}), ("add", {"a": 1})))
+    execution = execute(verdict, [burst, add], errors=errors)
+    assert [message["content"] for message in execution.messages] == [told, "1"]
 
 
 def test_a_custom_tool_gets_its_text() -> None:

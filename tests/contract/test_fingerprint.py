@@ -5,9 +5,10 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator, BaseModel, field_validator
 
 from trueup import Contract, Reply
 from trueup.contract.plugins import check
@@ -192,3 +193,24 @@ def test_what_has_no_source_counts_by_its_name() -> None:
     typed = Contract(reply={"rules": [made["typed"]]})
     assert typed.fingerprint != Contract(reply={"rules": [polite]}).fingerprint
     assert typed.fingerprint == Contract(reply={"rules": [made["typed"]]}).fingerprint
+
+
+def test_the_validators_of_a_type_count() -> None:
+    def model(limit: int) -> type:
+        class Order(BaseModel):
+            amount: Annotated[int, AfterValidator(lambda amount: min(amount, limit))]
+
+        return Order
+
+    class Cheap(BaseModel):
+        amount: int
+
+        @field_validator("amount")
+        @classmethod
+        def small(cls, amount: int) -> int:
+            assert amount < 10
+            return amount
+
+    assert Contract(model(1)).fingerprint == Contract(model(1)).fingerprint != Contract(model(2)).fingerprint
+    plain = {"type": "object", "title": "Cheap", "properties": {"amount": {"type": "integer", "title": "Amount"}}}
+    assert Contract(Cheap).fingerprint != Contract({**plain, "required": ["amount"]}).fingerprint

@@ -33,7 +33,7 @@ def test_rules_wait_until_the_structure_holds() -> None:
 
 @pytest.mark.spec("B9")
 def test_rules_see_input_and_reply_and_the_schema_sees_the_reply_alone() -> None:
-    contract = Contract(SCHEMA, rules=["hp <= max_hp", "unit_id == 'u1'"])
+    contract = Contract(SCHEMA, rules=["hp <= max_hp", "unit_id == 'u1'"], input=["max_hp"])
     context = {"input": {"max_hp": 9, "unit_id": "u1", "hp": 100}}
     before = copy.deepcopy(context)
     assert contract.check('{"hp": 3}', context).ok
@@ -60,7 +60,7 @@ def test_odd_input_is_no_reason_to_fail(given: Any) -> None:
 
 
 def test_data_that_is_no_object_is_called_value() -> None:
-    contract = Contract({"type": "array"}, rules=["len(value) <= limit"])
+    contract = Contract({"type": "array"}, rules=["len(value) <= limit"], input=["limit"])
     assert contract.check("[1, 2]", {"input": {"limit": 2}}).ok
     assert not contract.check("[1, 2, 3]", {"input": {"limit": 2}}).ok
 
@@ -76,7 +76,7 @@ def test_bad_rules_are_a_misuse_of_the_contract() -> None:
 
 
 def test_values_are_judged_by_rules_too() -> None:
-    contract = Contract(SCHEMA, rules=["hp <= max_hp"])
+    contract = Contract(SCHEMA, rules=["hp <= max_hp"], input=["max_hp"])
     assert contract.check_value({"hp": 3}, {"input": {"max_hp": 3}}).ok
     assert [one.code for one in contract.check_value({"hp": 4}, {"input": {"max_hp": 3}}).findings] == ["B005"]
 
@@ -96,7 +96,7 @@ def test_fixes_value_and_reply_come_through() -> None:
     contract = Contract(SCHEMA, rules=["hp > 5"])
     verdict = contract.check('```json\n{"hp": 3,}\n```')
     assert [fix.code for fix in verdict.fixes] == ["W001", "S001", "W001"]
-    assert (verdict.data, verdict.value, verdict.reply.text[:7]) == ({"hp": 3}, {"hp": 3}, "```json")
+    assert (verdict.data, verdict.value, verdict.reply.text[:7]) == ({"hp": 3}, None, "```json")
     assert verdict.hint == "hp > 5 does not hold"
     assert Verdict.from_dict(verdict.to_dict()) == verdict
 

@@ -1,5 +1,6 @@
 """Custom checks: made with a decorator, offered by an installed package, used by name, explained by their page."""
 
+import asyncio
 import itertools
 import subprocess
 import sys
@@ -7,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
 from tests.cli.running import COMMAND, clean_environment
 from trueup import Contract, Finding, Verdict
 from trueup.contract.files.faults import ContractError
 from trueup.contract.plugins import CustomCheck, check, find_check, installed, offered
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.catalogue import OWN
 
 MODULE = '''
@@ -152,30 +155,122 @@ def custom(function: Any) -> CustomCheck:
     return check("TST020", "tried", "Tried.")(function)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda verdict, context: 1 / 0,
-        lambda verdict, context: [5],
-        lambda verdict: [],
-        lambda verdict, context: 7,
-        lambda verdict, context: False,
-        lambda verdict, context: sys.exit(3),
-        lambda verdict, context: itertools.repeat("again"),
-        lambda verdict, context: [Finding("TST020", "$", 5)],  # type: ignore[arg-type]
-        lambda verdict, context: [Finding("TST020", None, "no path")],  # type: ignore[arg-type]
-    ],
-    ids=[
-        "raises", "yields a number", "takes too little", "returns a number", "says false", "leaves", "has no end",
-        "a number for a message", "nothing for a path",
-    ],
-)  # fmt: skip
-def test_a_check_that_breaks_down_is_a_finding(function: Any) -> None:
-    verdict = Contract(True, checks=[custom(function)]).check("{}")
-    (found,) = verdict.findings
-    assert (found.code, found.data["check"], verdict.ok) == ("N022", "tried", False)
-    plain = Contract(True, checks=[function]).check("{}")
-    assert [found.code for found in plain.findings] == ["N022"]
+def stops(verdict: Verdict, context: Any) -> Any:
+    raise StopIteration
+
+
+BUGS: dict[str, tuple[Any, type[BaseException]]] = {
+    "raises": (lambda verdict, context: 1 / 0, ZeroDivisionError),
+    "raises late": (lambda verdict, context: (1 / n for n in (1, 0)), ZeroDivisionError),
+    "yields a number": (lambda verdict, context: [5], TypeError),
+    "takes too little": (lambda verdict: [], TypeError),
+    "returns a number": (lambda verdict, context: 7, TypeError),
+    "returns zero": (lambda verdict, context: 0, TypeError),
+    "says false": (lambda verdict, context: False, TypeError),
+    "leaves": (lambda verdict, context: sys.exit(3), SystemExit),
+    "has no end": (lambda verdict, context: itertools.repeat("again"), TypeError),
+    "a number for a message": (lambda verdict, context: [Finding("TST020", "$", 5)], TypeError),  # type: ignore[arg-type]
+    "nothing for a path": (lambda verdict, context: [Finding("TST020", None, "no path")], TypeError),  # type: ignore[arg-type]
+    "reads what is not there": (lambda verdict, context: context["customer"], KeyError),
+    "reaches nobody": (lambda verdict, context: [][1], IndexError),
+}
+
+
+@pytest.mark.parametrize(("function", "kind"), BUGS.values(), ids=BUGS)
+def test_a_bug_in_a_check_is_raised_and_pointed_at(function: Any, kind: type[BaseException]) -> None:
+    for contract, name in (
+        (Contract(True, checks=[custom(function)]), "tried"),
+        (Contract(True, checks=[function]), "<lambda>"),
+    ):
+        with pytest.raises(kind) as caught:
+            contract.check("{}")
+        bug = bug_of(caught.value)
+        assert bug is not None
+        line = function.__code__.co_firstlineno
+        assert (bug.what, bug.place) == (f"the check {name!r}", f"tests/contract/test_plugins.py:{line}")
+        assert caught.value.__notes__ == [f"This is a bug in {bug.what} at {bug.place}, not a fault of the reply"]
+        with pytest.raises(kind):
+            asyncio.run(contract.acheck("{}"))
+
+
+def test_the_exception_is_the_very_one_that_the_check_raised() -> None:
+    own = LookupError("no such customer")
+
+    def look_up(verdict: Verdict, context: Any) -> None:
+        raise own
+
+    with pytest.raises(LookupError) as caught:
+        Contract(True, checks=[look_up]).check("{}")
+    assert caught.value is own
+
+
+def test_a_check_that_stops_an_iteration_has_a_bug_too() -> None:
+    with pytest.raises(RuntimeError) as caught:  # Python's own word for it
+        Contract(True, checks=[stops]).check("{}")
+    bug = bug_of(caught.value)
+    assert bug is not None
+    assert bug.kind == "StopIteration"
+
+
+def too_cheap(verdict: Verdict, context: Any) -> Any:
+    """A check that refuses as a validator does."""
+    yield {"price": verdict.data["price"]}
+    if verdict.data["price"] < 1:
+        yield Finding("ZZZ001", "$.price", "hardly worth it")
+    if verdict.data["price"] < 5:
+        raise ValueError(f"{verdict.data['price']} is too cheap")
+
+
+def test_a_check_refuses_a_reply_by_raising_a_value_error() -> None:
+    own = check("TST030", "too-cheap", "The price is too low.", level="warning")(too_cheap)
+    for contract, code in ((Contract(True, checks=[own]), "TST030"), (Contract(True, checks=[too_cheap]), "B008")):
+        assert contract.check('{"price": 7}').ok
+        verdict = contract.check('{"price": 3}')
+        (found,) = verdict.findings
+        assert (found.code, found.level, found.message, verdict.ok) == (code, "error", "3 is too cheap", False)
+        assert found.data["error"] == "ValueError"
+        assert verdict.metrics == {"price": 3}
+        both = contract.check('{"price": 0}')
+        assert [found.code for found in both.findings] == sorted(["ZZZ001", code], key=code.__eq__)
+
+
+def test_what_an_asynchronous_check_found_before_it_refused_stays() -> None:
+    async def careful(verdict: Verdict, context: Any) -> Any:
+        yield Finding("ZZZ001", "$", "first")
+        raise AssertionError("second")
+
+    for verdict in (
+        Contract(True, checks=[careful]).check("{}"),
+        asyncio.run(Contract(True, checks=[careful]).acheck("{}")),
+    ):
+        assert [found.message for found in verdict.findings] == ["first", "second"]
+
+
+def test_a_refusal_without_words_says_whose_it_is() -> None:
+    def bare(verdict: Verdict, context: Any) -> None:
+        raise AssertionError  # pytest gives the words of an assert
+
+    assert Contract(True, checks=[bare]).check("{}").reason == "The check 'bare' refused the reply"
+    assert Contract(True, checks=[custom(bare)]).check("{}").reason == "Tried"
+
+
+def test_the_errors_of_pydantic_refuse() -> None:
+    class Price(pydantic.BaseModel):
+        amount: int
+
+    def priced(verdict: Verdict, context: Any) -> None:
+        Price.model_validate(verdict.data)
+
+    (found,) = Contract(True, checks=[priced]).check('{"amount": "many"}').findings
+    assert found.code == "B008"
+    assert found.message.startswith("amount: Input should be a valid integer")
+
+
+def test_a_bug_in_a_contract_that_a_check_uses_stays_a_bug() -> None:
+    inner = Contract(True, checks=[lambda verdict, context: {"": 1}])  # a ValueError of ours
+    with pytest.raises(ValueError, match="the name of a metric") as caught:
+        Contract(True, checks=[lambda verdict, context: inner.check("{}").findings]).check("{}")
+    assert bug_of(caught.value) is not None
 
 
 def test_a_check_may_return_one_text_or_one_finding() -> None:
@@ -206,7 +301,7 @@ def test_a_plain_function_is_taken_in_code() -> None:
     (found,) = Contract(True, checks=[strange]).check("{}").findings
     assert found.name == "zzz001"
     (found,) = Contract(True, checks=[lambda verdict, context: ["a text"]]).check("{}").findings
-    assert "make the function a check with @check" in found.message
+    assert (found.code, found.message, found.data) == ("B008", "a text", {"check": "<lambda>"})
     with pytest.raises(TypeError, match="checks is a list"):
         Contract(True, checks="polite")
     with pytest.raises(TypeError, match="a check is a name"):
@@ -232,13 +327,12 @@ def test_checks_add_metrics_and_see_those_before_them() -> None:
     assert Contract(checks=[lambda verdict, context: {"plain": 1}]).check("x").metrics == {"plain": 1}
 
 
-def test_a_metric_that_cannot_be_kept_fails_its_check() -> None:
+def test_a_metric_that_cannot_be_kept_is_a_bug_in_its_check() -> None:
     for metrics in ({"total_text_length": 3}, {"score": float("inf")}, {"score": object()}, {"": 1}, {3: 1}):
-        verdict = Contract(reply=True, checks=[lambda verdict, context, metrics=metrics: metrics]).check(
-            "I understand."
-        )
-        assert [found.code for found in verdict.findings] == ["N022"]
-        assert set(verdict.metrics.values()) <= {0, 1, 13}
+        contract = Contract(reply=True, checks=[lambda verdict, context, metrics=metrics: metrics])
+        with pytest.raises(ValueError, match="metric") as caught:
+            contract.check("I understand.")
+        assert bug_of(caught.value) is not None
 
 
 def test_checks_see_what_was_found_before_them() -> None:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.growth import assert_all_linear, each
+from tests.growth import assert_all_linear, assert_at_most, each
 from tests.recover.material import CONTRACTS, chunks, json_containers, mutated, same, texts, written
 from tests.shapes.shape import Shape
 from tests.shapes.streams import VALUES
 from trueup import Contract
+from trueup.measure import reading, replies
 
 PERSON: dict[str, Any] = {
     "type": "object",
@@ -203,11 +204,13 @@ def test_an_empty_stream_is_an_empty_reply() -> None:
 
 def test_finish_may_be_asked_twice_and_before_the_end() -> None:
     stream = Contract(PERSON, accept="lossy").stream()
+    with pytest.raises(RuntimeError, match=r"call `finish\(\)`"):
+        _ = stream.verdict
     stream.feed('{"name": "Ada", "age": 36, "tags": ["a')
-    assert stream.finish() == stream.finish()
+    assert stream.finish() is stream.finish() is stream.verdict
     assert stream.finish().data == {"name": "Ada", "age": 36, "tags": ["a"]}
-    stream.feed('bc"]}')
-    assert stream.finish().data == {"name": "Ada", "age": 36, "tags": ["abc"]}
+    with pytest.raises(RuntimeError, match="the stream is finished"):
+        stream.feed('bc"]}')
 
 
 def test_a_stream_without_a_schema_has_no_findings() -> None:
@@ -232,7 +235,7 @@ SALON = Contract(
 def test_text_that_the_state_forbids_is_told_when_its_sentence_has_ended(piece: int, filler: int) -> None:
     before = "Hello, Susana. " + "We cut hair. " * filler + "It is not Ana. "
     text = before + "It would be Ana on Monday. And more."
-    stream = SALON.stream({"state": "SERVICE"})
+    stream = SALON.stream(context={"state": "SERVICE"})
     for at in range(0, len(text), piece):
         stream.feed(text[at : at + piece])
         if stream.findings:
@@ -257,7 +260,7 @@ def test_text_that_the_state_forbids_is_told_when_its_sentence_has_ended(piece: 
     ],
 )
 def test_what_is_not_certain_waits_for_the_verdict(text: str, context: dict[str, Any] | None) -> None:
-    stream = SALON.stream(context)
+    stream = SALON.stream(context=context)
     for at in range(0, len(text), 7):
         stream.feed(text[at : at + 7])
     assert not stream.findings
@@ -267,3 +270,12 @@ def test_what_is_not_certain_waits_for_the_verdict(text: str, context: dict[str,
 @each(VALUES)
 def test_feeding_takes_linear_time_in_small_pieces(shapes: list[Shape]) -> None:
     assert_all_linear(shapes)
+
+
+@pytest.mark.growth
+def test_states_that_are_kept_cost_no_more_than_reading_everything_again_with_jiter() -> None:
+    pytest.importorskip("jiter")
+    text = replies.stream_document(16_000)
+    pieces = [text[at : at + 8] for at in range(0, len(text), 8)]
+    kept, jiter = reading.stream_trueup(keep=True), reading.stream_jiter()
+    assert_at_most(1.0, lambda: kept(pieces), lambda: jiter(pieces))

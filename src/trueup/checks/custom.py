@@ -1,7 +1,8 @@
 """Custom reply rules: Python functions or expressions of the contract, each with a reason and a switch.
 
 Takes the `rules:` of a contract's `reply:`; gives rules that judge one reply at a time. A rule may be asynchronous and may add
-metrics. A rule that fails refuses the reply and says so: without an answer, no reply passes.
+metrics. A function that raises a ValueError or an AssertionError, and an expression that cannot be evaluated, refuse the reply;
+any other exception is a bug in the function, and is raised with a note that names its line.
 """
 
 import re
@@ -16,6 +17,7 @@ from trueup.checks.problems import closest
 from trueup.checks.spoken import visible
 from trueup.checks.steps import Steps, is_async, pending
 from trueup.expressions.errors import ExpressionError
+from trueup.verdict.bugs import is_fault, pointed, refusal
 from trueup.verdict.reply import Reply
 
 _KEYS = ("name", "expr", "check", "reason", "hint", "on")
@@ -45,20 +47,24 @@ class Custom(NamedTuple):
     source: Any = None  # the function or the expression that the contract gives
 
     def opinion(self, reply: Reply, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> Steps[Opinion]:
-        """What the rule says; anything it raises refuses the reply."""
+        """What the rule says. By raising it may refuse the reply; a bug is raised as it is, with a note."""
         try:
-            answer = self.ask(reply, context, metrics)
-            if answer is True or answer is None:  # most answers
-                return _PASSES
-            awaited = pending(answer)
-            if awaited is not None:
-                answer = yield awaited
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a rule raises, the reply has a verdict
-            return self._unanswered(f"{type(error).__name__}: {error}")
-        try:
+            try:
+                answer = self.ask(reply, context, metrics)
+                if answer is True or answer is None:  # most answers
+                    return _PASSES
+                awaited = pending(answer)
+                if awaited is not None:
+                    answer = yield awaited
+            except ExpressionError as error:  # the data of this reply does not suit the expression
+                return Opinion(f"The rule {self.name!r} cannot be evaluated: {error}"[:300])
+            except Exception as error:
+                if not is_fault(error):
+                    raise
+                return Opinion(refusal(error) or self.reason)
             return self._read(answer, metrics)
-        except Exception as error:  # noqa: BLE001 - an answer may be an object of any kind
-            return self._unanswered(str(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again, whatever it is
+            raise pointed(error, f"the reply rule {self.name!r}", self.source)  # noqa: B904 - it is the same exception
 
     def _read(self, answer: Any, known: Mapping[str, Any]) -> Opinion:
         answer = scalar(answer)
@@ -84,9 +90,6 @@ class Custom(NamedTuple):
         metrics = checked_metrics(answer.get("metrics") or {}, known)
         reason = str(answer.get("reason") or "")
         return Opinion("", reason, metrics) if ok else Opinion(reason or self.reason, "", metrics)
-
-    def _unanswered(self, why: str) -> Opinion:
-        return Opinion(f"The rule {self.name!r} gave no answer: {why}"[:300])
 
 
 def scalar(value: Any) -> Any:

@@ -11,6 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
+from trueup.verdict.patterns import lazy_regex
+
 # Letters that look like Latin ones, by their small form; NFKD and names take care of the rest.
 _TWINS = dict(
     zip(
@@ -31,16 +33,16 @@ _SIGNS = {
     "μ": "u", "·": ".", "¿": "\x0e", "¡": "\x0f", "£": "\x10", "§": "\x11", "©": "\x12", "®": "\x13", "°": "\x14",
     "±": "\x15", "¢": "\x16", "¥": "\x17", "×": "\x18", "÷": "\x19", "¶": "\x1b", "¬": "\x1c", "¦": "\x1d", "¤": "\x1e",
 }  # fmt: skip
-_LATIN = re.compile(r"(?:NEGATIVE )?(?:SQUARED |CIRCLED )?LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |OPEN |DOTLESS )?([A-Z])\b(?! [A-Z]+ DIGRAPH)")  # fmt: skip
-_MAYBE_LATIN = re.compile(
+_LATIN = lazy_regex(r"(?:NEGATIVE )?(?:SQUARED |CIRCLED )?LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |OPEN |DOTLESS )?([A-Z])\b(?! [A-Z]+ DIGRAPH)")  # fmt: skip
+_MAYBE_LATIN = lazy_regex(
     "[\u0080-\u02ff\u1d00-\u1eff\u2c60-\u2c7f\ua720-\uab6f\U0001df00-\U0001dfff\U0001f100-\U0001f1ff]"
 )
 # Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
-_MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
-_UNSEEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
-_SPECIAL = re.compile(f"{_MAYBE_LATIN.pattern}|{_MARKS.pattern}")
+_MARKS = lazy_regex("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
+_UNSEEN = lazy_regex("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
+_SPECIAL = lazy_regex(f"{_MAYBE_LATIN.pattern}|{_MARKS.pattern}")
 # Where words are not parted by spaces: no edge is asked for at these letters.
-_UNSPACED = re.compile(
+_UNSPACED = lazy_regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 
@@ -51,8 +53,8 @@ _KEPT_CONTROLS = b"\t\n\r"
 _DROPPED = bytes(c for c in range(0x20) if c not in _KEPT_CONTROLS) + b"\x7f\xad"
 _C1 = bytes(range(0x80, 0xA0))
 # What is not one byte for one character: other scripts and signs, three Latin letters, and a decomposed ñ.
-_IRREGULAR = re.compile("[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
-_SHIFTING = re.compile("[nN]\u0303|" + _IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
+_IRREGULAR = lazy_regex("[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
+_SHIFTING = lazy_regex("[nN]\u0303|" + _IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
 _LAST_CODED = 0x3FFFF
 _PLAINEST = frozenset({"Lo", "Co", "Cn"})  # most of Unicode: what has no case, no accents and, as a rule, no twin
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from trueup.checks.patterns import BadPattern
 from trueup.checks.problems import closest
+from trueup.verdict.patterns import lazy_regex
 
-_REFERENCE = re.compile(r"\\[pPx]\{[^{}]*\}|\\.|\{([^\W\d]\w*)\}", re.DOTALL)  # \p{L} is a class, not a group
+_REFERENCE = lazy_regex(r"\\[pPx]\{[^{}]*\}|\\.|\{([^\W\d]\w*)\}", re.DOTALL)  # \p{L} is a class, not a group
 _LONGEST = 50_000  # characters of a pattern with everything written out
 _KEYS = (("term", True), ("terms", True), ("pattern", False), ("patterns", False))
 

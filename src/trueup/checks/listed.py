@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from trueup.recover.words import pattern, small
+from trueup.verdict.patterns import lazy_regex
 
 _AROUND = 120
 _NAME = r"[a-zß-öø-ÿ0-9][\w.-]{1,60}(?<![.-])"
@@ -17,7 +18,7 @@ _JOINED = r"(?:\s{0,2}(?:[,、;/&+→]|[-=]>|<scalar.and>|<call.then>|<mention.a
 _BEFORE = rf"(?<![\w.-])({_NAME}){_CLOSING}{_JOINED}{_OPENING}\Z"
 _BEHIND = rf"{_CLOSING}{_JOINED}{_OPENING}({_NAME})"
 # The first name of an item, of a row or of a step: `- **ping_dns**`, `2) ping_dns`, `| ping_dns |`.
-_ITEM = re.compile(r"^[ \t]*(?:[-*+•|]|\d{1,3}[.)])[ \t]*[*`]{0,3}([A-Za-z][\w.-]{1,60}\b)", re.MULTILINE)
+_ITEM = lazy_regex(r"^[ \t]*(?:[-*+•|]|\d{1,3}[.)])[ \t]*[*`]{0,3}([A-Za-z][\w.-]{1,60}\b)", re.MULTILINE)
 
 
 class Lists:

@@ -12,6 +12,7 @@ from trueup.checks.stretches import LONG, matches
 from trueup.checks.toolset import Toolset
 from trueup.checks.unknown_names import USUAL, Mentions, unknown_names
 from trueup.verdict.facts import Finding, finding
+from trueup.verdict.patterns import lazy_regex
 
 _THE = r"(?:(?:the|a|my|our|la|el|una|un)\s+)?(?:(?:tool|function|herramienta|función)\s+)?[`\"'“]?"
 _DID = r"(?:ran|called|invoked|executed|triggered|ejecuté|ejecutamos|llamé|invoqué|utilicé|usé)"
@@ -19,7 +20,7 @@ _DONE = r"(?:run|called|used|invoked|executed|triggered|ejecutado|usado|llamado|
 _I = r"(?:I|we|yo|nosotros)"
 _HAVE = r"(?:I['’]ve|I have|we['’]ve|we have|he|hemos)"
 _ALREADY = r"(?:\s+(?:just|already|also|now|successfully|ya|también))?"
-_CLAIM = re.compile(
+_CLAIM = lazy_regex(
     rf"\b(?:{_I}{_ALREADY}\s+(?:{_DID}|used)|{_HAVE}{_ALREADY}\s+{_DONE}|(?:ejecuté|llamé|invoqué|utilicé|usé))\s+{_THE}([A-Za-z_][\w-]*)",
     re.IGNORECASE,
 )
@@ -42,12 +43,12 @@ _DEED_GATE = rf"(?i){_HAVE}{_LOOSE_ALREADY}{_GAP}(?:{'|'.join(_PARTICIPLES.value
 _CLAIMING = (" ran ", "called ", "used ", "invoked ", "executed ", "triggered ", "run ", "ejecut", "llam", "invoc", "invoq",
              "utiliz", "utilic", "usé ", "usado ")  # fmt: skip
 _HAVING = ("'ve ", "’ve ", " have ", "he ", "hemos ")
-_CODE = re.compile(r"```[\s\S]*?(?:```|\Z)")
+_CODE = lazy_regex(r"```[\s\S]*?(?:```|\Z)")
 # What a code block defines; prose beside it speaks of that.
-_DEFINED = re.compile(r"\b(?:def|function|class|fn|func|fun|const|let|var|sub|proc) {1,4}([A-Za-z_]\w{1,80})")
-_DEED = re.compile(rf"\b{_HAVE}{_ALREADY}\s+({'|'.join(_PARTICIPLES.values())})\b([^.!?\n]{{0,80}})", re.IGNORECASE)
+_DEFINED = lazy_regex(r"\b(?:def|function|class|fn|func|fun|const|let|var|sub|proc) {1,4}([A-Za-z_]\w{1,80})")
+_DEED = lazy_regex(rf"\b{_HAVE}{_ALREADY}\s+({'|'.join(_PARTICIPLES.values())})\b([^.!?\n]{{0,80}})", re.IGNORECASE)
 _VERB = {form: verb for verb, forms in _PARTICIPLES.items() for form in forms.split("|")}
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_regex(r"[^\W_]+")
 
 
 def mention_findings(

@@ -4,13 +4,13 @@ Takes the offered names once; then compares any other name with them. Does not l
 data: the lists `mention.verbs`, `verbs_or_nouns`, `nouns_or_verbs` and `agents` of `recover/phrases`.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
 from trueup.recover.words import words
 from trueup.verdict.likeness import name_words
+from trueup.verdict.patterns import lazy_regex
 
 Convention = Literal["snake", "camel", "pascal", "kebab", "dotted", "word"]
 # How much a name looks like a tool's: not at all (0), it names a doer or an action (1), it has a verb (2), it has a verb of the
@@ -73,7 +73,7 @@ _MODULES = frozenset(
 )
 _FEW, _SEVERAL = 2, 3
 _TESTS = frozenset({("first", "test")})  # the names of tests in code, unless an offered name begins so
-_HUMP = re.compile(r"[a-z0-9][A-Z]")
+_HUMP = lazy_regex(r"[a-z0-9][A-Z]")
 _NEAR = 70.0
 
 

@@ -10,15 +10,21 @@ from typing import Any
 
 import msgspec
 
+from trueup.checks.problems import takes
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding, finding
 
 
 class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a contract asks of the order of calls.
+    """What a contract asks of the order of calls: the option `order`.
 
-    `sequence` is an order that may skip and repeat steps; `expected_sequence` gives each call of the conversation its place.
-    `level` is that of a call out of either.
+    - `sequence`: an order of tools in which steps may be skipped and repeated; empty: any order.
+    - `expected_sequence`: the place of each call of the conversation; empty: no call has a fixed place.
+    - `requires`: for a tool, the tools that must have been called before it; empty: none.
+    - `only_once`: tools that may be called once in a conversation; empty: every tool may be called again.
+    - `at_most`: for a tool, how many calls a conversation may hold; empty: no limits.
+    - `never_with`: for a tool, the tools that must not be called in the same reply; empty: none.
+    - `level`: the level of a call that is out of `sequence` or `expected_sequence`.
     """
 
     sequence: tuple[str, ...] = ()
@@ -37,6 +43,7 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing is asked of the order."""
         lists = self.sequence or self.expected_sequence or self.only_once
         return not (lists or self.requires or self.at_most or self.never_with)
 
@@ -54,7 +61,7 @@ def read_order(source: Any) -> Order:
     try:
         order = msgspec.convert(source, Order)
     except msgspec.ValidationError as error:
-        raise ValueError(f"order: {error}; it takes {', '.join(Order.__struct_fields__)}") from None
+        raise ValueError(f"order: {error}; {takes(source, Order.__struct_fields__)}") from None
     twice = [name for name, count in Counter(order.sequence).items() if count > 1]
     if twice:
         raise ValueError(f"order: {twice[0]!r} stands twice in the sequence; each step has one place")

@@ -13,6 +13,7 @@ import re2  # type: ignore[import-untyped]
 
 from trueup.checks.distinctions import CASE, Note, told_apart
 from trueup.checks.folding import LEADS, SIGN_LEAD, SIGN_TAILS, TAILS, fold, is_spaced
+from trueup.verdict.patterns import lazy_regex
 
 _LETTER = f"[{LEADS}][{TAILS}]{{4}}"
 _SIGN = f"{SIGN_LEAD}[{SIGN_TAILS[0]}-{SIGN_TAILS[-1]}]{{7}}"
@@ -22,10 +23,10 @@ _KINDS = {"w": (_WORD, True), "d": (_DIGIT, False), "s": (_SPACE, False)}
 _POSIX = {"alpha": ("a-zN", True), "alnum": ("a-zN0-9", True), "digit": (_DIGIT, False), "space": (_SPACE, False),
           "lower": ("a-zN", True), "upper": ("a-zN", True), "word": (_WORD, True), "punct": ("!-/:-@[-^`{-~", False)}  # fmt: skip
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\n", "v": "\n"}
-_HEX = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
-_PROPERTY = re.compile(r"\\[pP](?:(\w)|\{(\^?\w+)\})")
-_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
-_NAMED = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
+_HEX = lazy_regex(r"\\(?:x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
+_PROPERTY = lazy_regex(r"\\[pP](?:(\w)|\{(\^?\w+)\})")
+_FLAGS = lazy_regex(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_NAMED = lazy_regex(r"\(\?P?<([A-Za-z_]\w*)>")
 _LOOK = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "(?<!": "look-behind",
          "(?>": "an atomic group", "(?(": "a conditional group", "(?P=": "a back-reference", "(?#": "a comment"}  # fmt: skip
 _WIDEST = 2_000

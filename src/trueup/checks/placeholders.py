@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trueup.checks.problems import closest
+from trueup.verdict.patterns import lazy_regex
 
-PLACE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
+PLACE = lazy_regex(r"\{([A-Za-z_][\w.]*)\}")
 WHY = ("state",)
 HINT = ("state", "found", "data")
 CORRECTION = ("state", "hint", "violations", "faults", "data", "tools", "nth", "most")

@@ -1,6 +1,6 @@
 """What is wrong with the rules a contract was given, each with its place, so that a lint can point at the line."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from trueup.verdict.likeness import nearest
@@ -16,6 +16,17 @@ def closest(word: Any, known: Iterable[Any]) -> str:
     """
     near = nearest(str(word), (other for other in known if isinstance(other, str)))
     return f"; did you mean {near!r}?" if near else ""
+
+
+def takes(table: Any, known: Iterable[str]) -> str:
+    """What a table of options takes, and the name that its first unknown key likely means.
+
+    >>> takes({"requird": True}, ["required", "types"])
+    "it takes required, types; did you mean 'required'?"
+    """
+    names = [*known]
+    near = (closest(key, names) for key in (table if isinstance(table, Mapping) else ()) if key not in names)
+    return f"it takes {', '.join(names)}{next(near, '')}"
 
 
 class Problem(NamedTuple):

@@ -39,7 +39,11 @@ class Rule(NamedTuple):
 
 
 class Rules:
-    """The rules of one contract; `compile_rules` makes them."""
+    """The rules of one contract; `compile_rules` makes them.
+
+    `required` are fields that must be there, `checks` those of types, ranges and enums, `rules` the expressions, and `budget` the steps that
+    one expression may take.
+    """
 
     __slots__ = ("_checks", "_required", "budget", "rules")
 
@@ -70,7 +74,7 @@ class Rules:
         return frozenset(found)
 
     def check(self, record: Mapping[str, Any]) -> list[Finding]:
-        """What is wrong with a record.
+        """What is wrong with a `record`.
 
         >>> rules = compile_rules([{"name": "alive", "expr": "hp <= max_hp", "error": "{hp} is over {max_hp}"}])
         >>> [str(found) for found in rules.check({"hp": 12, "max_hp": 10})]
@@ -132,7 +136,9 @@ def _why(name: str, expression: Expression, error: ExpressionError) -> dict[str,
 
 
 def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
-    """Rules from a `validation:` section or a list of rules; `BadRules` names all that is wrong with it at once.
+    """Rules from `spec`: a list of rules, or a mapping of sections. `BadRules` names everything that is wrong with it.
+
+    `functions` can be called in expressions beside those of the language; None: only those.
 
     >>> compile_rules({"ranges": {"score": [1, 10]}}).check({"score": 11})[0].message
     'score is 11; a number from 1 to 10 is asked for'

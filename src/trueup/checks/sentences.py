@@ -11,20 +11,21 @@ from typing import NamedTuple
 from trueup.checks.folding import fold
 from trueup.checks.patterns import term_source
 from trueup.recover.sentences import sentence_end
+from trueup.verdict.patterns import lazy_regex
 
 _REACH = 600
-_ASKED = re.compile(r"\?[?!]*\Z")
-_CLAUSE = re.compile(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
-_ENDED = re.compile(r"[.!?]['\")\]*]{0,8}(?=\s)|\n")
-_BUT = re.compile(r"\b(?:but|however|pero|sin embargo|no obstante|ahora bien)\b")
-_ASKING = re.compile(
+_ASKED = lazy_regex(r"\?[?!]*\Z")
+_CLAUSE = lazy_regex(r"[,;()]|:(?!\d)|\s-+\s|\b(?:but|pero|aunque|sino|however|although|mas)\b")
+_ENDED = lazy_regex(r"[.!?]['\")\]*]{0,8}(?=\s)|\n")
+_BUT = lazy_regex(r"\b(?:but|however|pero|sin embargo|no obstante|ahora bien)\b")
+_ASKING = lazy_regex(
     r"\W*(?:(?:and|so|then|or|y|o|entonces)\W+)?(?:would|do|does|did|shall|should|can|could|will|may|is|are|was|has|have|had|what|when|which"
     r"|who|whose|where|why|how|want|que|cual|cuando|donde|quien|como|quieres|quiere|deseas|puedes|puedo|te gustaria|le gustaria)\b",
     re.ASCII,
 )
 
 # Words of denial that deny nothing, and words of condition that suppose nothing.
-_IDIOMS = re.compile(
+_IDIOMS = lazy_regex(
     r"\b(?:no doubt|without (?:a |any )?doubt|not only|not just|no problem|no (?:hay|cabe) (?:ninguna )?duda"
     r"|sin (?:ninguna |lugar a )?dudas?(?: alguna)?|sin problemas?|sin falta|no solo|no solamente|antes de (?:nada|todo)|despues de todo|before anything(?: else)?|after all)\b"
 )
@@ -52,7 +53,7 @@ _MODAL = (
 )  # fmt: skip
 _ONCE = r"(?<!las\s)once(?!\s(?:y|menos|en|de)\b)"  # of Spanish it is eleven: "te espero a las once"
 # A condition behind what is said, in the same clause: "is confirmed once you pay", but not "is confirmed after lunch".
-_BEHIND = re.compile(
+_BEHIND = lazy_regex(
     r"\s+(?:(?:only|solo)\s+)?(?:when|after (?:you|we|i|they|he|she|your|the payment)|cuando|despues de que)\b"
     rf"|(?:\s+[^\s,;:.!?]+){{0,5}}?\s+(?:{_ONCE}|as soon as|if|unless|provided|una vez|en cuanto|si|siempre que)\b",
     re.ASCII,
@@ -140,8 +141,8 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     return len(quotation.split()) > 1
 
 
-_NAMED_LAST = re.compile(r",\s*\Z")
-_NAME_ENDS = re.compile(r"\s*(?:[,.!?:;)\x01]|\Z)")
+_NAMED_LAST = lazy_regex(r",\s*\Z")
+_NAME_ENDS = lazy_regex(r"\s*(?:[,.!?:;)\x01]|\Z)")
 
 
 class Addressed:

@@ -4,17 +4,17 @@ A reply, or the messages before it, enter; texts with their places, or names of 
 a message count as calls.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from trueup.checks.toolset import Toolset
 from trueup.recover.marks import CLOSES_REASONING, OPENS_REASONING
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 
-_FIRST = re.compile(r"\s*")
-_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_FIRST = lazy_regex(r"\s*")
+_ESCAPE = lazy_regex(r"\\u([0-9a-fA-F]{4})")
 
 
 def visible(text: str) -> str:

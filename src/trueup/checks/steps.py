@@ -1,7 +1,7 @@
 """Steps: checks that may have to wait, written once as generators and driven twice, with and without asyncio.
 
 A generator yields an awaitable, is sent its result, and returns its own result in the end. An exception of the awaitable is
-raised inside the generator, where the check turns it into a finding. How to wait is up to the caller.
+raised inside the generator, which decides whether it refuses the reply or is a bug. How to wait is up to the caller.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Generator
@@ -60,17 +60,19 @@ def refuse(awaited: Awaitable[Any]) -> Any:
     raise TypeError("it is asynchronous; judge the reply with a contract's check or acheck")
 
 
-def pending(answer: Any) -> Awaitable[Any] | None:
-    """The awaitable that gives an answer, or None if the answer is there already. An async generator becomes a list."""
+def pending(answer: Any, gathered: list[Any] | None = None) -> Awaitable[Any] | None:
+    """The awaitable that gives an answer, or None if the answer is there already.
+
+    An async generator becomes a list: `gathered`, which keeps what was yielded before an exception.
+    """
     if hasattr(answer, "__await__"):  # faster than asking for an Awaitable
         awaitable: Awaitable[Any] = answer
         return awaitable
-    return _gathered(answer) if hasattr(answer, "__aiter__") else None
+    return _gathered(answer, [] if gathered is None else gathered) if hasattr(answer, "__aiter__") else None
 
 
-async def _gathered(answers: AsyncIterable[Any]) -> list[Any]:
+async def _gathered(answers: AsyncIterable[Any], gathered: list[Any]) -> list[Any]:
     """What an async generator yields; one more than allowed is enough to refuse it."""
-    gathered: list[Any] = []
     async for answer in answers:
         gathered.append(answer)
         if len(gathered) > MOST:

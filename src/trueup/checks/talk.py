@@ -9,6 +9,7 @@ import re
 
 from trueup.checks.naming import SHARED, VERB, Likeness
 from trueup.recover.words import pattern, small
+from trueup.verdict.patterns import lazy_regex
 
 _BEFORE, _BEHIND, _ARGUMENTS = 160, 80, 200
 _GAP = r"\s{0,4}"
@@ -18,17 +19,17 @@ _NAMES = (
     r"(?:(?:`[^`\n]{1,60}`|[a-z0-9]{1,40}[_.-][\w.-]{1,60})(?:\s{0,2}[,、]|\s{1,2}<scalar.and>){1,2}\s{0,2}`?){1,8}"
 )
 _OPENING = " \t`\"'“‘«„*_(「"
-_ENDS = re.compile(r"[.!?](?=\s)|[。！？\n]")
+_ENDS = lazy_regex(r"[.!?](?=\s)|[。！？\n]")
 _CLAUSES = r"[,;:—–，；：、]|<mention.but>"
 _JOINS = r"\s*(?:(?:[a-z0-9]+[_.-][\w.-]+|<scalar.and>|<call.then>)\s*){0,4}"
 _LISTED = r"\s*(?:[,.;)]|<scalar.and>|\Z)"
-_CALLED = re.compile(rf"\([^()\n]{{0,{_ARGUMENTS}}}\)")
-_WORD_BEHIND = re.compile(r"[^\W\d_]{3,}")
-_CLOSING = re.compile(r"[`\"'”’»*_」]{0,3}[ \t]*")
+_CALLED = lazy_regex(rf"\([^()\n]{{0,{_ARGUMENTS}}}\)")
+_WORD_BEHIND = lazy_regex(r"[^\W\d_]{3,}")
+_CLOSING = lazy_regex(r"[`\"'”’»*_」]{0,3}[ \t]*")
 # The beginning of a line that is an item of a list, a heading or a step: `- `, `2. `, `**Step 2: `.
-_ITEM = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t])?[ \t*]*(?:[^\W\d_]{1,12}[ \t]*\d{1,3}[:.])?[ \t*`]*")
-_LABEL = re.compile(r"[`*]{0,3}[ \t]*(?:\n|\Z|[:–—→]|[-=]>|- |to )")
-_AT_THE_END = re.compile(r"[`*]{0,3}[.!…]{0,3}\s*(?:\n|\Z)")
+_ITEM = lazy_regex(r"[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t])?[ \t*]*(?:[^\W\d_]{1,12}[ \t]*\d{1,3}[:.])?[ \t*`]*")
+_LABEL = lazy_regex(r"[`*]{0,3}[ \t]*(?:\n|\Z|[:–—→]|[-=]>|- |to )")
+_AT_THE_END = lazy_regex(r"[`*]{0,3}[.!…]{0,3}\s*(?:\n|\Z)")
 _USES = rf"(?:<mention.uses>|\A\W{{0,8}}<mention.did>){_ARTICLES}(?:{_GAP}<mention.tool>|{_GAP}<mention.function>)?{_ARTICLES}{_GAP}\Z"
 _USES_A = rf"(?:<mention.uses>|\A\W{{0,8}}<mention.did>){_ARTICLES} \w{{2,12}} \Z"  # with an adjective: "I ran a quick"
 _ORDERS = rf"<mention.orders>{_ARTICLES}{_GAP}\Z"
@@ -46,14 +47,14 @@ _ONE_OF = rf"<mention.indefinite>{_GAP}\Z"
 _NAMED = rf"<mention.named>{_GAP}\Z"
 _OF_CODE = r"<mention.code>|\b[\w-]{1,60}\.(?:py|js|ts|tsx|jsx|java|go|rs|rb|php|c|cpp|h|cs|sql)\b"
 _QUOTES = frozenset("`\"'“”‘’«»„「」")
-_QUOTED = re.compile(r"[\"“«][^\"”»\n]{0,200}(?:[\"”»]|\Z)")
+_QUOTED = lazy_regex(r"[\"“«][^\"”»\n]{0,200}(?:[\"”»]|\Z)")
 # A name with a value behind it, as in a setting or in code.
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_regex(
     r"[*_]{0,3}[ \t]*(?::?=(?![>=])|\[|::|:[ \t]*(?:(?:true|false|null|none|yes|no)\b|[{\[]|\d+[ \t]*(?:\n|\Z)))",
     re.IGNORECASE,
 )
 # A line of code, of a log or of a table with columns.
-_NO_PROSE = re.compile(
+_NO_PROSE = lazy_regex(
     r"[;{}]\s*\Z|\A\s*(?:def|class|import|return|const|let|var|export|func|fn|select|insert|alter|\$|>>>|#include)\s"
     r"|\A\s*[\w.\[\]]{1,60}\s=\s|==|!=|&&|\|\||=>\s*[{(]"
     r"|\A\s*(?:\w{0,40}Error|\w{0,40}Exception|Traceback)\b|\A\W{0,4}\d{4}-\d\d-\d\d|\A\W{0,4}\d\d:\d\d:\d\d"

@@ -4,21 +4,21 @@ Made once per contract; a look-up costs the same for three tools and for ten tho
 them is compared with all.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
 from trueup.checks.naming import Naming
 from trueup.verdict.likeness import KnownNames
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.tool import Tool
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "proxy_", "default_api.", "default_api_", "mcp__")
 _SPLITS = ("__", ".", "/", ":")
-_PLAIN = re.compile(r"[A-Za-z0-9_./:\-]+\Z")
+_PLAIN = lazy_regex(r"[A-Za-z0-9_./:\-]+\Z")
 # Quotes and brackets around a name, and the tokens that gpt-oss leaves behind it.
-_AROUND = re.compile(r"\A[\"'`]+|(?:<\|[^\n]{0,80})?(?:\(\))?[\"'`]*\Z")
+_AROUND = lazy_regex(r"\A[\"'`]+|(?:<\|[^\n]{0,80})?(?:\(\))?[\"'`]*\Z")
 _LONG = 200
-_COUNTED = re.compile(r"(.+):\d+\Z")
+_COUNTED = lazy_regex(r"(.+):\d+\Z")
 _LOOK_ALIKE = str.maketrans(
     "аВЕеКМНОоРрСсТуХхіІѕЅԁӏԛԝһјЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχıɡɩʟɑօՏսհոցɪⅼⅰⅽⅾⅿ‐‑‒–—−﹘＿﹍﹎",
     "aBEeKMHOoPpCcTyXxiIsSdlqwhjJABEZHIKMNOPTYXaeiknoptuxigilaoSuhngilicdm-------___",

@@ -23,6 +23,7 @@ from trueup.checks.toolset import Toolset
 from trueup.recover.words import pattern, small
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding, finding
+from trueup.verdict.patterns import lazy_regex
 
 _LOW, _ANY = "a-zß-öø-ÿ", "A-Za-zÀ-ÖØ-öø-ÿ0-9_"
 _SNAKE = rf"[{_LOW}][{_LOW}0-9]{{0,40}}+(?:_[{_LOW}0-9]{{1,40}}+){{1,8}}"
@@ -34,7 +35,7 @@ _TOKEN = rf"[{_LOW}][{_ANY}]{{1,60}}+(?:[.-][{_ANY}]{{1,60}}+){{0,6}}"
 _START = rf"(?<![{_ANY}.\-/\\@#$<])(?<!<\|)"  # `<use_mcp_tool>` and `<|tool_call|>` are marks
 _END = rf"(?![{_ANY}.\-/\\]{{0,80}}[{_ANY}/\\])"  # `test_all.py` and `src/my_file` speak of files
 _NAME_GATE = r"[^ ][_.-][^ ]|[a-z0-9][A-Z]"
-_HUMP = re.compile(r"[a-z][A-Z]")
+_HUMP = lazy_regex(r"[a-z][A-Z]")
 # One word beside the word "tool": in backticks, or before it where it is hardly an adjective. Where most tools have names of
 # one word, backticks alone will do.
 _NOUN = r"(?<![\w-])(?!<mention.vague>)([a-z]{3,40}+)(?<!ic)(?<!al)(?<!ive)(?<!ble)(?<!ful)(?<!ous)(?<!ary)(?<!ing)(?<!ed)(?<!ent)"
@@ -51,8 +52,11 @@ _MOST_LOOKED = 2_000  # names whose surroundings are looked at
 class Mentions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How prose is searched for names of tools that are not offered.
 
-    A name is reported wherever it stands if it begins with one of `prefixes`, ends with one of `suffixes`, or matches one of
-    `patterns` as a whole. A name under `ignore` is never reported; `*` stands for any letters. `level` is the level of the finding.
+    - `prefixes`: a name that begins with one of them is reported wherever it stands; empty: none.
+    - `suffixes`: a name that ends with one of them is reported, too; empty: none.
+    - `patterns`: a name that matches one of these patterns as a whole is reported, too; empty: none.
+    - `level`: the level of the finding.
+    - `ignore`: names that are never reported; `*` stands for any letters. Empty: none.
     """
 
     prefixes: tuple[str, ...] = ()
@@ -62,13 +66,13 @@ class Mentions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ignore: tuple[str, ...] = ()
 
     def wants(self, name: str) -> bool:
-        """Whether a name is reported wherever it stands."""
+        """Whether `name` is reported wherever it stands."""
         if (self.prefixes and name.startswith(self.prefixes)) or (self.suffixes and name.endswith(self.suffixes)):
             return True
         return any(_compiled(source).fullmatch(name) for source in self.patterns)
 
     def ignores(self, name: str) -> bool:
-        """Whether a name is never reported."""
+        """Whether `name` is never reported."""
         return any(fnmatchcase(name, one) for one in self.ignore)
 
 

@@ -5,7 +5,6 @@ sentence, by a longer phrase, a question, a denial, a condition or a quotation t
 name.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
@@ -14,10 +13,11 @@ from trueup.checks.dialogue import BadStates, Excuses, Part, Rule, Timed
 from trueup.checks.folding import Folded, fold
 from trueup.checks.matching import Matcher
 from trueup.checks.sentences import Addressed, Around, Form, around, asks, is_quoted, names_in
+from trueup.verdict.patterns import lazy_regex
 
 _SHOWN = 5
 # Once folded, yes is if and "nº 7" is a denial: "tu cita sí está confirmada", "tu reserva nº 7 está confirmada".
-_UNMEANT = re.compile("\\b(?:[sS](?:[íÍ]|[iI]\u0301)|[nN]º)(?!\\w)")
+_UNMEANT = lazy_regex("\\b(?:[sS](?:[íÍ]|[iI]\u0301)|[nN]º)(?!\\w)")
 _MAX_TIMED = 200
 _MARKS = " \t\r\n.,:;!?¡¿"
 

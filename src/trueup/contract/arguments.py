@@ -14,6 +14,7 @@ from trueup.checks.fixes import remarks
 from trueup.checks.tools import unknown_arguments
 from trueup.contract.leaks import CUT
 from trueup.recover.calls.values import ARGUMENT_KEYS
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.catalogue import Level
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, Fix, demoted, finding, fix
@@ -33,11 +34,26 @@ _SHORTER = "Give shorter arguments, or raise the output limit."
 
 
 class Outcome(NamedTuple):
-    """What came of the arguments: an object, or None where there is none to pass on."""
+    """What came of the arguments: an object, or None where there is none to pass on.
+
+    `made` is what the tool's own annotations made of them, where the tool is a function or a class.
+    """
 
     args: dict[str, Any] | None
     findings: list[Finding]
     fixes: list[Fix]
+    made: Any = None
+
+
+def keep_made(call: ToolCall, function: Callable[..., Any] | None, made: Any) -> None:
+    """Keep beside a call what the annotations of a function made of its arguments: they may not take their own reading again."""
+    call.__dict__["made"] = function, made
+
+
+def made_for(call: ToolCall, function: Callable[..., Any]) -> Any:
+    """What was made of the arguments of a call for this very function; None where nothing was."""
+    known, made = call.__dict__.get("made", (None, None))
+    return made if known is function else None
 
 
 class ArgumentJudge:
@@ -72,19 +88,22 @@ class ArgumentJudge:
         place = f"$.calls[{index}].args"
         fixes: list[Fix] = []
         try:
-            verdict = self._unwrapped(source, tool, check, place, fixes) or check(source if source != "" else {})
+            inner = self._unwrapped(source, tool, check, place, fixes)
+            verdict = check(source if source != "" else {}) if inner is None else inner
             args = verdict.data
             if self._defaults and type(args) is dict:
                 verdict, args = self._filled(verdict, args, tool, check, place, fixes)
             if self._enums == "default" and not verdict.ok and type(args) is dict:
                 verdict, args = _defaulted(verdict, args, tool, check, place, fixes)
-        except (TypeError, UnicodeEncodeError, RecursionError):
+        except (TypeError, UnicodeEncodeError, RecursionError) as error:
+            if bug_of(error) is not None:  # the tool's own validator raised it
+                raise
             return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
         if any(f.code == "W010" for f in verdict.fixes):
             return Outcome(None, [_unread(call, index, _SEVERAL)], [])
         if type(args) is dict and "null" in call.raw_args and not _finite(args):
             return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
-        fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
+        fixes += [_moved(f, place) for f in verdict.fixes]
         problems = [*_problems(verdict, call, index, finish), *_remarks(fixes, self._accept)]
         if self._types == "warning":
             problems = [demoted(problem) if problem.code == "V001" else problem for problem in problems]
@@ -92,7 +111,8 @@ class ArgumentJudge:
             return Outcome(None, problems, fixes)
         meant = {f.data.get("similar") for f in problems}
         unknown = [f for f in unknown_arguments(args, tool, place) if f.data["argument"] not in meant]
-        return Outcome(args, [*problems, *unknown], fixes)
+        made = verdict.value if tool.function is not None and verdict.ok and args is verdict.data else None
+        return Outcome(args, [*problems, *unknown], fixes, made)
 
     def _unwrapped(self, args: Any, tool: Tool, check: Check, place: str, fixes: list[Fix]) -> Verdict | None:
         """`{"arguments": {…}}`: the verdict on what is inside, when only that fits the tool."""
@@ -123,9 +143,14 @@ class ArgumentJudge:
         fixes += [fix("K004", f"{place}.{key}", None, "", written(value).decode()) for key, value in missing.items()]
         if verdict.ok:
             return verdict, {**args, **missing}
-        fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
+        fixes += [_moved(f, place) for f in verdict.fixes]
         again = check({**args, **missing})
         return again, again.data if isinstance(again.data, dict) else args
+
+
+def _moved(change: Fix, place: str) -> Fix:
+    """A fix of the arguments as one of the call; its span stays one in the text of the arguments."""
+    return msgspec.structs.replace(change, path=place + change.path[1:])
 
 
 def _defaulted(
@@ -145,7 +170,7 @@ def _defaulted(
     again = check(filled)
     if not isinstance(again.data, dict) or any(parse(found.path) in replaced for found in again.errors):
         return verdict, args  # a default that does not fit either
-    fixes += [msgspec.structs.replace(f, path=place + f.path[1:]) for f in verdict.fixes]
+    fixes += [_moved(f, place) for f in verdict.fixes]
     for path, value in replaced.items():
         after = written(value_at(filled, path)).decode()
         fixes.append(fix("K005", place + render(path)[1:], None, written(value).decode(), after))

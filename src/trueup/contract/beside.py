@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.verdict.codec import decode
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.verdict import Verdict
 
 Span = tuple[int, int]
 _WRAPPERS = r"(?:function_calls?|tool_calls?|tool_use|tools|tool|calls?|invoke|json)"
-_OPENS = re.compile(rf"(?:```[\w-]*[ \t]*|<{_WRAPPERS}>|\[TOOL_CALLS\]|\ufeff)\Z", re.IGNORECASE)
-_CLOSES = re.compile(rf"(?:\s*(?:```|</{_WRAPPERS}>))+", re.IGNORECASE)
-_TAG = re.compile(r"<([A-Za-z][\w-]{0,60})>\Z")
-_INSIDE = re.compile(r"""\{[^{}]*["']\w+["']\s*:\s*\Z""")
+_OPENS = lazy_regex(rf"(?:```[\w-]*[ \t]*|<{_WRAPPERS}>|\[TOOL_CALLS\]|\ufeff)\Z", re.IGNORECASE)
+_CLOSES = lazy_regex(rf"(?:\s*(?:```|</{_WRAPPERS}>))+", re.IGNORECASE)
+_TAG = lazy_regex(r"<([A-Za-z][\w-]{0,60})>\Z")
+_INSIDE = lazy_regex(r"""\{[^{}]*["']\w+["']\s*:\s*\Z""")
 _LONGEST_MARK = 80
 _NEAR = 2_000  # characters in which an object may begin before its calls
 _DEPTH = 100

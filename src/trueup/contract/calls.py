@@ -5,7 +5,6 @@ Arguments go the same line as any value: recovered, conformed and checked under 
 """
 
 import inspect
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,12 +18,13 @@ import msgspec
 from trueup.checks.fixes import remarks, too_many
 from trueup.checks.mentions import mention_findings
 from trueup.checks.order import Order, order_findings, read_order, with_expected
+from trueup.checks.problems import takes
 from trueup.checks.tools import no_call, resolve, together
 from trueup.checks.toolset import Toolset
 from trueup.checks.unknown_names import USUAL, Mentions, pattern_fault, undefined
 from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
-from trueup.contract.arguments import ArgumentJudge, Check
+from trueup.contract.arguments import ArgumentJudge, Check, keep_made
 from trueup.contract.incoming import without_surrogates
 from trueup.contract.leaks import as_call, invented, is_signature, unbundled, with_ids
 from trueup.contract.merge import Account, Judged, parted
@@ -36,18 +36,24 @@ from trueup.recover.candidate import to_fixes
 from trueup.recover.json.parser import Record, TooMany
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding, Fix, finding, fix
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import answer_with
 
 
 class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How calls are judged: from text too, in parallel, with defaults filled in, prose about tools watched.
+    """How calls are judged: the option `calls`.
 
-    `claims` are phrases that say a tool was run: `{"book": ["I've booked", "he reservado"]}`. `envelope` means that the
-    calls stand in the reply's value, under `toolCalls`. `required` refuses a reply that calls nothing. `types` is the level of
-    an argument of the wrong type: after a warning, the call may run with the value as it is. With `outside_enum: default` an
-    argument that is none of its enum's values becomes the tool's default, where the tool has one.
+    - `from_text`: whether calls that the model wrote into its text are read.
+    - `parallel`: whether one reply may hold several calls.
+    - `defaults`: whether missing arguments are filled in from the defaults in the tool's schema.
+    - `mentions`: whether names in the text that look like tools but are not offered are reported; `Mentions` says which.
+    - `envelope`: whether calls stand in the reply's value, under `toolCalls`.
+    - `required`: whether a reply without a call is refused.
+    - `types`: the level of an argument of the wrong type; after a `warning`, the call may run with the value as it is.
+    - `outside_enum`: what happens to an argument outside its enum: an `error`, or the tool's `default` where it has one.
+    - `claims`: for a tool, phrases that say it was run, such as `I've booked`; a claim without a call is refused. Empty: none.
     """
 
     from_text: bool = True
@@ -62,7 +68,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 answer_with(answer_refusals)
-_TOOL_LIKE = re.compile(r"[^\W\d][\w.\-:/]{1,79}")
+_TOOL_LIKE = lazy_regex(r"[^\W\d][\w.\-:/]{1,79}")
 _MISSPELT = 90  # of a hundred: nearer than this, a name without any mark is a slip of an offered one
 _QUOTED = ('"name"', '"tool', '"function', '"recipient_name"')
 _MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient", "chatglm3"})
@@ -76,7 +82,7 @@ def make_call_judge(
         try:
             options = msgspec.convert(options or {}, CallOptions)
         except msgspec.ValidationError as error:
-            raise ValueError(f"calls: {error}; it takes {', '.join(CallOptions.__struct_fields__)}") from None
+            raise ValueError(f"calls: {error}; {takes(options, CallOptions.__struct_fields__)}") from None
     toolset = Toolset(_tools(tools))
     for tool in toolset.tools.values():
         refuse_bad_schema(tool.parameters, f"tool {tool.name!r}")
@@ -290,11 +296,13 @@ class CallJudge:
         outcome = self._arguments.judge(call, tool, index, finish)
         fixes += outcome.fixes
         problems += outcome.findings
-        if outcome.args is call.args and not resolved.matched:
+        if outcome.args is call.args and not resolved.matched and outcome.made is None:
             return Account(call, call, problems)
         passed = msgspec.structs.replace(
             call, name=tool.name, args=call.args if outcome.args is None else outcome.args, parse_error=""
         )
+        if outcome.made is not None:
+            keep_made(passed, tool.function, outcome.made)
         return Account(call, passed, problems)
 
 

@@ -4,8 +4,9 @@ A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, overload
+from warnings import warn
 
 import msgspec
 from orjson import dumps
@@ -16,40 +17,86 @@ from trueup.contract.conversation import arrived, completed
 from trueup.contract.envelope import SCHEMA as ENVELOPE
 from trueup.contract.envelope import enclosed, encloses, lists_calls, opened, with_passed
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
-from trueup.contract.given import Given, no_such_option, refuse_bad_options, told
-from trueup.contract.incoming import STREAM_STARTS, called_before, incoming, is_stream
+from trueup.contract.given import named, refuse_bad_options, refuse_unknown, told
+from trueup.contract.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
 from trueup.contract.integers import alias_test, either, integral_test
 from trueup.contract.limits import depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Judged, merge
 from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
+from trueup.verdict.bugs import tried
 from trueup.verdict.catalogue import Accept
-from trueup.verdict.codec import decode, written
+from trueup.verdict.codec import as_json, decode
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
+    import threading
+    from collections.abc import Awaitable
+    from typing import Unpack
+
+    from typing_extensions import TypeForm  # every type checker has it
+
     from trueup.ask.answer import Answer
+    from trueup.ask.clock import Clock
+    from trueup.ask.gate import Hold
+    from trueup.ask.memory import Memory
     from trueup.ask.policy import Policy
     from trueup.ask.stream import AskStream, AsyncAskStream
+    from trueup.ask.words.prompts import Form
+    from trueup.conform.dialects import Provider
     from trueup.contract.calls import CallJudge, CallOptions
     from trueup.contract.fingerprint import Fingerprint
+    from trueup.contract.forms import (
+        Beside,
+        CallsGiven,
+        CallTable,
+        ChecksGiven,
+        Given,
+        JsonSchema,
+        Loaded,
+        Messages,
+        Model,
+        OrderGiven,
+        ReplyGiven,
+        RulesGiven,
+        StatesGiven,
+        Tools,
+    )
+    from trueup.contract.items import Items, X
     from trueup.contract.judge import Judge
     from trueup.contract.meaning import Meaning
+    from trueup.contract.shown import Guide
     from trueup.contract.stream import Stream
+    from trueup.verdict.events import Subscriber
 
+_UNMADE = object()
 _BESIDE = frozenset({"W002", "W010"})  # something stands beside the value that was read
 
 
 class Contract(Generic[T]):
     """What a valid reply is.
 
-    `schema` is a pydantic model, a dataclass, a TypedDict, a msgspec Struct, a JSON Schema (a dict, or the path of a file),
-    True for any JSON value, or None where the reply is text. `tools`, `order` and `calls` say what may be called;
-    `rules`, `reply`, `states`, `fallbacks` and `checks` what must be true beyond structure. `accept` is the boldest fix that is
-    still ok (none, lossless, guess, lossy), `coerce` how far values are brought to their types (off, standard, eager), and
-    `strict` refuses wherever there is a warning.
+    - `schema`: a pydantic model, a dataclass, a TypedDict, a msgspec Struct or another annotation; a JSON Schema, as a dict or as the
+      path of a file; or True for any JSON value. None: the reply is text.
+    - `tools`: what may be called: functions, classes, or definitions in any provider's shape. None: calls are not judged.
+    - `order`: the order of calls, as a list of names, an `Order` or its fields. None: any order.
+    - `calls`: how calls are judged, as `CallOptions` or its fields. None: the defaults.
+    - `rules`: what must be true of the data: expressions, or a mapping of sections. None: no rules.
+    - `input`: the fields of a unit's input that rules use beside those of the reply; True allows any. None: no field is declared.
+    - `reply`: what a text must be worth: True for the usual rules, or a mapping of settings. None: any text passes.
+    - `states`: what may be said in each state of the conversation. None: there are no states.
+    - `fallbacks`: for a state, the text to send if no reply keeps the contract; `default` stands for all others. None: no text.
+    - `checks`: checks of your own: functions, `CustomCheck`s, or names of installed ones. None: no such checks.
+    - `accept`: the boldest fix that is still ok: `none`, `lossless`, `guess` or `lossy`.
+    - `coerce`: how far values are brought to their types: `off`, `standard`, `eager`, or `Options`.
+    - `strict`: whether a warning refuses the reply too.
+    - `max_size`: the longest reply that is read, in characters.
+    - `max_depth`: the deepest nesting that is read.
+    - `name`: a name for logs, the store and the gateway; empty by default.
+    - `language`: the language of what is said to the model; empty: English.
+    - `version`: a version of your own, for your records; empty by default.
 
     >>> contract = Contract({"type": "object", "properties": {"age": {"type": "integer"}}})
     >>> verdict = contract.check('```json\\n{"age": "36",}\\n```')
@@ -58,27 +105,31 @@ class Contract(Generic[T]):
     """
 
     __slots__ = (
-        "_brief", "_calls", "_fallbacks", "_given", "_integral", "_is_valid", "_listens", "_made", "_meaning", "_plain", "_print", "_shallow",
+        "_brief", "_calls", "_fallbacks", "_given", "_guide", "_integral", "_is_valid", "_listens", "_made", "_meaning", "_plain", "_print", "_shallow",
         "_text_only",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
     @overload
-    def __init__(self, schema: type[T], **options: Unpack[Given]) -> None: ...
+    def __init__(self, schema: type[T], **options: "Unpack[Given]") -> None: ...
     @overload
-    def __init__(self: "Contract[Any]", schema: Any = None, **options: Unpack[Given]) -> None: ...
+    def __init__(self, schema: "TypeForm[T]", **options: "Unpack[Given]") -> None: ...
+    @overload
+    def __init__(self: "Contract[Any]", schema: Any = None, **options: "Unpack[Given]") -> None: ...
+    @named("Contract")
     def __init__(
         self,
-        schema: Any = None,
+        schema: "TypeForm[T] | JsonSchema | None" = None,
         *,
-        tools: Any = None,
-        order: Any = None,
-        calls: Any = None,
-        rules: Any = None,
-        reply: Any = None,
-        states: Any = None,
-        fallbacks: Any = None,
-        checks: Any = None,
+        tools: "Tools | None" = None,
+        order: "OrderGiven | None" = None,
+        calls: "CallsGiven | None" = None,
+        rules: "RulesGiven | None" = None,
+        input: Sequence[str] | bool | None = None,  # noqa: A002 - as in contract files and in the context
+        reply: "ReplyGiven | None" = None,
+        states: "StatesGiven | None" = None,
+        fallbacks: Mapping[str, str] | None = None,
+        checks: "ChecksGiven | None" = None,
         accept: Accept = "guess",
         coerce: Profile | Options = "standard",
         strict: bool = False,
@@ -87,11 +138,8 @@ class Contract(Generic[T]):
         name: str = "",
         language: str = "",
         version: str = "",
-        **unknown: Any,
     ) -> None:
-        if unknown:
-            raise TypeError(no_such_option(next(iter(unknown))))
-        self._given = {option: value for option, value in locals().items() if option not in {"self", "unknown"}}
+        self._given = {option: value for option, value in locals().items() if option != "self"}
         refuse_bad_options(accept, coerce, strict, max_size, max_depth)
         self.name, self.language, self.version = name, language, version
         if schema is None and encloses(calls):
@@ -103,12 +151,13 @@ class Contract(Generic[T]):
         self.max_size = max_size
         self.max_depth = max_depth
         self._made: Judge | None = None
+        self._guide: Any = _UNMADE
         self._print: Fingerprint | None = None
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         self._fallbacks = read_fallbacks(fallbacks)
-        self._meaning = self._make_meaning(rules, reply, with_fallbacks(states, self._fallbacks), checks)
+        self._meaning = self._make_meaning(rules, input, reply, with_fallbacks(states, self._fallbacks), checks)
         self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
         self._brief = False
@@ -116,7 +165,7 @@ class Contract(Generic[T]):
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
-            whole = self.schema.has_integer and self.options.profile != "off"
+            whole = self._plain and self.schema.has_integer and self.options.profile != "off"
             self._integral = either(
                 integral_test(self.schema.source, whole), alias_test(self.options.aliases, self.schema.keys)
             )
@@ -131,20 +180,28 @@ class Contract(Generic[T]):
         return _made_of, (type(self), self._given)
 
     @classmethod
-    def load(cls, path: "str | os.PathLike[str]", **options: Any) -> "Contract":
-        """The contract that a YAML, TOML or JSON file holds; options given here win over those of the file.
+    def load(cls, path: "str | os.PathLike[str]", **options: "Unpack[Loaded]") -> "Contract":
+        """The contract that the YAML, TOML or JSON file at `path` holds.
 
-        What is wrong with the file is a `ContractError` that names every fault with file, line and column.
+        The `options` are those of `Contract`, and win over the ones in the file. What is wrong with the file is a `ContractError` that names every fault with file, line and column.
         """
         from trueup.contract.lint.run import load_contract  # what reads files is loaded where files are read
 
-        return load_contract(path, options)
+        refuse_unknown("Contract.load", options, Contract.__init__)
+        return load_contract(path, {**options})
 
     @classmethod
-    def envelope(cls, tools: Any = None, *, calls: Any = None, **options: Any) -> "Contract":
+    def envelope(
+        cls,
+        tools: "Tools | None" = None,
+        *,
+        calls: "CallTable | Mapping[str, Any] | None" = None,
+        **options: "Unpack[Beside]",
+    ) -> "Contract":
         """A contract for models that call tools in JSON: `{"toolCalls": […], "content": "…", "needsMoreWork": …}`.
 
-        An object with neither `content` nor a call is refused. With `tools`, the calls inside are judged like native ones.
+        An object with neither `content` nor a call is refused. With `tools`, the calls inside are judged like native ones; `calls`
+        and the other options are those of `Contract`.
 
         >>> Contract.envelope().check('{"content": "Done."}').ok, Contract.envelope().check("{}").ok
         (True, False)
@@ -154,24 +211,35 @@ class Contract(Generic[T]):
         return cls(ENVELOPE, tools=tools, calls=calls, **options)
 
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
-        """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, or a `Reply`.
+        """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, a stream, or a `Reply`.
 
-        `context` is what the conversation knows beside it. Its `history` holds the messages before the reply; by default they
-        are taken from the messages that are checked. Asynchronous checks run to their end; inside an event loop, await
-        `acheck` instead.
+        `reply` may have the shape of any provider; for data that is already parsed, use `check_value`. `context` is what is known
+        about the conversation: `state`, `data`, `history` and what your own checks need; without a `history`, the messages that are
+        checked give it. Asynchronous checks run to their end; inside an event loop, await `acheck` instead.
 
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
         if type(reply) is str and self._text_only and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
+        if type(reply) not in WHOLE:
+            from trueup.read.sources import collected  # what is a stream is read to its end
+
+            reply = collected(reply)
         known = self._known(reply, context)
         if self._meaning is None:
             return self._check_reply(reply, known)
         return self._meaning.judge(self._check_structure(reply, known), known, _wait)
 
     async def acheck(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
-        """The same with asynchronous custom checks awaited in the running event loop."""
+        """Judge one reply in a running event loop: asynchronous checks are awaited, and a stream may be asynchronous too.
+
+        `reply` and `context` are those of `check`.
+        """
+        if type(reply) not in WHOLE:
+            from trueup.read.sources import acollected  # as above
+
+            reply = await acollected(reply)
         known = self._known(reply, context)
         verdict = self._check_structure(reply, known)
         if self._meaning is None:
@@ -215,8 +283,9 @@ class Contract(Generic[T]):
     def check_value(
         self, value: Any, context: dict[str, Any] | None = None, *, keep_fields: bool = False
     ) -> Verdict[T]:
-        """Judge a value that is already JSON data, such as the arguments of a native tool call.
+        """Judge a `value` that is already parsed, such as the arguments of a native tool call.
 
+        It is JSON data, or something that can be written as JSON, such as an instance of a model. `context` is that of `check`.
         With `keep_fields`, an envelope such as `response` is opened in place: the fields beside it stay.
 
         >>> contract = Contract({"required": ["n"], "properties": {"n": {"type": "integer"}}})
@@ -233,12 +302,28 @@ class Contract(Generic[T]):
         return self._check_reply(reply, context)
 
     def _check_value(self, value: Any, keep_fields: bool) -> Verdict:
-        text = written(value).decode()
+        value, again = as_json(value)
+        text = again.decode()
         if self.schema is None:
             return Verdict(text, value)
-        if self._is_valid(value) and self._plain and not (self._integral and self._integral(value)):
+        if not self._plain and (verdict := self._by_type(text, text, value, again, located=False)) is not None:
+            return verdict
+        if self._plain and self._is_valid(value) and not (self._integral and self._integral(value)):
             return Verdict(text, value)
         return self._judge.misfit(text, text, value, located=False, keep_fields=keep_fields)
+
+    def _by_type(self, reply: str | Reply, text: str, data: Any, again: bytes, located: bool = True) -> Verdict | None:
+        """The verdict of the contract's own type on data that it accepts; None where it refuses them."""
+        assert self.schema is not None
+        built = tried(self.schema.build, data, again)  # where a bug shows, another reading may do
+        if built is None or built[1] or (self._integral is not None and self._integral(data)):
+            return None
+        value = built[0]
+        own = self.options.profile == "off" or not isinstance(data, dict) or self.schema.names.issuperset(data)
+        read = self.schema.read(data, value, again) if own else None
+        if read is not None and not read[1]:
+            return Verdict(reply, data, value=value)
+        return self._judge.converted(reply, text, data, value, read, located)
 
     def _check_reply(self, source: Any, context: dict[str, Any]) -> Verdict:
         """The way of everything that is more than a text: read it, judge its calls, then its text."""
@@ -316,8 +401,7 @@ class Contract(Generic[T]):
             return found.data
 
         built = self._check_value(enclosed(reply, leaked, envelope_in), keep_fields=False)
-        value = None if built.value is built.data else built.value
-        return Verdict(reply, built.data, built.findings, (*fixes, *built.fixes), value)
+        return Verdict(reply, built.data, built.findings, (*fixes, *built.fixes), built.value)
 
     def _described(self, text: str) -> dict[str, Any] | None:
         """The value of a text that is a valid object, every key of it one that the schema names; else None."""
@@ -347,14 +431,15 @@ class Contract(Generic[T]):
             return self._judge.odd(reply, text, data)
         if text.count('"') != again.count(b'"') or ("\\" in text and looks_odd(text)):
             return self._judge.odd(reply, text, data)
+        if self._shallow and depth_over(data, self.max_depth):
+            return self._judge.misfit(reply, text, data)
+        if not self._plain:
+            verdict = self._by_type(reply, text, data, again)
+            return self._judge.misfit(reply, text, data) if verdict is None else verdict
         valid = described is not None or self._is_valid(data)
-        if not valid or (self._shallow and depth_over(data, self.max_depth)):
+        if not valid or (self._integral is not None and self._integral(data)):
             return self._judge.misfit(reply, text, data)
-        if self._integral is not None and self._integral(data):
-            return self._judge.misfit(reply, text, data)
-        if self._plain:
-            return Verdict(reply, data)
-        return self._judge.fitting(reply, text, data)
+        return Verdict(reply, data)
 
     @property
     def _judge(self) -> "Judge":
@@ -373,31 +458,84 @@ class Contract(Generic[T]):
 
         return make_call_judge(tools, order, options, self._arguments_check, self.accept)
 
-    def _make_meaning(self, rules: Any, reply: Any, states: Any, checks: Any) -> "Meaning | None":
+    def _make_meaning(self, rules: Any, given: Any, reply: Any, states: Any, checks: Any) -> "Meaning | None":
         if rules is None and reply is None and states is None and not checks:
             return None
         if rules is not None and self.schema is None:
             raise ValueError("rules speak of data; give a schema as well (True takes any JSON value)")
         from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
 
-        return make_meaning(rules, reply, states, checks, strict=self.strict)
+        return make_meaning(rules, reply, states, checks, strict=self.strict, schema=self.schema, given=given)
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""
+        from trueup.conform.functions import arguments_type  # loaded where a tool is a function
+
+        schema: Any = {"type": "object"} if tool.parameters is True else tool.parameters
+        if tool.function is not None:
+            own = arguments_type(tool.function)
+            schema = (
+                own if own.schema == tool.parameters else schema
+            )  # a definition of the caller's own has the last word
         contract = Contract(
-            {"type": "object"} if tool.parameters is True else tool.parameters,
+            schema,
             accept=self.accept, coerce=self.options, max_size=self.max_size, max_depth=self.max_depth,
         )  # fmt: skip
         return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
-    def stream(self, context: dict[str, Any] | None = None) -> "Stream[T]":
-        """A stream that judges a reply while it comes in; `context` is that of `check`."""
+    def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
+        """A stream that judges a reply while it comes in: iterate over it, or feed it chunks; `context` is that of `check`.
+
+        `source` is a stream of an SDK, or any iterator of chunks or of pieces of text, synchronous or asynchronous.
+
+        >>> stream = Contract({"properties": {"age": {"type": "integer"}}}).stream(['{"age": "3', '6"}'])
+        >>> [part.age for part in stream], stream.verdict.ok
+        (['3', 36], True)
+        """
         from trueup.contract.stream import Stream  # loaded where streams are read
 
-        return Stream(self, context)
+        if isinstance(source, dict):
+            warn("stream(context) is deprecated since 0.2; use stream(context=…)", DeprecationWarning, stacklevel=2)
+            source, context = None, source
+        return Stream(self, source, context)
+
+    @overload
+    def items(
+        self: "Contract[list[X]]", source: Any, path: str | None = None, context: dict[str, Any] | None = None
+    ) -> "Items[X]": ...
+    @overload
+    def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]": ...
+    def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
+        """The items of a list in the reply, each as soon as it has closed, judged and typed; `source` is that of `stream`.
+
+        The list is the whole value, or the only list among its members; `path` names another one, such as `$.page.rows`. Items that
+        are not valid are left out and kept in `refused`; `verdict` has the verdict of the whole reply at the end.
+
+        >>> items = Contract(list[int]).items(["[1, ", '"2", "x"', ", 3]"])
+        >>> list(items), [refused.index for refused in items.refused], items.verdict.ok
+        ([1, 2, 3], [2], False)
+        """
+        from trueup.contract.items import Items  # loaded where streams are read
+
+        return Items(self, source, path, context)
+
+    def item_contract(self, path: "Sequence[Any]") -> "Contract[Any] | None":
+        """The contract for the items of the list at a path; None where this one does not say what they are."""
+        from trueup.contract.guides import item_contract  # as above
+
+        return item_contract(self, self._given["schema"], path)
+
+    def guide(self) -> "Guide | None":
+        """What is known of the members of a value before all of it has come; None where nothing is."""
+        if self._guide is _UNMADE:
+            from trueup.contract.guides import guide_of  # loaded where streams are read
+
+            self._guide = guide_of(self, self._given["schema"])
+        made: Guide | None = self._guide
+        return made
 
     def fallback(self, context: dict[str, Any] | None = None) -> str | None:
-        """The text that the state of the context sends where no reply could be made to keep this contract.
+        """The text to send if no reply keeps this contract; `context` is that of `check`, and its `state` chooses the text.
 
         >>> Contract(states={"ASKING": {"fallback": "Which service?"}}).fallback({"state": "ASKING"})
         'Which service?'
@@ -423,36 +561,156 @@ class Contract(Generic[T]):
         """How calls are judged, None where there are no tools."""
         return None if self._calls is None else self._calls.options
 
-    def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer[T]":
+    def instructions(self, format: "Form" = "form", language: str | None = None, *, tools: bool = True) -> str:  # noqa: A002 - the word that callers look for
+        """What `ask` tells a model about this contract, for callers who send the request themselves.
+
+        `format` is "form" (a form with a place for each value, or the JSON Schema if a form cannot say everything), "json-schema"
+        or "typescript" (types with comments). `language` is the language of the words: by default the contract's own, or English.
+        The tools follow the format; use `tools=False` if you pass them to the provider yourself. Empty if any text is a valid reply.
+
+        >>> contract = Contract({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
+        >>> print(contract.instructions())
+        Reply with one JSON value and nothing else: no explanation, no Markdown fence, no comments.
+        It has this form, with real values in place of every <…>:
+        {"age": <integer>}
+        - age: ≥ 0
+        >>> print(contract.instructions("typescript", "es").splitlines()[-3])
+          // número entero, ≥ 0
+        """
+        from trueup.ask.words.instructions import instructions  # a door to the room above, as `ask`
+
+        return instructions(self, format, language, tools=tools)
+
+    def strict_schema(self, provider: "Provider") -> dict[str, Any]:
+        """The contract's schema in the strict form that a provider enforces, as a new dict.
+
+        `provider` is one of anthropic, azure, gemini, groq, mistral, ollama, openai and xai. Objects are closed and every property is
+        required; an optional property may be null. `check` removes these nulls again (fix C009) and keeps the nulls that the
+        contract itself allows. Limits that the provider does not support are left out of the schema; `check` still enforces them.
+        A schema that cannot be strict, such as a map with any keys, raises a `ValueError` that says what, where and what to do.
+
+        >>> contract = Contract(
+        ...     {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}
+        ... )
+        >>> strict = contract.strict_schema("openai")
+        >>> strict["properties"]["age"], strict["required"]
+        ({'type': ['integer', 'null']}, ['name', 'age'])
+        >>> contract.check('{"name": "Ada", "age": null}').data
+        {'name': 'Ada'}
+        """
+        if self.schema is None:
+            raise ValueError("this contract has no schema: its reply is text, and a provider cannot be held to that")
+        from trueup.conform.strict import strict_schema  # loaded where somebody asks
+
+        return strict_schema(self.schema, provider)
+
+    @named("ask")
+    def ask(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        on_event: "Subscriber | None" = None,
+        context: Mapping[str, Any] | None = None,
+        cancel: "threading.Event | None" = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: Callable[[float], bool] | None = None,
+    ) -> "Answer[T]":
         """Ask a model until its reply keeps this contract, or a budget of the policy runs out.
 
-        `call` is a callable, an SDK's client or an address; `messages` a text or a list, which is not changed. Options:
-        `on_event` (called with every event), `context` (as in `check`), `cancel` (a `threading.Event`).
+        - `call`: whom to ask: a callable, an SDK's client, a LangChain runnable, or the URL of a server.
+        - `messages`: a text, one message or a list of them; it is not changed.
+        - `policy`: how often to ask again, and what stops it. None: the defaults of `Policy`.
+        - `on_event`: a function that is called with every event, such as `Sent` and `Waiting`. None: no one is told.
+        - `context`: what is known about the conversation, as in `check`. None: nothing.
+        - `cancel`: an event that ends the ask when it is set. None: it cannot be cancelled.
+        - `memory`: remembers which mode works for which model. None: one memory for the whole process.
+        - `clock`: where times come from, for tests. None: the system's clock.
+        - `wait`: sleeps, and returns whether to stop. None: it waits for `cancel`.
 
         >>> Contract({"type": "object"}).ask(lambda messages: '{"name": "Ada"}', "Who wrote the first program?").value
         {'name': 'Ada'}
         """
         from trueup.ask.sync import ask  # the one door to the room above
 
-        return ask(self, call, messages, policy, **options)
+        return ask(
+            self, call, messages, policy,
+            on_event=on_event, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
 
-    async def aask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer[T]":
-        """The same, asynchronously: one plan, another driver."""
+    @named("aask")
+    async def aask(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        on_event: "Subscriber | None" = None,
+        context: Mapping[str, Any] | None = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: "Callable[[float], Awaitable[object]] | None" = None,
+    ) -> "Answer[T]":
+        """The same, asynchronously. The options are those of `Contract.ask`; `wait` is awaited, and cancelling the task ends the ask."""
         from trueup.ask.aio import aask  # as above
 
-        return await aask(self, call, messages, policy, **options)
+        return await aask(
+            self, call, messages, policy, on_event=on_event, context=context, memory=memory, clock=clock, wait=wait
+        )
 
-    def ask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AskStream":
-        """Ask as `ask` does, and give parts that may be shown as they come; `.answer` has the rest at the end."""
+    @named("ask_stream")
+    def ask_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        hold: "Hold" = "sentence",
+        on_event: "Subscriber | None" = None,
+        context: Mapping[str, Any] | None = None,
+        cancel: "threading.Event | None" = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: Callable[[float], bool] | None = None,
+    ) -> "AskStream[T]":
+        """Ask, and give parts that may be shown as they come; `.answer` has the rest at the end.
+
+        `hold` says what is held back: text up to the end of its `sentence`, or `all` until the whole reply is judged. The other
+        options are those of `Contract.ask`.
+        """
         from trueup.ask.stream import AskStream  # as above
 
-        return AskStream(self, call, messages, policy, **options)
+        return AskStream(
+            self, call, messages, policy, hold=hold,
+            on_event=on_event, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
 
-    def aask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AsyncAskStream":
-        """The same, asynchronously: `async for part in contract.aask_stream(…)`."""
+    @named("aask_stream")
+    def aask_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        hold: "Hold" = "sentence",
+        on_event: "Subscriber | None" = None,
+        context: Mapping[str, Any] | None = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: "Callable[[float], Awaitable[object]] | None" = None,
+    ) -> "AsyncAskStream[T]":
+        """The same, asynchronously: `async for part in contract.aask_stream(…)`.
+
+        `hold` and the other options are those of `Contract.ask_stream`; `wait` is awaited.
+        """
         from trueup.ask.stream import AsyncAskStream  # as above
 
-        return AsyncAskStream(self, call, messages, policy, **options)
+        return AsyncAskStream(
+            self, call, messages, policy, hold=hold,
+            on_event=on_event, context=context, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
 
     @property
     def _judges_what_arrived(self) -> bool:

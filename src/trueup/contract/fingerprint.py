@@ -1,12 +1,14 @@
 """A contract's fingerprint: takes what the contract was made of, gives 16 hexadecimal digits.
 
 Equal rules have equal fingerprints, in any order of their keys, from a file or from Python. A function counts by its name, source,
-defaults and the values it closes over; a type by its JSON Schema; another object by its type and its public plain attributes.
+defaults and the values it closes over; a type by its JSON Schema and the source of its classes and validators; another object by its
+type and its public plain attributes.
 Memory addresses and paths do not count, and neither does what a function calls or reads elsewhere.
 """
 
 import hashlib
 import inspect
+import os
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
@@ -16,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import orjson
 
+from trueup.conform.schema import Schema
+
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 _COMPILED = frozenset({"schema", "tools", "reply", "checks"})  # these count in their compiled form
-_UNCOUNTED = frozenset({"name"})
+_UNCOUNTED = frozenset({"name", "input"})  # neither changes a verdict
 _SORTED = orjson.OPT_SORT_KEYS
 _MOST_DEPTH = 100
 
@@ -56,12 +60,22 @@ def _hashed(contract: "Contract[Any]", given: Mapping[str, Any], settings: Any) 
     parts: dict[str, Any] = {
         **plain,
         "schema": None if schema is None else _plain(schema.source),
+        "type": [_plain(part) for part in _code_of(given.get("schema"))],
         "tools": [_plain(tool) for tool in contract.tools],
         "reply": _reply(settings) if hasattr(settings, "custom") else settings,
         "checks": [] if meaning is None else [_check(check) for check in meaning.checks],
     }
     written = orjson.dumps(parts, option=_SORTED, default=str)
     return hashlib.sha256(written).hexdigest()[:16]
+
+
+def _code_of(schema: Any) -> list[Any]:
+    """The classes and validators of a Python type, whose code a JSON Schema does not show; none of any other schema."""
+    if schema is None or isinstance(schema, dict | bool | str | os.PathLike | Schema):
+        return []
+    from trueup.conform.annotations import code_in  # loaded where a contract is a type
+
+    return code_in(schema)
 
 
 def _reply(settings: Any) -> Any:

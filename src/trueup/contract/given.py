@@ -1,49 +1,95 @@
-"""The options of a contract as its users see them: their types for editors, the nearest for a slip, a line for `repr`.
+"""The options of a contract as its users see them: the name that a misspelled one meant, the values they take, a line for `repr`.
 
-Options enter, words about them leave, or a refusal of one that is wrong; nothing is kept here.
+Options enter, words about them leave, or a refusal of one that is wrong; nothing is kept here. Their types: `forms`.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar, get_args
 
 from trueup.conform.options import Options, Profile
-from trueup.verdict.catalogue import GRADES, Accept
+from trueup.verdict.catalogue import GRADES
 from trueup.verdict.likeness import nearest
 
 _PROFILES = get_args(Profile)
 
 
-class Given(TypedDict, total=False):
-    """What `Contract` takes beside the schema."""
-
-    tools: Any
-    order: Any
-    calls: Any
-    rules: Any
-    reply: Any
-    states: Any
-    fallbacks: Any
-    checks: Any
-    accept: Accept
-    coerce: Profile | Options
-    strict: bool
-    max_size: int
-    max_depth: int
-    name: str
-    language: str
-    version: str
+F = TypeVar("F", bound=Callable[..., Any])
+_REST, _ASYNC = 0x04, 0x80  # flags of code: `*args`, a coroutine function; `inspect` takes milliseconds to import
 
 
-_OPTIONS = ("schema", *Given.__annotations__)
+def named(owner: str) -> Callable[[F], F]:
+    """Make a function refuse an unknown option with the name that was meant; its signature stays its own.
+
+    >>> @named("knead")
+    ... def knead(dough, *, minutes=10): ...
+    >>> knead("rye", minuets=5)
+    Traceback (most recent call last):
+    TypeError: knead takes no 'minuets'; did you mean 'minutes'?
+    """
+
+    def decorate(function: Any) -> Any:
+        known = frozenset(options_of(function))
+
+        @wraps(function)
+        def refusing(*given: Any, **options: Any) -> Any:
+            if not known.issuperset(options):
+                refuse_unknown(owner, options, function)
+            return function(*given, **options)
+
+        @wraps(function)
+        async def refusing_later(*given: Any, **options: Any) -> Any:
+            return await refusing(*given, **options)
+
+        return refusing_later if function.__code__.co_flags & _ASYNC else refusing
+
+    return decorate
 
 
-def no_such_option(name: str, owner: str = "Contract", known: Sequence[str] = _OPTIONS) -> str:
+def refuse_unknown(owner: str, options: Iterable[str], function: Any) -> None:
+    """Raise TypeError for the first option that the function does not take."""
+    known = options_of(function)
+    for name in options:
+        if name not in known:
+            raise TypeError(no_such_option(name, owner, [*known, *_rest_of(function)]))
+
+
+def options_of(function: Any) -> tuple[str, ...]:
+    """The names that a function takes, `self` aside."""
+    code = getattr(function, "__wrapped__", function).__code__
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names[1:] if names[:1] == ("self",) else names
+
+
+def _rest_of(function: Any) -> list[str]:
+    """What a function takes any number of, by position alone."""
+    code = getattr(function, "__wrapped__", function).__code__
+    if not code.co_flags & _REST:
+        return []
+    return [f"*{code.co_varnames[code.co_argcount + code.co_kwonlyargcount]}"]
+
+
+# What other libraries call it.
+_ELSEWHERE = {
+    "max_retries": "repairs",
+    "model": "models",
+    "timeout": "deadline",
+    "response_model": "schema",
+    "output_type": "schema",
+    "response_format": "schema",
+}
+
+
+def no_such_option(name: str, owner: str, known: Sequence[str]) -> str:
     """What to say of an option that there is not.
 
-    >>> no_such_option("shema")
+    >>> no_such_option("shema", "Contract", ["schema", "tools"])
     "Contract takes no 'shema'; did you mean 'schema'?"
     """
-    near = nearest(name, known)
+    meant = _ELSEWHERE.get(name, "")
+    if meant and meant not in known and "policy" in known:
+        return f"{owner} takes no {name!r}; use policy=Policy({meant}=…)"
+    near = meant if meant in known else nearest(name, known)
     return f"{owner} takes no {name!r}; " + (f"did you mean {near!r}?" if near else f"it takes {', '.join(known)}")
 
 

@@ -16,8 +16,10 @@ from trueup.contract.stream import Stream
 from trueup.recover.layers.reasoning import Visible
 from trueup.recover.marks import SPECIAL_TOKEN, may_reason
 from trueup.recover.sentences import ENDED
+from trueup.verdict.bugs import tried
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
 
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
 Way = Literal["auto", "sentence", "field", "whole"]
 _LONGEST = 20_000  # characters without an end of a sentence, after which nothing more leaves
-_CALL_MAY_START = re.compile(r"[<{\[`|\uff5c]|\baction:", re.IGNORECASE)  # from here on, text may turn out to be a call
-_SPECIAL = re.compile(SPECIAL_TOKEN)
+_CALL_MAY_START = lazy_regex(r"[<{\[`|\uff5c]|\baction:", re.IGNORECASE)  # from here on, text may turn out to be a call
+_SPECIAL = lazy_regex(SPECIAL_TOKEN)
 _CERTAIN = frozenset({"D001", *UNPLACED})  # whatever is still to come
 
 
@@ -45,7 +47,7 @@ class Holder:
 
     @property
     def value(self) -> Any:
-        """The value so far, live; None where there is none to show."""
+        """The value so far, which can be kept; None where there is none to show."""
         return None
 
     @property
@@ -186,7 +188,9 @@ class Sentences(Holder):
         if few or len(ready) < self._next:
             return start
         window = self._before + ready
-        verdict = self._contract.check(Reply(text=window), self._context)
+        verdict = tried(self._contract.check, Reply(text=window), self._context)
+        if verdict is None:
+            return -1
         if verdict.ok and not verdict.calls:
             self._before, self._next = last_sentences(window), 0
             return end
@@ -237,7 +241,8 @@ class Fields(Holder):
 
     def feed(self, piece: str) -> str:
         """Take a piece; the members that leave, written as JSON."""
-        self._partial = self._stream.feed(piece)
+        self._stream.push(piece)
+        self._partial = self._stream.data
         closed, self._closed = self._closed, []
         if not self.doomed:
             self.doomed = tuple(self._stream.findings.errors)
@@ -252,7 +257,10 @@ class Fields(Holder):
         if self._stopped or not isinstance(slot, str):
             self._stopped = True
             return ""
-        verdict = self._contract.check_value({slot: value})
+        verdict = tried(self._contract.check_value, {slot: value})
+        if verdict is None:
+            self._stopped = True
+            return ""
         data = verdict.data
         wrong = any(f.path.startswith(f"$.{slot}") or f.code[0] in "GLP" for f in verdict.errors)
         if wrong or not isinstance(data, dict) or len(data) != 1 or not data.keys().isdisjoint(self._members):

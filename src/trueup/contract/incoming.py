@@ -5,22 +5,23 @@ everything behind this point reads text that can be encoded.
 """
 
 import codecs
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from trueup.verdict.facts import Finding
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 
 if TYPE_CHECKING:
     from trueup.read.reading import Reading
     from trueup.recover.json.parser import Record
 
-_HALF = re.compile(r"[\ud800-\udfff]")
-_DAMAGED = re.compile(r"[\ud800-\udfff]+")
+_HALF = lazy_regex(r"[\ud800-\udfff]")
+_DAMAGED = lazy_regex(r"[\ud800-\udfff]+")
 _MOST = 1_000
-_NEXT_LINE = re.compile(r"\}\r?\n\{")
+_NEXT_LINE = lazy_regex(r"\}\r?\n\{")
+WHOLE = frozenset({str, bytes, dict, list, Reply})  # what is certainly no stream that has to be read first
 # The first letters of a stream's body but for `{`, which most values have too.
 STREAM_STARTS = frozenset("deir:f0g9b\0\ufeff\r\n ")
 _STARTS = ("data:", "event:", "id:", "retry:", ":", "f:{", '0:"', 'g:"', "9:{", "b:{", "\0")

@@ -3,12 +3,11 @@
 `Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,20 +21,23 @@ from trueup.conform.survey import types_along, types_at
 from trueup.contract.incoming import without_surrogates
 from trueup.contract.integers import Test
 from trueup.contract.limits import depth_over, shown
-from trueup.contract.written import numbers_as_written
+from trueup.contract.typed import Raised, Typed, price
+from trueup.recover.aims import Aims
 from trueup.recover.candidate import Candidate, to_fixes
 from trueup.recover.choose import Choice, Fit, Reading, choose, choose_only, doubt
 from trueup.recover.json.clean import repeats_a_key, unmeant
+from trueup.recover.json.frames import Record, TooDeep, TooMany
 from trueup.recover.json.lexer import fold
-from trueup.recover.json.parser import Record, TooDeep, TooMany
 from trueup.recover.quick import may_withdraw, mended
-from trueup.recover.readings import Aims
 from trueup.recover.spans import Spans, path_at
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.codec import written
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, fix, promoted
-from trueup.verdict.paths import parse, render
+from trueup.verdict.paths import Parts, parse, render
 from trueup.verdict.verdict import Fixes, Verdict
+
+if TYPE_CHECKING:
+    from trueup.conform.types import Read
 
 _ASK = "Reply with one JSON value that matches the schema, and nothing else."
 _OPEN_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"))
@@ -63,6 +65,7 @@ class Judge:
         "_own",
         "_schema",
         "_strict",
+        "_typed",
     )
 
     def __init__(
@@ -77,6 +80,7 @@ class Judge:
         self._loud = SPEAKING | {code for code, grade in GRADE.items() if GRADES[grade] > self._allowed}
         self._lenient = self._allowed >= _GUESS and not schema.is_type
         self._is_valid = schema.is_valid
+        self._typed = Typed(schema, options, integral, self._in_vain) if schema.is_type else None
         self._strict = strict
         self._item = schema.item
         self._own = _closed_keys(schema, options)
@@ -123,6 +127,16 @@ class Judge:
             return self.misfit(reply, text, data)
         return self.recover(reply, text, [])
 
+    def converted(
+        self, reply: Any, text: str, data: Any, built: Any, read: "Read | None", located: bool = True
+    ) -> Verdict:
+        """Plain JSON that the contract's type takes and reads in its own way; `built` is what it made, `read` how, if that is known."""
+        assert self._typed is not None
+        fit = self._typed.accepted(data, built, (), read)
+        start = len(text) - len(text.lstrip(" \t\r\n"))
+        choice = choose_only(text, Candidate(data, [(start, len(text))], []), lambda _: fit, self._aims)
+        return self._conclude(reply, text, choice, [], located)
+
     def misfit(self, reply: Any, text: str, data: Any, located: bool = True, *, keep_fields: bool = False) -> Verdict:
         """Plain JSON that is not valid under the schema as it stands; `located`, findings have a place in the text.
 
@@ -137,18 +151,6 @@ class Judge:
         whole = Candidate(data, [(start, len(text))], [])
         choice = choose_only(text, whole, self._fit, self._aims, keep_fields=keep_fields)
         return self._conclude(reply, text, choice, [], located)
-
-    def fitting(self, reply: Any, text: str, data: Any) -> Verdict:
-        """Plain, valid JSON that is to become a Python value."""
-        if self._options.profile != "off" and (renamed := _renamed(data, self._schema.root_keys)):
-            whole = Candidate({renamed.get(key, key): item for key, item in data.items()}, [(0, len(text))], [])
-            choice = choose_only(text, whole, self._fit, self._aims)
-            notes = [Note("C010", (new,), old, new) for old, new in renamed.items()]
-            fit = choice.reading.fit
-            choice.reading = choice.reading._replace(fit=fit._replace(notes=[*notes, *fit.notes]))
-            return self._conclude(reply, text, choice, [])
-        value, refused = self._schema.build(data)
-        return self._verdict(reply, text, data, value, (), refused)
 
     # -- the way on ----------------------------------------------------------------------------
 
@@ -172,7 +174,11 @@ class Judge:
     def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record], located: bool = True) -> Verdict:
         """Turn the chosen reading into a verdict."""
         if any(note.code == "C008" for note in choice.reading.fit.notes):
+            from trueup.contract.written import numbers_as_written  # loaded when a reply first needs it
+
             numbers_as_written(text, choice, self._aims, self._is_valid)
+            if self._schema.is_type:
+                self._rebuild(choice)
         reading, fit = choice.reading, choice.reading.fit
         doubt(text, choice)
         codes = choice.codes
@@ -188,10 +194,12 @@ class Judge:
             findings.append(_ambiguous([*choice.rivals, fit.value], reading.candidate.spans[0]))
         value = data = {**fit.beside, **fit.value} if fit.beside else fit.value
         refused: list[Finding] = []
+        if isinstance(fit.refused, Raised):
+            raise fit.refused.error
         if not fit.ok:
-            refused = self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
+            refused = self._explained(fit)
         elif self._schema.is_type:
-            value, refused = self._schema.build(fit.value)
+            value = fit.built
         findings += _located(refused, text, reading, self._aims) if located else refused
         return self._verdict(reply, text, data, value, fixes, findings)
 
@@ -199,7 +207,7 @@ class Judge:
         if self._strict:
             findings = [promoted(f) for f in findings]
         ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
-        return Verdict(shown(reply, text), data, ordered, fixes, None if value is data else value)
+        return Verdict(shown(reply, text), data, ordered, fixes, value)
 
     def _too_deep(self, reply: Any, text: str) -> Verdict:
         limit = self._aims.max_depth
@@ -207,8 +215,22 @@ class Judge:
         found = finding("L002", "$", message, None, {"limit": limit}, "Give a flatter value.")
         return Verdict(shown(reply, text), None, Findings((found,)))
 
+    def _explained(self, fit: Fit) -> list[Finding]:
+        if self._typed is not None and fit.refused:
+            return self._typed.explained(fit, _MAX_FINDINGS)
+        return self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
+
+    def _rebuild(self, choice: Choice) -> None:
+        """Let the type build the value anew after it was changed once more."""
+        fit = choice.reading.fit
+        built, refused = self._schema.build(fit.value)
+        fit = fit._replace(ok=not refused, built=built, refused=refused)
+        choice.reading = choice.reading._replace(fit=fit)
+
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """The errors of one member of the root, judged alone; nothing where the schema does not speak of it."""
+        if self._typed is not None and self._typed.judges_parts:
+            return self._typed.part_errors(slot, value, _MAX_FINDINGS)
         member = self._schema.item if isinstance(slot, int) else self._schema.member(slot)
         if member is None:
             return []
@@ -218,9 +240,12 @@ class Judge:
     # -- fitting -------------------------------------------------------------------------------
 
     def _fit(self, value: Any) -> Fit:
+        if self._typed is not None:
+            fit = self._typed.fit(value)
+            return fit if fit.ok or self._field is None or isinstance(value, dict) else self._as_field(value, fit)
         if self._schema.is_valid(value) and not (self._integral and self._integral(value)):
             return Fit(value, [], 0, True)
-        if _shares_nothing(value, self._own) or self._lists_nothing(value):
+        if self._in_vain(value):
             return Fit(value, [], 0, ok=False)
         fit = _fit(value, self._schema, self._options)
         return fit if fit.ok or self._field is None or isinstance(value, dict) else self._as_field(value, fit)
@@ -228,7 +253,8 @@ class Judge:
     def _as_field(self, value: Any, fit: Fit) -> Fit:
         """The value as the only field that the schema requires, when it fits there and nowhere else."""
         assert self._field is not None
-        inside = _fit({self._field: value}, self._schema, self._options)
+        part = {self._field: value}
+        inside = _fit(part, self._schema, self._options) if self._typed is None else self._typed.fit(part)
         if not inside.ok:
             return fit
         note = Note("C017", (self._field,), value, value)
@@ -236,9 +262,16 @@ class Judge:
 
     def _fit_item(self, value: Any) -> Fit:
         assert self._item is not None
-        if _shares_nothing(value, self._item_own):
-            return Fit(value, [], 0, self._item.is_valid(value))
+        strange = _shares_nothing(value, self._item_own)
+        if strange or self._item.is_type:
+            valid = self._item.is_valid(value)
+            if valid or strange:
+                return Fit(value, [], 0, valid)
         return _fit(value, self._item, self._options)
+
+    def _in_vain(self, value: Any) -> bool:
+        """Whether coercing a value would be of no use: nothing in it could be what the schema names."""
+        return _shares_nothing(value, self._own) or self._lists_nothing(value)
 
     def _lists_nothing(self, value: Any) -> bool:
         """Whether a list holds nothing but objects that share nothing with what its items should be."""
@@ -273,7 +306,7 @@ def _fit(value: Any, schema: Schema, options: Options) -> Fit:
     if options.profile == "off":
         return Fit(value, [], 0, schema.is_valid(value))
     fitted, notes = conform(value, schema, options)
-    return Fit(fitted, notes, sum(PRICE[note.code] for note in notes), schema.is_valid(fitted))
+    return Fit(fitted, notes, price(notes), schema.is_valid(fitted))
 
 
 def _closed_keys(schema: Schema, options: Options) -> frozenset[str] | None:
@@ -283,7 +316,7 @@ def _closed_keys(schema: Schema, options: Options) -> frozenset[str] | None:
         return None
     if not _OPEN_WORDS.isdisjoint(source) or isinstance(source.get("additionalProperties"), dict):
         return None
-    return frozenset(map(_loosest, schema.root_keys)) or None
+    return frozenset(map(_loosest, schema.names)) or None
 
 
 def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
@@ -301,20 +334,10 @@ def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -
     return Verdict(shown(reply, text), None, said, partial(to_fixes, text, records))
 
 
-def _renamed(data: Any, own: frozenset[str]) -> dict[str, str]:
-    """Keys a Python type would drop unseen, though they are one of its missing fields written differently."""
-    if not isinstance(data, dict) or own.issuperset(data):
-        return {}
-    missing: dict[str, list[str]] = {}
-    for key in own.difference(data):
-        missing.setdefault(fold(key), []).append(key)
-    found = {key: missing[fold(key)] for key in data if key not in own and fold(key) in missing}
-    once = Counter(fold(key) for key in found)
-    return {key: fits[0] for key, fits in found.items() if len(fits) == 1 and once[fold(key)] == 1}
-
-
 def _located(findings: list[Finding], text: str, reading: Reading, aims: Aims) -> list[Finding]:
     """Findings about parts of a value, each with the place of its part in the text."""
+    if not findings:
+        return findings
     spans = Spans(text, reading, aims)
     return [
         found if found.span is not None else msgspec.structs.replace(found, span=spans.of(parse(found.path)))
@@ -364,11 +387,18 @@ class _Fixes:
     def _coerced(self, notes: list[Note]) -> Iterator[Fix]:
         """Coercions as fixes; the span is that of the member in the text."""
         spans = Spans(self._text, self._choice.reading, self._aims)
+        changed = self._choice.reading.fit.notes
+        keys = {note.path: note.before for note in changed if note.is_key or note.code == "C010"}
         for note in notes:
-            span = spans.of(note.path, note.code)
+            span = spans.of(_as_named(note.path, keys), "C010" if note.is_key else note.code)
             as_written = note.code == "C008" and isinstance(note.before, str)
             before = note.before if as_written else _short(note.before)
             yield fix(note.code, render(note.path), span, before, _short(note.after))
+
+
+def _as_named(path: Parts, keys: dict[Parts, str]) -> Parts:
+    """A path with the keys that the text has."""
+    return tuple(keys.get(path[: size + 1], part) for size, part in enumerate(path)) if keys else path
 
 
 def _short(value: Any) -> str:

@@ -4,7 +4,6 @@ A leak and its tool enter; a ToolCall leaves. Tags carry no types and Python cal
 is part of reading them; everything after that is judged like the arguments of any call.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import Parser, TooDeep
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Finish, Reply, ToolCall
 from trueup.verdict.tool import Tool
 
@@ -23,8 +23,8 @@ CUT = "the arguments were cut off"
 _JSON_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _NULLS = frozenset({"null", "none", "nil"})
 _WORDS: dict[str, Any] = {"true": True, "false": False}
-_MEMBER = re.compile(r"""\s*["']?\w+["']?\s*:""")
-_PLAIN = re.compile(r"[^\s{}\[\]<>\"'`:=][^{}\[\]<>\n:=]{0,200}\Z")  # no JSON that went wrong
+_MEMBER = lazy_regex(r"""\s*["']?\w+["']?\s*:""")
+_PLAIN = lazy_regex(r"[^\s{}\[\]<>\"'`:=][^{}\[\]<>\n:=]{0,200}\Z")  # no JSON that went wrong
 _MAX_STEPS = 8
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trueup.checks.reply import Worth
     from trueup.checks.standing import Standing
     from trueup.checks.state import Situation
+    from trueup.conform.schema import Schema
     from trueup.contract.plugins import Outcome
 
 Context = Mapping[str, Any]
@@ -233,12 +234,22 @@ def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
     return merged
 
 
-def make_meaning(rules: Any, reply: Any, states: Any, checks: Any, *, strict: bool) -> Meaning:
-    """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for."""
+def make_meaning(
+    rules: Any, reply: Any, states: Any, checks: Any, *, strict: bool, schema: "Schema | None" = None, given: Any = None
+) -> Meaning:
+    """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for.
+
+    `schema` and the fields that come with the input say which names rules may use.
+    """
     if rules is not None:
+        from trueup.checks.problems import BadRules
         from trueup.checks.rules import compile_rules
+        from trueup.contract.provided import Provided, declared
 
         rules = compile_rules(rules)
+        unprovided = () if schema is None else tuple(Provided(schema, declared(given)).problems(rules))
+        if unprovided:
+            raise BadRules(unprovided)
     if checks:
         from trueup.contract.plugins import read_checks
 

@@ -1,15 +1,15 @@
 """One verdict from the parts of a judgement: what was wrong with the shape, the calls, and the text."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from trueup.verdict.facts import Finding, Findings, Fix, finding, promoted
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Fixes, Refusal, Verdict
 
 _CUT = frozenset({"S005", "S028", "S029", "S030"})
-_CALL = re.compile(r"\$\.toolCalls\[(\d+)\]")
+_CALL = lazy_regex(r"\$\.toolCalls\[(\d+)\]")
 
 
 class Account(NamedTuple):
@@ -72,7 +72,7 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
         calls, held_back = _held_back(calls, [f for f in (*text.findings, *ending) if f.level == "error"])
         refused = (*refused, *held_back)
     ordered = Findings(sorted(findings, key=lambda f: f.level != "error") if len(findings) > 1 else findings)
-    return Verdict(reply, data, ordered, fixes, None if value is data else value, calls, refused=refused)
+    return Verdict(reply, data, ordered, fixes, value, calls, refused=refused)
 
 
 def _held_back(

@@ -1,12 +1,12 @@
 """Custom checks: Python functions with codes of their own, which contracts use by name.
 
-A check takes a verdict and the context, and yields findings and metrics; it may be asynchronous. Packages offer checks
-through the entry point group `trueup.checks`; nothing is imported before a contract or `trueup explain` asks for it. A check
-that fails becomes a finding (N022), not an exception.
+A check takes a verdict and the context, and yields findings and metrics; it may be asynchronous. A ValueError or an
+AssertionError refuses the reply; any other exception is a bug in the check, and is raised with a note that names its line.
+Packages offer checks through the entry point group `trueup.checks`; nothing is imported before a contract or
+`trueup explain` asks for it.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
@@ -17,9 +17,11 @@ import msgspec
 
 from trueup.checks.custom import checked_metrics
 from trueup.checks.steps import MOST, Steps, is_async, pending, refuse, run
+from trueup.verdict.bugs import is_fault, pointed, refusal
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN, FindingKind, Level
 from trueup.verdict.facts import Finding, Span, finding
 from trueup.verdict.likeness import nearest
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.verdict import Verdict
 
 GROUP = "trueup.checks"
@@ -27,8 +29,8 @@ Context = Mapping[str, Any]
 Found = Iterable[Finding | str | Mapping[str, Any]] | None
 Judging = Callable[..., Any]  # gives what it finds, or something to await that does
 
-_CODE = re.compile(r"[A-Z]{2,3}\d{3}\Z")
-_NAME = re.compile(r"[a-z][a-z0-9-]*\Z")
+_CODE = lazy_regex(r"[A-Z]{2,3}\d{3}\Z")
+_NAME = lazy_regex(r"[a-z][a-z0-9-]*\Z")
 
 
 class NoSuchCheck(ValueError):
@@ -43,7 +45,11 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class CustomCheck:
-    """A function that judges, with the code, name and page of what it finds; made by `@check`."""
+    """A function that judges, with the code, name and page of what it finds; made by `@check`.
+
+    `function` is the function itself, `kind` the code, name, level and title of what it finds, `page` its Markdown (empty: one is made
+    from the docstring), and `options` what is passed to the function by name.
+    """
 
     __slots__ = ("_page", "function", "kind", "options")
 
@@ -55,10 +61,12 @@ class CustomCheck:
 
     @property
     def code(self) -> str:
+        """The code of what it finds."""
         return self.kind.code
 
     @property
     def name(self) -> str:
+        """The name of what it finds, by which contracts use it."""
         return self.kind.name
 
     def finding(
@@ -69,11 +77,11 @@ class CustomCheck:
         data: dict[str, Any] | None = None,
         hint: str = "",
     ) -> Finding:
-        """A finding of this check."""
+        """A finding of this check; `message`, `path`, `span`, `data` and `hint` are those of `Finding`."""
         return Finding(self.code, path, message, span, data or {}, hint, self.kind.level)
 
     def using(self, options: Mapping[str, Any]) -> "CustomCheck":
-        """The same check with options, passed to the function by name."""
+        """The same check with further `options`, passed to the function by name."""
         return CustomCheck(self.function, self.kind, self._page, {**self.options, **options})
 
     def page(self) -> str:
@@ -90,16 +98,21 @@ class CustomCheck:
         return is_async(self.function)
 
     def judge(self, verdict: Verdict, context: Context) -> Steps[Outcome]:
-        """What the check finds and measures, in steps: it may have to wait."""
+        """What the check finds and measures for a `verdict` in a `context`, in steps: it may have to wait."""
         ask = partial(self.function, verdict, context, **self.options)
-        return _asked(self.name, ask, self.finding, verdict.metrics)
+        return _asked(self, ask, self.finding, verdict.metrics)
+
+    def refused(self, error: Exception) -> Finding:
+        """The finding of a reply that the check refuses by raising `error`; an error even where the check only warns."""
+        message = refusal(error) or self.kind.title.rstrip(".")
+        return Finding(self.code, "$", message, None, {"error": type(error).__name__}, "", "error")
 
     def __call__(self, verdict: Verdict, context: Context) -> list[Finding]:
         return run(self.judge(verdict, context), refuse).findings
 
 
 class PlainCheck:
-    """A function without `@check`: it has no code of its own, so it must yield whole findings."""
+    """A function without `@check`: it has no code of its own, so texts that it yields and errors that it raises are B008."""
 
     __slots__ = ("function", "name")
 
@@ -114,34 +127,61 @@ class PlainCheck:
 
     def judge(self, verdict: Verdict, context: Context) -> Steps[Outcome]:
         """What the function finds and measures, in steps."""
-        return _asked(self.name, partial(self.function, verdict, context), _refuse_text, verdict.metrics)
+        return _asked(self, partial(self.function, verdict, context), self.finding, verdict.metrics)
+
+    def finding(self, message: str) -> Finding:
+        """A finding of this function."""
+        return finding("B008", "$", message, None, {"check": self.name})
+
+    def refused(self, error: Exception) -> Finding:
+        """The finding of a reply that the function refuses by raising."""
+        message = refusal(error) or f"The check {self.name!r} refused the reply"
+        return finding("B008", "$", message, None, {"check": self.name, "error": type(error).__name__})
 
     def __call__(self, verdict: Verdict, context: Context) -> list[Finding]:
         return run(self.judge(verdict, context), refuse).findings
 
 
 def _asked(
-    name: str, ask: Callable[[], Any], made: Callable[[str], Finding], known: Mapping[str, Any]
+    check: CustomCheck | PlainCheck, ask: Callable[[], Any], made: Callable[[str], Finding], known: Mapping[str, Any]
 ) -> Steps[Outcome]:
-    """What a check finds; an error of the check is a finding as well."""
+    """What a check finds. By raising it refuses the reply as well; what it found before stays."""
+    found: list[Any] = []
+    refused: list[Finding] = []
     try:
-        given = ask()
-        awaited = pending(given)
-        if awaited is not None:
-            given = yield awaited
-        return _outcome(given, made, known)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's function may raise anything; it becomes a finding
-        message = f"The check {name!r} failed: {type(error).__name__}: {str(error)[:200]}"
-        return Outcome([finding("N022", "$", message, None, {"check": name, "error": type(error).__name__})])
+        try:
+            given = ask()
+            awaited = pending(given, found)
+            if awaited is not None:
+                given = yield awaited
+            if given is not found:
+                found.extend(_listed(given))
+        except Exception as error:
+            if not is_fault(error):
+                raise
+            refused.append(check.refused(error))
+        outcome = _outcome(found, made, known)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again, whatever it is
+        raise pointed(error, f"the check {check.name!r}", check.function)  # noqa: B904 - it is the same exception
+    return Outcome([*outcome.findings, *refused], outcome.metrics) if refused else outcome
 
 
-def _outcome(given: Any, made: Callable[[str], Finding], known: Mapping[str, Any]) -> Outcome:
-    if isinstance(given, bool):
-        raise TypeError(f"it returned {given}; a check yields findings, texts or metrics")
-    one = isinstance(given, str | Finding | Mapping)
-    found = [given] if one else list(islice(given or (), MOST + 1))
+def _listed(given: Any) -> Iterator[Any]:
+    """What a check gives, one by one, and no more of it than a check may find."""
+    if given is None:
+        return
+    if isinstance(given, str | Finding | Mapping):
+        yield given
+    elif isinstance(given, Iterable):
+        yield from islice(given, MOST + 1)
+    else:
+        said = given if isinstance(given, bool) else type(given).__name__
+        raise TypeError(f"it returned {said}; a check yields findings, texts or metrics")
+
+
+def _outcome(found: list[Any], made: Callable[[str], Finding], known: Mapping[str, Any]) -> Outcome:
     if len(found) > MOST:
-        raise ValueError(f"it finds more than {MOST:,} things")
+        raise TypeError(f"it finds more than {MOST:,} things")
     metrics: dict[str, Any] = {}
     for more in found:
         if isinstance(more, Mapping):
@@ -158,17 +198,14 @@ def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:
     return one
 
 
-def _refuse_text(text: str) -> Finding:
-    raise TypeError(f"{text[:40]!r} is not a finding; make the function a check with @check to yield texts")
-
-
 def check(
     code: str, name: str, title: str, *, level: Level = "error", page: str | Path = ""
 ) -> Callable[[Judging], CustomCheck]:
     """Make a custom check of a function, which takes a verdict and the context and yields findings, texts, or mappings of metrics.
 
-    A code has two or three letters and three digits, so that it is never one of ours. `page` is the Markdown of its
-    page, or the path of it.
+    `code` has two or three letters and three digits, so that it is never one of ours. `name` is what contracts use, `title` one
+    sentence about the finding, `level` `error` or `warning`. `page` is the Markdown of its page, or a `Path` to it; empty: one is made
+    from the docstring.
 
     >>> @check("SHP900", "discount", "The reply promises a discount.")
     ... def discount(verdict, context):

@@ -1,71 +1,106 @@
 """Stream: a reply that is judged while it comes in.
 
-Chunks enter, the partial value and what is certainly wrong can be looked at after each, and `finish()` gives the
-verdict of the whole text: the same, however the text was cut into chunks.
+Chunks enter, of any provider or as plain text; after each, what has come can be looked at and what is certainly wrong. `finish()`
+gives the verdict of the whole reply: the same, no matter how it was cut into chunks.
 """
 
-import codecs
-import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
 from trueup.checks.sentences import last_sentences
-from trueup.recover.json.growing import Growing
+from trueup.contract.partial import Partial
+from trueup.contract.shown import Shown
+from trueup.read.arriving import Arriving
+from trueup.read.sources import apieces, pieces
+from trueup.recover.json.growing import Growing, members
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.sentences import ENDED
 from trueup.verdict.facts import Finding, Findings, finding
 from trueup.verdict.paths import render
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_MARKED = re.compile(r"[<{\[`]")  # what stands behind may be no prose: the whole verdict says
+_MARKED = lazy_regex(r"[<{\[`]")  # what stands behind may be no prose: the whole verdict says
 _LONGEST = 20_000  # characters without an end that are held as one sentence
 
 
 class Stream(Generic[T]):
     """One reply in the making; `Contract.stream()` makes one.
 
+    Feed it chunks by hand, or give it a source and iterate: each step is a `Partial` with what has come so far, and `verdict` has
+    the verdict after the last one.
+
+    - `contract`: the contract that judges.
+    - `source`: a stream of an SDK, or any iterator of chunks, synchronous or asynchronous; None: you feed it.
+    - `context`: what is known about the conversation, as in `Contract.check`; None: nothing.
+    - `on_closed`: a function that is called with the name and value of each member of the root that has closed; None: none.
+
     >>> from trueup import Contract
-    >>> stream = Contract({"properties": {"name": {"type": "string"}}}).stream()
+    >>> contract = Contract({"properties": {"name": {"type": "string"}}})
+    >>> stream = contract.stream()
     >>> stream.feed('```json\\n{"name": "Ad')
     {'name': 'Ad'}
     >>> stream.feed('a"}\\n```')
     {'name': 'Ada'}
     >>> stream.finish().ok
     True
+    >>> [part.data for part in contract.stream(['{"name": "Ad', 'a"}'])]
+    [{'name': 'Ad'}, {'name': 'Ada'}]
     """
 
     __slots__ = (
-        "_chunks", "_context", "_contract", "_decoder", "_findings", "_growing", "_on_closed", "_said", "_size", "_watched",
+        "_arriving", "_context", "_contract", "_findings", "_growing", "_is_type", "_on_closed", "_said", "_shown", "_size", "_source",
+        "_verdict", "_watched",
     )  # fmt: skip
 
     def __init__(
         self,
         contract: "Contract[T]",
+        source: Any = None,
         context: dict[str, Any] | None = None,
         on_closed: Callable[[str | int, Any], None] | None = None,
     ) -> None:
         self._contract = contract
+        self._source = source
         self._on_closed = on_closed  # is told of each member of the root that has closed
         self._context = context
         self._said = ""  # the last text that was judged, and what came behind it
         self._watched = contract.schema is None and contract.judges_meaning
-        self._chunks: list[Any] = []
-        self._decoder: codecs.IncrementalDecoder | None = None
-        self._growing = Growing(
-            contract.max_depth, contract.schema.keys if contract.schema is not None else frozenset()
-        )
+        self._arriving = Arriving()
+        schema = contract.schema
+        self._growing = Growing(contract.max_depth, schema.keys if schema is not None else frozenset())
+        self._is_type = schema is not None and schema.is_type
+        self._shown = Shown(contract.guide(), schema.root_keys if schema is not None else ())
         self._findings: list[Finding] = contract.unplaced(context)
+        self._verdict: Verdict[T] | None = None
         self._size = 0
 
-    def feed(self, chunk: str | bytes) -> Any:
-        """Take the next piece of the reply; the partial value so far (`partial` is exact inside a long string too)."""
-        self._chunks.append(chunk)
-        text = chunk if isinstance(chunk, str) else self._decoded(chunk)
+    # -- feeding -------------------------------------------------------------------------------
+
+    def feed(self, chunk: Any) -> Any:
+        """Take the next `chunk`: a piece of text, bytes, or an event of a provider. What has come so far leaves.
+
+        That is a `Partial` if the contract is made of a Python type, else plain data. It can be kept: it never changes. Inside of a
+        long string it may be a little behind, so that feeding stays linear; `partial` is exact.
+        """
+        self.push(chunk)
+        self._growing.glance()
+        self._shown.follow(self._growing)
+        return self._shown.part() if self._is_type else self._shown.data()
+
+    def push(self, chunk: Any) -> None:
+        """Take the next `chunk` and return nothing, if you do not look at every step."""
+        if self._verdict is not None:
+            raise RuntimeError("the stream is finished; read another reply with a new `contract.stream()`")
+        text = self._arriving.feed(chunk)
+        if not text:
+            return
         before = self._size
         self._size += len(text)
         if self._watched:
@@ -80,7 +115,6 @@ class Stream(Generic[T]):
         growing.feed(text)
         if growing.closed:
             self._judge_closed()
-        return growing.glance()
 
     def _watch(self, text: str) -> None:
         """Judge the sentences that have ended, each with what stands before it, until one does not belong here."""
@@ -99,11 +133,6 @@ class Stream(Generic[T]):
         self._watched = not found
         self._said = last_sentences(ended) + begun
 
-    def _decoded(self, chunk: bytes) -> str:
-        if self._decoder is None:
-            self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return self._decoder.decode(chunk)
-
     def _judge_closed(self) -> None:
         """Say of each member that has closed whether it can still become valid."""
         closed, self._growing.closed = self._growing.closed, []
@@ -117,29 +146,134 @@ class Stream(Generic[T]):
                     Finding(error.code, path, error.message, error.span, error.data, error.hint, error.level)
                 )
 
+    # -- looking -------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> Any:
+        """The value so far as it is being read, None before it starts: not coerced, and it changes with the next chunk."""
+        return self._growing.value
+
     @property
     def partial(self) -> Any:
-        """The value so far, None before it starts. It is live: copy it to keep it."""
-        return self._growing.value
+        """What has come so far, as `feed` returns it, and exact inside of a long string too."""
+        self._growing.value  # noqa: B018 - it brings an open string up to date
+        self._shown.follow(self._growing)
+        return self._shown.part() if self._is_type else self._shown.data()
+
+    @property
+    def data(self) -> Any:
+        """The plain data so far, coerced, None before they start; it can be kept."""
+        self._growing.glance()
+        self._shown.follow(self._growing)
+        return self._shown.data()
+
+    def closed_items(self, path: Sequence[Any], start: int) -> list[tuple[int, Any]]:
+        """The items of the list at `path` that have closed, from the position `start` on, as they were read."""
+        here = self._growing.root
+        for slot in path:
+            here = inside(here, slot)
+        if not isinstance(here, list):
+            return []
+        count = next((count for raw, count in self._growing.opened if raw is here), len(here))
+        return members(here, start, count) if count > start else []
+
+    @property
+    def restarts(self) -> int:
+        """How often all that had come turned out to be reasoning that the prompt had opened, so that the value begins anew."""
+        return self._growing.restarts
 
     @property
     def findings(self) -> Findings:
         """What is certainly wrong already, whatever is still to come."""
         return Findings(self._findings)
 
+    @property
+    def verdict(self) -> Verdict[T]:
+        """The verdict, once the source was read to its end or `finish` was called."""
+        if self._verdict is None:
+            raise RuntimeError("the stream has not been read to its end; call `finish()` to judge what has come")
+        return self._verdict
+
+    # -- reading a source ----------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Partial[T]]:
+        for _ in self.steps():
+            if self._has_more():
+                yield self._shown.part()
+
+    async def __aiter__(self) -> AsyncIterator[Partial[T]]:
+        async for _ in self.asteps():
+            if self._has_more():
+                yield self._shown.part()
+
+    def steps(self) -> Iterator[None]:
+        """Read the source chunk by chunk; behind the last one is the verdict."""
+        for chunk in self._pieces("`async for`"):
+            self.push(chunk)
+            yield
+        self.finish()
+
+    async def asteps(self) -> AsyncIterator[None]:
+        """The same of a source of either kind."""
+        async for chunk in self._apieces():
+            self.push(chunk)
+            yield
+        await self.afinish()
+
+    def _has_more(self) -> bool:
+        self._growing.glance()
+        self._shown.follow(self._growing)
+        return self._shown.has_more()
+
+    def _pieces(self, other: str) -> Iterator[Any]:
+        """What is left of the source."""
+        left = pieces(self._given(), other)
+        self._source = left  # whoever breaks off may go on later
+        return left
+
+    async def _apieces(self) -> AsyncIterator[Any]:
+        source = self._given()
+        if isawaitable(source):
+            self._source = source = await source
+        if not hasattr(type(source), "__aiter__"):  # whoever breaks off may go on later
+            is_manager = hasattr(type(source), "__aenter__")
+            self._source = source = apieces(source) if is_manager else pieces(source, "`async for`")
+        async for chunk in apieces(source):
+            yield chunk
+
+    def _given(self) -> Any:
+        if self._source is None:
+            raise TypeError("this stream has no source: give one, `contract.stream(source)`, or feed it chunks")
+        return self._source
+
     def finish(self) -> Verdict[T]:
-        """The reply has ended: the verdict of the whole text."""
-        return self._contract.check(self._whole(), self._context)
+        """The verdict of the whole reply; what is left of the source is read first. Asked again, it is the same."""
+        if self._verdict is None:
+            for chunk in () if self._source is None else self._pieces("`await stream.afinish()`"):
+                self.push(chunk)
+            self._verdict = self._contract.check(self._arriving.whole(), self._context)
+        return self._verdict
 
     async def afinish(self) -> Verdict[T]:
-        """The same with asynchronous custom checks awaited."""
-        return await self._contract.acheck(self._whole(), self._context)
+        """The same for asynchronous sources, with asynchronous custom checks awaited."""
+        if self._verdict is None:
+            if self._source is not None:
+                async for chunk in self._apieces():
+                    self.push(chunk)
+            self._verdict = await self._contract.acheck(self._arriving.whole(), self._context)
+        return self._verdict
 
-    def _whole(self) -> str | bytes:
-        texts = [chunk for chunk in self._chunks if isinstance(chunk, str)]
-        if len(texts) == len(self._chunks):
-            return "".join(texts)
-        return b"".join(c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c for c in self._chunks)
+
+def inside(container: Any, slot: str | int) -> Any:
+    """The member of a container at a name or a position; None where there is none.
+
+    >>> inside({"a": 1}, "a"), inside([1], 0), inside([1], 1), inside("ab", 0)
+    (1, 1, None, None)
+    """
+    if isinstance(container, dict):
+        return container.get(slot)
+    is_there = isinstance(container, list) and isinstance(slot, int) and -len(container) <= slot < len(container)
+    return container[slot] if is_there else None
 
 
 def _moved(found: Finding, by: int) -> Finding:

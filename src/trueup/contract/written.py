@@ -3,17 +3,17 @@
 A choice enters; where the text is found again, its value and its notes say what stood there.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
+from trueup.recover.aims import Aims
 from trueup.recover.choose import Choice
 from trueup.recover.json.lexer import WRITTEN_NUMBER
 from trueup.recover.json.tree import Tree
-from trueup.recover.readings import Aims
 from trueup.verdict.paths import Parts, with_value
+from trueup.verdict.patterns import lazy_regex
 
-_NUMBER = re.compile(r"(?<![\w.])-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,5})?(?![\w.])")
+_NUMBER = lazy_regex(r"(?<![\w.])-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,5})?(?![\w.])")
 _MOVING = frozenset(("C005", "C006", "C007"))
 # the string, list or element that stood at a path before a coercion moved what is inside
 _Moves = dict[tuple[Parts, str], Any]

@@ -57,7 +57,7 @@ def test_every_key_is_one_that_a_contract_takes() -> None:
 
     parameters = inspect.signature(Contract).parameters.values()
     taken = {each.name for each in parameters if each.kind is not each.VAR_KEYWORD}  # slips are told from those
-    assert set(file_schema()["properties"]) - taken == {"$schema", "description", "extends", "examples", "input"}
+    assert set(file_schema()["properties"]) - taken == {"$schema", "description", "extends", "examples"}
     assert taken <= set(file_schema()["properties"])
 
 

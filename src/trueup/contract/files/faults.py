@@ -32,20 +32,30 @@ class Fault(msgspec.Struct, frozen=True):
     """
 
     code: str
+    """The code of the fault, of the family `N`."""
     file: str
+    """The file as it was named."""
     line: int
+    """The line, from 1."""
     column: int
+    """The column, from 1."""
     path: str
+    """The path inside the document, such as `$.rules[0].expr`."""
     message: str
+    """What is wrong, in one sentence."""
     hint: str = ""
+    """What to write instead; empty if nothing is proposed."""
     level: Level = "error"
+    """`error` if the file cannot be used, `warning` if it can."""
 
     @property
     def name(self) -> str:
+        """The name of its code."""
         return FINDINGS[self.code].name
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
+        """The order of faults: by file and place."""
         return (self.file, self.line, self.column, self.code, self.message)
 
     def to_dict(self) -> dict[str, Any]:

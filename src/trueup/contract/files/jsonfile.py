@@ -4,14 +4,14 @@ A strict parser gives the data; a walk over its tokens, without recursion, finds
 """
 
 import json
-import re
 from typing import Any
 
 from trueup.contract.files.faults import Fault, Marks, Place, fault
 from trueup.contract.files.yamlfile import MAX_DEPTH, Stopped
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
-_TOKEN = re.compile(r'[ \t\r\n]*([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)')
+_TOKEN = lazy_regex(r'[ \t\r\n]*([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)')
 
 
 def read_json(text: str, marks: Marks, faults: list[Fault]) -> Any:

@@ -6,6 +6,8 @@ A test compares their keys with those that the rooms themselves take, so that th
 from typing import Any
 
 from trueup.checks.fields import TYPES
+from trueup.checks.reply import MIN_TEXT
+from trueup.expressions.work import BUDGET
 
 Shape = dict[str, Any]
 
@@ -30,12 +32,12 @@ def some(shape: Shape) -> Shape:
     return {"anyOf": [shape, {"type": "array", "items": shape}]}
 
 
-def said(shape: Shape, description: str) -> Shape:
-    """A shape with a sentence for editors."""
-    return {**shape, "description": description}
+def said(shape: Shape, description: str, **more: Any) -> Shape:
+    """A shape with a sentence for editors, and its `default` if it has one."""
+    return {**shape, "description": description, **more}
 
 
-LEVEL = {"enum": ["error", "warning"], "description": "Whether it refuses a reply or only warns."}
+LEVEL = {"enum": ["error", "warning"], "description": "Whether it refuses a reply or only warns.", "default": "error"}
 EXPRESSION = said(TEXT, "A Python expression over the fields of the value.")
 
 RULE: Shape = {
@@ -43,11 +45,11 @@ RULE: Shape = {
         EXPRESSION,
         mapping(
             {
-                "name": said(TEXT, "What records of failures call the rule."),
+                "name": said(TEXT, "The rule's name in findings and records; by default the expression."),
                 "expr": EXPRESSION,
-                "error": said(TEXT, "What to say where it does not hold; {field} stands for a value."),
+                "error": said(TEXT, "The message if the rule is broken; {field} stands for a value."),
                 "level": LEVEL,
-                "when": said(TEXT, "The rule counts only where this holds."),
+                "when": said(TEXT, "The rule is skipped unless this holds."),
             },
             "One rule.",
             required=["expr"],
@@ -61,7 +63,11 @@ RULES: Shape = {
         {"type": "array", "items": RULE},
         mapping(
             {
-                "required": {"type": "array", "items": TEXT, "description": "Fields that must be there and not null."},
+                "required": {
+                    "type": "array",
+                    "items": TEXT,
+                    "description": "Fields that must be present and not null.",
+                },
                 "types": {
                     "type": "object",
                     "additionalProperties": {"enum": sorted(TYPES)},
@@ -75,10 +81,15 @@ RULES: Shape = {
                 "enums": {
                     "type": "object",
                     "additionalProperties": {"type": "array"},
-                    "description": "The values that each field may have, in any case of letters.",
+                    "description": "The values that each field may have; upper and lower case are the same.",
                 },
                 "rules": {"type": "array", "items": RULE, "description": "What must hold between fields."},
-                "budget": {"type": "integer", "minimum": 1, "description": "The steps one expression may take."},
+                "budget": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "The steps one expression may take.",
+                    "default": BUDGET,
+                },
             },
             "Simple checks and rules.",
         ),
@@ -87,34 +98,39 @@ RULES: Shape = {
 
 REPLY_RULE: Shape = mapping(
     {
-        "name": said(TEXT, "What logs call the rule."),
-        "expr": said(TEXT, "What must hold of the reply: text, length, calls, first, question, state, data."),
+        "name": said(TEXT, "The rule's name in logs."),
+        "expr": said(TEXT, "What must be true of the reply: text, length, calls, first, question, state, data."),
         "reason": said(TEXT, "Why a reply that breaks it is refused."),
         "hint": said(TEXT, "What to tell the model."),
-        "on": said(SWITCH, "Whether it is switched on."),
+        "on": said(SWITCH, "Whether it is switched on.", default=True),
     },
     "A rule of your own.",
     required=["name", "expr"],
 )
 
 REPLY: Shape = {
-    "description": "Whether the reply is worth its price: true for the usual rules, or each of them.",
+    "description": "Whether the reply is worth charging for: true for the usual rules, or each rule by itself.",
     "anyOf": [
         SWITCH,
         mapping(
             {
-                "no_message": said(SWITCH, "Refuse where there is no message of the assistant."),
-                "no_empty": said(SWITCH, "Refuse an empty reply."),
-                "no_tool_only": said(SWITCH, "Refuse calls without text."),
-                "no_whitespace": said(SWITCH, "Refuse nothing but whitespace."),
-                "tool_explanation": said(SWITCH, "Ask for text after tool outputs."),
-                "min_text": {"type": ["integer", "boolean"], "description": "The fewest characters of text, or false."},
-                "min_explanation": {"type": "integer", "description": "The fewest characters after tool outputs."},
-                "lenient": said(SWITCH, "Any text after tool outputs is enough."),
+                "no_message": said(SWITCH, "Refuse a response without an assistant message.", default=True),
+                "no_empty": said(SWITCH, "Refuse an empty reply.", default=True),
+                "no_tool_only": said(SWITCH, "Refuse calls without text.", default=True),
+                "no_whitespace": said(SWITCH, "Refuse a reply of only whitespace.", default=True),
+                "tool_explanation": said(SWITCH, "Ask for text after tool outputs.", default=True),
+                "min_text": said(
+                    {"type": ["integer", "boolean"]}, "The fewest characters of text, or false.", default=MIN_TEXT
+                ),
+                "min_explanation": said(
+                    {"type": "integer"}, "The fewest characters after tool outputs.", default=MIN_TEXT
+                ),
+                "lenient": said(SWITCH, "Any text after tool outputs is enough.", default=False),
                 "rules": {"type": "array", "items": REPLY_RULE, "description": "Rules of your own."},
                 "environment": {
                     "enum": ["load", "check"],
                     "description": "When the environment's switches are read: once, or for each check.",
+                    "default": "load",
                 },
             },
             "Each rule by itself.",
@@ -130,7 +146,10 @@ _CONTENT: dict[str, Shape] = {
         "Regular expressions of the linear-time engine; {name} stands for any term or pattern of the group of that name.",
     ),
     "pattern": said(TEXTS, "The same, for one."),
-    "timed": {"type": "number", "description": "Seconds a pattern may take that needs the backtracking engine."},
+    "timed": {
+        "type": "number",
+        "description": "Seconds that a pattern for the backtracking engine may take, up to 1; without it, patterns are for the linear-time engine.",
+    },
 }
 _GROUPS: dict[str, Shape] = {
     "groups": said(TEXTS, "Groups of terms and patterns, by name."),
@@ -168,7 +187,7 @@ FORBIDDEN: Shape = mapping(
         **_SAYING,
         "unless": said(TEXTS, "Fields of the context's data that lift it once they are filled."),
         "level": LEVEL,
-        "name": said(TEXT, "What logs call it."),
+        "name": said(TEXT, "Its name in logs."),
     },
     "Something that must not be said.",
 )
@@ -194,18 +213,19 @@ STATES: Shape = {
     "description": "What each state of the conversation forbids.",
     "properties": {
         "start": said(
-            TEXT, "The first state, also judged by where a context names none; without it, such replies are refused."
+            TEXT,
+            "The first state, in which a reply is judged if the context names none; without it, such replies are refused.",
         ),
         "names": said(TEXTS, "Fields of the context's data that hold names of people."),
         "correction": said(
-            TEXT, "What the model is told when a reply is asked for anew; {state}, {hint} and others are filled in."
+            TEXT, "What the model is told when another reply is asked for; {state}, {hint} and others are filled in."
         ),
         "groups": {
             "type": "object",
             "additionalProperties": {"anyOf": [TEXTS, mapping({**_CONTENT, **_SAYING}, "A group.")]},
             "description": "Terms and patterns under one name, to be used by states.",
         },
-        "always": STATE,
+        "always": said(STATE, "What is forbidden and allowed in every state."),
         "claims": {
             "type": "object",
             "additionalProperties": {"anyOf": [TEXTS, FORBIDDEN]},

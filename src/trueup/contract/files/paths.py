@@ -4,15 +4,15 @@ A path is relative to the file that names it. Nothing is fetched from an address
 file is data.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+from trueup.verdict.patterns import lazy_regex
 
 NAMED = {"schema": "N007", "tools": "N009"}
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+_ADDRESS = lazy_regex(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
 def resolved(data: dict[str, Any], marks: Marks, folder: Path, faults: list[Fault]) -> dict[str, Any]:

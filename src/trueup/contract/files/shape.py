@@ -52,7 +52,7 @@ CHECK: Shape = {
 def _keys() -> dict[str, Shape]:
     """The keys of a contract file; parts that other rooms read are described by what reads them."""
     return {
-        "name": {"type": "string", "description": "What logs and reports call this contract."},
+        "name": {"type": "string", "description": "The contract's name in logs and reports."},
         "version": {"type": ["string", "number"], "description": "Your own version of it."},
         "language": {"type": "string", "description": "The language of its texts, such as en or es."},
         "description": {"type": "string", "description": "What it is for, in a sentence."},
@@ -75,9 +75,8 @@ def _keys() -> dict[str, Shape]:
         "calls": {"$ref": "#/$defs/CallOptions", "description": "How calls are judged."},
         "rules": parts.RULES,
         "input": {
-            "type": "array",
-            "items": TEXT,
-            "description": "Fields that come with a unit's input, beside the value: rules may speak of them.",
+            "anyOf": [{"type": "array", "items": TEXT}, {"type": "boolean"}],
+            "description": "Fields that come with a unit's input, beside the value: rules may use them. True: any field.",
         },
         "reply": parts.REPLY,
         "states": parts.STATES,
@@ -90,20 +89,39 @@ def _keys() -> dict[str, Shape]:
         "accept": {
             "enum": ["none", "lossless", "guess", "lossy"],
             "description": "The boldest fix a reply may need and still be ok.",
+            "default": "guess",
         },
         "coerce": {
             "anyOf": [{"enum": ["off", "standard", "eager"]}, {"$ref": "#/$defs/Options"}],
             "description": "How far values are brought to the schema's types.",
+            "default": "standard",
         },
-        "strict": {"type": "boolean", "description": "Whether a warning refuses a reply."},
-        "max_size": {"type": "integer", "minimum": 1, "description": "The longest reply, in characters."},
-        "max_depth": {"type": "integer", "minimum": 1, "maximum": 500, "description": "The deepest nesting."},
-        "examples": {"type": "array", "items": EXAMPLE, "description": "Replies, and what must come of each."},
+        "strict": {"type": "boolean", "description": "Whether a warning refuses a reply.", "default": False},
+        "max_size": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "The longest reply, in characters.",
+            "default": 10_000_000,
+        },
+        "max_depth": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 500,
+            "description": "The deepest nesting of a reply that is read.",
+            "default": 500,
+        },
+        "examples": {
+            "type": "array",
+            "items": EXAMPLE,
+            "description": "Example replies, and the expected result of each.",
+        },
     }
 
 
 def _parts() -> dict[str, Shape]:
     """The shapes of parts that are read into structs, made from those structs."""
+    from inspect import cleandoc
+
     import msgspec
 
     from trueup.checks.order import Order
@@ -113,7 +131,11 @@ def _parts() -> dict[str, Shape]:
     _, found = msgspec.json.schema_components([Order, CallOptions, Options])
     found["Options"]["additionalProperties"] = False  # the struct forgives, a file does not
     for part in found.values():
-        part["description"] = " ".join(part["description"].split())
+        part["description"], _, listed = cleandoc(part["description"]).partition("\n\n- ")
+        for item in listed.split("\n- ") if listed else ():
+            name, _, sentence = item.partition("`: ")
+            flat = " ".join(sentence.split())
+            part["properties"][name.lstrip("`")]["description"] = flat[:1].upper() + flat[1:]
     return found
 
 

@@ -5,22 +5,22 @@ of its key. A date is refused: a contract is JSON data, and a date in it is text
 """
 
 import datetime as dt
-import re
 import tomllib
 from typing import Any
 
 from trueup.contract.files.faults import Marks, Place, fault
 from trueup.contract.files.yamlfile import MAX_DEPTH, Stopped
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
-_AT = re.compile(r" \(at line (\d+), column (\d+)\)\Z")
+_AT = lazy_regex(r" \(at line (\d+), column (\d+)\)\Z")
 _PART = r"(?:[A-Za-z0-9_-]+|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')"
 _NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
-_TABLE = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]")
-_PAIR = re.compile(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
-_PIECE = re.compile(_PART)
+_TABLE = lazy_regex(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]")
+_PAIR = lazy_regex(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
+_PIECE = lazy_regex(_PART)
 # Whatever may hold a dot: texts of several lines, comments, names and texts on one line. A text without its end takes the rest.
-_DOTTED = re.compile(
+_DOTTED = lazy_regex(
     r"\"\"\"(?:[^\"\\]|\\[\s\S]|\"(?!\"\"))*(?:\"\"\"|\\?\Z)|'''(?:[^']|'(?!\'\'))*(?:'''|\Z)"
     rf"|#[^\n]*|({_NAME})|[\"'][^\n]*"
 )

@@ -4,22 +4,22 @@ Scalars are read by the core schema: `no` and `1:30` stay text, only true and fa
 kind are refused, and so are tags, several documents, merge keys and whatever its aliases would blow up. No recursion.
 """
 
-import re
 from typing import Any, NamedTuple
 
 from trueup.contract.files.faults import Fault, Marks, Place, fault
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
 MAX_DEPTH = 64
 MAX_WEIGHT = 4_000_000  # characters and nodes, aliases counted each time they are used
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"[-+]?[0-9]{1,400}\Z")
-_OTHER_INTEGER = re.compile(r"0o[0-7]{1,100}\Z|0x[0-9a-fA-F]{1,100}\Z")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_INTEGER = lazy_regex(r"[-+]?[0-9]{1,400}\Z")
+_OTHER_INTEGER = lazy_regex(r"0o[0-7]{1,100}\Z|0x[0-9a-fA-F]{1,100}\Z")
+_FLOAT = lazy_regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _STRING_TAG = "tag:yaml.org,2002:str"
-_POSITION = re.compile(r"position (\d+)")
+_POSITION = lazy_regex(r"position (\d+)")
 
 
 class Stopped(Exception):

@@ -11,6 +11,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.run import Linted
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.paths import Parts
 from trueup.verdict.verdict import Verdict
 
@@ -28,8 +29,15 @@ def _run(contract: Contract, example: dict[str, Any], path: Parts, marks: Origin
     context = dict(example.get("context") or {})
     if "state" in example:
         context["state"] = example["state"]
-    verdict = contract.check(example["reply"], context)
     name = example.get("name") or f"example {int(path[-1]) + 1}"
+    try:
+        verdict = contract.check(example["reply"], context)
+    except (Exception, SystemExit) as error:
+        bug = bug_of(error)
+        if bug is None:
+            raise
+        yield fault("N020", marks.value(path), path, f"{name}: the reply cannot be judged: {bug}")
+        return
     for key, message in _differences(verdict, example):
         at = (*path, key)
         yield fault("N020", marks.value(at if key in example else path), at, f"{name}: {message}")

@@ -8,9 +8,10 @@ from trueup.checks.reply import compile_reply
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, fault
 from trueup.verdict.paths import Parts
+from trueup.verdict.patterns import lazy_regex
 
-_STEP = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\d+)\]")
-_WHERE = re.compile(r"([a-z_]+(?:\.[\w-]+|\[\d+\])*): (.*)", re.DOTALL)
+_STEP = lazy_regex(r"\.?([A-Za-z_][\w-]*)|\[(\d+)\]")
+_WHERE = lazy_regex(r"([a-z_]+(?:\.[\w-]+|\[\d+\])*): (.*)", re.DOTALL)
 
 
 def lint_reply(spec: Any, marks: Origins) -> Iterator[Fault]:

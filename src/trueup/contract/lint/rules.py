@@ -9,6 +9,7 @@ from trueup.conform.schema import Schema
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.provided import Provided, declared, said, suggested
 from trueup.expressions.errors import CONSTANTS, ExpressionError
 from trueup.expressions.language import Expression, compile_expression
 from trueup.expressions.messages import compile_message
@@ -18,10 +19,10 @@ _FIELD_LISTS = ("required", "types", "ranges", "enums")
 _EXPRESSIONS = ("expr", "when")
 
 
-def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Iterable[str] = ()) -> Iterator[Fault]:
+def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Any = None) -> Iterator[Fault]:
     """What is wrong with the rules of a contract: a list of rules, or a mapping with `rules` and the simple checks.
 
-    `given` are fields that come with a unit's input.
+    `given` are the fields that come with a unit's input, True for any.
     """
     if spec is None:
         return
@@ -35,8 +36,9 @@ def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Iterable
             if "rules are named" not in problem.message:  # said below, with the place of the second
                 yield _of_problem(problem, spec, base, marks)
     yield from _names(spec, base, marks)
-    if schema is not None and schema.root_keys:
-        yield from _fields(spec, base, _Known(schema, compiled, frozenset(given)), marks)
+    fields = declared(given)
+    if schema is not None and fields is not None:
+        yield from _fields(spec, base, _Known(schema, compiled, fields), marks)
 
 
 def _of_problem(problem: Problem, spec: Any, base: Parts, marks: Origins) -> Fault:
@@ -83,6 +85,7 @@ class _Known:
     """The fields that a schema has, and the expressions that are compiled already."""
 
     def __init__(self, schema: Schema, compiled: dict[str, Expression], given: frozenset[str]) -> None:
+        self.provided = Provided(schema, given)
         self._schema = schema
         self._given = given
         self._compiled = compiled
@@ -137,10 +140,18 @@ def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[F
             path = (*base, index, "error")
             for steps in sorted(compile_message(template).fields, key=str):
                 if steps != ("_computed",) and steps[0] not in guarded:
-                    yield from _no_field(steps, path, marks.value(path), known)
+                    yield from _no_field(steps, path, marks.value(path), known, used=False)
 
 
-def _no_field(field: Sequence[str | int], path: Parts, place: Place, known: _Known) -> Iterator[Fault]:
+def _no_field(
+    field: Sequence[str | int], path: Parts, place: Place, known: _Known, *, used: bool = True
+) -> Iterator[Fault]:
+    """A field that the schema does not have: an error where it is `used` and nothing can provide it, else a warning."""
+    missing = known.provided.missing(field) if used else None
+    if missing is not None:
+        near = suggested(*missing)
+        yield fault("N026", place, path, said(missing[0]), f"Did you mean {near!r}?" if near else "")
+        return
     found = known.unknown(field)
     if found is not None:
         name, names = found

@@ -4,7 +4,6 @@
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +19,11 @@ from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.tools import lint_tools, offered
 from trueup.contract.lint.words import lint_words
 from trueup.verdict.paths import Parts, parse
+from trueup.verdict.patterns import lazy_regex
 
-NOT_OPTIONS = frozenset({"$schema", "description", "examples", "input"})  # for editors, people, and lint
+NOT_OPTIONS = frozenset({"$schema", "description", "examples"})  # for editors, people, and lint
 
-_WHERE = re.compile(r" at (\$(?:\.[\w-]+|\[\d+\])*): ")
+_WHERE = lazy_regex(r" at (\$(?:\.[\w-]+|\[\d+\])*): ")
 _OF_SHAPE = frozenset({"N005", "N006"})
 
 
@@ -70,8 +70,7 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
     sound = {key: part for key, part in data.items() if key not in wrong}
     names = offered(sound.get("tools"))
     yield from lint_tools(sound, marks, names)
-    given = [name for name in sound.get("input") or () if isinstance(name, str)]
-    for found in lint_rules(data.get("rules"), schema, marks, given):
+    for found in lint_rules(data.get("rules"), schema, marks, sound.get("input")):
         if "rules" not in wrong or found.code not in _OF_SHAPE:
             yield found
     # each of these loads the room that it speaks of: only where a contract has such a part

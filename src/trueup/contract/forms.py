@@ -1,0 +1,123 @@
+"""The forms in which options may be given: types for editors and type checkers.
+
+`Given` names the options of a contract; the other names are the types of single options, of what `ask` asks, and of the messages.
+Nothing imports this module at run time. What the types cannot say, each part checks for itself when it is compiled.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from trueup.checks.order import Order
+from trueup.checks.reply import ReplyRules
+from trueup.checks.rules import Rules
+from trueup.checks.state import States
+from trueup.checks.unknown_names import Mentions
+from trueup.conform.options import Options, Profile
+from trueup.conform.schema import Schema
+from trueup.contract.calls import CallOptions
+from trueup.contract.plugins import CustomCheck
+from trueup.verdict.catalogue import Accept, Level
+from trueup.verdict.tool import Tool
+
+# A JSON Schema, the path of a file that holds one, a compiled schema, or True for any JSON value.
+JsonSchema: TypeAlias = dict[str, Any] | bool | str | os.PathLike[str] | Schema
+
+# Functions, classes, definitions in any provider's shape, functions by name, or an object of yours that holds tools.
+Tools: TypeAlias = Tool | Callable[..., Any] | Mapping[str, Any] | Iterable[Any] | Any
+
+
+class CallTable(TypedDict, total=False):
+    """`CallOptions` as a table."""
+
+    from_text: bool
+    parallel: bool
+    defaults: bool
+    mentions: bool | Mentions | Mapping[str, Any]
+    envelope: bool
+    required: bool
+    types: Level
+    outside_enum: Literal["error", "default"]
+    claims: Mapping[str, Sequence[str]]
+
+
+class OrderTable(TypedDict, total=False):
+    """`Order` as a table."""
+
+    sequence: Sequence[str]
+    expected_sequence: Sequence[str]
+    requires: Mapping[str, Sequence[str]]
+    only_once: Sequence[str]
+    at_most: Mapping[str, int]
+    never_with: Mapping[str, Sequence[str]]
+    level: Level
+
+
+class RuleTable(TypedDict, total=False):
+    """One rule as a table."""
+
+    name: str
+    expr: str
+    error: str
+    level: Level
+    when: str
+
+
+class RulesTable(TypedDict, total=False):
+    """The sections of `rules`."""
+
+    required: Sequence[str]
+    types: Mapping[str, str]
+    ranges: Mapping[str, Any]
+    enums: Mapping[str, Any]
+    rules: Sequence[str | RuleTable | Mapping[str, Any]]
+    budget: int
+
+
+# A table may also be a plain mapping: one that was read from a file has no type of its own.
+CallsGiven: TypeAlias = CallOptions | CallTable | Mapping[str, Any]
+OrderGiven: TypeAlias = Order | Sequence[str] | OrderTable | Mapping[str, Any]
+RulesGiven: TypeAlias = Rules | Sequence[str | RuleTable | Mapping[str, Any]] | RulesTable | Mapping[str, Any]
+ReplyGiven: TypeAlias = ReplyRules | bool | Mapping[str, Any]
+StatesGiven: TypeAlias = States | Mapping[str, Any]
+ChecksGiven: TypeAlias = Sequence[str | Mapping[str, Any] | CustomCheck | Callable[..., Any]]
+
+
+class Beside(TypedDict, total=False):
+    """What a contract takes beside the schema, the tools, and how these are called."""
+
+    order: OrderGiven | None
+    rules: RulesGiven | None
+    input: Sequence[str] | bool | None
+    reply: ReplyGiven | None
+    states: StatesGiven | None
+    fallbacks: Mapping[str, str] | None
+    checks: ChecksGiven | None
+    accept: Accept
+    coerce: Profile | Options
+    strict: bool
+    max_size: int
+    max_depth: int
+    name: str
+    language: str
+    version: str
+
+
+class Given(Beside, total=False):
+    """The options of `Contract` beside the schema, for functions that pass them on: `**options: Unpack[Given]`."""
+
+    tools: Tools | None
+    calls: CallsGiven | None
+
+
+class Loaded(Given, total=False):
+    """What `Contract.load` takes beside the path: each option wins over the one in the file."""
+
+    schema: Any
+
+
+# A text, one message, or a list of messages: dicts, pairs of a role and a text, or a framework's objects.
+Messages: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
+
+# A callable, a URL, an SDK's client, LiteLLM, or a LangChain runnable.
+Model: TypeAlias = Callable[..., Any] | str | Any

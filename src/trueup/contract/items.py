@@ -1,0 +1,143 @@
+"""Items: a list in a reply, item by item while the reply comes in.
+
+A contract and a source of chunks enter; each item of the list leaves as soon as it has closed, as the contract's type makes it. An
+item that is not valid does not leave: it is kept with its findings. The verdict of the whole reply comes last.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from trueup.conform.survey import types_along
+from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.stream import Stream, inside
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, parse, render
+from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+
+X = TypeVar("X")
+_LIST = frozenset({"array", "null"})
+
+
+class RefusedItem(msgspec.Struct, frozen=True):
+    """An item that is not valid: its position in the list, its data, and what is wrong with it."""
+
+    index: int
+    """The position of the item in the list, from 0."""
+    data: Any
+    """The plain data of the item."""
+    findings: tuple[Finding, ...]
+    """What is wrong with it."""
+
+
+class Items(Generic[X]):
+    """The items of a list, each as soon as it has closed; `Contract.items()` makes one. Iterate with `for` or `async for`.
+
+    `refused` holds the items that are not valid. `verdict` is the verdict of the whole reply, after the last item: an item that
+    was valid by itself does not say that the rest of the reply is. `contract` is the contract of the whole reply; `source`, `path` and
+    `context` are those of `Contract.items`.
+    """
+
+    __slots__ = ("_begun", "_item", "_path", "_seen", "_stream", "refused")
+
+    def __init__(
+        self, contract: "Contract[Any]", source: Any, path: str | None = None, context: dict[str, Any] | None = None
+    ) -> None:
+        self._path = _list_in(contract) if path is None else _known(contract, _read(path))
+        self._item = contract.item_contract(self._path)
+        self._stream = Stream(contract, source, context)
+        self._begun = 0  # how often what had come turned out to be reasoning
+        self._seen = 0  # how many items were looked at
+        self.refused: list[RefusedItem] = []
+
+    @property
+    def verdict(self) -> Verdict[Any]:
+        """The verdict of the whole reply, once its last item was taken."""
+        return self._stream.verdict
+
+    def __iter__(self) -> Iterator[X]:
+        for _ in self._stream.steps():
+            yield from self._closed()
+        yield from self._left()
+
+    async def __aiter__(self) -> AsyncIterator[X]:
+        async for _ in self._stream.asteps():
+            for item in self._closed():
+                yield item
+        for item in self._left():
+            yield item
+
+    def _closed(self) -> Iterator[X]:
+        if self._stream.restarts > self._begun:
+            self._begun, self._seen, self.refused = self._stream.restarts, 0, []
+        for index, data in self._stream.closed_items(self._path, self._seen):
+            yield from self._judged(index, data)
+
+    def _left(self) -> Iterator[X]:
+        """What only the whole reply has shown; where it is refused, an item may be the beginning of one that was cut off."""
+        verdict = self._stream.verdict
+        here = verdict.data if verdict.ok else None
+        for slot in self._path:
+            here = inside(here, slot)
+        if here is not None and not isinstance(here, list):
+            raise ValueError(f"the value at {render(self._path)} is not a list; name the list with path=")
+        for index, data in enumerate((here or [])[self._seen :], self._seen):
+            yield from self._judged(index, data)
+
+    def _judged(self, index: int, data: Any) -> Iterator[X]:
+        self._seen = index + 1
+        if self._item is None:
+            yield data
+            return
+        verdict = self._item.check_value(data)
+        if verdict.ok:
+            value: Any = verdict.value
+            yield value
+            return
+        at = render((*self._path, index))
+        found = (msgspec.structs.replace(one, path=at + one.path[1:], span=None) for one in verdict.errors)
+        self.refused.append(RefusedItem(index, verdict.data, tuple(found)))
+
+
+def _read(path: str) -> Parts:
+    """A path such as `$.page.rows`, or the name of a member."""
+    return parse(path) if path.startswith("$") else (path,)
+
+
+def _known(contract: "Contract[Any]", path: Parts) -> Parts:
+    """The path, where the contract may have a list there."""
+    schema = contract.schema
+    if schema is None or not path:
+        return path
+    types = types_along(schema.place, path)
+    if types and "array" not in types:
+        raise ValueError(
+            f"the value at {render(path)} is not a list but {' or '.join(sorted(types))}; name a list with path="
+        )
+    if not types and schema.is_type and len(path) == 1 and schema.root_keys and path[0] not in schema.root_keys:
+        raise ValueError(
+            f"there is no {path[0]!r} in the contract. {did_you_mean(str(path[0]), schema.root_keys)}".rstrip()
+        )
+    return path
+
+
+def _list_in(contract: "Contract[Any]") -> Parts:
+    """Where a contract has its list: the root, or the only member that is one."""
+    schema = contract.schema
+    if schema is None:
+        raise ValueError("items are of a list in JSON: give the contract a schema, such as list[Model]")
+    if "array" in schema.types:
+        return ()
+    lists = [name for name in sorted(schema.root_keys) if _is_list(types_along(schema.place, (name,)))]
+    if len(lists) == 1:
+        return (lists[0],)
+    told = f"there are several: {', '.join(lists)}" if lists else "there is none among its members"
+    raise ValueError(f"which list are the items in? {told}; name it with path=")
+
+
+def _is_list(types: frozenset[str]) -> bool:
+    return "array" in types and types <= _LIST
