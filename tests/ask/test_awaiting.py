@@ -4,6 +4,7 @@ import asyncio
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from trueup import Contract, Policy, Reply
 from trueup.ask import awaiting
 from trueup.contract.plugins import check
 from trueup.testing.server import ScriptedServer
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.events import Event
 from trueup.watch.observe import observed
 
@@ -49,15 +51,32 @@ def test_check_has_a_loop_of_its_own_and_inside_a_loop_another_thread() -> None:
     asyncio.run(judge())
 
 
-def test_a_check_that_never_answers_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_never_answers_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     async def never(reply: Reply, context: Any) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(awaiting, "SECONDS", 0.05)
     contract = Contract(reply={"rules": [never]})
-    said = "The rule 'never' gave no answer: TimeoutError: no answer within 0.05 s"
-    assert contract.check(TEXT).reason == said
-    assert asyncio.run(contract.acheck(TEXT)).reason == said
+    ways: list[Callable[[], Any]] = [lambda: contract.check(TEXT), lambda: asyncio.run(contract.acheck(TEXT))]
+    for judge in ways:
+        with pytest.raises(TimeoutError, match=r"no answer within 0\.05 s") as caught:
+            judge()
+        bug = bug_of(caught.value)
+        assert bug is not None
+        assert bug.what == "the reply rule 'never'"
+        assert bug.place.startswith("tests/ask/test_awaiting.py:")
+
+
+def test_a_timeout_of_its_own_is_raised_as_it_is() -> None:
+    own = TimeoutError("the moderation service did not answer")
+
+    async def moderated(reply: Reply, context: Any) -> None:
+        await asyncio.sleep(0)
+        raise own
+
+    with pytest.raises(TimeoutError) as caught:
+        Contract(reply={"rules": [moderated]}).check(TEXT)
+    assert caught.value is own
 
 
 async def ignores_its_end(reply: Reply, context: Any) -> bool:
@@ -84,16 +103,16 @@ async def awaits_what_was_cancelled(reply: Reply, context: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "kind", "said"),
     [
-        (ignores_its_end, "TimeoutError: no answer within 0.05 s"),
-        (blocks_the_loop, "TimeoutError: no answer within 0.05 s"),
-        (exits, "RuntimeError: it called exit(3)"),
-        (awaits_what_was_cancelled, "RuntimeError: it was cancelled"),
+        (ignores_its_end, TimeoutError, "no answer within 0.05 s"),
+        (blocks_the_loop, TimeoutError, "no answer within 0.05 s"),
+        (exits, RuntimeError, "it called exit(3)"),
+        (awaits_what_was_cancelled, RuntimeError, "it was cancelled"),
     ],
 )
 def test_no_rule_passes_after_its_time_or_ends_the_program(
-    rule: Any, said: str, monkeypatch: pytest.MonkeyPatch
+    rule: Any, kind: type[Exception], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(awaiting, "SECONDS", 0.05)
     contract = Contract(reply={"rules": [rule]})
@@ -101,8 +120,18 @@ def test_no_rule_passes_after_its_time_or_ends_the_program(
     async def inside() -> Any:
         return contract.check(TEXT)
 
-    for verdict in (contract.check(TEXT), asyncio.run(contract.acheck(TEXT)), asyncio.run(inside())):
-        assert verdict.reason == f"The rule {rule.__name__!r} gave no answer: {said}"
+    ways: list[Callable[[], Any]] = [
+        lambda: contract.check(TEXT),
+        lambda: asyncio.run(contract.acheck(TEXT)),
+        lambda: asyncio.run(inside()),
+    ]
+    for judge in ways:
+        with pytest.raises(kind) as caught:
+            judge()
+        bug = bug_of(caught.value)
+        assert bug is not None
+        assert (str(caught.value), bug.function) == (said, rule.__name__)
+        assert bug.place.startswith("tests/ask/test_awaiting.py:")
 
 
 def test_a_check_that_yields_for_ever_is_stopped() -> None:
@@ -111,20 +140,34 @@ def test_a_check_that_yields_for_ever_is_stopped() -> None:
         while True:
             yield "again"
 
-    assert "more than 1,000" in Contract(checks=[endless]).check(TEXT).reason
+    with pytest.raises(TypeError, match="more than 1,000"):
+        Contract(checks=[endless]).check(TEXT)
 
 
-def test_what_it_raises_refuses() -> None:
+def test_what_it_raises_is_raised() -> None:
     @check("AWT001", "broken", "Broken.")
     async def broken(verdict: Any, context: Any) -> Any:
         await asyncio.sleep(0)
         raise KeyError("score")
 
     contract = Contract(checks=[broken])
+    ways: list[Callable[[], Any]] = [lambda: contract.check(TEXT), lambda: asyncio.run(contract.acheck(TEXT))]
+    for judge in ways:
+        with pytest.raises(KeyError, match="score") as caught:
+            judge()
+        bug = bug_of(caught.value)
+        assert bug is not None
+        assert (bug.what, bug.kind) == ("the check 'broken'", "KeyError")
+
+
+def test_a_value_error_refuses_the_reply() -> None:
+    async def short(reply: Reply, context: Any) -> None:
+        await asyncio.sleep(0)
+        raise ValueError("too short by far")
+
+    contract = Contract(reply={"rules": [short]})
     for verdict in (contract.check(TEXT), asyncio.run(contract.acheck(TEXT))):
-        assert [(found.code, found.message) for found in verdict.findings] == [
-            ("N022", "The check 'broken' failed: KeyError: 'score'")
-        ]
+        assert [(found.code, found.message) for found in verdict.findings] == [("Q007", "too short by far")]
 
 
 def test_acheck_is_check_for_everything_else() -> None:

@@ -111,3 +111,19 @@ def test_calls_written_into_the_text_become_calls_of_the_conversation() -> None:
     assert paired_chat(model.seen[1]["messages"]) == 1
     with pytest.raises(ValueError, match="nothing to ask"):
         Conversation(Contract(), model).ask()
+
+
+def test_what_a_failed_tool_says_stays_out_of_the_history_unless_asked_for() -> None:
+    def broken(day: int) -> str:
+        raise RuntimeError("password=hunter2")
+
+    said = '<tool_call>{"name": "look", "arguments": {"day": 4}}</tool_call>'
+    for errors, told in (
+        ("type", "The tool 'look' failed (RuntimeError)."),
+        ("text", "RuntimeError: password=hunter2"),
+    ):
+        talk = Conversation(Contract(tools=[look]), Model([said]))
+        talk.ask("Look!")
+        execution = talk.run({"look": broken}, errors=errors)  # type: ignore[arg-type]
+        assert talk.messages[-1]["content"] == told
+        assert str(execution.done[0].error) == "password=hunter2"

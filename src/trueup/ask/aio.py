@@ -16,34 +16,43 @@ from trueup.ask.loop import Loop
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.plan import Finish, Send, Step
 from trueup.ask.policy import DEFAULT, Policy
+from trueup.contract.given import named
 from trueup.verdict.events import Event
+from trueup.verdict.verdict import T
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
+    from trueup.contract.forms import Messages, Model
 
 
+@named("aask")
 async def aask(
-    contract: "Contract",
-    call: Any,
-    messages: Any,
+    contract: "Contract[T]",
+    call: "Model",
+    messages: "Messages",
     policy: Policy | None = None,
     *,
     on_event: Callable[[Event], object] | None = None,
     context: Mapping[str, Any] | None = None,
-    memory: Memory = MODES,
-    clock: Clock = SYSTEM,
-    wait: Callable[[float], Awaitable[object]] = asyncio.sleep,
-) -> Answer:
+    memory: Memory | None = None,
+    clock: Clock | None = None,
+    wait: Callable[[float], Awaitable[object]] | None = None,
+) -> Answer[T]:
     """Ask a model until its reply keeps the contract, or a budget runs out. `Contract.aask` is this."""
     client = find_client(call)
-    options: dict[str, Any] = {"context": context, "on_event": on_event, "memory": memory, "clock": clock}
+    options: dict[str, Any] = {
+        "context": context,
+        "on_event": on_event,
+        "memory": memory or MODES,
+        "clock": clock or SYSTEM,
+    }
     loop = Loop(contract, client, messages, policy or DEFAULT, **options)
     step = loop.start()
     while not isinstance(step, Finish):
         if isinstance(step, Send):
             step = await _send(loop, client)
         else:
-            await wait(step.seconds)
+            await (wait or asyncio.sleep)(step.seconds)
             step = loop.waited()
     return loop.answer()
 

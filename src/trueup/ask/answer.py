@@ -13,7 +13,7 @@ from trueup.ask.clients.request import Failure
 from trueup.ask.plan import Outcome, Purpose
 from trueup.ask.policy import Mode
 from trueup.verdict.facts import Finding, Findings
-from trueup.verdict.reply import Reply
+from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Rejected, T, Verdict
 
 _GOOD = frozenset({"accepted", "repaired", "regenerated", "fallback"})
@@ -24,19 +24,33 @@ class Attempt(msgspec.Struct, frozen=True):
     """One call: why it was made, how, and what came of it: a verdict or a failure."""
 
     number: int
+    """The number of the call, from 1."""
     purpose: Purpose
-    nth: int  # of its purpose: the first or second repair
+    """Why the call was made: `ask`, `repair` or `regenerate`."""
+    nth: int
+    """Which one of its purpose it is: the first or second repair."""
     retry: int
+    """How often the same request had been sent before."""
     model: str
+    """The model that was asked; empty for the client's own."""
     mode: Mode
+    """How the provider was held to the schema: `json_schema`, `json_object` or `text`."""
     verdict: Verdict | None = None
+    """The verdict on the reply; None if no reply came."""
     failure: Failure | None = None
+    """Why no reply came; None if one did."""
     usage: dict[str, int] = {}
+    """Token counts of this call; empty if the provider gave none."""
     cost: float | None = None
+    """What the call cost; None if the price or a count is not known."""
     at: float = 0.0
+    """When the call began, in seconds since 1970."""
     seconds: float = 0.0
-    aborted: bool = False  # a stream that was given up at its first certain fault
-    saved: int | None = None  # tokens that did not come because of it, at most; None: not known
+    """How long the call took."""
+    aborted: bool = False
+    """Whether a stream was given up at its first certain fault."""
+    saved: int | None = None
+    """The most tokens that were not sent because of that; None if not known."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attempt as JSON-able data."""
@@ -47,7 +61,16 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Answer(Generic[T]):
-    """What came of asking a model under a contract."""
+    """What came of asking a model under a contract. An answer is falsy unless it is ok.
+
+    - `verdict`: the verdict on the reply that the answer is about.
+    - `outcome`: `accepted`, `repaired`, `regenerated`, `fallback`, `degraded` or `failed`.
+    - `attempts`: every call that was made.
+    - `reason`: what ended the ask without a valid reply, such as `repairs` or `deadline`; empty if there is one.
+    - `stopped`: the finding that says the same; None if nothing stopped it.
+    - `seconds`: how long the ask took.
+    - `next_messages`: what to send next; it is made when you look at it, and empty by default.
+    """
 
     def __init__(
         self,
@@ -73,10 +96,19 @@ class Answer(Generic[T]):
         """Whether there is a reply that keeps the contract: the model's own or the fallback."""
         return self.outcome in _GOOD
 
+    def __bool__(self) -> bool:
+        """An answer without a valid reply is falsy."""
+        return self.ok
+
     @property
     def value(self) -> T | None:
-        """The value; of a degraded answer the best reading, of a failed one None."""
-        return self.verdict.value if self.outcome in _USABLE else None
+        """The value of a reply that keeps the contract; None for a degraded or failed answer."""
+        return self.verdict.value if self.ok else None
+
+    @property
+    def data(self) -> Any:
+        """The plain data: of a degraded answer the best reading, which does not keep the contract; None when it failed."""
+        return self.verdict.data if self.outcome in _USABLE else None
 
     @property
     def text(self) -> str:
@@ -89,7 +121,7 @@ class Answer(Generic[T]):
         return self.verdict.reply
 
     @property
-    def calls(self) -> tuple[Any, ...]:
+    def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls that may be run; none when the answer failed."""
         return self.verdict.calls if self.outcome in _USABLE else ()
 
@@ -121,7 +153,7 @@ class Answer(Generic[T]):
 
     @property
     def usage(self) -> dict[str, int]:
-        """Tokens over all attempts, as far as the provider told them."""
+        """Tokens over all attempts, as far as the provider reported them."""
         total: dict[str, int] = {}
         for attempt in self.attempts:
             for name, count in attempt.usage.items():
@@ -136,7 +168,7 @@ class Answer(Generic[T]):
 
     @property
     def saved(self) -> int | None:
-        """Tokens that did not come because streams were given up early, at most; None when there is no limit to tell by."""
+        """The most tokens that were saved by giving up streams early; None if no limit is known to count from."""
         aborted = [a.saved for a in self.attempts if a.aborted]
         return None if None in aborted else sum(count for count in aborted if count is not None)
 
@@ -145,11 +177,15 @@ class Answer(Generic[T]):
         """What to send next: the conversation with the reply in it when ok, else the messages that ask again."""
         return self._next()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """An answer travels to another process with the next messages as they are: what would make them holds the whole ask."""
+        return {**self.__dict__, "next_messages": self.next_messages, "_next": list}
+
     def unwrap(self) -> T:
         """The value, or `Rejected` when no reply kept the contract."""
         if not self.ok:
             raise Rejected(self.verdict)
-        return self.verdict.value
+        return self.verdict.unwrap()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-able data."""
@@ -157,13 +193,28 @@ class Answer(Generic[T]):
             "ok": self.ok,
             "outcome": self.outcome,
             "reason": self.reason,
-            "stopped": None if self.stopped is None else msgspec.to_builtins(self.stopped),
+            "stopped": None if self.stopped is None else self.stopped.to_dict(),
             "verdict": self.verdict.to_dict(),
             "attempts": [attempt.to_dict() for attempt in self.attempts],
             "usage": self.usage,
             "cost": self.cost,
             "seconds": self.seconds,
         }
+
+    def _repr_html_(self) -> str:
+        """The answer as a notebook shows it: how it was got, then its verdict."""
+        from trueup.verdict.notebook import verdict_html  # loaded where a notebook asks
+
+        return verdict_html(self.verdict, f"Answer: {self.outcome}", self._how())
+
+    def _how(self) -> str:
+        """How the answer was got, in a few words."""
+        counts = ((len(self.attempts), "attempt"), (self.repairs, "repair"), (self.retries, "repeated call"))
+        words = [f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n]
+        tokens = self.usage.get("total_tokens")
+        words += [f"{tokens:,} tokens"] if tokens is not None else []
+        words += [f"{self.seconds:.1f} s", self.model, self.reason]
+        return " · ".join(filter(None, words))
 
     def __repr__(self) -> str:
         n = len(self.attempts)

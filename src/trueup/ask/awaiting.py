@@ -1,4 +1,4 @@
-"""Waiting for asynchronous custom checks: takes an awaitable, gives its result. A check that takes longer than 30 s fails.
+"""Waiting for asynchronous custom checks: takes an awaitable, gives its result. A check that takes longer than 30 s is a TimeoutError.
 
 Inside an event loop the awaitable runs in that loop. Other code gets an event loop of its own for it; if a loop is already
 running in the thread, the new one runs in another thread while this one waits.
@@ -15,18 +15,21 @@ SECONDS = 30.0
 
 async def bounded(awaited: Awaitable[Any]) -> Any:
     """The result of an awaitable. Whatever it raises is an Exception, unless the caller itself was cancelled."""
+    limit = asyncio.timeout(SECONDS)
     try:
-        async with asyncio.timeout(SECONDS) as limit:
+        async with limit:
             result = await awaited
     except TimeoutError as error:
-        raise TimeoutError(str(error) or _late()) from None
+        if not limit.expired():  # its own
+            raise
+        raise TimeoutError(_late()) from error
     except SystemExit as error:  # would end the event loop
-        raise RuntimeError(f"it called exit({error.code!r})") from None
-    except asyncio.CancelledError:
+        raise RuntimeError(f"it called exit({error.code!r})") from error
+    except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        raise RuntimeError("it was cancelled") from None  # by what it awaited, not by the caller
+        raise RuntimeError("it was cancelled") from error  # by what it awaited, not by the caller
     deadline = limit.when()
     if deadline is not None and asyncio.get_running_loop().time() > deadline:  # it blocked the loop, or ignored the end
         raise TimeoutError(_late())

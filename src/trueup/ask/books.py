@@ -174,7 +174,8 @@ class Books:
             return ""
         from trueup.store.redaction import Redaction  # of use only where asking failed
 
-        rules = self._policy.redaction or Redaction()
+        given = self._policy.redaction
+        rules = given if isinstance(given, Redaction) else Redaction()
         said = {"text": as_text(last.reply), "data": last.data, "calls": [call.args for call in last.reply.calls]}
         text: str = rules.clean(said)["text"]
         return text if len(text) <= most else cut(text, most - 1) + "…"

@@ -5,7 +5,6 @@ is asked. The caller's messages are never changed.
 """
 
 import re
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,10 +16,9 @@ from trueup.ask.policy import Mode, Policy
 from trueup.ask.words import prompts
 from trueup.ask.words.calls import calls_schema
 from trueup.ask.words.fields import Missing
+from trueup.ask.words.instructions import schema_told, told
 from trueup.ask.words.shape import shape
 from trueup.ask.words.templates import Words, find_words
-from trueup.contract.envelope import SCHEMA as ENVELOPE
-from trueup.contract.envelope import WITH_CALL
 from trueup.read.answers import Result
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
@@ -44,21 +42,6 @@ class Faulty(msgspec.Struct, frozen=True):
     situation: "Situation | None" = None
 
 
-# What is said of the format, for the last schemas it was said of. The schema is kept, so that its id stays its own.
-_formats: OrderedDict[tuple[int, int], tuple[Any, Words, str]] = OrderedDict()
-_MOST_FORMATS = 64
-
-
-def _format(schema: Any, words: Words) -> str:
-    key = (id(schema), id(words))
-    known = _formats.get(key)
-    if known is None:
-        known = _formats[key] = (schema, words, prompts.format_text(schema, words))
-        if len(_formats) > _MOST_FORMATS:
-            _formats.popitem(last=False)
-    return known[2]
-
-
 class Composer:
     """Makes the requests of one ask."""
 
@@ -73,7 +56,7 @@ class Composer:
     ) -> None:  # fmt: skip
         self.messages = messages
         self.policy = policy
-        self.schema = WITH_CALL if calls is not None and calls.required and schema == ENVELOPE else schema
+        self.schema = schema_told(schema, calls)
         self.tools = tools
         self.provider = provider
         self._inside = calls is not None and calls.envelope  # the calls stand in the value: they are told of in words
@@ -124,7 +107,6 @@ class Composer:
         elif send.fields and faulty is not None and faulty.asked is not None:
             schema = faulty.asked.schema
         tools, may_call = self._tools(send.reduced)
-        told = tools if may_call else ()
         return Request(
             messages=self.compose(
                 send.purpose,
@@ -133,7 +115,7 @@ class Composer:
                 send.nth,
                 send.most,
                 fields=send.fields,
-                tools=told,
+                tools=tools if may_call else (),
                 held=held,
                 afresh=send.afresh,
             ),
@@ -155,21 +137,16 @@ class Composer:
         tools: tuple[Tool, ...] = (), held: bool = False, afresh: bool = False,
     ) -> Messages:  # fmt: skip
         """The messages of a call; a fresh list each time."""
-        messages = list(self.messages)
-        instruct = self.policy.instruct
         schema = faulty.asked.schema if fields and faulty is not None and faulty.asked is not None else self.schema
-        if schema is not None and (instruct == "always" or (instruct == "auto" and mode != "json_schema")):
-            messages = with_system(messages, _format(schema, self.words))
-        if tools and not self.takes_tools and instruct != "never":
-            messages = with_system(messages, prompts.tools_text(tools, self.words, inside=self._inside))
+        messages = self._instructed(schema, mode, tools)
         if purpose == "ask" or faulty is None:
             return messages
         verdict = faulty.verdict
         if purpose == "regenerate":
-            told = prompts.regenerate_text(
+            hint = prompts.regenerate_text(
                 verdict, self.words, self.policy.faults, faulty.situation, nth=nth, most=most
             )
-            return with_system(messages, told)
+            return with_system(messages, hint)
         limits: dict[str, Any] = {
             "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,
         }  # fmt: skip
@@ -188,6 +165,19 @@ class Composer:
         tags = bool(self.tools) and not self.takes_tools and not self._inside  # `tools_text` asked for them
         text = prompts.repair_text(verdict, self.schema, self.words, **limits, **named, called=called, tags=tags)
         return with_user(messages, text)
+
+    def _instructed(self, schema: Any, mode: Mode, tools: tuple[Tool, ...]) -> Messages:
+        """The caller's messages with what the provider does not tell the model itself."""
+        messages = list(self.messages)
+        instruct = self.policy.instruct
+        by_provider = instruct == "never" or (instruct == "auto" and mode == "json_schema")
+        tools = () if self.takes_tools or instruct == "never" else tools
+        schema = None if by_provider else schema
+        if schema is None and not tools:
+            return messages
+        for text in told(schema, tools, self.words, inside=self._inside):
+            messages = with_system(messages, text)
+        return messages
 
     def _named(self, verdict: Verdict) -> tuple[Tool, ...]:
         """The tools to name in a correction: those there are, where one must be called and none was."""

@@ -4,28 +4,43 @@ What the user says enters, an Answer leaves, and the history grows by both; a tu
 wait for their results: `run` makes those that passed and puts every result into the history, in the provider's shape.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
 from trueup.ask.aio import aask
 from trueup.ask.answer import Answer
 from trueup.ask.clients.find import find_client
-from trueup.ask.messages import Messages, assistant, opened
+from trueup.ask.clock import Clock
+from trueup.ask.memory import Memory
+from trueup.ask.messages import Messages as History
+from trueup.ask.messages import assistant, opened
 from trueup.ask.policy import Policy
 from trueup.ask.sync import ask
-from trueup.contract.acting import Execution, Registry, aexecute, execute
+from trueup.contract.acting import Errors, Execution, Registry, aexecute, execute
 from trueup.contract.beside import beside, parted
+from trueup.contract.given import named
+from trueup.verdict.events import Event
 from trueup.verdict.reply import Reply, ToolCall
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
+    from trueup.contract.forms import Messages, Model
 
 
-class Conversation:
+class Conversation(Generic[T]):
     """A conversation under a contract.
+
+    - `contract`: what every reply must keep.
+    - `call`: whom to ask, as in `Contract.ask`.
+    - `policy`: how often to ask again, and what stops it; None: the defaults of `Policy`.
+    - `state`: the state of the conversation: a name, or a state machine; None: there is none. Set it as the conversation moves on.
+    - `data`: what was collected so far, for rules and states; empty by default.
+    - `messages`: the history; by default it starts empty.
+    - `tenant`: whose conversation it is, for the context of checks; empty: not known.
 
     >>> from trueup import Contract
     >>> talk = Conversation(Contract(), lambda messages: f"You said {len(messages)} things.")
@@ -33,22 +48,23 @@ class Conversation:
     ('You said 1 things.', 'You said 3 things.')
     """
 
+    @named("Conversation")
     def __init__(
         self,
-        contract: "Contract",
-        call: Any,
+        contract: "Contract[T]",
+        call: "Model",
         *,
         policy: Policy | None = None,
         state: Any = None,
         data: Mapping[str, Any] | None = None,
-        messages: Any = (),
+        messages: "Messages" = (),
         tenant: str = "",
     ) -> None:
         self.contract = contract
         self.policy = policy
         self.state = state  # a name, or a machine that is in one
         self.data: dict[str, Any] = dict(data or {})  # what was collected so far
-        self.messages: Messages = opened(messages) if messages else []
+        self.messages: History = opened(messages) if messages else []
         self.tenant = tenant
         self._call = call
         self._provider = find_client(call).provider
@@ -59,30 +75,64 @@ class Conversation:
         """The calls that may be run and have no result yet."""
         return () if self._waiting is None else self._waiting.calls
 
-    def ask(self, said: Any = None, **options: Any) -> Answer:
-        """Say something, and get an answer that keeps the contract; without words, the model goes on after results."""
+    @named("ask")
+    def ask(
+        self,
+        said: "Messages | None" = None,
+        policy: Policy | None = None,
+        *,
+        on_event: Callable[[Event], object] | None = None,
+        context: Mapping[str, Any] | None = None,
+        cancel: threading.Event | None = None,
+        memory: Memory | None = None,
+        clock: Clock | None = None,
+        wait: Callable[[float], bool] | None = None,
+    ) -> Answer[T]:
+        """Say something, and get an answer that keeps the contract.
+
+        `said` is a text or messages; None: the model goes on, for example after the results of tools. `policy` is that of this turn, in place of the conversation's; the other options are those of `Contract.ask`.
+        """
         messages = self._next(said)
-        return self._take(messages, ask(self.contract, self._call, messages, **self._given(options)))
+        answer = ask(
+            self.contract, self._call, messages, policy or self.policy, context=self._known(context),
+            on_event=on_event, cancel=cancel, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
+        return self._take(messages, answer)
 
-    async def aask(self, said: Any = None, **options: Any) -> Answer:
-        """The same, asynchronously."""
+    @named("aask")
+    async def aask(
+        self,
+        said: "Messages | None" = None,
+        policy: Policy | None = None,
+        *,
+        on_event: Callable[[Event], object] | None = None,
+        context: Mapping[str, Any] | None = None,
+        memory: Memory | None = None,
+        clock: Clock | None = None,
+        wait: Callable[[float], Awaitable[object]] | None = None,
+    ) -> Answer[T]:
+        """The same, asynchronously; the options are those of `Conversation.ask`."""
         messages = self._next(said)
-        return self._take(messages, await aask(self.contract, self._call, messages, **self._given(options)))
+        answer = await aask(
+            self.contract, self._call, messages, policy or self.policy, context=self._known(context),
+            on_event=on_event, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
+        return self._take(messages, answer)
 
-    def run(self, registry: Registry) -> Execution:
-        """Run the calls that wait, and put what came of them into the history."""
-        return self._ran(execute(self._called(), registry, self._provider))
+    def run(self, registry: Registry, *, errors: Errors = "type") -> Execution:
+        """Run the calls that wait, and put their results into the history; `registry` and `errors` are those of `execute`."""
+        return self._ran(execute(self._called(), registry, self._provider, errors=errors))
 
-    async def arun(self, registry: Registry) -> Execution:
-        """The same for asynchronous functions."""
-        return self._ran(await aexecute(self._called(), registry, self._provider))
+    async def arun(self, registry: Registry, *, errors: Errors = "type") -> Execution:
+        """The same for asynchronous functions; `registry` and `errors` are those of `execute`."""
+        return self._ran(await aexecute(self._called(), registry, self._provider, errors=errors))
 
-    def _given(self, options: dict[str, Any]) -> dict[str, Any]:
-        known = {"state": self.state, "data": self.data, "tenant": self.tenant}
-        context = {name: value for name, value in known.items() if value not in (None, "", {})}
-        return {"policy": self.policy, **options, "context": {**context, **(options.get("context") or {})}}
+    def _known(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The context of one turn: what the conversation knows, and what the caller adds to it."""
+        own = {"state": self.state, "data": self.data, "tenant": self.tenant}
+        return {**{name: value for name, value in own.items() if value not in (None, "", {})}, **(context or {})}
 
-    def _next(self, said: Any) -> Messages:
+    def _next(self, said: "Messages | None") -> History:
         if self.waiting:
             raise ValueError(f"{self.waiting[0].name!r} was called and has no result yet: run() the calls first")
         messages = [*self.messages, *(() if said is None else opened(said))]
@@ -90,7 +140,7 @@ class Conversation:
             raise ValueError("there is nothing to ask: say something")
         return messages
 
-    def _take(self, messages: Messages, answer: Answer) -> Answer:
+    def _take(self, messages: History, answer: Answer[T]) -> Answer[T]:
         """Keep a turn that gave something; one that failed leaves no trace."""
         if answer.outcome == "failed":
             return answer

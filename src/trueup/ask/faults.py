@@ -17,8 +17,9 @@ from trueup.verdict.verdict import Verdict
 _NOTHING = frozenset({"P002", "T013", "R004"})
 _CUT = frozenset({"R003", "A002"})
 _STATE = frozenset({"T012"})
-_NEVER = frozenset("RDAQ")  # families whose replies are never given as the best there is
+_NEVER = frozenset("RDAQX")  # families whose replies are never given as the best there is
 _LENGTH = frozenset({"P009", "T006"})
+_UNJUDGED = frozenset({"X001", "N022"})  # the contract could not judge: no other reply would fare better
 
 
 def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
@@ -39,6 +40,8 @@ def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
 
 
 def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
+    if not codes.isdisjoint(_UNJUDGED):
+        return "bug"
     if "R001" in codes:
         return "unreadable"
     if not codes.isdisjoint(UNPLACED):
@@ -79,9 +82,7 @@ def excused(verdict: Verdict) -> Verdict:
         msgspec.structs.replace(found, level="warning") if found.code in UNPLACED else found
         for found in verdict.findings
     )
-    return Verdict(
-        verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, verdict.calls, verdict.metrics
-    )
+    return verdict.with_findings(findings)
 
 
 def failure_in(verdict: Verdict) -> Finding | None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from trueup.ask.deltas import delta_of
+from trueup.read.deltas import delta_of
+from trueup.verdict.bugs import tried
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -21,15 +22,16 @@ Hold = Literal["sentence", "all"]
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A piece that may be shown. `restart` takes back all that came before: another attempt begins.
-
-    `text` adds to the text so far; `value` is the whole value so far, live: copy it to keep it.
-    """
+    """A piece of an answer that may be shown."""
 
     kind: Literal["text", "value", "restart"]
+    """`text` adds text, `value` is the value so far, `restart` takes back everything before: another attempt begins."""
     text: str = ""
+    """The text to add; empty unless the kind is `text`."""
     value: Any = None
+    """The whole value so far; None unless the kind is `value`. It never changes: you can keep it."""
     attempt: int = 0
+    """The number of the attempt that it belongs to, from 1."""
 
 
 class Gate:
@@ -71,8 +73,8 @@ class Gate:
 
     def _is_offered(self, name: str) -> bool:
         """Whether a name may become a call that passes: near misses are judged with the whole."""
-        verdict = self._contract.check(_calling(name), self._context)
-        return all(found.code != "T001" for found in verdict.errors)
+        verdict = tried(self._contract.check, _calling(name), self._context)
+        return verdict is None or all(found.code != "T001" for found in verdict.errors)
 
     def _show(self, text: str) -> list[Part]:
         holder = self._holder

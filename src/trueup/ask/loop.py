@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 
-_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context"})  # there is nothing to tell the model of these
+_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # there is nothing to tell the model of these
 
 
 class Asked(Protocol):
@@ -334,11 +334,11 @@ def _cut(verdict: Verdict) -> Verdict:
     """A verdict on a stream that broke off, refused for that whatever its contract makes of what arrived."""
     said = [promoted(found) if found.code == "R003" else found for found in verdict.findings]
     findings = Findings(sorted(said, key=lambda found: found.level != "error"))
-    return Verdict(verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, (), verdict.metrics)
+    return verdict.with_findings(findings, runs=False)
 
 
 def _with(verdict: Verdict, code: str, hint: str, path: str = "$") -> Verdict:
     """A verdict that also says what only asking knows: how a reply must end, that it says something, and something real."""
     found = finding(code, path, FINDINGS[code].title.rstrip("."), None, {}, hint)
     findings = Findings((found, *verdict.findings))
-    return Verdict(verdict.reply, verdict.data, findings, lambda: verdict.fixes, verdict.value, (), verdict.metrics)
+    return verdict.with_findings(findings, runs=False)

@@ -16,10 +16,10 @@ Outcome = Literal["accepted", "repaired", "regenerated", "degraded", "fallback",
 # Why it stopped: a budget, the end of what may be tried, or what cannot be helped.
 Reason = Literal[
     "", "attempts", "deadline", "tokens", "money",
-    "repairs", "regenerations", "retries", "same-fault", "refusal", "rejected", "unreadable", "context", "cancelled",
+    "repairs", "regenerations", "retries", "same-fault", "refusal", "rejected", "unreadable", "context", "bug", "cancelled",
 ]  # fmt: skip
 BUDGETS: frozenset[Reason] = frozenset({"attempts", "deadline", "tokens", "money"})
-FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable", "context"]
+FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable", "context", "bug"]
 FailureKind = Literal["rate", "transient", "mode", "temperature", "choice", "fatal"]
 _LONGEST = 86_400.0  # seconds that a provider may ask to wait; a clock cannot count without end
 
@@ -184,6 +184,8 @@ def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
         return past, Finish(outcome, "", (_model(past), _mode(past)) if past.stepped else None)
     if fault.length and past.max_tokens is not None and policy.max_tokens is not None:
         past = replace(past, max_tokens=min(2 * past.max_tokens, policy.most_tokens or 4 * policy.max_tokens))
+    if fault.kind == "bug":  # nobody knows whether the reply is good; neither another one nor a fallback helps
+        return past, Finish("failed", "bug")
     if fault.kind in {"nothing", "cut"}:
         return _again(policy, past, fault.kind, event.chance, None)
     if fault.kind == "unreadable" or fault.kind == "context":  # another reply would be judged alike

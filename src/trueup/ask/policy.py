@@ -4,9 +4,32 @@ Options enter and are refused at once when they make no sense; the plan reads th
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
+
+if TYPE_CHECKING:
+    import os
+
+    from trueup.store.redaction import Redaction
+
+    Named: TypeAlias = msgspec.StructMeta
+    Words: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | None
+    Redacting: TypeAlias = Redaction | Mapping[str, Any] | None
+else:
+    Words = Redacting = Any  # msgspec reads a policy from data, and takes no such unions
+
+    class Named(msgspec.StructMeta):
+        """Refuses a misspelled option before msgspec sees it; type checkers use the fields themselves."""
+
+        def __call__(self, *given: Any, **options: Any) -> Any:
+            for name in options:
+                if name not in self.__struct_fields__:
+                    from trueup.contract.given import no_such_option  # only for a policy that is wrong
+
+                    raise TypeError(no_such_option(name, self.__name__, self.__struct_fields__))
+            return super().__call__(*given, **options)
+
 
 Mode = Literal["json_schema", "json_object", "text"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -14,27 +37,18 @@ Repair = Literal["whole", "fields"]
 Otherwise = Literal["degraded", "failed", "text"]
 
 
-class Price(msgspec.Struct, frozen=True):
+class Price(msgspec.Struct, frozen=True, metaclass=Named):
     """What a model costs, per million tokens, in any one currency."""
 
     input: float
+    """The price of a million input tokens."""
     output: float
+    """The price of a million output tokens."""
     cached: float | None = None
+    """The price of a million input tokens from the provider's cache; None if they cost as much as others."""
 
 
-class _Named(msgspec.StructMeta):
-    """Tells a slip in an option's name from a wrong use, before msgspec sees it."""
-
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        for name in options:
-            if name not in self.__struct_fields__:
-                from trueup.contract.given import no_such_option  # of use to no right policy
-
-                raise TypeError(no_such_option(name, self.__name__, self.__struct_fields__))
-        return super().__call__(*given, **options)
-
-
-class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=_Named):
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=Named):
     """How a model is asked, how often again, and what stops it.
 
     >>> Policy(repairs=1, models=("small", "large")).repairs
@@ -48,49 +62,78 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     # whom to ask, and how
-    models: tuple[str, ...] = ()  # a ladder: the next one is asked when one cannot do it; none: the client's own
-    modes: tuple[Mode, ...] = MODES  # a ladder: how a provider is held to the schema
-    temperature: float | None = None  # of the first request; none: the provider's own
-    max_tokens: int | None = None  # of a reply; raised, at most to `most_tokens`, when a reply was cut at it
+    models: tuple[str, ...] = ()
+    """The models to ask, as a ladder: the next one is asked if one cannot do it. Empty: the client's own."""
+    modes: tuple[Mode, ...] = MODES
+    """How the provider is held to the schema, as a ladder; by default `json_schema`, then `json_object`, then `text`."""
+    temperature: float | None = None
+    """The temperature of the first request; None: the provider's default."""
+    max_tokens: int | None = None
+    """The limit for one reply; None: the provider's default. It is doubled if a reply was cut off by it."""
     most_tokens: int | None = None
-    parameters: Mapping[str, Any] = {}  # passed on with each request, over what the strategy sets
-    instruct: Literal["auto", "always", "never"] = "auto"  # say the format in words; auto: where the mode does not
+    """The highest limit that doubling may reach; None: four times `max_tokens`."""
+    parameters: Mapping[str, Any] = {}
+    """Further parameters of every request, such as `seed`; they win over what the strategy sets. Empty: none."""
+    instruct: Literal["auto", "always", "never"] = "auto"
+    """Whether the format is explained in words: `always`, `never`, or `auto`, if the mode does not enforce it."""
 
     # how often again
     repairs: int = 2
+    """How often a faulty reply is sent back to the model together with what is wrong."""
     repair: Repair = "whole"
+    """What a repair asks for: the `whole` value again, or only the `fields` that are wrong."""
     repair_temperature: float | None = 0.0
+    """The temperature of a repair; None: the provider's default."""
     regenerations: int = 1
+    """How often another reply is asked for, in place of one that does not fit the state."""
     regenerate_temperature: float | None = 0.3
-    same_fault: int = 2  # repairs that bring the very same fault back, in a row, before repairing stops
-    retries: int = 3  # of one request, after failures of the transport and empty replies
+    """The temperature of such a request; None: the provider's default."""
+    same_fault: int = 2
+    """How many repairs in a row may bring back the same fault before repairing stops."""
+    retries: int = 3
+    """How often one request is repeated after a transport failure or an empty reply."""
     backoff: float = 1.0
+    """Seconds before the first retry; each further one waits twice as long."""
     backoff_cap: float = 30.0
-    last_tools: tuple[str, ...] | None = ()  # the tools of the last retry of a reply that says nothing; none: all
+    """The longest wait between retries, in seconds."""
+    last_tools: tuple[str, ...] | None = ()
+    """The tools that are offered in the last retry after empty replies; empty: none, None: all."""
 
     # what stops it
-    attempts: int = 12  # calls, those told to wait (429) not counted
-    deadline: float | None = 120.0  # seconds for everything
-    timeout: float | None = 60.0  # seconds for one call
+    attempts: int = 12
+    """The most calls of one `ask`; calls that were told to wait (status 429) do not count."""
+    deadline: float | None = 120.0
+    """Seconds for the whole `ask`; None: no limit."""
+    timeout: float | None = 60.0
+    """Seconds for one call; None: no limit."""
     tokens: int | None = None
+    """The most tokens of one `ask`; None: no limit."""
     money: float | None = None
-    prices: Mapping[str, Price] = {}  # by model; "*" for any other
+    """The most money of one `ask`, in the currency of `prices`; None: no limit."""
+    prices: Mapping[str, Price] = {}
+    """The price of each model by its name, `*` for any other; empty: costs are not known."""
 
     # what then
-    otherwise: Otherwise = (
-        "degraded"  # without a valid reply: the best reading, nothing, or at least the text and the calls that passed
-    )
-    fallback: Any = None  # a reply to give when nothing else is left: text, or data for the schema
+    otherwise: Otherwise = "degraded"
+    """Without a valid reply: `degraded` gives the best data, `failed` nothing, `text` the text and the calls that passed."""
+    fallback: Any = None
+    """A reply to give if nothing else is left: text, or data for the schema. None: the contract's fallback, if it has one."""
 
     # the words
-    language: str = ""  # of what is said to the model; none: the contract's, or English
-    words: Any = None  # templates in place of the shipped ones, or a file of them
-    quote: int = 2000  # characters of a reply that are quoted back
-    faults: int = 8  # faults that are told at once
+    language: str = ""
+    """The language of what is said to the model; empty: the contract's, or English."""
+    words: Words = None
+    """Templates in place of the built-in ones, or a file of them; None: the built-in ones."""
+    quote: int = 2000
+    """How many characters of a faulty reply are quoted back to the model."""
+    faults: int = 8
+    """How many faults are reported to the model at once."""
 
     # the last event, when no valid reply came
-    raw: int = 2000  # characters of the last reply in the event, redacted; 0: none
-    redaction: Any = None  # what to remove besides keys and tokens: a `Redaction`, or its options
+    raw: int = 2000
+    """How many characters of the last reply, redacted, the event `Finished` carries if no reply was valid; 0: none."""
+    redaction: Redacting = None
+    """What to remove from that text besides keys and tokens: a `Redaction`, or its options. None: nothing else."""
 
     def __post_init__(self) -> None:
         for name in ("models", "modes", "last_tools"):
@@ -127,11 +170,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             )
 
     def price(self, model: str) -> Price | None:
-        """The price of a model, or None when it is not known."""
+        """The price of `model`, or None if it is not known."""
         return self.prices.get(model) or self.prices.get("*")
 
     def cost(self, model: str, usage: Mapping[str, int]) -> float | None:
-        """What a reply cost; None, never 0, when the price or the counts are not known.
+        """What a reply of `model` with these counts in `usage` cost; None, never 0, if the price or the counts are not known.
 
         >>> policy = Policy(prices={"m": Price(1.0, 4.0)})
         >>> policy.cost("m", {"input_tokens": 1_000_000, "output_tokens": 500_000}), policy.cost("other", {})

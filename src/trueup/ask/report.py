@@ -20,18 +20,31 @@ class Row(msgspec.Struct):
     """The figures of one model."""
 
     model: str
+    """The model; empty if its name is not known."""
     asks: int = 0
+    """How often it was asked."""
     parsed: int = 0
+    """Asks that ended with a reply in which a value, or a text, could be read."""
     valid: int = 0
-    first: int = 0  # valid at the first reply
+    """Asks that ended with a valid reply of the model."""
+    first: int = 0
+    """Asks whose first reply was valid."""
     repairs: int = 0
+    """How many repairs there were in all."""
     regenerations: int = 0
-    regenerated: int = 0  # asks in which a reply was asked for anew at least once
+    """How many regenerations there were in all."""
+    regenerated: int = 0
+    """Asks with at least one regeneration."""
     fallbacks: int = 0
-    degraded: int = 0  # of them, those that gave a part of a reply, or its best reading
+    """Asks that ended without a valid reply of the model."""
+    degraded: int = 0
+    """Those of them that gave a part of a reply, or its best reading."""
     tokens: int | None = 0
+    """Tokens in all; None if a count is not known."""
     cost: float | None = 0.0
+    """Money in all; None if a price or a count is not known."""
     seconds: float = 0.0
+    """Seconds in all."""
 
     @property
     def parse_rate(self) -> float:
@@ -50,6 +63,7 @@ class Row(msgspec.Struct):
 
     @property
     def mean_repairs(self) -> float:
+        """Repairs for each ask, on average."""
         return self.repairs / self.asks if self.asks else 0.0
 
     @property
@@ -63,12 +77,13 @@ class Row(msgspec.Struct):
         return self.fallbacks / self.asks if self.asks else 0.0
 
     def to_dict(self) -> dict[str, Any]:
+        """The row as JSON-able data, rates included."""
         rates = ("parse_rate", "schema_rate", "first_rate", "mean_repairs", "regeneration_rate", "fallback_rate")
         return {**msgspec.to_builtins(self), **{name: getattr(self, name) for name in rates}}
 
 
 class Report:
-    """The figures of many asks; give it as `on_event`, or add answers to it.
+    """The figures of many asks; give it as `on_event`, or add answers to it. `rows` holds the figures by model.
 
     >>> from trueup import Contract
     >>> report = Report()
@@ -82,7 +97,7 @@ class Report:
         self._open: dict[str, list[tuple[str, ...]]] = {}
 
     def add(self, answer: Answer) -> None:
-        """Count an answer."""
+        """Count one `answer`."""
         last = next((a.verdict for a in reversed(answer.attempts) if a.verdict is not None), None)
         codes = {"R002"} if last is None else {found.code for found in last.errors}
         known = [a.usage.get("total_tokens") for a in answer.attempts if a.verdict is not None]

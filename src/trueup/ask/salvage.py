@@ -15,14 +15,14 @@ from trueup.ask.faults import is_usable
 from trueup.contract.beside import beside, parted, without_calls
 from trueup.contract.holder import spoken
 from trueup.verdict.reply import ToolCall
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import AS_DATA, Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 # Faults of form: of the value, of its calls and of how they are written. Findings of other families forbid showing the reply.
 _FORM = frozenset("VGBPT")
-_NEVER = frozenset({"P002", "P006", "P007", "P009", "P010", "T006", "T012", "T013", "T017", "T018"})
+_NEVER = frozenset({"B008", "P002", "P006", "P007", "P009", "P010", "T006", "T012", "T013", "T017", "T018"})
 _CUT = frozenset({"length", "filter", "error"})  # ends of a reply of which a part is missing
 _CUT_INSIDE = frozenset({"S028", "S029", "S030"})  # fixes of a text that ends inside a string, a member or a word
 
@@ -49,7 +49,9 @@ def salvage(contract: "Contract", verdict: Verdict, context: Mapping[str, Any]) 
     reply = replace(verdict.reply, text=text, calls=verdict.calls)
     if _forbids(contract, Verdict(reply, data, calls=verdict.calls), context):
         return None
-    return Verdict(reply, data, verdict.findings, verdict.fixes, None, verdict.calls, verdict.metrics, verdict.refused)
+    return Verdict(
+        reply, data, verdict.findings, verdict.fixes, AS_DATA, verdict.calls, verdict.metrics, verdict.refused
+    )
 
 
 def _is_cut(verdict: Verdict) -> bool:

@@ -6,8 +6,8 @@ There is no way to the model's own pieces: every part has passed the gate.
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.client import Client
@@ -19,46 +19,47 @@ from trueup.ask.loop import Loop
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.plan import Finish, Send, Step
 from trueup.ask.policy import DEFAULT, Policy
+from trueup.contract.given import named
 from trueup.verdict.events import Event
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
+    from trueup.contract.forms import Messages, Model
 
 _LATE = Failure("the call took too long", code="timeout")
 _END = object()
 _EMPTY = Failure("the stream ended before it began", code="cut")
 
 
-class _Streaming:
+class _Streaming(Generic[T]):
     """What both drivers share: the loop, the gate of the present attempt, and what is shown last."""
 
     def __init__(
         self,
-        contract: "Contract",
-        call: Any,
-        messages: Any,
-        policy: Policy | None = None,
-        *,
-        hold: Hold = "sentence",
-        on_event: Callable[[Event], object] | None = None,
-        context: Mapping[str, Any] | None = None,
-        memory: Memory = MODES,
-        clock: Clock = SYSTEM,
+        contract: "Contract[T]",
+        call: "Model",
+        messages: "Messages",
+        policy: Policy | None,
+        hold: Hold,
+        on_event: Callable[[Event], object] | None,
+        context: Mapping[str, Any] | None,
+        memory: Memory | None,
+        clock: Clock | None,
     ) -> None:
         if hold not in ("sentence", "all"):
             raise ValueError(f"hold is 'sentence' or 'all'; got {hold!r}")
         self._client: Client = find_client(call)
         self._own = isinstance(call, str)
         self._hold: Hold = hold
-        self._clock = clock
-        options: dict[str, Any] = {"context": context, "on_event": on_event, "memory": memory, "clock": clock}
+        self._clock = clock = clock or SYSTEM
+        options: dict[str, Any] = {"context": context, "on_event": on_event, "memory": memory or MODES, "clock": clock}
         self._loop = Loop(contract, self._client, messages, policy or DEFAULT, **options)
         self._shown = False  # something was shown that may have to be taken back
-        self._answer: Answer | None = None
+        self._answer: Answer[T] | None = None
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> Answer[T]:
         """What came of it, once all parts were taken."""
         if self._answer is None:
             raise RuntimeError("the stream has not been read to its end")
@@ -99,16 +100,34 @@ class _Streaming:
         if answer.outcome != "fallback" and not kept:
             return []
         number = len(answer.attempts)
-        if self._loop.contract.schema is None or (kept and answer.value is None):
+        if self._loop.contract.schema is None or (kept and answer.data is None):
             return [Part("text", text=answer.text, attempt=number)]
-        return [Part("value", value=answer.value, attempt=number)]
+        return [Part("value", value=answer.value if answer.ok else answer.data, attempt=number)]
 
 
-class AskStream(_Streaming):
-    """The parts of an answer, one after the other; `Contract.ask_stream` makes one."""
+class AskStream(_Streaming[T]):
+    """The parts of an answer, one after the other; iterate over it, and look at `answer` at the end.
 
-    def __init__(self, *given: Any, cancel: threading.Event | None = None, wait: Any = None, **options: Any) -> None:
-        super().__init__(*given, **options)
+    Made by `Contract.ask_stream`: `contract` is that contract, and the options are those of `Contract.ask_stream`.
+    """
+
+    @named("ask_stream")
+    def __init__(
+        self,
+        contract: "Contract[T]",
+        call: "Model",
+        messages: "Messages",
+        policy: Policy | None = None,
+        *,
+        hold: Hold = "sentence",
+        on_event: Callable[[Event], object] | None = None,
+        context: Mapping[str, Any] | None = None,
+        cancel: threading.Event | None = None,
+        memory: Memory | None = None,
+        clock: Clock | None = None,
+        wait: Callable[[float], bool] | None = None,
+    ) -> None:
+        super().__init__(contract, call, messages, policy, hold, on_event, context, memory, clock)
         self._cancel = cancel or threading.Event()
         self._wait: Callable[[float], bool] = wait or self._cancel.wait
         self._parts = self._run()
@@ -175,12 +194,26 @@ class AskStream(_Streaming):
         return None
 
 
-class AsyncAskStream(_Streaming):
-    """The same, asynchronously; `Contract.aask_stream` makes one."""
+class AsyncAskStream(_Streaming[T]):
+    """The same, asynchronously; made by `Contract.aask_stream`: the options are those of `AskStream`, and `wait` is awaited."""
 
-    def __init__(self, *given: Any, wait: Any = asyncio.sleep, **options: Any) -> None:
-        super().__init__(*given, **options)
-        self._wait = wait
+    @named("aask_stream")
+    def __init__(
+        self,
+        contract: "Contract[T]",
+        call: "Model",
+        messages: "Messages",
+        policy: Policy | None = None,
+        *,
+        hold: Hold = "sentence",
+        on_event: Callable[[Event], object] | None = None,
+        context: Mapping[str, Any] | None = None,
+        memory: Memory | None = None,
+        clock: Clock | None = None,
+        wait: Callable[[float], Awaitable[object]] | None = None,
+    ) -> None:
+        super().__init__(contract, call, messages, policy, hold, on_event, context, memory, clock)
+        self._wait = wait or asyncio.sleep
         self._parts = self._run()
 
     def __aiter__(self) -> AsyncIterator[Part]:

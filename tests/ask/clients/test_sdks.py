@@ -149,7 +149,11 @@ def test_anthropic_is_held_by_its_own_words_or_not_at_all(kind: str) -> None:
         answer = run(kind, server, CONTRACT).answer
     assert answer.outcome == "accepted"
     held, free = (request.fields for request in server.requests)
-    assert held["output_config"]["format"]["schema"]["additionalProperties"] is False
+    strict = held["output_config"]["format"]["schema"]
+    assert strict["additionalProperties"] is False
+    assert strict["properties"]["age"] == {"description": "(minimum: 0)", "type": "integer"}, (
+        "the provider takes no bounds"
+    )
     assert "output_config" not in free
     assert '{"name": "<text>", "age": <integer>}' in free["system"][-1]["text"]
 

@@ -12,6 +12,7 @@ from trueup.ask.clients.parameters import parameters_of
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import Sdk, single
 from trueup.ask.messages import role
+from trueup.conform.strict import narrowed_schema
 from trueup.read.objects import record
 
 _MAX_TOKENS = 4096  # the protocol wants a limit
@@ -69,7 +70,9 @@ def message_parameters(request: Request) -> dict[str, Any]:
         elif request.must_call:
             given["tool_choice"] = {"type": "any"}
     if request.mode == "json_schema" and request.schema is not None:
-        given["output_config"] = {"format": {"type": "json_schema", "schema": closed(request.schema)}}
+        given["output_config"] = {
+            "format": {"type": "json_schema", "schema": narrowed_schema(request.schema, "anthropic")}
+        }
     return {**given, **{name: value for name, value in request.parameters.items() if name != "system"}}
 
 
@@ -77,26 +80,3 @@ def _blocks(content: Any) -> list[Any]:
     if not content:
         return []
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-
-
-def closed(schema: Any, depth: int = 0) -> Any:
-    """A schema whose objects take no further properties, as this provider wants them: it narrows and never widens.
-
-    >>> closed({"type": "object", "properties": {"a": {}}})["additionalProperties"]
-    False
-    """
-    if isinstance(schema, list):
-        return [closed(item, depth + 1) for item in schema]
-    if not isinstance(schema, dict) or depth > 100:
-        return schema
-    found = {
-        key: {name: closed(inner, depth + 1) for name, inner in value.items()}
-        if key in {"properties", "$defs", "definitions"} and isinstance(value, dict)
-        else value
-        if key in {"enum", "const", "default", "examples", "required"}
-        else closed(value, depth + 1)
-        for key, value in schema.items()
-    }
-    if schema.get("type") == "object" and "properties" in schema and "additionalProperties" not in schema:
-        found["additionalProperties"] = False
-    return found

@@ -40,6 +40,12 @@ class LocalModel(Client):
 
     `model.complete(messages=[…], temperature=0)` answers as `POST {model.url}/v1/chat/completions` does with `model.api_key`;
     `contract.ask(model, messages)` asks it. One request is worked on at a time.
+
+    - `path`: a GGUF file; None: the bundled model.
+    - `threads`: how many threads it uses; None: half of the cores, at most four.
+    - `context`: how many tokens a request and its reply may have together.
+    - `port`: the port it listens on; 0: any free one.
+    - `api_key`: the key that a request over HTTP needs; None: a new one, empty: no key.
     """
 
     kind = "the local model"
@@ -79,7 +85,10 @@ class LocalModel(Client):
         self.key = f"local:{self.name}"
 
     def complete(self, **body: Any) -> dict[str, Any]:
-        """A chat completion. Ctrl-C is noticed at once, though the model finishes its sentence."""
+        """A chat completion; `body` is the parameters of the request, `timeout` in seconds among them.
+
+        Ctrl-C is noticed at once, though the model finishes its sentence.
+        """
         seconds = body.pop("timeout", None)
         replies = self._start({**body, "stream": False}, threading.Event())
         try:
@@ -91,11 +100,11 @@ class LocalModel(Client):
         return _checked(value)
 
     async def acomplete(self, **body: Any) -> dict[str, Any]:
-        """The same, awaited."""
+        """The same, awaited; `body` is that of `complete`."""
         return await asyncio.to_thread(self.complete, **body)
 
     def chunks(self, **body: Any) -> Iterator[dict[str, Any]]:
-        """The chunks of a chat completion as they come; closing the iterator stops the model."""
+        """The chunks of a chat completion as they come; closing the iterator stops the model. `body` is that of `complete`."""
         stop = threading.Event()
         chunks = self._start({**body, "stream": True}, stop)
         try:

@@ -6,6 +6,7 @@ A `Request` enters; keyword arguments leave. The caller's own parameters win ove
 from typing import Any
 
 from trueup.ask.clients.request import Request
+from trueup.conform.strict import is_strict
 from trueup.verdict.tool import Tool
 
 
@@ -40,7 +41,7 @@ def response_format(request: Request) -> dict[str, Any] | None:
         return {"type": "json_object"}
     if request.mode != "json_schema" or request.schema is None:
         return None
-    schema = {"name": request.name, "schema": request.schema, "strict": is_strict(request.schema)}
+    schema = {"name": request.name, "schema": request.schema, "strict": is_strict(request.schema, "openai")}
     return {"type": "json_schema", "json_schema": schema}
 
 
@@ -55,31 +56,3 @@ def openai_tool(tool: Tool) -> dict[str, Any]:
 def parameters_of(tool: Tool) -> dict[str, Any]:
     """The schema of a tool's arguments; any object where it has none."""
     return tool.parameters if isinstance(tool.parameters, dict) else {"type": "object", "properties": {}}
-
-
-def is_strict(schema: Any, depth: int = 0) -> bool:
-    """Whether a schema keeps the rules of strict decoding: every object closed, every property required.
-
-    >>> is_strict({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False})
-    True
-    >>> is_strict({"type": "object", "properties": {"a": {}}})
-    False
-    """
-    if isinstance(schema, list):
-        return all(is_strict(item, depth + 1) for item in schema)
-    if not isinstance(schema, dict) or depth > 60:
-        return not isinstance(schema, dict)
-    if schema.get("type") == "object" or "properties" in schema:
-        properties = schema.get("properties") or {}
-        if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != set(properties):
-            return False
-        if not all(is_strict(inner, depth + 1) for inner in properties.values()):
-            return False
-    data = {"properties", "enum", "const", "default", "examples", "required"}
-    return all(
-        is_strict(
-            list(inner.values()) if key in {"$defs", "definitions"} and isinstance(inner, dict) else inner, depth + 1
-        )
-        for key, inner in schema.items()
-        if key not in data
-    )

@@ -15,6 +15,7 @@ import msgspec
 from trueup.ask.plan import FailureKind
 from trueup.ask.policy import Mode
 from trueup.read.reader import read
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding
 from trueup.verdict.tool import Tool
 
@@ -72,6 +73,8 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
     """
     if isinstance(error, TransportFailure):
         return error.failure
+    if bug_of(error) is not None:  # a check that cannot reach a service of its own
+        return None
     if isinstance(error, TimeoutError):
         return Failure(str(error) or "the call took too long", code="timeout")
     names = {kind.__name__ for kind in type(error).__mro__}

@@ -6,15 +6,17 @@ hints follow from the fixes and findings of the verdict, never from a search for
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from trueup.ask.words.fields import missing
 from trueup.ask.words.places import inner, shown
 from trueup.ask.words.quoting import cut, disarm, quote
-from trueup.ask.words.shape import is_plain, rules, schema_text, shape
+from trueup.ask.words.shape import is_plain, rules, schema_text, shape, whole_form
 from trueup.ask.words.skeleton import skeleton
 from trueup.ask.words.templates import FIELD, Words, fill
+from trueup.ask.words.typescript import Declarations, root_type
 from trueup.checks.placeholders import filled, one_line
+from trueup.conform.schema import compile_schema
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import parse
@@ -24,6 +26,8 @@ from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from trueup.checks.state import Situation
+
+Form = Literal["form", "json-schema", "typescript"]
 
 # The defect that a fix or a finding shows.
 _DEFECTS = {
@@ -123,26 +127,50 @@ def _plain(text: str, most: int) -> str:
     return line if len(line) <= most else cut(line, most - 1) + "…"
 
 
-def format_text(schema: Any, words: Words) -> str:
+def format_text(schema: Any, words: Words, form: Form = "form") -> str:
     """What a model is told of the format, where the provider does not tell it."""
     if not isinstance(schema, dict):
         return words.fill("any")
-    template = "format" if is_plain(schema) else "format_schema"
-    return _without_blanks(words.fill(template, **_form(schema, words)))
+    if form == "typescript":
+        place, name = root_type(compile_schema(schema).place)
+        return words.fill("format_typescript", name=name, typescript=Declarations(words.types).declare(place, name))
+    if form == "json-schema":
+        return words.fill("format_schema", **{**_form(schema, words), "schema": written(schema).decode()})
+    said = _form(schema, words)
+    whole = whole_form(schema, words.types)
+    if whole is not None:
+        said["shape"], said["rules"] = whole
+    return _without_blanks(words.fill("format" if whole is not None or not said["schema"] else "format_schema", **said))
 
 
-def tools_text(tools: Iterable[Tool], words: Words, *, inside: bool = False) -> str:
+def tools_text(tools: Iterable[Tool], words: Words, form: Form = "form", *, inside: bool = False) -> str:
     """What a model is told of the tools it may call, where the provider does not tell it; `inside` the value they stand in."""
-    return words.fill("tools_inside" if inside else "tools", tools=_tool_lines(tools, words))
+    types = Declarations(words.types)
+    lines = []
+    for tool in tools:
+        told = _arguments_told(tool.parameters, words, form, types) if isinstance(tool.parameters, dict) else "{}"
+        lines.append(_tool_line(tool, told, None, words))
+    named = types.rest()
+    return words.fill("tools_inside" if inside else "tools", tools="\n".join([*lines, named] if named else lines))
+
+
+def _arguments_told(schema: dict[str, Any], words: Words, form: Form, types: Declarations) -> str:
+    if form == "typescript":
+        return types.inline(compile_schema(schema).place)
+    return written(schema).decode() if form == "json-schema" else shape(schema, words.types)
 
 
 def _tool_lines(tools: Iterable[Tool], words: Words) -> str:
-    lines = []
-    for tool in tools:
-        form = shape(tool.parameters, words.types) if isinstance(tool.parameters, dict) else "{}"
-        about = " ".join(tool.description.split())[:_MOST_SHOWN]
-        lines.append(words.fill("tool", name=tool.name, shape=form, about=about).rstrip())
-    return "\n".join(lines)
+    """The tools as a repair reminds of them: the forms of their arguments, and the beginning of what they do."""
+    told = (
+        (tool, shape(tool.parameters, words.types) if isinstance(tool.parameters, dict) else "{}") for tool in tools
+    )
+    return "\n".join(_tool_line(tool, arguments, _MOST_SHOWN, words) for tool, arguments in told)
+
+
+def _tool_line(tool: Tool, arguments: str, most: int | None, words: Words) -> str:
+    about = " ".join(tool.description.split())[:most]
+    return words.fill("tool", name=tool.name, shape=arguments, about=about).rstrip()
 
 
 def _form(schema: dict[str, Any], words: Words) -> dict[str, str]:

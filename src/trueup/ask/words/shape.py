@@ -1,20 +1,31 @@
 """The form of a value, made from a schema: what a model is shown in place of a schema, and the rules that a form cannot show.
 
 A JSON Schema enters; a form leaves, in which every place says in `<…>` what belongs there, and a list of rules. No place holds an
-example that could be given back as if it were meant. Bounded in depth and size, whatever the schema refers to.
+example that could be given back as if it were meant. Bounded in depth and size, whatever the schema refers to: a first request needs
+all of it (`whole_form`), a reminder in a repair a part.
 """
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from trueup.verdict.codec import written
 
-_MOST_DEPTH = 6
-_MOST_PLACES = 150
-_MOST_RULES = 40
-_MOST_SCHEMA = 4000
-_MOST_SAID = 160
+
+class Bounds(NamedTuple):
+    """How much of a schema is written out."""
+
+    depth: int
+    places: int
+    rules: int
+    said: int  # characters of one description or pattern
+
+
+_REMINDER = Bounds(depth=6, places=150, rules=40, said=160)
+_WHOLE = Bounds(depth=20, places=1000, rules=1000, said=10_000)
+_MOST_CHOICES = 200
+_MOST_SCHEMA = 100_000
 _FORMATS = {
     "date": "2024-05-31",
     "date-time": "2024-05-31T09:30:00Z",
@@ -26,8 +37,8 @@ _NAMES = {"string": "text", "boolean": "true or false", "any": "…"}
 _REMARKS = ("title", "$schema", "$id", "examples", "default", "$comment")
 # What a form and its rules cannot say: then the schema itself is shown.
 _BEYOND = frozenset(
-    "oneOf allOf if not patternProperties dependentSchemas dependentRequired propertyNames contains prefixItems"
-    " unevaluatedProperties unevaluatedItems $dynamicRef".split()
+    "oneOf allOf if not patternProperties dependentSchemas dependentRequired dependencies propertyNames minProperties"
+    " maxProperties contains prefixItems unevaluatedProperties unevaluatedItems $dynamicRef".split()
 )
 _RULES = {
     "minimum": "≥ {}", "maximum": "≤ {}", "exclusiveMinimum": "> {}", "exclusiveMaximum": "< {}",
@@ -45,18 +56,33 @@ def shape(schema: Any, types: Types = _NAMES) -> str:
     ... )
     '{"name": "<text>", "age": <integer>, "level": "<one of low, high>"}'
     """
-    return _Shape(schema, types).at(schema, 0)
+    return _Shape(schema, types, _REMINDER).at(schema, 0)
 
 
-def rules(schema: Any, types: Types = _NAMES) -> str:
+def whole_form(schema: Any, types: Types = _NAMES) -> tuple[str, str] | None:
+    """The form and its rules where they say all that a schema says; None where only the schema itself does.
+
+    >>> whole_form({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
+    ('{"age": <integer>}', '- age: ≥ 0')
+    >>> whole_form({"properties": {"next": {"$ref": "#"}}}) is None  # it has no end
+    True
+    """
+    if not is_plain(schema):
+        return None
+    walk = _Shape(schema, types, _WHOLE)
+    form = walk.at(schema, 0)
+    return None if walk.is_cut else (form, rules(schema, types, _WHOLE))
+
+
+def rules(schema: Any, types: Types = _NAMES, bounds: Bounds = _REMINDER) -> str:
     """What the form does not show, a line for each field that has something: limits, patterns, what may be left out.
 
     >>> rules({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
     '- age: ≥ 0'
     """
     lines = []
-    for number, line in enumerate(_rule_lines(schema, types)):
-        if number >= _MOST_RULES:
+    for number, line in enumerate(_rule_lines(schema, types, bounds)):
+        if number >= bounds.rules:
             lines.append("- …")
             break
         lines.append(line)
@@ -64,9 +90,9 @@ def rules(schema: Any, types: Types = _NAMES) -> str:
 
 
 def schema_text(schema: Any) -> str:
-    """A schema as JSON text without its titles and remarks; the form alone where it is very long."""
+    """A schema as JSON text without its titles and remarks; empty where it is too long to send."""
     text = written(_slim(schema, 0)).decode()
-    return text if len(text) <= _MOST_SCHEMA else shape(schema)
+    return text if len(text) <= _MOST_SCHEMA else ""
 
 
 def is_plain(schema: Any) -> bool:
@@ -89,6 +115,7 @@ def is_plain(schema: Any) -> bool:
             if (
                 seen > 5000
                 or len(arms) > 1
+                or len(_kinds(here)) > 1
                 or not _BEYOND.isdisjoint(here)
                 or _is_open(here.get("additionalProperties"))
             ):
@@ -104,7 +131,7 @@ def follow(root: Any, schema: Any) -> Any:
         if not isinstance(ref, str):
             return schema
         here: Any = root if ref.startswith("#") else True
-        for raw in ref[1:].split("/")[1:] if ref.startswith("#") else ():
+        for raw in unquote(ref[1:]).split("/")[1:] if ref.startswith("#") else ():
             part = raw.replace("~1", "/").replace("~0", "~")
             if isinstance(here, list) and part.isdigit() and int(part) < len(here):
                 here = here[int(part)]
@@ -113,6 +140,11 @@ def follow(root: Any, schema: Any) -> Any:
         rest = {key: value for key, value in schema.items() if key != "$ref"}
         schema = {**here, **rest} if isinstance(here, dict) and "properties" not in rest else here
     return True
+
+
+def _kinds(schema: dict[str, Any]) -> list[Any]:
+    kind = schema.get("type")
+    return [name for name in kind if name != "null"] if isinstance(kind, list) else [kind]
 
 
 def _is_null(schema: Any) -> bool:
@@ -140,41 +172,49 @@ def _slim(schema: Any, depth: int) -> Any:
     }
 
 
-def _rule_lines(root: Any, types: Types) -> Iterator[str]:
+def _rule_lines(root: Any, types: Types, bounds: Bounds) -> Iterator[str]:
     """A line for each field that has something to say, parents first; a schema that refers to itself ends."""
     stack: list[tuple[Any, str, int]] = [(root, "", 0)]
     places = 0
-    while stack and places < _MOST_PLACES:
+    if said := _said_of(_real(root, root), root, types, bounds.said, optional=False):
+        yield f"- {said}"
+    while stack and places < bounds.places:
         schema, path, depth = stack.pop()
         places += 1
         schema = _real(root, schema)
-        if not isinstance(schema, dict) or depth > _MOST_DEPTH:
+        if not isinstance(schema, dict) or depth > bounds.depth:
             continue
         below: list[tuple[Any, str, int]] = []
         properties = schema.get("properties")
         needed = schema.get("required") or ()
         for name, inner in properties.items() if isinstance(properties, dict) else ():
-            place = f"{path}.{name}" if path else str(name)
+            shown = _on_one_line(str(name))
+            place = f"{path}.{shown}" if path else shown
             below.append((inner, place, depth + 1))
-            said = _said_of(_real(root, inner), inner, types, optional=name not in needed)
+            said = _said_of(_real(root, inner), inner, types, bounds.said, optional=name not in needed)
             if said:
                 yield f"- {place}: {said}"
         either = _either(schema)
         if either:
             yield f"- {' | '.join(f'{path}.{names}' if path else names for names in either)}: {types.get('either', 'at least one')}"
         if schema.get("items") is not None:
-            below.append((schema["items"], f"{path}[]", depth + 1))
+            items = schema["items"]
+            below.append((items, f"{path}[]", depth + 1))
+            if said := _said_of(_real(root, items), items, types, bounds.said, optional=False):
+                yield f"- {path}[]: {said}"
         stack += reversed(below)
 
 
-def _said_of(schema: Any, inner: Any, types: Types, *, optional: bool) -> str:
+def _said_of(schema: Any, inner: Any, types: Types, most: int, *, optional: bool) -> str:
     """The limits of a field, whether it may be left out, and its description."""
-    limits = [*_limits(schema, types)]
+    said = [*limits(schema, types, most)]
     if optional:
-        limits.append(types.get("optional", "optional"))
-    about = inner.get("description") if isinstance(inner, dict) else None
-    described = " ".join(about.split())[:_MOST_SAID] if isinstance(about, str) else ""
-    return ". ".join(part for part in (", ".join(limits), described) if part)
+        said.append(types.get("optional", "optional"))
+    about = next(
+        (each["description"] for each in (inner, schema) if isinstance(each, dict) and "description" in each), ""
+    )
+    described = " ".join(about.split())[:most] if isinstance(about, str) else ""
+    return ". ".join(part for part in (", ".join(said), described) if part)
 
 
 def _either(schema: dict[str, Any]) -> list[str]:
@@ -186,18 +226,32 @@ def _either(schema: dict[str, Any]) -> list[str]:
     return [" + ".join(map(str, names)) for names in needed if names] if all(needed) else []
 
 
-def _limits(schema: Any, types: Types) -> Iterator[str]:
+def limits(schema: Any, types: Types, most: int = _WHOLE.said, *, examples: bool = True) -> Iterator[str]:
+    """The limits of one value in a few words each; without `examples`, a format is named and not shown.
+
+    >>> [*limits({"minimum": 1, "format": "date"}, _NAMES)]
+    ['≥ 1', 'date (2024-05-31)']
+    """
     if not isinstance(schema, dict):
         return
     names = {name: types.get(name, name) for name in ("length", "items", "matches", "multiple")}
     for word, template in _RULES.items():
         if word in schema:
-            text = template.replace("{}", str(schema[word])[:_MOST_SAID])
             for name, said in names.items():
-                text = text.replace(f"{{{name}}}", said)
-            yield text
-    if schema.get("format") in _FORMATS:
-        yield f"{schema['format']} ({_FORMATS[schema['format']]})"
+                template = template.replace(f"{{{name}}}", said)  # before a pattern, which may hold braces too
+            yield template.replace("{}", _on_one_line(str(schema[word])[:most]))
+    form = schema.get("format")
+    if form is not None:
+        yield f"{form} ({_FORMATS[form]})" if examples and form in _FORMATS else str(form)
+    if schema.get("uniqueItems") is True:
+        yield types.get("unique", "no duplicates")
+
+
+def _on_one_line(text: str) -> str:
+    r"""A name or a pattern without line breaks: `\n` says the same in a pattern, and does not begin a new rule."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _real(root: Any, schema: Any) -> Any:
@@ -224,17 +278,22 @@ def _with_arm(schema: dict[str, Any], word: str, arm: Any) -> Any:
 class _Shape:
     """One walk through a schema."""
 
-    __slots__ = ("places", "root", "types")
+    __slots__ = ("bounds", "is_cut", "places", "root", "types")
 
-    def __init__(self, root: Any, types: Types) -> None:
+    def __init__(self, root: Any, types: Types, bounds: Bounds) -> None:
         self.root = root
         self.types = types
+        self.bounds = bounds
         self.places = 0
+        self.is_cut = False
 
     def at(self, schema: Any, depth: int) -> str:
         self.places += 1
+        if depth > self.bounds.depth or self.places > self.bounds.places:
+            self.is_cut = True
+            return self._place("any")
         schema = follow(self.root, schema)
-        if not isinstance(schema, dict) or depth > _MOST_DEPTH or self.places > _MOST_PLACES:
+        if not isinstance(schema, dict):
             return self._place("any")
         if "const" in schema:
             return json.dumps(schema["const"], ensure_ascii=False)
@@ -290,6 +349,9 @@ class _Shape:
         if len(allowed) == 1:
             return json.dumps(allowed[0], ensure_ascii=False)
         one_of = self.types.get("one_of", "one of")
-        if all(isinstance(value, str) for value in allowed):
-            return json.dumps(f"<{one_of} {', '.join(allowed[:20])}>", ensure_ascii=False)
-        return f"<{one_of} {', '.join(json.dumps(value, ensure_ascii=False) for value in allowed[:20])}>"
+        listed, more = allowed[:_MOST_CHOICES], ""
+        if len(listed) < len(allowed):
+            self.is_cut, more = True, ", …"
+        if all(isinstance(value, str) and value.strip() == value and value and "," not in value for value in listed):
+            return json.dumps(f"<{one_of} {', '.join(listed)}{more}>", ensure_ascii=False)
+        return f"<{one_of} {', '.join(json.dumps(value, ensure_ascii=False) for value in listed)}{more}>"

@@ -4,6 +4,7 @@ A template that names a value it is not given, or that no step uses, is refused 
 stands inside a value is never read as a template.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.checks.placeholders import CORRECTION
+from trueup.verdict.likeness import nearest
 
 FIELD = re.compile(r"\{([a-z_]+(?:\.\w+)?)\}")
 _REPAIR = frozenset(
@@ -22,6 +24,7 @@ _REPAIR = frozenset(
 KNOWN: dict[str, frozenset[str]] = {
     "format": frozenset({"schema", "shape", "rules"}),
     "format_schema": frozenset({"schema", "shape", "rules"}),
+    "format_typescript": frozenset({"name", "typescript"}),
     "any": frozenset(),
     "tools": frozenset({"tools"}),
     "tools_inside": frozenset({"tools"}),
@@ -98,14 +101,16 @@ def shipped(language: str) -> Words:
     folder = resources.files("trueup.ask.words")
     known = sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml"))
     if base not in known:
+        near = nearest(base, known)
+        meant = f"did you mean {near!r}? " if near else ""
         raise WordsError(
-            f"language {language!r}: there are words for {', '.join(known)}; give your own with Policy(words=…)"
+            f"language {language!r}: {meant}there are words for {', '.join(known)}; give your own with Policy(words=…)"
         )
     templates, tables = _checked(_parsed(folder.joinpath(f"{base}.yaml").read_text("utf-8"), base), base)
     return Words(templates, {name: tables.get(name, {}) for name in _TABLES})
 
 
-def find_words(language: str, own: Mapping[str, Any] | str | Path | None) -> Words:
+def find_words(language: str, own: "Mapping[str, Any] | str | os.PathLike[str] | None") -> Words:
     """The words of a language, the caller's own in place of the shipped where there are some."""
     words = shipped(language)
     if own is None:

@@ -1,0 +1,65 @@
+"""Instructions: what a model is told before it replies. `ask` sends them, and `Contract.instructions` gives them to others.
+
+What a contract asks for and the words of a language enter; texts leave, one for each system message. Whoever sends a schema or
+tools by the provider's own means leaves these parts out.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from trueup.ask.words.prompts import Form, format_text, tools_text
+from trueup.ask.words.templates import Words, find_words
+from trueup.contract.envelope import SCHEMA as ENVELOPE
+from trueup.contract.envelope import WITH_CALL
+from trueup.verdict.likeness import nearest
+from trueup.verdict.tool import Tool
+
+if TYPE_CHECKING:
+    from trueup.contract.calls import CallOptions
+    from trueup.contract.contract import Contract
+
+FORMS: tuple[Form, ...] = get_args(Form)
+
+# What was said of the last schemas. The schema and the words are kept, so that their ids stay their own.
+_known: OrderedDict[tuple[int, int], tuple[Any, Words, str]] = OrderedDict()
+_MOST_KNOWN = 64
+
+
+def instructions(contract: "Contract", form: Form, language: str | None, *, tools: bool) -> str:
+    """All that a model is told of a contract in words; empty where any text will do."""
+    if form not in FORMS:
+        near = nearest(str(form), FORMS)
+        meant = f"; did you mean {near!r}?" if near else ""
+        raise ValueError(f"format is one of {', '.join(FORMS)}; got {form!r}{meant}")
+    words = find_words(language or contract.language or "en", None)
+    options = contract.call_options
+    schema = schema_told(None if contract.schema is None else contract.schema.source, options)
+    offered = contract.tools if tools else ()
+    return "\n\n".join(told(schema, offered, words, form, inside=options is not None and options.envelope))
+
+
+def told(schema: Any, tools: Sequence[Tool], words: Words, form: Form = "form", *, inside: bool = False) -> list[str]:
+    """The texts that tell a model of a schema and of tools, None and () where there is nothing to tell.
+
+    >>> from trueup.ask.words.templates import shipped
+    >>> told({"type": "integer"}, (), shipped("en"))[0].splitlines()[-1]
+    '<integer>'
+    """
+    texts = [] if schema is None else [_format(schema, words) if form == "form" else format_text(schema, words, form)]
+    return [*texts, tools_text(tools, words, form, inside=inside)] if tools else texts
+
+
+def schema_told(schema: Any, calls: "CallOptions | None") -> Any:
+    """The schema that a model is told of: the envelope's own where a call must stand in it."""
+    return WITH_CALL if calls is not None and calls.required and schema == ENVELOPE else schema
+
+
+def _format(schema: Any, words: Words) -> str:
+    key = (id(schema), id(words))
+    known = _known.get(key)
+    if known is None:
+        known = _known[key] = (schema, words, format_text(schema, words))
+        if len(_known) > _MOST_KNOWN:
+            _known.popitem(last=False)
+    return known[2]
