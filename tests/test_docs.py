@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from trueup.contract.lint.run import lint_contract
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(python|pycon|console)(?: title=\"[^\"]*\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -46,12 +47,18 @@ def with_blocks(*kinds: str) -> list[Path]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own with the files of examples/ in it, as the current one; seen from above they are the same."""
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of its own with the files of examples/ in it, as the current one; seen from above they are the same.
+
+    Environment variables that a page sets end with it.
+    """
+    before = dict(os.environ)
     shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
     (tmp_path / "examples").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.mark.parametrize("page", with_blocks("python", "pycon"), ids=name_of)

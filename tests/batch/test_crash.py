@@ -6,6 +6,7 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -243,6 +244,19 @@ def test_two_runners_cannot_share_a_folder(tmp_path: Path, file: Path, spec: Spe
     sift([str(file)], spec, tmp_path / "out", Options(workers=1, range_size=RANGE), meanwhile)
     assert "another process is sifting into it" in told[0]
     assert run_files(tmp_path, [str(file)], range_size=RANGE, out="out").summary["counts"]["units"] == 124
+
+
+def test_a_manifest_that_is_damaged_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / manifest_room.NAME).write_text("this is a letter, not a database. " * 40)
+    opened: list[sqlite3.Connection] = []
+    real = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **options: opened.append(real(*args, **options)) or opened[-1]
+    )
+    with pytest.raises(manifest_room.Unknown, match="use --fresh"):
+        manifest_room.Manifest(tmp_path)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        opened[0].execute("SELECT 1")
 
 
 @pytest.mark.spec("X47")

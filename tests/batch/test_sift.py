@@ -69,14 +69,14 @@ def test_a_reply_that_was_cut_failed_where_it_is_read(
 @pytest.mark.spec("B5")
 def test_what_was_coerced_is_what_rules_see_and_what_is_stored(tmp_path: Path) -> None:
     rules = [{"name": "grown", "expr": "age >= 18 and age == floor", "error": "{age} is not {floor}"}]
-    contract = Contract(SCHEMA, rules=rules)
+    contract = Contract(SCHEMA, rules=rules, input=["floor"])
     lines = [
         json.dumps({"unit_id": str(age), "input": {"floor": 18}, "raw_response": f'{{"name": "Ada", "age": "{age}"}}'})
         for age in (18, 7)
     ]
     ran = run(tmp_path, lines, contract)
     assert ran.valid[0]["data"] == {"name": "Ada", "age": 18}
-    assert [fix["code"] for fix in ran.valid[0]["fixes"]] == ["C001"]
+    assert [(fix["code"], fix["name"]) for fix in ran.valid[0]["fixes"]] == [("C001", "to-integer")]
     (failed,) = ran.failed
     assert (failed["failure_stage"], failed["errors"][0]["rule"]) == ("validation", "grown")
     assert failed["errors"][0]["message"] == "7 is not 18"

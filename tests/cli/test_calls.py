@@ -116,7 +116,9 @@ def test_json_holds_calls_and_refusals(run: Run, desk: Path) -> None:
     assert (done.code, verdict["ok"]) == (1, False)
     assert verdict["calls"][0]["args"] == {"adapter": "eth0", "version": 4}
     assert [refusal["call"]["name"] for refusal in verdict["refused"]] == ["check_adaptor_status", "ping_gateway"]
-    assert run("check", *HELPDESK, "-r", "responses/anthropic-calls.json", "--value") == (0, "", "")
+    only_calls = run("check", *HELPDESK, "-r", "responses/anthropic-calls.json", "--value")
+    assert (only_calls.code, only_calls.out) == (0, "")
+    assert only_calls.err == "trueup: the reply calls tools, so there is no value; --json shows the calls\n"
 
 
 @pytest.mark.parametrize("order", ["look,book", '["look", "book"]', '{"sequence": ["look", "book"]}', "order.json"])

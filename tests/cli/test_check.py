@@ -73,13 +73,44 @@ def test_json_is_one_document_on_one_line(run: Run) -> None:
     assert done.out.isascii()
     verdict = json.loads(done.out)
     assert (verdict["ok"], verdict["data"]) == (True, {"name": "A\u202eda"})
-    assert [fix["code"] for fix in verdict["fixes"]] == ["S001"]
+    assert [(fix["code"], fix["name"], fix["grade"]) for fix in verdict["fixes"]] == [
+        ("S001", "trailing-comma", "lossless")
+    ]
+    (found,) = json.loads(run("check", "--schema", PERSON, "--json", stdin="{}").out)["findings"]
+    assert (found["code"], found["name"]) == ("V002", "missing")
 
 
 def test_value_is_the_value_or_nothing(run: Run) -> None:
     assert run("check", "--value", stdin="{'n': 5,}") == (0, '{"n":5}\n', "")
-    assert run("check", "--value", "--schema", PERSON, stdin="{}") == (1, "", "")
+    refused = run("check", "--value", "--schema", PERSON, stdin="{}")
+    assert (refused.code, refused.out) == (1, "")
     assert run("check", "--value", "--json", stdin="{}").code == 2
+
+
+def test_value_on_a_refused_reply_says_why_on_standard_error(run: Run) -> None:
+    refused = run("check", "--value", "--schema", PERSON, stdin="{}")
+    assert refused == (1, "", 'trueup: V002 $.name: Field "name": Required field is missing\n')
+    prose = run("check", "--value", stdin="I cannot do that.\x1b[2J")
+    assert (prose.code, prose.out) == (1, "")
+    assert prose.err.startswith("trueup: P001 $: ")
+    assert "\x1b" not in prose.err
+    many = run("check", "--value", "--schema", '{"items": {"type": "integer"}}', stdin=json.dumps(["x"] * 30))
+    assert (many.code, many.out, many.err.count("\n")) == (1, "", 11)
+    assert many.err.endswith("trueup: … and 10 more; without --value, the whole verdict is shown\n")
+
+
+def test_value_on_a_reply_that_calls_a_tool_says_that_there_is_none(run: Run) -> None:
+    tools = '[{"name": "ping", "parameters": {"type": "object"}}]'
+    call = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>'
+    done = run("check", "--value", "--tools", tools, stdin=call)
+    assert done == (0, "", "trueup: the reply calls tools, so there is no value; --json shows the calls\n")
+
+
+@pytest.mark.parametrize("options", [("--schema", "none"), ("--tools", '[{"name": "ping"}]')])
+def test_value_without_a_schema_says_that_there_is_none(run: Run, options: tuple[str, str]) -> None:
+    done = run("check", "--value", *options, stdin="Hello.")
+    assert done == (0, "", "trueup: the contract has no schema, so there is no value; --json shows the verdict\n")
+    assert run("check", "--value", stdin="null") == (0, "null\n", "")
 
 
 def test_bytes_that_are_no_text_are_a_finding(run: Run, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_who_asks_for_it_gets_findings_and_fixes(desk: Open) -> None:
     with desk(['{"name": "Ada", "age": 36,}', GOOD], PERSON) as d:
         told = d.chat(headers={"x-trueup-include": "1"}).json()["trueup"]
         assert (told["outcome"], told["attempts"], [fix["code"] for fix in told["fixes"]]) == ("accepted", 1, ["S001"])
+        assert (told["fixes"][0]["name"], told["certainty"], told["confidence"]) == ("trailing-comma", 1.0, 1.0)
         told = d.chat(trueup={"include": True}).json()["trueup"]
         assert told["fixes"] == []
         assert "trueup" not in d.upstream.requests[-1].json

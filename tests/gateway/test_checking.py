@@ -71,6 +71,7 @@ def test_data_fixes_and_calls_come_back() -> None:
         person = post(http, contract="person", reply='```json\n{"name": "Ada", "age": "36",}\n```').json()
         assert (person["ok"], person["data"], person["id"]) == (True, {"name": "Ada", "age": 36}, None)
         assert [fix["code"] for fix in person["fixes"]] == ["W001", "C001", "S001", "W001"]
+        assert (person["fixes"][1]["name"], person["certainty"], person["confidence"]) == ("to-integer", 1.0, 1.0)
         called = post(http, contract="tools", reply=call).json()
         assert [(each["name"], each["args"]) for each in called["calls"]] == [("book", {"day": 3})]
         unknown = {**call, "tool_calls": [{"id": "1", "function": {"name": "fly", "arguments": "{}"}}]}

@@ -7,9 +7,9 @@ from trueup import Contract
 from trueup.ask.gate import Gate
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream
-from trueup.cli.locate import locate
 from trueup.read.reader import read, read_stream
 from trueup.verdict.facts import Findings, fix
+from trueup.verdict.locate import locate
 from trueup.verdict.verdict import Verdict
 
 _PIECES = {
@@ -38,6 +38,14 @@ def _fed(text: str) -> None:
         stream.feed(text[at : at + 8])
 
 
+def _looped(text: str) -> None:
+    """One character at a time, as a program does that shows each state; the last one is held while the next is made."""
+    value = None
+    for part in Contract(list[Any]).stream(iter(text)):
+        value = part
+    assert value is not None
+
+
 def _conversation(size: int) -> list[dict[str, Any]]:
     calls = [{"id": f"c{i % 7}", "function": {"name": "f", "arguments": "{}"}} for i in range(size)]
     return [{"role": "assistant", "tool_calls": calls}, *({"role": "tool", "tool_call_id": "c3"} for _ in range(size))]
@@ -62,6 +70,10 @@ VALUES = [
     Shape(name, repeated(piece, start), _fed, 60_000, 0.4, place)
     for name, piece in _PIECES.items()
     for place, start in _STARTS.items()
+]
+VALUES += [
+    Shape(f"one character at a time: {unit}", repeated(unit, "["), _looped, 24_000)
+    for unit in ('"ab", ', '{"a": "b"}, ', '[["a"]], ', "1, ")
 ]
 EVENTS = [Shape(repr(event), repeated(event, _HEAD), read_stream, 16_000 * len(event)) for event in _EVENTS]
 CONVERSATIONS = [Shape("calls and their outputs", _conversation, read, 12_000)]

@@ -339,6 +339,21 @@ def test_a_store_that_cannot_be_opened_says_why(
         open_store("new.db", create=False)
 
 
+def test_a_file_that_is_no_store_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "text.db").write_text("this is a letter, not a database. " * 40)
+    opened: list[sqlite3.Connection] = []
+    real = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **options: opened.append(real(*args, **options)) or opened[-1]
+    )
+    with pytest.raises(StoreUnavailable):
+        open_store(str(tmp_path / "text.db"))
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            connection.execute("SELECT 1")
+    assert opened
+
+
 @pytest.mark.spec("X25")
 @pytest.mark.needs("database")
 def test_a_server_that_is_not_there_is_told_without_the_password() -> None:

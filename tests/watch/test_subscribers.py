@@ -30,7 +30,7 @@ REFUSED = Checked(
     text="Tu cita ha sido confirmada",
     ok=False,
     violations=(Violation("D001", "$", "confirms the appointment: 'confirmada'"),),
-    confidence=0.8,
+    certainty=0.8,
     seconds=0.00012,
     regenerations=1,
     at=1_700_000_000.5,
@@ -62,7 +62,7 @@ def test_the_log_has_state_text_result_violations_time_and_regenerations(stream:
     log_events()(REFUSED)
     assert stream.getvalue() == (
         'ERROR trueup checked contract="salon" state="SLOT_SELECTION" text="Tu cita ha sido confirmada" ok=false '
-        "violations=\"D001 $: confirms the appointment: 'confirmada'\" confidence=0.8 seconds=0.00012 regenerations=1\n"
+        "violations=\"D001 $: confirms the appointment: 'confirmada'\" certainty=0.8 confidence=0.8 seconds=0.00012 regenerations=1\n"
     )
 
 

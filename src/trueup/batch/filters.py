@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import starmap
 from typing import Any, NamedTuple
 
-import msgspec
-
 from trueup.batch.notes import fix_lines, warned_line
 from trueup.batch.ranges import Long
 from trueup.batch.records import Stage, error_of, failed_line, line_of, stage_of, unit_fields
@@ -61,7 +59,7 @@ class Filter:
         record = read_row(found.failed)
         if record["raw_response"] == mended.decode().strip():
             record["raw_response"] = line.decode().strip()
-        record["fixes"] = [*map(msgspec.to_builtins, fixes.fixes), *record["fixes"]]
+        record["fixes"] = [*(fix.to_dict() for fix in fixes.fixes), *record["fixes"]]
         return found._replace(failed=line_of(record))
 
     def _sort(self, line: bytes | Long, row: Any, offset: int) -> Sorted:
@@ -90,7 +88,7 @@ class Filter:
             return _failed(unit, stage_of((slip,)), (slip,), None, place)
         try:
             verdict = self._contract.check_value(data, {"input": own}, keep_fields=True)
-        except Exception as error:  # noqa: BLE001 - a custom check, or a fault of ours: it fails this unit alone
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a bug of the user's or of ours: it fails this unit alone
             return _failed(unit, "pipeline_internal", (broke(error),), None, place)
         if not verdict.ok:
             return _failed(unit, stage_of(verdict.errors), verdict.findings, verdict, place)
@@ -113,7 +111,7 @@ class RulesFilter(Filter):
         unit = unit_of(row, f"stdin@{offset}")
         try:
             verdict = self._contract.check_value(row["data"], {"input": unit_fields(unit.id, unit.input)})
-        except Exception as error:  # noqa: BLE001 - as above
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
             return _failed(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}")
         unnamed = any(found.code == "U005" for found in unit.findings)
         if verdict.ok and verdict.findings:

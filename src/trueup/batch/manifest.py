@@ -29,19 +29,22 @@ class Manifest:
         self.path = folder / NAME
         try:
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-            )
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS ranges (number INTEGER PRIMARY KEY, start INTEGER, ids INTEGER)"
-            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
         except sqlite3.OperationalError as error:
             raise OSError(f"{self.path}: {error}") from None
         except sqlite3.DatabaseError as error:
             raise Unknown(f"{self.path}: {error}; use --fresh to begin anew") from None
         self._term = -1
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+        self._db.execute("CREATE TABLE IF NOT EXISTS ranges (number INTEGER PRIMARY KEY, start INTEGER, ids INTEGER)")
 
     def own(self) -> int:
         """Take the run over; whoever had it before cannot commit any more."""

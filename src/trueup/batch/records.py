@@ -36,7 +36,7 @@ FIELDS = RESERVED | {
 _BY_FAMILY: dict[str, Stage] = {
     "R": "parse", "P": "parse", "L": "parse",
     "G": "schema_validation", "V": "schema_validation", "T": "schema_validation",
-    "U": "pipeline_internal",
+    "U": "pipeline_internal", "X": "pipeline_internal",
 }  # fmt: skip
 # Families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut.
 _OF_READING = frozenset("SWF")
@@ -83,7 +83,7 @@ def valid_line(unit: Unit, verdict: Verdict) -> bytes:
     if verdict.calls:
         row["calls"] = [{"name": c.name, "args": c.args, "id": c.id} for c in verdict.calls]
     fixes = verdict.fixes
-    row["fixes"] = [msgspec.to_builtins(fix) for fix in fixes] if fixes else []
+    row["fixes"] = [fix.to_dict() for fix in fixes]
     warned = [f for f in (*unit.findings, *verdict.findings) if f.level == "warning"]
     if warned:
         row["warnings"] = [error_of(f) for f in warned]
@@ -100,7 +100,7 @@ def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: 
         "input": unit.input,
         "raw_response": unit.raw,
         "errors": errors,
-        "fixes": [msgspec.to_builtins(fix) for fix in verdict.fixes] if verdict is not None else [],
+        "fixes": [fix.to_dict() for fix in verdict.fixes] if verdict is not None else [],
         "retry_count": retries if type(retries) is int else 0,
     }
     warned = [error_of(f) for f in findings if f.level == "warning"]

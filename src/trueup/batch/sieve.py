@@ -15,6 +15,7 @@ from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, va
 from trueup.batch.tally import Tally
 from trueup.batch.units import Row, Unit, read_unit, too_long
 from trueup.contract.contract import Contract
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding, Fix, finding
 
 ID_SIZE = 16
@@ -165,7 +166,7 @@ class Sieve:
         try:
             verdict = self._check(unit.reply, {**unit.context, "input": unit_fields(unit.id, unit.input)})
             self._settle(unit, verdict, ordinal, offset)
-        except Exception as error:  # noqa: BLE001 - a check of the user's, or a fault of ours: it fails this unit alone
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a bug of the user's or of ours: it fails this unit alone
             self._refuse(unit, ordinal, offset, broke(error))
 
     def _settle(self, unit: Unit, verdict: Any, ordinal: int, offset: int) -> None:
@@ -249,13 +250,17 @@ def crashed() -> Finding:
     return finding("U008", "$", message, None, {}, "Look at the unit, and at the custom checks of the contract.")
 
 
-def broke(error: Exception) -> Finding:
+def broke(error: BaseException) -> Finding:
+    """Why a unit could not be judged: a bug in the contract with its line, or an error of another kind."""
     if isinstance(error, MemoryError):
         return out_of_memory()
+    bug = bug_of(error)
+    if bug is not None:
+        return bug.finding()
     # only the kind of the error is told: its text may quote what was being judged, or a secret
     message = f"Judging the unit raised {type(error).__name__}"
     return finding(
-        "U009", "$", message, None, {"type": type(error).__name__}, "Look at the custom checks of the contract."
+        "U009", "$", message, None, {"type": type(error).__name__}, "If the contract is trueup's own, report the error."
     )
 
 

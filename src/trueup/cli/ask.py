@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.contract import given_contract
 from trueup.cli.named import Unavailable, no_file
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def ask(prompt: str | None, file: str | None, as_json: bool, stream: bool, quiet
     """
     if as_json and stream:
         raise click.UsageError("--json and --stream exclude each other")
-    contract = _contract(options)
+    contract = given_contract(options)
     messages = _messages(_prompt(prompt, file), options["system"])
     policy = _policy(options)
     context = _context(options)
@@ -110,6 +111,10 @@ def _asked(
                 return contract.ask(client, messages, policy, context=context, on_event=on_event)
             return _streamed(contract, client, messages, policy, context, on_event)
         except (ValueError, TypeError) as error:
+            from trueup.verdict.bugs import bug_of
+
+            if bug_of(error) is not None:  # the command itself names the line
+                raise
             raise Unavailable(str(error)) from None
 
 
@@ -128,24 +133,6 @@ def _streamed(
             sys.stdout.flush()
         write("\n")
         return parts.answer
-
-
-def _contract(options: dict[str, Any]) -> "Contract":
-    from trueup.contract.contract import Contract
-
-    if options["contract_file"] is not None:
-        from trueup.cli.contract import read_contract
-
-        return read_contract(options["contract_file"], options)
-    from trueup.cli.schema import read_schema
-    from trueup.cli.tools import read_tools
-
-    schema = None if options["schema"] is None else read_schema(options["schema"])
-    tools = None if options["tools"] is None else read_tools(options["tools"])
-    try:
-        return Contract(schema, tools=tools)
-    except ValueError as error:
-        raise Unavailable(f"--schema or --tools: {error}") from None
 
 
 def _prompt(prompt: str | None, file: str | None) -> str:

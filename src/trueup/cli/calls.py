@@ -16,9 +16,9 @@ from trueup.cli.excerpt import Source
 from trueup.cli.findings import finding_lines
 from trueup.cli.fixes import fix_rows
 from trueup.cli.layout import GRADE_STYLE, Line, View, count, indented, short
-from trueup.cli.locate import locate
 from trueup.verdict.display import safe_line
 from trueup.verdict.facts import Finding, Findings, Fix
+from trueup.verdict.locate import locate
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 

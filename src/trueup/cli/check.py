@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from trueup.verdict.verdict import Verdict
 
 _MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
+_MOST_ERRORS = 10  # that --value names
 
 
 @click.command()
@@ -91,7 +92,9 @@ _MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
     help="Refuse replies nested deeper than N.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document.")
-@click.option("--value", "only_value", is_flag=True, help="Print the value alone, as JSON; nothing if refused.")
+@click.option(
+    "--value", "only_value", is_flag=True, help="Print the value alone, as JSON; if refused, the reasons to stderr."
+)
 @click.option("-a", "--all", "everything", is_flag=True, help="Leave nothing out, however long.")
 @click.option(
     "--color",
@@ -132,9 +135,10 @@ def check(
     source = file if response is None else response
     raw, name = _read(source, _MOST_RESPONSE if response is not None else 4 * max(max_size, contract.max_size) + 4)
     verdict, name = _judge(contract, raw, name, given, response is not None)
-    if as_json or only_value:
-        calls = verdict.calls or verdict.refused
-        _print_json(verdict.to_dict() if as_json else verdict.data, show=as_json or (verdict.ok and not calls))
+    if as_json:
+        _print_json(verdict.to_dict())
+    elif only_value:
+        _print_value(verdict, has_value=contract.schema is not None)
     else:
         from trueup.cli.layout import View
         from trueup.cli.show import show
@@ -246,9 +250,26 @@ def _read(file: str | None, most: int) -> tuple[bytes, str]:
         raise Unavailable(f"{file}: cannot be read: {reason}") from None
 
 
-def _print_json(value: Any, show: bool) -> None:
+def _print_json(value: Any) -> None:
     from trueup.cli.pretty import document
     from trueup.cli.terminal import is_terminal, write
 
-    if show:
-        write(document(value, indented=is_terminal()) + "\n")
+    write(document(value, indented=is_terminal()) + "\n")
+
+
+def _print_value(verdict: "Verdict", has_value: bool) -> None:
+    """The value on standard output; without one, the reason on standard error."""
+    if verdict.ok and has_value and not verdict.calls:
+        _print_json(verdict.data)
+        return
+    from trueup.verdict.display import safe_line
+
+    errors = verdict.errors
+    said = [f"{found}" for found in errors[:_MOST_ERRORS]]
+    if len(errors) > len(said):
+        said.append(f"… and {len(errors) - len(said):,} more; without --value, the whole verdict is shown")
+    if verdict.ok:
+        why = "the reply calls tools" if verdict.calls else "the contract has no schema"
+        said = [f"{why}, so there is no value; --json shows the {'calls' if verdict.calls else 'verdict'}"]
+    for line in said:
+        click.echo(safe_line(f"trueup: {line}"), err=True)

@@ -35,6 +35,22 @@ def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
         raise Unavailable(f"--contract {path}: the contract cannot be used\n{error}") from None
 
 
+def given_contract(options: Mapping[str, Any]) -> "Contract":
+    """The contract that --contract names, or the one that --schema and --tools make."""
+    if options["contract_file"] is not None:
+        return read_contract(options["contract_file"], options)
+    from trueup.cli.schema import read_schema
+    from trueup.cli.tools import read_tools
+    from trueup.contract.contract import Contract
+
+    schema = None if options["schema"] is None else read_schema(options["schema"])
+    tools = None if options["tools"] is None else read_tools(options["tools"])
+    try:
+        return Contract(schema, tools=tools)
+    except ValueError as error:
+        raise Unavailable(f"--schema or --tools: {error}") from None
+
+
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were typed: what was left out is for the contract to say."""
     context = click.get_current_context()

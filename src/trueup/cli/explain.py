@@ -32,6 +32,7 @@ FAMILIES = {
     "Q": "Worth: what makes a reply worth its price",
     "D": "Dialogue: what does not fit the state of the conversation",
     "U": "Units: what is wrong with a line of a batch",
+    "X": "Bugs: what is wrong with the code of a contract",
     "N": "Files: what is wrong with a contract or a pipeline",
 }
 OWN_FAMILY = "Custom checks of installed packages"

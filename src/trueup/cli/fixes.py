@@ -9,10 +9,10 @@ from typing import Any
 
 from trueup.cli.excerpt import CUT, GONE, MARK, NEW, ROWS, SAME, Change, Row, Source, diff, merge, underline
 from trueup.cli.layout import GRADE_STYLE, Line, View, cells, count, short
-from trueup.cli.locate import is_reading
 from trueup.verdict.catalogue import GRADES
 from trueup.verdict.display import safe_line
 from trueup.verdict.facts import Fix
+from trueup.verdict.locate import is_reading
 
 STYLES = {
     "-": ("red", {SAME: "", GONE: "red strike", CUT: "dim"}),

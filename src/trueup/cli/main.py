@@ -27,8 +27,8 @@ GROUPS = {
     },
     "Files of replies": {
         "sift": "Judge files of replies: what is valid, what failed, and why.",
-        "schema": "Put units through a JSON Schema: the first phase as a filter.",
-        "rules": "Put units through business rules: the second phase as a filter.",
+        "schema": "Filter units by a JSON Schema: the first phase of a check.",
+        "rules": "Filter units by business rules: the second phase of a check.",
         "revalidate": "Judge stored replies under another contract; say what flips.",
         "report": "Write the page over a folder of sifted replies.",
     },
@@ -45,6 +45,7 @@ GROUPS = {
     },
     "Models": {
         "ask": "Ask a model until its reply keeps a contract.",
+        "instructions": "Print what a model is told about a contract.",
         "local": "A real model on this machine: install, status, serve.",
         "bench": "What checking costs on this machine, beside its peers.",
     },
@@ -112,7 +113,7 @@ class Commands(click.Group):
         open_streams()
         forgive_encoding()
         extra["standalone_mode"] = False
-        code = _guarded(lambda: super(Commands, self).main(args, prog_name or "trueup", **extra))
+        code = _guarded(lambda: _pointed(lambda: super(Commands, self).main(args, prog_name or "trueup", **extra)))
         sys.exit(code)
 
 
@@ -151,6 +152,28 @@ def _guarded(run: Callable[[], Any]) -> int:
             return 2
         _say(f"trueup: {safe(_own_fault(error))}")
         return FAULT
+
+
+def _pointed(run: Callable[[], Any]) -> Any:
+    """Run; a bug in the code of a contract becomes one line that names the user's own."""
+    try:
+        return run()
+    except (Exception, SystemExit) as error:
+        from trueup.verdict.bugs import bug_of
+
+        bug = bug_of(error)
+        if bug is None:
+            raise
+        from trueup.cli.named import Unavailable
+
+        if os.environ.get("TRUEUP_DEBUG"):
+            import traceback
+
+            traceback.print_exception(error)
+        said = " ".join(str(error).split())[:200]
+        where = f"; {bug.kind}: {said}" if said else ""
+        message = f"{bug}: a bug in the contract, not a fault of the reply{where}"
+        raise Unavailable(message) from None
 
 
 def _say(message: str) -> None:

@@ -15,8 +15,8 @@ from trueup.cli.excerpt import Source, broken
 from trueup.cli.findings import finding_lines
 from trueup.cli.fixes import fix_lines
 from trueup.cli.layout import Line, View, cells, count, short
-from trueup.cli.locate import locate
 from trueup.verdict.display import safe_line
+from trueup.verdict.locate import locate
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:

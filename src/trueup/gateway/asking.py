@@ -20,6 +20,7 @@ from trueup.ask.plan import Finish, Send, Step
 from trueup.gateway.config import Config
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
+from trueup.gateway.judging import bug_found, in_thread
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.protocols.protocol import Asked, Body, encode
 from trueup.gateway.tab import Tab
@@ -28,7 +29,9 @@ from trueup.gateway.upstream import Reply as Answered
 from trueup.gateway.within import Within
 from trueup.read.reader import read
 from trueup.verdict.events import Event
+from trueup.verdict.facts import Findings
 from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Verdict
 
 R = TypeVar("R")
 _OTHERS = frozenset({"user", "system", "developer"})
@@ -116,22 +119,31 @@ class Asking:
             self._unpaid = None
             return await carry_out(self.loop, self._attempt, self.loop.failed(failed))
         raw = self.raw if self.raw is not None else self.bytes
-        verdict = await self.judging(opening.judge, raw, self.exchange.context)
+        verdict = await self.verdict(opening.judge, raw, self.exchange.context)
         self._unpaid = None
         answer = opening.answer(verdict, messages, self._began, self._sent)
-        return answer or await carry_out(self.loop, self._attempt, await self.judging(self.loop.judged, verdict))
+        if answer is not None:
+            return answer
+        return await carry_out(self.loop, self._attempt, await self.judging(self.loop.judged, verdict))
+
+    async def verdict(self, judge: Callable[..., Verdict], raw: Any, *given: Any) -> Verdict:
+        """The verdict on a reply; a bug in the contract is one too, after which nothing more is asked."""
+        try:
+            return await self.judging(judge, raw, *given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what is not a bug in the contract is raised again
+            return Verdict(read(raw).reply, None, Findings((bug_found(error),)))
 
     async def judging(self, judge: Callable[..., R], *given: Any) -> R:
         """What judging gives; made in a thread where a check of the contract waits for something, so that nobody waits with it."""
         contract = self.exchange.contract
         assert contract is not None
-        return await asyncio.to_thread(judge, *given) if contract.awaits else judge(*given)
+        return await in_thread(judge, *given) if contract.awaits else judge(*given)
 
     def end(self, answer: Answer | None = None) -> None:
         """It is over, for good or ill: tell what became of it, once."""
         tell, self.on_end = self.on_end, None
         if tell is not None:
-            tell(answer or self.answer_so_far())
+            tell(self.answer_so_far() if answer is None else answer)
 
     def answer_so_far(self) -> Answer:
         """What came of it when it was broken off."""
@@ -147,7 +159,7 @@ class Asking:
             failed = self._decoded()
         if failed is not None:
             return self.loop.failed(failed)
-        verdict = await self.judging(self.loop.judge, self.raw if self.raw is not None else self.bytes)
+        verdict = await self.verdict(self.loop.judge, self.raw if self.raw is not None else self.bytes)
         return await self.paid(send, await self.judging(self.loop.judged, verdict))
 
     async def _fetch(self, request: Request, send: Send) -> Failure | None:

@@ -4,7 +4,6 @@ For applications in any language that ask a model themselves and want its replie
 other, with status 200; only a request that cannot be judged gets an error, which says what to send instead.
 """
 
-import asyncio
 import json
 import logging
 import time
@@ -19,6 +18,7 @@ from trueup.contract.incoming import without_surrogates
 from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import checked_context, who
+from trueup.gateway.judging import bug_found, bug_refusal, in_thread
 from trueup.gateway.metrics import REQUESTS, Metrics
 from trueup.gateway.wire import JSON, Out
 from trueup.store.errors import StoreError
@@ -32,7 +32,7 @@ log = logging.getLogger("trueup.gateway")
 
 PATH = "/v1/check"
 KEYS = ("contract", "reply", "messages", "context", "model", "user", "tenant", "record")
-_SHOWN = ("ok", "reason", "data", "findings", "fixes", "calls", "refused", "metrics", "confidence", "hint")
+_SHOWN = ("ok", "reason", "data", "findings", "fixes", "calls", "refused", "metrics", "certainty", "confidence", "hint")
 _MOST_NAME = 200
 _whole = msgspec.json.Decoder(dict[str, Any])
 
@@ -92,10 +92,15 @@ class Checking:
         """Judge a reply, store the verdict, and send it."""
         contract, source, context, note, store, route, began = asked
         start = time.perf_counter()
-        if contract.awaits:  # in this loop, so that many can wait at the same time
-            verdict = await contract.acheck(source, context)
-        else:
-            verdict = await asyncio.to_thread(contract.check, source, context)
+        try:
+            if contract.awaits:  # in this loop, so that many can wait at the same time
+                verdict = await contract.acheck(source, context)
+            else:
+                verdict = await in_thread(contract.check, source, context)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what is not a bug in the contract is raised again
+            found = bug_found(error)
+            self._metrics.count("trueup_findings_total", contract=note.contract, model=note.model, code=found.code)
+            raise bug_refusal(found, {"findings": [found.to_dict()]}) from None
         fingerprint = contract.fingerprint
         if store is not None:
             model = note.model or verdict.reply.model

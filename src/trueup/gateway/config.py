@@ -23,17 +23,24 @@ POLICY = Policy(**DEFAULTS)
 
 
 class Upstream(msgspec.Struct, frozen=True):
-    """A provider, or a server that speaks like one. `url` is what comes before `/v1/…`."""
+    """A provider, or a server that speaks like one."""
 
     name: str
+    """The name by which routes and models choose it."""
     url: str
+    """Its address, without `/v1/…`."""
     protocol: Speaks = "openai"
+    """The protocol it speaks."""
     key: str = ""
+    """The key that is sent to it; empty: none."""
     private: bool = False
+    """Whether it may have a private or local address."""
     headers: dict[str, str] = {}
+    """Further headers of every request; none by default."""
 
     @property
     def host(self) -> str:
+        """The host in its address."""
         return urlsplit(self.url).hostname or ""
 
     @property
@@ -49,37 +56,56 @@ class Route(msgspec.Struct, frozen=True):
     """Which requests keep which contract, whom they are sent to, and how far asking may go."""
 
     name: str
+    """The name of the route; requests to `/NAME/v1/…` take it."""
     models: tuple[str, ...] = ()
+    """Patterns of the models it is for; empty: requests choose it by its path only."""
     contract: Contract | None = None
+    """The contract that replies must keep; None: they are passed through."""
     upstream: str = ""
+    """The name of the upstream; empty: the one for the model."""
     policy: Policy = POLICY
+    """How often to ask again, and what stops it; by default a `Policy` that gives no invalid reply and takes at most 180 seconds."""
     hold: Way = "auto"
-    chooses: bool = False  # a client may choose a contract by header
-    state: str = ""  # of requests that name none
+    """What of a stream is held back until it is judged."""
+    chooses: bool = False
+    """Whether a client may choose a contract by header."""
+    state: str = ""
+    """The state of requests that name none; empty: none."""
 
 
 class Caller(msgspec.Struct, frozen=True):
     """Who may use the gateway, by a key; whose requests these are."""
 
     key: str
+    """The key that the client sends."""
     tenant: str
+    """Whose requests these are."""
     user: str = ""
+    """The user; empty: as the request says."""
 
     def __repr__(self) -> str:
         return f"Caller({self.tenant!r})"
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Sizes in bytes and times in seconds."""
+    """How large requests and replies may be, how long they may take, and how many there may be."""
 
     request: int = 10_000_000
+    """The largest request, in bytes."""
     reply: int = 20_000_000
+    """The largest reply of an upstream, in bytes."""
     head_seconds: float = 10.0
+    """Seconds for the head of a request."""
     body_seconds: float = 30.0
+    """Seconds for the body of a request."""
     total_seconds: float = 180.0
+    """Seconds for a request and its reply."""
     stop_seconds: float = 30.0
+    """Seconds that running requests get when the gateway stops."""
     connections: int = 1000
+    """How many connections to upstreams may be open."""
     at_once: int = 1000
+    """How many requests are worked on at the same time."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -92,36 +118,53 @@ class Config(msgspec.Struct, frozen=True):
     """Everything the gateway must know."""
 
     upstreams: dict[str, Upstream]
+    """The providers, by name."""
     routes: tuple[Route, ...] = ()
+    """Which requests keep which contract, the first that fits; empty: none."""
     contracts: dict[str, Contract] = {}
+    """Contracts that requests may choose, by name; empty: none."""
     models: dict[str, str] = {}
+    """The upstream of a model, by a pattern of its name; empty: the first one that speaks the protocol."""
     clients: tuple[Caller, ...] = ()
+    """The keys that are let in, each with its tenant; empty: everyone is let in."""
     store: str = ""
+    """The path or URL of the store; empty: nothing is stored."""
     quota: bool = False
-    progress: bool = False  # tell clients of retries and repairs as they happen, unless they want none of it
+    """Whether replies are charged to the tenant's quota; only valid ones are."""
+    progress: bool = False
+    """Whether clients are told of retries and repairs as they happen, unless they want none of it."""
     host: str = "127.0.0.1"
+    """The address it listens on."""
     port: int = 8080
+    """The port it listens on."""
     workers: int = 1
+    """How many processes serve requests."""
     server: Literal["uvicorn", "granian"] = "uvicorn"
+    """The server that runs it."""
     limits: Limits = Limits()
+    """Sizes, times and numbers of requests."""
     redaction: Redaction = Redaction()
+    """What is not stored of a reply."""
     retention: Retention = Retention()
-    telemetry: bool = False  # spans and events of OpenTelemetry
-    choose: bool = True  # x-trueup-contract may name any contract where no route binds one
+    """For how many days things are stored."""
+    telemetry: bool = False
+    """Whether spans and events go to OpenTelemetry."""
+    choose: bool = True
+    """Whether `x-trueup-contract` may name any contract where no route binds one."""
 
     def route(self, name: str) -> Route | None:
-        """The route that a path names."""
+        """The route with this `name`; None if there is none."""
         return next((route for route in self.routes if route.name == name), None)
 
     def route_for(self, model: str) -> Route | None:
-        """The first route whose patterns fit a model."""
+        """The first route whose patterns fit `model`; None if there is none."""
         for route in self.routes:
             if any(fnmatchcase(model, pattern) for pattern in route.models):
                 return route
         return None
 
     def upstream_for(self, model: str, protocol: Speaks, route: Route | None) -> Upstream | None:
-        """Whom to ask: what the route says, what the model's name says, the first that speaks the protocol."""
+        """Whom to ask: what the `route` says, what the name of `model` says, the first that speaks the `protocol`."""
         if route is not None and route.upstream:
             return self.upstreams[route.upstream]
         for pattern, name in self.models.items():
@@ -136,7 +179,9 @@ class Config(msgspec.Struct, frozen=True):
 
 
 def of(upstream: str, contract: Any = None, **options: Any) -> Config:
-    """A small configuration: one upstream, and one contract for everything, if there is one.
+    """A small configuration: the URL of one `upstream`, and one `contract` for everything; None: replies are passed through.
+
+    `options` are those of `Config`, and `protocol`, `policy`, `hold` and `key` of the upstream and its route.
 
     >>> of("http://127.0.0.1:9999").upstreams["main"].url
     'http://127.0.0.1:9999'

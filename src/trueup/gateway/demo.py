@@ -65,7 +65,7 @@ def demo(say: Say, wait: Callable[[], object], port: int = 8080) -> list[Rate]:
 
 def _config(model: Any) -> Config:
     person = Contract(PERSON, name="person")
-    true_person = Contract(PERSON, rules=FROM_TEXT, name="true-person")
+    true_person = Contract(PERSON, rules=FROM_TEXT, input=["text"], name="true-person")
     polite = Contract(states=POLITE, reply=True, name="polite")
     policy = Policy(otherwise="failed", repairs=2, max_tokens=120, deadline=60, backoff=0.2)
     return Config(

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+NO_RETRY = {"x-should-retry": "false"}  # what OpenAI's clients heed
+
 
 class Refused(Exception):
     """A request that gets an error and no reply. `kind` is a word of OpenAI's; `more` goes into the error as it is."""

@@ -17,6 +17,7 @@ from trueup.gateway.checking import Checking, Work, route_of
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
+from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.metrics import ATTEMPTS, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
@@ -34,6 +35,7 @@ from trueup.gateway.upstream import Line
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
 from trueup.gateway.within import Within
 from trueup.store.store import Store
+from trueup.verdict.bugs import bug_of
 from trueup.verdict.events import Event, Subscriber
 
 log = logging.getLogger("trueup.gateway")
@@ -158,6 +160,9 @@ class Gateway:
         except Refused as refused:
             await self._refuse(out, protocol, refused)
         except Exception as error:
+            if bug_of(error) is not None:
+                await self._refuse(out, protocol, bug_refusal(bug_found(error)))
+                return
             # What nobody thought of: the log has it all, the client a sentence, and the work of others goes on.
             log.exception("a request failed: %s", type(error).__name__)
             await self._refuse(out, protocol, Refused(500, "the gateway failed", "server_error", "internal"))

@@ -70,7 +70,7 @@ def _post(said: str, properties: dict[str, Any], required: list[str]) -> dict[st
         },
         "required": ["model", *required],
     }
-    statuses = (400, 401, 404, 408, 409, 413, 422, 429, 502, 503, 504)
+    statuses = (400, 401, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504)
     told = {name: {"schema": _TEXT} for name in ("x-trueup-outcome", "x-trueup-attempts")}
     good = {"description": said, "headers": told, "content": {"application/json": {}, "text/event-stream": {}}}
     return {
@@ -107,12 +107,13 @@ def _check() -> dict[str, Any]:
     }
     objects = {"type": "array", "items": {"type": "object"}}
     told = {"ok": {"type": "boolean"}, "reason": _TEXT, "data": {}, "findings": objects, "fixes": objects}
-    told |= {"calls": objects, "refused": objects, "metrics": {"type": "object"}, "confidence": {"type": "number"}}
+    told |= {"calls": objects, "refused": objects, "metrics": {"type": "object"}}
+    told |= {"certainty": {"type": "number"}, "confidence": {"type": "number", "deprecated": True}}
     told |= {"hint": _TEXT, "id": {"type": ["string", "null"]}, "contract": _TEXT, "fingerprint": _TEXT}
     verdict = {"type": "object", "properties": told, "required": list(told)}
     said = "The verdict on a reply; no upstream is asked."
     good = {"description": said, "content": {"application/json": {"schema": verdict}}}
-    statuses = (400, 401, 404, 408, 413, 503, 504)
+    statuses = (400, 401, 404, 408, 413, 500, 503, 504)
     return {
         "summary": said,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},

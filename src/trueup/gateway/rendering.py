@@ -9,6 +9,7 @@ from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
+from trueup.gateway.judging import bug_refusal
 from trueup.gateway.protocols.protocol import Body, Said, encode
 from trueup.gateway.shape import composed_calls, composed_text, is_ours, shape_of
 from trueup.verdict.facts import Finding
@@ -54,13 +55,12 @@ def reply_of(exchange: Exchange, answer: Answer, raw: Any) -> Body:
 
 def described(exchange: Exchange, answer: Answer) -> Body:
     """Findings, fixes and the outcome, for a client that asked for them."""
-    import msgspec
-
     verdict = answer.verdict
     return {
         "verdict": exchange.verdict_id, "outcome": answer.outcome, "attempts": len(answer.attempts),
-        "reason": answer.reason, "ok": answer.ok, "findings": [msgspec.to_builtins(f) for f in answer.findings],
-        "fixes": [msgspec.to_builtins(f) for f in verdict.fixes], "confidence": verdict.confidence,
+        "reason": answer.reason, "ok": answer.ok, "findings": [f.to_dict() for f in answer.findings],
+        "fixes": [f.to_dict() for f in verdict.fixes], "certainty": verdict.certainty,
+        "confidence": verdict.certainty,  # its name before 0.2
     }  # fmt: skip
 
 
@@ -80,6 +80,8 @@ def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
     }
     first = answer.verdict.errors[0] if answer.verdict.errors else None
     said = f": {first.code} {_cut(first.message)}" if first is not None else ""
+    if answer.reason == "bug" and first is not None:
+        return bug_refusal(first, more)
     if answer.reason == "context":
         said = f"the upstream was not asked{said}"
         return Refused(400, said, "invalid_request_error", "unknown_state", more=more)

@@ -23,7 +23,10 @@ class Running:
 
 @contextlib.contextmanager
 def running(config: Config, store: Store | None = None, tracing: Any = None, port: int = 0) -> Iterator[Running]:
-    """Run a gateway until the block is left; it stops as it would when asked to by a signal."""
+    """Run a gateway with this `config` until the block is left; it stops as it would when asked to by a signal.
+
+    `store` is an open store; None: nothing is stored. `tracing` is a tracer; None: no spans. `port` 0 is any free one.
+    """
     from trueup.gateway.serve import uvicorn_server
 
     gateway = Gateway(config, store, tracing)

@@ -112,7 +112,7 @@ class Streaming:
                 asking.loop.failed(failed)
                 raise Broken(failed)
             return asking.loop.failed(failed)
-        verdict = await asking.judging(attempt.verdict, asking.loop.judge)
+        verdict = await asking.verdict(lambda _: attempt.verdict(asking.loop.judge), attempt.decoded or b"")
         book = partial(asking.loop.judged, whole=not attempt.holder.doomed)
         step = await asking.paid(send, await asking.judging(book, verdict))
         if attempt.shown and (not verdict.ok or attempt.holder.tail(verdict, verdict.reply.text) is None):

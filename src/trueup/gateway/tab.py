@@ -7,12 +7,11 @@ an error for the client before anything is asked: nothing is given away.
 import asyncio
 from typing import Any
 
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.store.errors import KeyReused, NotHeld, QuotaError, QuotaExceeded, StoreError
 from trueup.store.quota import Quota, Reservation
 
 MICRO = 1_000_000
-NO_RETRY = {"x-should-retry": "false"}
 
 
 class Tab:

@@ -80,8 +80,8 @@ def broken(rounds: int, peers: Sequence[Peer]) -> Result:
     return {"absent": [name for name, read in readers.items() if isinstance(read, str)], "kinds": kinds}
 
 
-def stream_trueup(keep: Callable[[Any], Any] | None = None) -> Run:
-    """`partial` is a live view that grows with the stream; a stateless peer gives a fresh value each time, as `keep` does."""
+def stream_trueup(keep: bool = False, live: bool = False) -> Run:
+    """What `feed` gives at every chunk; `keep` all of it until the end, or look at the `live` value instead."""
     from trueup.contract.contract import Contract
 
     contract = Contract(schema=replies.STREAM_SCHEMA)
@@ -89,20 +89,18 @@ def stream_trueup(keep: Callable[[Any], Any] | None = None) -> Run:
 
     def run(chunks: list[str]) -> Any:
         stream = contract.stream()
+        kept: list[Any] = []
         for chunk in chunks:
-            stream.feed(chunk)
-            value = stream.partial
-            if keep is not None:
-                keep(value)
+            if live:
+                stream.push(chunk)
+                _ = stream.live
+                continue
+            value = stream.feed(chunk)
+            if keep:
+                kept.append(value)
         return stream.finish().data
 
     return run
-
-
-def copied(value: Any) -> Any:
-    import orjson
-
-    return orjson.loads(orjson.dumps(value))
 
 
 def reread(read: Callable[[Any], Any], encode: bool = False) -> Run:
@@ -135,7 +133,8 @@ def stream_peer(peer: Peer) -> Run:
 
 STREAMS: dict[str, Callable[[], Run]] = {
     "trueup": stream_trueup,
-    "trueup, each partial copied": lambda: stream_trueup(copied),
+    "trueup, every partial kept": lambda: stream_trueup(keep=True),
+    "trueup, live value": lambda: stream_trueup(live=True),
     "jiter": stream_jiter,
 }
 

@@ -42,7 +42,11 @@ class QuotaError(StoreError):
 
 
 class QuotaExceeded(QuotaError):
-    """A limit leaves no room for this reservation."""
+    """A limit leaves no room for this reservation.
+
+    `scope` and `name` say whose limit it is, `unit` and `period` what it counts and for how long; `limit`, `used` and `held` are its
+    numbers, and `resets` is when it starts again, in microseconds since 1970, or None if it never does.
+    """
 
     def __init__(
         self, scope: str, name: str, unit: str, period: str, limit: int, used: int, held: int, resets: int | None

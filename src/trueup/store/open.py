@@ -23,9 +23,14 @@ def open_store(
     clock: Clock | None = None,
     create: bool = True,
 ) -> Store:
-    """Open a store, and make it when there is none; with `create=False` a missing file is refused.
+    """Open the store at `url`: a path, `sqlite:///path` or `postgresql://host/name`.
 
-    `clock` replaces the store's own (microseconds since 1970); it is for tests.
+    - `redaction`: what is not kept of a reply; None: only keys and tokens are taken out.
+    - `retention`: for how many days things are kept; None: the defaults of `Retention`.
+    - `capacity`: how many verdicts may wait to be written.
+    - `alarm`: writes a warning to the log if a model must be asked again too often; None: at the usual rate.
+    - `clock`: gives microseconds since 1970, for tests; None: the system's clock.
+    - `create`: whether a missing file is created; otherwise it is refused.
     """
     return Store(backend_of(str(url), clock, create), redaction, retention, capacity, alarm)
 

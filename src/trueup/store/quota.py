@@ -26,18 +26,28 @@ State = Literal["held", "captured", "released", "expired"]
 
 
 class Reservation(NamedTuple):
-    """An amount on hold, or what became of it. `fresh` is False when the key belongs to an earlier request."""
+    """An amount on hold, or what became of it."""
 
     tenant: str
+    """Whose quota it counts against."""
     key: str
+    """The id of the request."""
     token: str
+    """What proves that the hold is your own."""
     user: str
+    """The user; empty if none was named."""
     model: str
+    """The model; empty if none was named."""
     amount: int
+    """How many replies are on hold."""
     captured: int
+    """How many of them were used."""
     state: State
+    """`held`, `captured`, `released` or `expired`."""
     expires: float
+    """When the hold is given back, in seconds since 1970."""
     fresh: bool
+    """False if the key belongs to an earlier request."""
 
 
 class Read(Protocol):
@@ -47,7 +57,10 @@ class Read(Protocol):
 
 
 class Quota:
-    """The ledger of a store; `store.quota` is one. Methods that start with `a` are for asyncio."""
+    """The ledger of a store; `store.quota` is one. Methods that start with `a` are for asyncio.
+
+    It is made of the store's `writer` and a function to `read` with.
+    """
 
     def __init__(self, writer: Writer, read: "Read") -> None:
         self._writer, self._read = writer, read
@@ -56,10 +69,13 @@ class Quota:
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
         lifetime: float = LIFETIME, token: str = "",
     ) -> Reservation:  # fmt: skip
-        """Put an amount on hold, or raise QuotaExceeded; `estimate` is the cost to put on hold with it.
+        """Put an `amount` of replies on hold for a `tenant`, or raise QuotaExceeded; `estimate` is the cost to put on hold with it.
+
+        `key` is an id of the request; empty: a new one is made. `user` and `model` count against their own limits; empty: they do not.
+        After `lifetime` seconds, by default five minutes, the hold is given back. `token` proves that a hold is your own; empty: a new one is made.
 
         The same tenant and key again give the reservation there is: `fresh` is then False, and `state` says how it
-        stands. A released or expired one is opened anew. Without a key a new one is made.
+        stands. A released or expired one is opened again.
         """
         wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token)
         return self._wait(lambda session: _reserved(session, wish), wish.tenant)
@@ -68,31 +84,35 @@ class Quota:
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
         lifetime: float = LIFETIME, token: str = "",
     ) -> Reservation:  # fmt: skip
+        """The same as `Quota.reserve`, for asyncio."""
         wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token)
         return await self._await(lambda session: _reserved(session, wish), wish.tenant)
 
     def capture(self, held: Reservation, amount: int | None = None) -> Reservation:
-        """Turn a hold into use; a smaller amount gives the rest back. Once captured, again changes nothing.
+        """Turn the hold `held` into use; a smaller `amount` gives the rest back, None takes all. Once captured, again changes nothing.
 
         Raises NotHeld when it was released, expired or taken over: the reply must then not be given away.
         """
         return self._wait(_capture(held, amount), pack(held.tenant))
 
     async def acapture(self, held: Reservation, amount: int | None = None) -> Reservation:
+        """The same as `Quota.capture`, for asyncio."""
         return await self._await(_capture(held, amount), pack(held.tenant))
 
     def release(self, held: Reservation) -> Reservation:
-        """Give a hold back. Again, or after it expired, changes nothing; once captured it raises NotHeld."""
+        """Give the hold `held` back. Again, or after it expired, changes nothing; once captured it raises NotHeld."""
         return self._wait(_release(held), pack(held.tenant))
 
     async def arelease(self, held: Reservation) -> Reservation:
+        """The same as `Quota.release`, for asyncio."""
         return await self._await(_release(held), pack(held.tenant))
 
     def spend(self, held: Reservation, attempt: int, cost: int) -> bool:
-        """Count the cost of one attempt, once for each number; True when a cost budget is now used up."""
+        """Count the `cost` of one `attempt` of `held`, once for each number; True if a cost budget is now used up."""
         return bool(self._wait(_spend(held, attempt, cost), pack(held.tenant)))
 
     async def aspend(self, held: Reservation, attempt: int, cost: int) -> bool:
+        """The same as `Quota.spend`, for asyncio."""
         return bool(await self._await(_spend(held, attempt, cost), pack(held.tenant)))
 
     def expire(self) -> int:
@@ -104,7 +124,11 @@ class Quota:
         self, tenant: str, amount: int | None, *, scope: Scope = "tenant", name: str = "", unit: Unit = "replies",
         period: Period = "month",
     ) -> None:  # fmt: skip
-        """Set a limit, or take one away with None. -1 says that there is none, whatever holds for `*`."""
+        """Set the limit of a `tenant` to an `amount`; None takes it away, -1 says that there is none, whatever holds for `*`.
+
+        `scope` is what is limited (`tenant`, `user` or `model`), `name` which one of them (empty: the tenant itself), `unit` what is counted
+        (`replies` or `cost`), and `period` for how long (`hour`, `day`, `month` or `total`).
+        """
         limit = Limit(pack(tenant), scope, pack(name), unit, period, 0 if amount is None else amount)
         _refuse_bad_limit(limit)
         place = "tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ?"
@@ -122,11 +146,11 @@ class Quota:
         return sorted(Limit(unpack(row[0]), row[1], unpack(row[2]), *row[3:]) for row in rows)
 
     def standings(self, tenant: str | None = None) -> list[Standing]:
-        """How every bucket stands, the newest period of each; of one tenant, or of all."""
+        """How every bucket stands, the newest period of each; of one `tenant`, or of all if None."""
         return self._read(lambda session: _standings(session, None if tenant is None else pack(tenant)))
 
     def audit(self, tenant: str | None = None) -> list[str]:
-        """Everything in which buckets and ledger disagree, in words; an empty list is the proof that they agree."""
+        """Everything in which buckets and ledger disagree, for one `tenant` or, if None, for all; an empty list proves that they agree."""
         return self._read(lambda session: _audit(session, None if tenant is None else pack(tenant)))
 
     def _wait(self, work: Callable[[Session], T], tenant: str) -> T:

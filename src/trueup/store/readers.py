@@ -60,7 +60,11 @@ class Readers:
                 if not self._backend.broken(error):
                     raise
         session = self._backend.connect()
-        session.snapshot()
+        try:
+            session.snapshot()
+        except BaseException:
+            self._drop(session)
+            raise
         return session
 
     def _keep(self, session: Session) -> None:

@@ -55,35 +55,52 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """One verdict as it was stored. `body` is `Verdict.to_dict()`, or None where it was not kept.
-
-    `fingerprint` is that of the contract that judged; empty where it is not known.
-    """
+    """One verdict as it was stored."""
 
     id: str
+    """The id of the verdict; it sorts by time."""
     at: float
+    """When it was stored, in seconds since 1970."""
     request: str
+    """The id that all attempts of one request share."""
     attempt: int
+    """The number of the attempt in its request."""
     tenant: str
+    """Whose request it was; empty if not known."""
     user: str
+    """The user; empty if not known."""
     model: str
+    """The model that was asked."""
     contract: str
+    """The name of the contract."""
     state: str
+    """The state that the reply was judged in; empty if there is none."""
     ok: bool
+    """Whether the reply passed."""
     outcome: str
+    """What came of the request."""
     reason: str
+    """The kind of failure; empty if there is none."""
     codes: tuple[str, ...]
+    """The codes of its findings."""
     attempts: int
+    """How many attempts the request took."""
     latency: float
+    """How many seconds the reply took."""
     tokens_in: int
+    """Input tokens."""
     tokens_out: int
+    """Output tokens."""
     cost: int
+    """what it cost, in millionths of your unit of money."""
     body: dict[str, Any] | None = None
+    """The whole verdict, as in `Verdict.to_dict`; None if it was not kept."""
     fingerprint: str = ""
+    """The fingerprint of the contract that judged; empty if not known."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict itself, with its reply."""
+        """The verdict itself, with its reply; None if it was not kept."""
         return None if self.body is None else Verdict.from_dict(self.body)
 
 
@@ -231,9 +248,10 @@ def _quick(verdict: Verdict) -> bytes:
     reply = verdict.reply
     return _write(
         {
-            "ok": verdict.ok, "reason": verdict.reason, "data": verdict.data, "findings": verdict.findings, "fixes": verdict.fixes,
-            "calls": verdict.calls, "refused": [{"call": r.call, "findings": r.findings} for r in verdict.refused],
-            "metrics": verdict.metrics, "confidence": verdict.confidence, "hint": verdict.hint,
+            "ok": verdict.ok, "reason": verdict.reason, "data": verdict.data,
+            "findings": [f.to_dict() for f in verdict.findings], "fixes": [f.to_dict() for f in verdict.fixes],
+            "calls": verdict.calls, "refused": [{"call": r.call, "findings": [f.to_dict() for f in r.findings]} for r in verdict.refused],
+            "metrics": verdict.metrics, "certainty": verdict.certainty, "confidence": verdict.certainty, "hint": verdict.hint,
             "reply": reply if reply.raw is None else msgspec.structs.replace(reply, raw=None),
         }
     )  # fmt: skip

@@ -39,9 +39,13 @@ class Redaction(msgspec.Struct, frozen=True):
     """
 
     patterns: tuple[str, ...] = ()
+    """Regular expressions; whatever matches is replaced. Empty: none beside those for keys and tokens."""
     fields: tuple[str, ...] = ()
+    """Names of fields whose values are replaced, at any depth and in the text as well; empty: none."""
     words: tuple[str, ...] = ()
+    """Exact texts that are replaced, such as keys of your own; empty: none."""
     bodies: Bodies = "all"
+    """Which replies are stored with their text: `all`, only the `refused` ones, or `none`."""
 
     def __post_init__(self) -> None:
         if self.bodies not in ("all", "refused", "none"):
@@ -49,14 +53,14 @@ class Redaction(msgspec.Struct, frozen=True):
         _compiled(self.patterns, self.words)  # a bad pattern is told at once
 
     def suspects(self, written: bytes) -> bool:
-        """Whether data, written as JSON, may hold something to take out; no is certain."""
+        """Whether data, `written` as JSON, may hold something to take out; no is certain."""
         if self.patterns or self.fields or _hint(written):
             return True
         plain, odd = _sought(self.words)
         return odd or any(word in written for word in plain)
 
     def clean(self, data: Any) -> Any:
-        """The data with every secret, pattern and named field taken out. Deep data costs no stack."""
+        """The `data` with every secret, pattern and named field taken out. Deep data costs no stack."""
         find = _compiled(self.patterns, self.words)
         hidden = {name.casefold() for name in self.fields}
         said = _hidden_values(data, hidden) if hidden else []

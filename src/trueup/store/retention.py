@@ -26,9 +26,13 @@ class Retention(msgspec.Struct, frozen=True):
     """Days to keep; None means for ever. A feedback goes with its verdict."""
 
     replies: float | None = 30
+    """How many days the texts of replies are kept; None: for ever."""
     verdicts: float | None = 365
+    """How many days verdicts are kept, with their feedback; None: for ever."""
     tallies: float | None = None
+    """How many days the hourly counts are kept; None: for ever."""
     ledger: float | None = 90
+    """How many days settled reservations of the quota are kept; None: for ever."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -30,6 +30,13 @@ class SqliteSession:
     def __init__(self, path: Path, clock: Clock, writing: bool) -> None:
         self._clock = clock
         self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(writing)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self, writing: bool) -> None:
         self.run("PRAGMA busy_timeout = 30000")
         if writing:
             self._begin_wal()

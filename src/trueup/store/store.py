@@ -36,7 +36,11 @@ _NOBODY = "\x00"  # whose lock is held by nobody's work
 
 
 class Store:
-    """An open store. It is a context manager; leaving it writes what is queued and closes it."""
+    """An open store. It is a context manager; leaving it writes what is queued and closes it.
+
+    Made by `open_store`: `backend` is the database, and the other options are those of `open_store`. `quota` is its ledger, `retention`
+    and `alarm` are those in force.
+    """
 
     def __init__(
         self, backend: Backend, redaction: Redaction | None = None, retention: Retention | None = None,
@@ -70,7 +74,7 @@ class Store:
         return self._writer.trouble
 
     async def areach(self, seconds: float = 5.0) -> StoreError | None:
-        """Why the database cannot be written to, found out by turning to it; None where it answers, or only its disk is full."""
+        """Why the database cannot be written to within some `seconds`; None if it answers, or if only its disk is full."""
         try:
             async with asyncio.timeout(seconds):
                 await asyncio.wrap_future(self._writer.submit(lambda _: None, _NOBODY, patience=0))
@@ -98,11 +102,23 @@ class Store:
         latency: float = 0.0, cost: int = 0, final: bool = True, id: str = "", wait: bool = True,  # noqa: A002
         patience: float = 5.0, fingerprint: str = "",
     ) -> str:  # fmt: skip
-        """Store a verdict with its reply; its id, once it is on disk. With `wait=False` the id comes at once.
+        """Store a `verdict` with its reply, and return its id once it is on disk.
 
-        `final` marks the verdict that a request ended with; earlier attempts are stored with `final=False`. Where the
-        queue is full, the caller waits for `patience` seconds and then gets StoreBusy, or StoreFull on a full disk.
-        `contract` is the contract that judged, or only its name; of a contract, the name and the fingerprint are stored.
+        - `request`: an id that all attempts of one request share; empty: each stands alone.
+        - `attempt`: the number of the attempt in its request.
+        - `tenant`, `user`: whose request it is; empty: not known.
+        - `model`: the model that was asked; empty: as the reply names it.
+        - `contract`: the contract that judged, or only its name; of a contract, the fingerprint is stored as well. Empty: not known.
+        - `state`: the state that the reply was judged in; empty: none.
+        - `outcome`: what came of the request; empty: `accepted` or `failed`, as the verdict says.
+        - `attempts`: how many attempts the request took.
+        - `latency`: how many seconds the reply took.
+        - `cost`: what it cost, in millionths of your unit of money.
+        - `final`: whether the request ended with this verdict; earlier attempts are stored with False.
+        - `id`: an id from elsewhere; empty: a new one.
+        - `wait`: whether to wait for the disk; otherwise the id comes immediately.
+        - `patience`: how many seconds to wait for room in a full queue, before StoreBusy or StoreFull is raised.
+        - `fingerprint`: the fingerprint of the contract; empty: that of `contract`, if it is one.
         """
         if not isinstance(contract, str):
             if not hasattr(contract, "fingerprint"):
@@ -118,11 +134,14 @@ class Store:
         return note.id
 
     def note(self, note: Note) -> None:
-        """Queue a verdict that was made ready, and wait for nothing; a full queue is StoreBusy, or StoreFull."""
+        """Queue the `note` of a verdict, and wait for nothing; a full queue is StoreBusy, or StoreFull."""
         self._writer.record(note, wait=False, patience=0.0)
 
     async def arecord_verdict(self, verdict: Verdict, **known: Any) -> str:
-        """The same for asyncio; waits for room in the queue, and for the disk only with `wait=True`."""
+        """The same for asyncio; waits for room in the queue, and for the disk only with `wait=True`.
+
+        `verdict` and what is `known` beside it are those of `record_verdict`.
+        """
         wait = known.pop("wait", False)
         if wait or not self._writer.has_room():
             return await asyncio.to_thread(lambda: self.record_verdict(verdict, wait=wait, **known))
@@ -131,7 +150,11 @@ class Store:
     def record_feedback(
         self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = ""
     ) -> None:
-        """Store what a person thinks of a verdict; a later word of the same person replaces the earlier one."""
+        """Store what a person thinks of a verdict; a later word of the same person replaces the earlier one.
+
+        `verdict` is its id. `helpful` says whether the reply was; None: not said. `label` is a word of your own, `note` a text and `user`
+        the person; empty: not said.
+        """
 
         def work(session: Session) -> None:
             if not session.run("SELECT 1 FROM verdicts WHERE id = ?", (verdict,)):
@@ -151,14 +174,17 @@ class Store:
         self._writer.flush()
 
     def get(self, id: str) -> Stored:  # noqa: A002 - what it is called everywhere
-        """A stored verdict."""
+        """The stored verdict with this `id`."""
         rows = self.read(lambda session: session.run(f"{_ROWS} WHERE v.id = ?", (pack(id),)))
         if not rows:
             raise UnknownVerdict(f"there is no verdict {id!r}")
         return records.read(rows[0])
 
     def verdicts(self, *, since: float = 0.0, until: float | None = None, **equal: Any) -> Iterator[Stored]:
-        """Stored verdicts in the order they came, between two times and with these values: `model="m", ok=False`."""
+        """Stored verdicts in the order they came, from `since` until `until`, in seconds since 1970; None: until now.
+
+        `equal` are values that they must have, such as `model="m", ok=False`.
+        """
         terms: list[str] = ["v.at >= ?"]
         values: list[str | int] = [int(since * MICROS)]
         if until is not None:
@@ -175,35 +201,44 @@ class Store:
             yield from map(records.read, session.stream(sql, values))
 
     def feedback(self, verdict: str = "") -> list[dict[str, Any]]:
-        """What people said, of one verdict or of all."""
+        """What people said about the `verdict` with this id; empty: about all."""
         from trueup.store.export import feedback_rows
 
         return list(self.read(lambda session: list(feedback_rows(session, verdict))))
 
     def stats(self, **options: Any) -> "list[Rate]":
-        """Rates by model over time; see `trueup.store.stats.rates`."""
+        """Rates of each model, oldest first.
+
+        The `options` are `by` (`hour`, `day` or `all`), `since` and `until` (seconds since 1970), `model` and `contract`.
+        """
         from trueup.store.stats import rates
 
         return self.read(lambda session: rates(session, **options))
 
     def rules(self, *, contract: str | None = None, since: float = 0.0) -> "list[Change]":
-        """Each set of rules that verdicts were made under, oldest first, with how many of them refused."""
+        """Each set of rules that verdicts were made under, oldest first, with how many of them refused.
+
+        `contract` is the name of one; None: all. `since` is in seconds since 1970.
+        """
         from trueup.store.changes import changes
 
         return self.read(lambda session: changes(session, contract, since))
 
     def export(self, path: str | Path, what: str = "verdicts", **options: Any) -> int:
-        """Write verdicts or feedback into a .jsonl, .csv or .parquet file; how many rows."""
+        """Write `what`, `verdicts` or `feedback`, into the .jsonl, .csv or .parquet file at `path`, and return how many rows.
+
+        The `options` are those of `verdicts`, and `bodies`: whether replies are written too.
+        """
         from trueup.store.export import export
 
         return export(self, Path(path), what, **options)
 
     def prune(self, retention: Retention | None = None) -> dict[str, int]:
-        """Delete what has been kept long enough; how many rows of what."""
+        """Delete what is older than `retention` says, and return how many rows of what; None: the store's own retention."""
         return prune(self._writer, retention or self.retention)
 
     def read(self, work: Callable[[Session], T]) -> T:
-        """Do something with a session that sees the store as of one instant, and writes nothing."""
+        """Call `work` with a session that sees the store as of one instant, and writes nothing."""
         with self._reading() as session:
             return work(session)
 

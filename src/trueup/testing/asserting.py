@@ -13,7 +13,9 @@ _MOST = 20  # lines of one kind that a failure shows
 def assert_ok(
     reply: Any, contract: "Contract | str | os.PathLike[str]", context: dict[str, Any] | None = None
 ) -> Verdict:
-    """Fail unless a reply keeps a contract, or the contract file that is named; the verdict leaves.
+    """Fail unless `reply` keeps `contract`, which may be the path of a contract file; the verdict is returned.
+
+    `reply` and `context` are those of `Contract.check`.
 
     >>> assert_ok('{"age": 36,}', Contract({"type": "object"})).data
     {'age': 36}

@@ -19,20 +19,24 @@ Pick: TypeAlias = int | Collection[str]
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """The course of one batch; without any fault it completes after `polls` looks at it, its lines out of order.
-
-    `expired` lines get no reply and are told as expired; `missing` ones are told nowhere; `repeated` ones come twice; of the
-    `garbled` ones only the first half of the line arrives.
-    """
+    """How one provider batch goes; by default it completes without a fault."""
 
     polls: int = 1
+    """After how many status requests the batch is complete."""
     status: Literal["completed", "failed", "expired", "cancelled"] = "completed"
+    """How the batch ends."""
     expired: Pick = ()
+    """Lines that get no reply and are reported as expired, by custom id or as a count of the last ones; none by default."""
     missing: Pick = ()
+    """Lines that are reported nowhere; none by default."""
     repeated: Pick = ()
+    """Lines that come twice; none by default."""
     garbled: Pick = ()
+    """Lines of which only the first half arrives; none by default."""
     shuffled: bool = True
+    """Whether the lines come in another order than they were sent."""
     message: str = "scripted failure"
+    """The error message of a batch that fails."""
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -19,8 +19,11 @@ class Call(msgspec.Struct, frozen=True):
     """One tool call; `arguments` is a mapping, or text sent as it is (broken JSON, for example)."""
 
     name: str
+    """The name of the tool."""
     arguments: Mapping[str, Any] | str = {}
+    """The arguments as a mapping, or text that is sent as it is, such as broken JSON; empty by default."""
     id: str = ""
+    """The id of the call; empty: the server makes one."""
 
     @property
     def text(self) -> str:
@@ -40,13 +43,21 @@ class Say(msgspec.Struct, frozen=True):
     """
 
     text: str | None = ""
+    """The text of the reply; None sends no content at all."""
     calls: tuple[Call, ...] = ()
+    """The tool calls of the reply; none by default."""
     finish: Finish | None = None
+    """How the reply ended; None: as its content says."""
     usage: tuple[int, int] | None = None
+    """Input and output tokens; None: about four characters count as one token."""
     thinking: str = ""
+    """The reasoning of the model, in the provider's own field; empty: none."""
     refusal: str = ""
+    """A refusal, in the provider's own field; empty: none."""
     piece: int = 12
+    """How many characters each piece of a stream has."""
     headers: Mapping[str, str] = {}
+    """Further headers of the response; none by default."""
 
     @property
     def ending(self) -> Finish:
@@ -64,27 +75,39 @@ class Fail(msgspec.Struct, frozen=True):
     """An error in the provider's own shape; `retry_after` becomes the header of that name."""
 
     status: int = 500
+    """The HTTP status."""
     message: str = "scripted failure"
+    """The error message."""
     code: str | None = None
+    """The provider's error code; None: none for OpenAI, and elsewhere the usual one of the status."""
     param: str | None = None
+    """The parameter that the error names; None: none."""
     retry_after: float | str | None = None
+    """The value of the header `retry-after`; None: no such header."""
     headers: Mapping[str, str] = {}
+    """Further headers of the response; none by default."""
 
 
 class Raw(msgspec.Struct, frozen=True):
     """A body sent as it is: malformed JSON, an HTML error page, nothing at all."""
 
     body: bytes | str = b""
+    """The body; empty by default."""
     status: int = 200
+    """The HTTP status."""
     content_type: str = "application/json"
+    """The header `content-type`."""
     headers: Mapping[str, str] = {}
+    """Further headers of the response; none by default."""
 
 
 class Redirect(msgspec.Struct, frozen=True):
     """A redirect to `location` (a path of this server, or a whole address)."""
 
     location: str
+    """A path of this server, or a whole address."""
     status: int = 307
+    """The HTTP status."""
 
 
 class Hang(msgspec.Struct, frozen=True):
@@ -92,73 +115,83 @@ class Hang(msgspec.Struct, frozen=True):
 
 
 class Bomb(msgspec.Struct, frozen=True):
-    """A gzip body that grows to `megabytes` when a client unpacks it."""
+    """A small gzip body that a client unpacks to a huge one."""
 
     megabytes: int = 256
+    """The size of the body when a client has unpacked it."""
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """Bytes put on the connection as they are, head and all: two lengths, a folded header, an answer that never ends.
-
-    Each of `pieces` is written by itself; afterwards the connection is closed, reset, or left open (`hang`).
-    """
+    """Bytes put on the connection as they are, head and all: two lengths, a folded header, an answer that never ends."""
 
     pieces: tuple[bytes, ...]
+    """What is written, each piece by itself."""
     end: Literal["close", "reset", "hang"] = "close"
+    """What happens to the connection afterwards: `close` it, `reset` it, or leave it open (`hang`)."""
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A reply that ends early, after `after` bytes (an int), a share of them (a float), or after `events` pieces of a stream.
-
-    `events` counts as a slice does: -1 leaves the last one out. A `silent` cut is one no client can see in the framing: the body
-    ends with the connection. Otherwise the length or the last chunk is missing.
-    """
+    """A reply that ends early; unless the cut is `silent`, the length or the last chunk is missing."""
 
     of: "Step"
+    """The step that is cut."""
     after: int | float | None = None
+    """After how many bytes it ends (an int), or after which share of them (a float); None: `events` decides."""
     events: int | None = None
+    """After how many pieces of a stream it ends; -1 leaves out the last one. None: `after` decides."""
     silent: bool = False
+    """Whether the cut is invisible in the framing, so that the body ends with the connection."""
 
 
 class Reset(msgspec.Struct, frozen=True):
     """A connection reset (RST): before anything is sent, or amid `of`, placed as in `Cut`."""
 
     of: "Step | None" = None
+    """The step that is interrupted; None: the connection is reset before anything is sent."""
     after: int | float | None = None
+    """After how many bytes, or which share of them, as in `Cut`; None: `events` decides."""
     events: int | None = None
+    """After how many pieces of a stream, as in `Cut`; None: `after` decides."""
 
 
 class Erring(msgspec.Struct, frozen=True):
     """A stream that breaks off after `events` pieces with an error event of the provider."""
 
     of: "Step"
+    """The step that breaks off."""
     events: int = 2
+    """After how many pieces of the stream."""
     fail: Fail = Fail(529, "Overloaded")
+    """The error that the provider sends."""
 
 
 class Slow(msgspec.Struct, frozen=True):
-    """A late or dripping reply: `first` seconds before the first byte, then `every` seconds between pieces of `size` bytes.
-
-    Without `size` the pieces are the events of the stream, or the whole body.
-    """
+    """A reply that comes late, or piece by piece."""
 
     of: "Step"
+    """The step that is delivered slowly."""
     first: float = 0.0
+    """Seconds before the first byte."""
     every: float = 0.0
+    """Seconds between two pieces."""
     size: int | None = None
+    """The size of a piece in bytes; None: an event of the stream, or the whole body."""
 
 
 class Zipped(msgspec.Struct, frozen=True):
     """The same reply with `Content-Encoding: gzip`."""
 
     of: "Step"
+    """The step that is compressed."""
 
 
 class WrongLength(msgspec.Struct, frozen=True):
     """A `Content-Length` that is off by `by` bytes; the connection is closed after the body."""
 
     of: "Step"
+    """The step that is delivered."""
     by: int = 10
+    """By how many bytes the length is off."""
 
 
 Step: TypeAlias = (

@@ -44,10 +44,13 @@ class Exchange(msgspec.Struct):
 class ScriptedServer:
     """A model server whose replies are written down beforehand.
 
-    `script` is a list of steps, one for each model request in the order they arrive; a mapping with a list for each model;
-    or a function from Request to step. `then` answers all that come after the list. `reject` names parameters and response
-    formats that get a 400 without using up a step (`{"json_schema", "temperature"}`); `models` are the only ones known, when given;
-    `key` is the only key let in, when given; `batches` says how each provider batch goes.
+    - `script`: a list of steps, one for each model request in the order they arrive; a mapping with a list for each model; or a function
+      from Request to step. Empty: `then` answers everything.
+    - `then`: the step for all requests after the list; None: they fail.
+    - `reject`: parameters and response formats that get a 400 without using up a step, such as `json_schema`; empty: none.
+    - `models`: the only models that are known; empty: any.
+    - `key`: the only key that is let in; None: any.
+    - `batches`: how each provider batch goes; empty: all complete.
 
     >>> with ScriptedServer(["Hello!"]) as server:
     ...     server.url.startswith("http://127.0.0.1:")
@@ -88,7 +91,7 @@ class ScriptedServer:
         return self._reel.left
 
     def wait_until(self, test: Callable[[list[Exchange]], bool], timeout: float = 10.0) -> bool:
-        """Wait until the exchanges pass the test; False when they do not in time."""
+        """Wait until `test` is true of the exchanges; False if it is not within `timeout` seconds."""
         with self._change:
             return self._change.wait_for(lambda: test(self.exchanges), timeout)
 

@@ -7,13 +7,15 @@ from rich.text import Text
 
 from trueup.tui.pictures import Replied, Unit, fields_of
 from trueup.verdict.display import safe, safe_line
+from trueup.verdict.marking import Piece, pieces
 from trueup.verdict.verdict import Verdict
 
 STYLES = {
     "lossless": "black on green3",
     "guess": "black on gold1",
     "lossy": "white on red3",
-    "finding": "underline red",
+    "error": "underline red",
+    "warning": "underline yellow",
 }
 _MOST = 20_000
 
@@ -26,20 +28,11 @@ def marked(raw: str, verdict: Verdict | None) -> Text:
     '{"a": 1,⟨S001⟩}'
     """
     shown = raw[:_MOST]
-    spans: list[tuple[int, int, str, str]] = []
-    if verdict is not None:
-        spans += [(*fix.span, fix.code, fix.grade) for fix in verdict.fixes if fix.span]
-        spans += [(*f.span, f.code, "finding") for f in verdict.findings if f.span and f.span != (0, len(raw))]
     out = Text()
-    at = 0
-    for start, stop, code, kind in sorted(spans):
-        if start < at or stop > len(shown):
-            continue
-        out.append(safe(shown[at:start]))
-        out.append(safe(shown[start:stop]), STYLES[kind])
-        out.append(f"⟨{code}⟩", "bold")
-        at = stop
-    out.append(safe(shown[at:]))
+    for piece in [Piece(shown)] if verdict is None else pieces(verdict, shown):
+        out.append(safe(piece.text), STYLES.get(piece.kind))
+        for fact in piece.ends:
+            out.append(f"⟨{fact.code}⟩", "bold")
     if len(raw) > len(shown):
         out.append(f"\n… {len(raw) - len(shown):,} more characters", "dim")
     return out

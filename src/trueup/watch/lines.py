@@ -50,7 +50,7 @@ def fields_of(event: Event) -> dict[str, Field]:
 
     >>> from trueup.verdict.events import Checked
     >>> fields_of(Checked(state="IDLE", ok=False, violations=(Violation("D001", "$", "names Ana"),), seconds=0.002))
-    {'state': 'IDLE', 'ok': False, 'violations': 'D001 $: names Ana', 'confidence': 1.0, 'seconds': 0.002, 'regenerations': 0}
+    {'state': 'IDLE', 'ok': False, 'violations': 'D001 $: names Ana', 'certainty': 1.0, 'confidence': 1.0, 'seconds': 0.002, 'regenerations': 0}
     """
     out: dict[str, Field] = {}
     for name in event.__struct_fields__:
@@ -60,6 +60,8 @@ def fields_of(event: Event) -> dict[str, Field]:
         flat = _flat(value)
         if flat not in ("", ()) and not (flat == 0 and name == "fixes"):
             out[name] = flat
+            if name == "certainty":
+                out["confidence"] = flat  # its name before 0.2
     return out
 
 
@@ -82,11 +84,11 @@ def _short(text: str) -> str:
 
 
 def line_of(event: Event) -> str:
-    """An event as one line: its name, then `field=value` with values as JSON where they are text.
+    """An `event` as one line: its name, then `field=value` with values as JSON where they are text.
 
     >>> from trueup.verdict.events import Checked
     >>> line_of(Checked(contract="salon", text="¡Hola!", seconds=0.0001))
-    'checked contract="salon" text="¡Hola!" ok=true confidence=1.0 seconds=0.0001 regenerations=0'
+    'checked contract="salon" text="¡Hola!" ok=true certainty=1.0 confidence=1.0 seconds=0.0001 regenerations=0'
     """
     return " ".join([event.event, *_pairs(fields_of(event).items())])
 

@@ -6,65 +6,81 @@ A contract itself is pure and publishes nothing. An exception in a subscriber is
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from trueup.checks.machines import state_name
 from trueup.contract.contract import Contract
+from trueup.contract.given import named
 from trueup.verdict.events import Event, Regenerating, Subscriber, checked
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.verdict import T, Verdict
 from trueup.watch.lines import visible
 
 if TYPE_CHECKING:
+    import threading
+    from collections.abc import Awaitable
+
     from trueup.ask.answer import Answer
+    from trueup.ask.clock import Clock
+    from trueup.ask.gate import Hold
+    from trueup.ask.memory import Memory
     from trueup.ask.policy import Policy
     from trueup.ask.stream import AskStream, AsyncAskStream
+    from trueup.contract.forms import Messages, Model
+    from trueup.contract.items import Items
     from trueup.contract.stream import Stream
 
 
-class Observed:
-    """A contract whose checks are seen; made by `observed`. Everything else is the contract's own."""
+class Observed(Generic[T]):
+    """A contract whose checks are seen; made by `observed`. Everything else is the contract's own.
+
+    `contract` is the contract itself, `subscribers` are called with every event.
+    """
 
     __slots__ = ("_regenerations", "_subscribers", "contract")
 
-    def __init__(self, contract: Contract, subscribers: Iterable[Subscriber]) -> None:
+    def __init__(self, contract: Contract[T], subscribers: Iterable[Subscriber]) -> None:
         self.contract = contract
         self._subscribers = tuple(subscribers)
         self._regenerations = 0
 
     def check(
         self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
-    ) -> Verdict:
-        """Judge one reply as the contract does, and tell the subscribers."""
+    ) -> Verdict[T]:
+        """Judge one reply as the contract does, and tell the subscribers.
+
+        `reply` and `context` are those of `Contract.check`. `regenerations` is how many replies were asked for again before this one; None:
+        as many as this contract's own `ask` made.
+        """
         return self._seen(self.contract.check, reply, context, regenerations)
 
     async def acheck(
         self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
-    ) -> Verdict:
-        """The same with asynchronous custom checks awaited."""
+    ) -> Verdict[T]:
+        """The same with asynchronous custom checks awaited; the options are those of `Observed.check`."""
         given = dict(context) if context is not None else None
         began = time.perf_counter()
         verdict = await self.contract.acheck(reply, given)
         return self._tell(verdict, given, time.perf_counter() - began, regenerations)
 
-    def check_value(self, value: Any, context: Mapping[str, Any] | None = None) -> Verdict:
-        """Judge a value as the contract does, and tell the subscribers."""
+    def check_value(self, value: Any, context: Mapping[str, Any] | None = None) -> Verdict[T]:
+        """Judge a value as the contract does, and tell the subscribers; the options are those of `Contract.check_value`."""
         return self._seen(self.contract.check_value, value, context)
 
     def _seen(
         self,
-        check: Callable[[Any, dict[str, Any] | None], Verdict],
+        check: Callable[[Any, dict[str, Any] | None], Verdict[T]],
         reply: Any,
         context: Mapping[str, Any] | None,
         regenerations: int | None = None,
-    ) -> Verdict:
+    ) -> Verdict[T]:
         given = dict(context) if context is not None else None
         began = time.perf_counter()
         verdict = check(reply, given)
         return self._tell(verdict, given, time.perf_counter() - began, regenerations)
 
     def _tell(
-        self, verdict: Verdict, given: Mapping[str, Any] | None, seconds: float, regenerations: int | None
-    ) -> Verdict:
+        self, verdict: Verdict[T], given: Mapping[str, Any] | None, seconds: float, regenerations: int | None
+    ) -> Verdict[T]:
         event = checked(
             verdict,
             state=_state(self.contract, given or {}),
@@ -76,34 +92,110 @@ class Observed:
         publish(event, self._subscribers)
         return verdict
 
-    def ask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
-        """Ask as the contract does; the subscribers are told of every step, and of every check on the way."""
-        watched, options = self._for_one(options)
-        return Contract.ask(watched, call, messages, policy, **options)
+    @named("ask")
+    def ask(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        on_event: Subscriber | None = None,
+        context: Mapping[str, Any] | None = None,
+        cancel: "threading.Event | None" = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: Callable[[float], bool] | None = None,
+    ) -> "Answer[T]":
+        """Ask as the contract does; the subscribers are told of every step, and of every check on the way.
 
-    async def aask(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "Answer":
-        """The same, asynchronously."""
-        watched, options = self._for_one(options)
-        return await Contract.aask(watched, call, messages, policy, **options)
+        The options are those of `Contract.ask`.
+        """
+        watched, tell = self._for_one(on_event)
+        return Contract.ask(
+            watched, call, messages, policy,
+            on_event=tell, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
 
-    def stream(self, context: dict[str, Any] | None = None) -> "Stream":
-        """A stream as the contract's own; the subscribers are told of its verdict."""
-        return Contract.stream(cast("Contract", self), context)
+    @named("aask")
+    async def aask(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        on_event: Subscriber | None = None,
+        context: Mapping[str, Any] | None = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: "Callable[[float], Awaitable[object]] | None" = None,
+    ) -> "Answer[T]":
+        """The same, asynchronously; the options are those of `Contract.aask`."""
+        watched, tell = self._for_one(on_event)
+        return await Contract.aask(
+            watched, call, messages, policy,
+            on_event=tell, context=context, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
 
-    def ask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AskStream":
-        """Ask and give parts as the contract does; the subscribers are told of every step and every whole reply."""
-        watched, options = self._for_one(options)
-        return Contract.ask_stream(watched, call, messages, policy, **options)
+    def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
+        """A stream as the contract's own; the subscribers are told of its verdict. The options are those of `Contract.stream`."""
+        return Contract.stream(cast("Contract[T]", self), source, context)
 
-    def aask_stream(self, call: Any, messages: Any, policy: "Policy | None" = None, **options: Any) -> "AsyncAskStream":
-        """The same, asynchronously."""
-        watched, options = self._for_one(options)
-        return Contract.aask_stream(watched, call, messages, policy, **options)
+    def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
+        """The items of a list as the contract gives them; the subscribers are told of the verdict of the whole.
 
-    def _for_one(self, options: dict[str, Any]) -> tuple[Contract, dict[str, Any]]:
-        """What stands for the contract while one question is asked, counting what was regenerated for it."""
+        The options are those of `Contract.items`.
+        """
+        return Contract.items(cast("Contract", self), source, path, context)
+
+    @named("ask_stream")
+    def ask_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        hold: "Hold" = "sentence",
+        on_event: Subscriber | None = None,
+        context: Mapping[str, Any] | None = None,
+        cancel: "threading.Event | None" = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: Callable[[float], bool] | None = None,
+    ) -> "AskStream[T]":
+        """Ask and give parts as the contract does; the subscribers are told of every step and every whole reply.
+
+        The options are those of `Contract.ask_stream`.
+        """
+        watched, tell = self._for_one(on_event)
+        return Contract.ask_stream(
+            watched, call, messages, policy, hold=hold,
+            on_event=tell, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
+
+    @named("aask_stream")
+    def aask_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        *,
+        hold: "Hold" = "sentence",
+        on_event: Subscriber | None = None,
+        context: Mapping[str, Any] | None = None,
+        memory: "Memory | None" = None,
+        clock: "Clock | None" = None,
+        wait: "Callable[[float], Awaitable[object]] | None" = None,
+    ) -> "AsyncAskStream[T]":
+        """The same, asynchronously; the options are those of `Contract.aask_stream`."""
+        watched, tell = self._for_one(on_event)
+        return Contract.aask_stream(
+            watched, call, messages, policy, hold=hold,
+            on_event=tell, context=context, memory=memory, clock=clock, wait=wait,
+        )  # fmt: skip
+
+    def _for_one(self, also: Subscriber | None) -> "tuple[Contract[T], Subscriber]":
+        """What stands for the contract while one question is asked, counting what was regenerated for it; and who is told."""
         one = Observed(self.contract, self._subscribers)
-        also: Subscriber | None = options.get("on_event")
 
         def tell(event: Event) -> None:
             one._regenerations += isinstance(event, Regenerating)
@@ -111,7 +203,7 @@ class Observed:
             if also is not None:
                 also(event)
 
-        return cast("Contract", one), {**options, "on_event": tell}
+        return cast("Contract[T]", one), tell
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.contract, name)
@@ -123,8 +215,9 @@ def _state(contract: Contract, context: Mapping[str, Any]) -> str:
     return (states.standing(context).state if states is not None else "") or state_name(context.get("state")) or ""
 
 
-def observed(contract: Contract, *subscribers: Subscriber) -> Observed:
-    """A contract whose checks are timed and told to subscribers.
+@named("observed")
+def observed(contract: Contract[T], *subscribers: Subscriber) -> Observed[T]:
+    """A `contract` whose checks are timed and reported to `subscribers`: functions that are called with every event.
 
     >>> events = []
     >>> watched = observed(Contract(True, name="demo"), events.append)

@@ -33,7 +33,7 @@ class Labels:
 
 
 def prometheus_events(registry: Any = None) -> Subscriber:
-    """A subscriber that counts events in a registry, by default the global one."""
+    """A subscriber that counts events in `registry`, by default the global one."""
     client = needed("prometheus_client")
     where = {"registry": registry if registry is not None else client.REGISTRY}
     events = client.Counter("trueup_events", "What happened, by the name of the event.", ["event"], **where)

@@ -10,7 +10,7 @@ from trueup.watch.missing import needed
 def structlog_events(
     logger: Any = None, *, info: str = "info", warnings: str = "warning", refusals: str = "error"
 ) -> Subscriber:
-    """A subscriber that writes each event to a structlog logger, by default one named `trueup`.
+    """A subscriber that writes each event to the structlog `logger`, by default one named `trueup`.
 
     `info`, `warnings` and `refusals` name the methods of the logger; what falls under each is as in `log_events`.
     """

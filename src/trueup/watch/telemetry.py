@@ -13,7 +13,7 @@ RESULT = "gen_ai.evaluation.result"
 
 
 def telemetry_events(provider: Any = None, *, warnings: Any = None, refusals: Any = None) -> Subscriber:
-    """A subscriber that emits each event through a logger provider, by default the global one.
+    """A subscriber that emits each event through a logger `provider`, by default the global one.
 
     `warnings` and `refusals` are severity numbers, by default `WARN` and `ERROR`; what falls under each is as in `log_events`.
     """

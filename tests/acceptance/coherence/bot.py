@@ -56,7 +56,7 @@ class CoherenceResult:
     @classmethod
     def of(cls, verdict: Verdict[Any]) -> "CoherenceResult":
         return cls(
-            verdict.ok, [found.message for found in verdict.errors], verdict.hint or None, round(verdict.confidence, 6)
+            verdict.ok, [found.message for found in verdict.errors], verdict.hint or None, round(verdict.certainty, 6)
         )
 
 

@@ -49,7 +49,7 @@ def test_a_stream_is_judged_like_the_whole_reply() -> None:
     for row in read_rows(DEVELOPMENT)[::3]:
         context = {"state": row["state"], "data": row["data"]}
         whole = {found.code for found in contract.check(row["reply"], context).errors}
-        stream = contract.stream(context)
+        stream = contract.stream(context=context)
         for start in range(0, len(row["reply"]), 7):
             stream.feed(row["reply"][start : start + 7])
         assert {found.code for found in stream.findings} <= whole, row

@@ -92,7 +92,7 @@ def test_calls_are_refused_unless_every_state_permits_them() -> None:
 
 @pytest.mark.parametrize(("context", "code"), WRONG)
 def test_a_stream_says_so_at_once(context: dict[str, Any], code: str) -> None:
-    stream = CONTRACT.stream(context)
+    stream = CONTRACT.stream(context=context)
     assert [found.code for found in stream.findings] == [code]
     stream.feed("Hola.")
     assert [found.code for found in stream.finish().errors] == [code]

@@ -260,7 +260,7 @@ def test_each_attempt_is_judged_anew_and_after_two_repairs_the_user_gets_the_tex
     assert answer.outcome == "degraded"
     assert not answer.ok
     assert answer.text == PROSE
-    assert answer.value == {"content": PROSE}  # in the shape that the assistant reads
+    assert answer.data == {"content": PROSE}  # in the shape that the assistant reads
     assert answer.stopped is not None
     assert answer.stopped.code == "A004"
 
@@ -285,7 +285,7 @@ def test_each_attempt_is_judged_anew_and_after_two_repairs_the_user_gets_the_tex
 def test_a_reply_that_is_partly_right_gives_that_part(reply: str, value: dict[str, Any], refused: list[str]) -> None:
     answer, _ = asked([], then=reply)
     assert answer.outcome == "degraded"
-    assert answer.value == value
+    assert answer.data == value
     assert answer.text == value["content"]
     assert [call.args for call in answer.calls] == [call["arguments"] for call in value.get("toolCalls", ())]
     assert [refusal.call.name for refusal in answer.verdict.refused] == refused
@@ -333,14 +333,14 @@ def test_what_must_not_be_said_is_not_given_as_text_either(reply: str) -> None:
     with ScriptedServer([], then=reply) as server:
         answer = SALON.ask(server.url, "Hello", QUICK, context={"state": "ASKING"})
     assert answer.outcome == "failed"
-    assert (answer.text, answer.value, answer.calls) == ("", None, ())
+    assert (answer.text, answer.data, answer.calls) == ("", None, ())
 
 
 def test_what_may_be_said_in_a_state_is_given_with_every_field() -> None:
     reply = '{"content": "Which service?", "toolCalls": [{"name": "speak"}], "needsMoreWork": true}'
     with ScriptedServer([], then=reply) as server:
         answer = SALON.ask(server.url, "Hello", QUICK, context={"state": "ASKING"})
-    assert answer.value == {"content": "Which service?", "needsMoreWork": True}
+    assert answer.data == {"content": "Which service?", "needsMoreWork": True}
 
 
 def test_a_reply_over_the_limit_is_not_given_as_text_either() -> None:

@@ -114,6 +114,8 @@ class Sift:
 
     Columns `unit_id` and `raw_response` are read, `input` where there is one; `valid` and `record` (JSON) are added. Use it with
     `ds.map_batches(Sift, fn_constructor_args=("contract.yaml",), batch_format="pyarrow", concurrency=2)`.
+
+    `contract` is the path of a contract file, `module:name`, or a contract; None: `options` make one, which are those of `Contract`.
     """
 
     def __init__(self, contract: Any = None, **options: Any) -> None:

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from trueup.batch.pipeline.cost import money_of
 from trueup.batch.pipeline.disk import Appender, line, read_records
-from trueup.batch.pipeline.outcomes import Outcomes, Unit, broken
+from trueup.batch.pipeline.outcomes import Outcomes, Unit, broken, failure_record
 from trueup.batch.pipeline.phases import Phases
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Money
 from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
 from trueup.batch.pipeline.templates import PromptError
+from trueup.batch.sieve import broke
 
 T = TypeVar("T")
 
@@ -156,14 +157,16 @@ class Job:
         self._count(record)
 
     def guarded(self, place: int, judge: Callable[[], T]) -> T | None:
-        """Judge; what breaks down over one unit fails that unit, and None is given."""
+        """Judge; a unit that cannot be judged fails alone and is not asked about again, and None is given."""
         self.step.contract.phases = self._phases
         try:
             return judge()
-        except Exception as error:  # noqa: BLE001 - one unit must not end the run for all, whatever it brings up
-            said = f"Judging the reply raised {type(error).__name__}: {str(error)[:300]}"
-            self.run.log.say(f"{self.chunk.name} {self.step.name} {self.units[place]['unit_id']}: {said}")
-            self.outcomes.failed(place, broken(self.units[place], "U009", said))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - one unit must not end the run for all, whatever it brings up
+            why, unit = broke(error), self.units[place]
+            self.run.log.say(f"{self.chunk.name} {self.step.name} {unit['unit_id']}: {why.message}")
+            replies = [row for row in self._recorded.get(unit["unit_id"], ()) if "raw_response" in row]
+            raw = replies[-1]["raw_response"] if replies else ""  # kept, to be judged again once the cause is gone
+            self.outcomes.failed(place, failure_record(unit, [why], raw))
             return None
 
     def settle(self, place: int, ask: Ask) -> bool:

@@ -7,8 +7,6 @@ is judged again after a crash gives the same line, byte for byte. A reply cannot
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from trueup.batch.notes import fix_lines
 from trueup.batch.records import error_of
 from trueup.verdict.verdict import Verdict
@@ -36,7 +34,7 @@ def noted(before: dict[str, Any], step: str, verdict: Verdict) -> dict[str, Any]
     """The metadata of a unit that passed, with every fix and warning of its verdict."""
     about = dict(_mapping(before.get(step)))
     if verdict.fixes:
-        about["fixes"] = [msgspec.to_builtins(fix) for fix in verdict.fixes]
+        about["fixes"] = [fix.to_dict() for fix in verdict.fixes]
     if verdict.warnings:
         about["warnings"] = [error_of(found) for found in verdict.warnings]
     return {**before, step: about}

@@ -32,7 +32,7 @@ def failure_record(
         "input": unit,
         "raw_response": raw,
         "errors": [error_of(found) for found in errors],
-        "fixes": [msgspec.to_builtins(fix) for fix in fixes],
+        "fixes": [fix.to_dict() for fix in fixes],
         "retry_count": retries,
         **more,
     }

@@ -17,6 +17,10 @@ from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import reply_of, step_contract
 from trueup.batch.records import error_of
+from trueup.batch.sieve import broke
+from trueup.contract.contract import Contract
+from trueup.verdict.facts import Findings
+from trueup.verdict.verdict import Verdict
 
 Row = dict[str, Any]
 
@@ -62,7 +66,7 @@ def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
                 replies += 1
                 before = failed.get(unit_id)
                 about = metadata(units[unit_id], step.name, record)
-                verdict = contract.check(reply_of(before or record), {"input": {**units[unit_id], METADATA: about}})
+                verdict = _judged(contract, reply_of(before or record), {**units[unit_id], METADATA: about})
                 for code in {found.code for found in verdict.findings.warnings} if verdict.ok else ():
                     warnings[code] = warnings.get(code, 0) + 1
                 if verdict.ok != (before is None):
@@ -71,6 +75,14 @@ def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
                     errors = tuple(error_of(found) for found in verdict.errors)
                     flips.append(Flip(step.name, chunk.name, unit_id, was, now, told, errors))
     return Looked(replies, tuple(flips), warnings)
+
+
+def _judged(contract: Contract, reply: Any, unit: Row) -> Verdict:
+    """The verdict on a stored reply; one that cannot be judged is refused, and the others are judged on."""
+    try:
+        return contract.check(reply, {"input": unit})
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - as where the reply is judged first
+        return Verdict("", None, Findings((broke(error),)))
 
 
 def last_replies(run: RunDir, chunk: Chunk, step: str) -> dict[str, Row]:

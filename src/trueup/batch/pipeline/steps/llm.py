@@ -190,7 +190,8 @@ def step_contract(pipeline: Pipeline, step: Step) -> PhasedContract:
         schema = pipeline.inside(pipeline.schema_dir, step.schema)
     options = {key: step.config[key] for key in ("accept", "strict") if key in step.config}
     coerce = coercion_of(pipeline, step)
-    return PhasedContract(schema, rules=step.validation or None, name=step.name, coerce=coerce, **options)
+    # rules may use every field of the unit, also those that earlier steps gave it
+    return PhasedContract(schema, rules=step.validation or None, input=True, name=step.name, coerce=coerce, **options)
 
 
 def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:

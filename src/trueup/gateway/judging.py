@@ -1,0 +1,53 @@
+"""Judging that goes wrong: a bug in the code of a contract enters, a finding or an error for the client leaves.
+
+A bug is neither the client's fault nor the model's. It is logged with the line of the user's code; the exception's own words, which may
+quote a reply, are logged at the level DEBUG only. No client is told to try again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.verdict.bugs import bug_of
+from trueup.verdict.facts import Finding
+
+log = logging.getLogger("trueup.gateway")
+
+R = TypeVar("R")
+
+
+def bug_found(error: BaseException) -> Finding:
+    """The finding for an exception that is a bug in the contract, which is logged; any other exception is raised again."""
+    bug = bug_of(error)
+    if bug is None:
+        raise error
+    found = bug.finding()
+    log.error("%s %s", found.code, found.message)
+    log.debug("the exception, which may quote the reply:", exc_info=error)
+    return found
+
+
+def bug_refusal(found: Finding, more: dict[str, Any] | None = None) -> Refused:
+    """What a client is told of a bug in the contract."""
+    message = f"the reply could not be judged: {found.code} {found.message}"
+    return Refused(500, message, "server_error", "contract_bug", headers=dict(NO_RETRY), more=more)
+
+
+async def in_thread(judge: Callable[..., R], *given: Any) -> R:
+    """What judging gives in a thread; an exception comes out as the one that went in, where asyncio would copy a TimeoutError."""
+    kept: list[R] = []
+    error = await asyncio.to_thread(_raised, lambda: kept.append(judge(*given)))
+    if error is not None:
+        raise error
+    return kept[0]
+
+
+def _raised(judge: Callable[[], object]) -> BaseException | None:
+    """What judging raises, to be raised where it is awaited."""
+    try:
+        judge()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is
+        return error
+    return None
