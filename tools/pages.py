@@ -6,8 +6,10 @@ the rest is made while the documentation is built, by `tools/hooks.py`. Nothing 
 
 import ast
 import functools
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,6 +22,8 @@ CLI_PAGE = DOCS / "reference" / "cli.md"
 OPEN = ROOT / "tests" / "spec_open.txt"
 
 _ROW = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
+_KINDS = {"string": "string", "array": "list", "object": "table", "boolean": "boolean", "integer": "integer",
+          "number": "number", "null": "null"}  # fmt: skip
 _FAMILIES = {
     "W": "What stood around the value",
     "S": "How the value was written",
@@ -38,6 +42,7 @@ _FAMILIES = {
     "D": "Against the state of the conversation",
     "N": "Contract and pipeline files",
     "U": "Units of a batch",
+    "X": "Bugs in the code of a contract",
 }
 
 
@@ -82,7 +87,7 @@ def codes_page() -> str:
         for family in families:
             parts += [f"### {_FAMILIES.get(family, family)}", ""]
             columns = "grade | price" if word == "Fixes" else "level"
-            parts += [f"| code | name | {columns} | what it says |", "|---" * (columns.count("|") + 4) + "|"]
+            parts += [f"| code | name | {columns} | description |", "|---" * (columns.count("|") + 4) + "|"]
             for kind in kinds.values():
                 if kind.code[0] == family:
                     middle = " | ".join(str(part) for part in kind[2:-1])
@@ -90,6 +95,84 @@ def codes_page() -> str:
                     parts.append(f"| {link} | {kind.name} | {middle} | {kind.title} |")
             parts.append("")
     return "\n".join(parts)
+
+
+def options_page() -> str:
+    """The keys of a contract and of what it holds: one table for each, from the schema that contract files are judged by."""
+    from trueup.contract.files import parts
+    from trueup.contract.files.shape import EXAMPLE, file_schema
+
+    schema = file_schema()
+    structs = schema["$defs"]
+    group = parts.STATES["properties"]["groups"]["additionalProperties"]["anyOf"][1]
+    sections = (
+        (
+            "A contract",
+            schema,
+            "In a file, or as options of `Contract`; a file may also have `description`, `extends` and `examples`.",
+        ),
+        ("`order`", structs["Order"], "A list of names is short for `sequence`."),
+        ("`calls`", structs["CallOptions"], ""),
+        ("`calls.mentions`", structs["Mentions"], "`true` is short for the defaults."),
+        ("`coerce`", structs["Options"], "A name is short for `profile`."),
+        ("`rules`", parts.RULES["anyOf"][1], "A list is short for `rules`."),
+        ("One rule", parts.RULE["anyOf"][1], "An expression alone is short for `expr`."),
+        ("`reply`", parts.REPLY["anyOf"][1], "`true` is short for the defaults."),
+        (
+            "A rule of your own in `reply`",
+            parts.REPLY_RULE,
+            "In Python, a rule may be a function under `check` in place of `expr`.",
+        ),
+        (
+            "`states`",
+            parts.STATES,
+            "Every other key is a state. In Python, `machine` may be a state machine that gives the states.",
+        ),
+        ("One state", parts.STATE["anyOf"][1], "`always` takes the same keys."),
+        (
+            "What a state forbids",
+            parts.FORBIDDEN,
+            "The name of a group is short for `group`; `claims` takes the same keys for each tool.",
+        ),
+        (
+            "An exception",
+            parts.EXCUSES["anyOf"][0]["anyOf"][1],
+            "In `except` and `allow`, beside the five forms and names of groups.",
+        ),
+        ("A group", group, "A list is short for `terms`."),
+        ("One of the `examples`", EXAMPLE, ""),
+    )
+    out = [
+        "# Keys of a contract",
+        "",
+        "A key without a default has no effect if it is left out. [Write a contract file](../howto/contracts.md) shows how to use them.",
+        "",
+    ]
+    for title, shape, note in sections:
+        out += [
+            f"## {title}",
+            "",
+            *([note, ""] if note else []),
+            "| key | takes | default | description |",
+            "|---|---|---|---|",
+        ]
+        for key, inner in shape["properties"].items():
+            default = inner.get("default", "")
+            default = f"`{default if isinstance(default, str) else json.dumps(default)}`" if default != "" else ""
+            out.append(f"| `{key}` | {_takes(inner)} | {default} | {inner['description']} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def _takes(shape: dict[str, Any]) -> str:
+    """What a key takes, in a few words."""
+    if "$ref" in shape or "anyOf" in shape:
+        kinds = [_takes(each) for each in shape.get("anyOf", ())] or ["table"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "enum" in shape:
+        return ", ".join(f"`{value}`" for value in shape["enum"])
+    given = shape.get("type", [])
+    return " or ".join(_KINDS.get(kind, kind) for kind in ([given] if isinstance(given, str) else given)) or "anything"
 
 
 def finding_pages() -> dict[str, str]:
