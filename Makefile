@@ -12,6 +12,8 @@ CORES  := $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) if
 PYTEST := $(BIN)/python -m pytest -n $(shell expr $(CORES) + 1) --dist worksteal
 
 export PYTHONUTF8 := 1
+# Where bytecode is not written, every worker compiles every test again: a minute of work.
+export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help

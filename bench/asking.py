@@ -123,7 +123,11 @@ def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[
         cost = sum(first.usage.get(key, 0) for key in ("input_tokens", "output_tokens"))
         found = value_of(task, first.verdict)
         ok = answer.verdict is not None and answer.verdict.ok and answer.outcome != "failed"
-        codes = ",".join(sorted({f.code for f in last.verdict.findings.errors})) if last.verdict else str(last.failure)
+        codes = (
+            ",".join(sorted({f.code for f in last.verdict.findings.errors}))
+            if last.verdict is not None
+            else str(last.failure)
+        )
         final = value_of(task, answer.verdict) if ok else None
         return {
             "bare": Outcome(valid, is_right(task.expect, value), 0, cost, first.seconds),

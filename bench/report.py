@@ -7,7 +7,9 @@ import dialogue
 import large
 import loop
 import rules
+import start
 import tools
+import typed
 
 Rows = list[list[str]]
 Table = tuple[str, str, list[str], Rows]  # title, note, head, rows
@@ -88,8 +90,8 @@ def _streaming(data: Any) -> Table:
     ]
     note = (
         f"{data['characters']:,} characters in {data['chunks']:,} chunks, the partial value read at every chunk. CPU ms; "
-        "the ratio is to jiter. trueup's partial is one live value that grows, the others give a new one each time: the "
-        "second row, with a copy of each, is the like-for-like figure. Slow peers were given the first quarter only."
+        "the ratio is to jiter. What `feed` returns never changes, as with the others; the second row keeps every "
+        "one of them. The live value is one object that grows, and is not coerced. Slow peers were given the first quarter only."
     )
     return "Streaming", note, ["reader", "final value", "ms", "chunks", "ratio"], rows
 
@@ -140,16 +142,6 @@ def _probes(data: Any) -> Table:
     )
 
 
-def _imports(data: Any) -> Table:
-    rows = [[name, "not installed" if ms is None else f"{ms:.1f}"] for name, ms in data.items()]
-    return (
-        "Import and start",
-        "CPU ms in a fresh interpreter, less its own start.",
-        ["statement or command", "ms"],
-        rows,
-    )
-
-
 DRAW: dict[str, Callable[[Any], Table]] = {
     "clean": _clean,
     "broken": _broken,
@@ -161,7 +153,8 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "large": large.table,
     "loop": loop.table,
     "rules": rules.table,
-    "imports": _imports,
+    "typed": typed.table,
+    "imports": start.table,
 }
 
 

@@ -20,8 +20,10 @@ from loop import loop
 from peers import PARSERS
 from plot import svg
 from rules import rules
-from sections import broken, clean, import_time, probes, streaming
+from sections import broken, clean, probes, streaming
+from start import start
 from tools import tools
+from typed import typed
 
 Result = dict[str, Any]
 
@@ -51,7 +53,8 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "large": lambda: large(0.05 if quick else 10),
         "loop": lambda: loop(rounds),
         "rules": lambda: rules(rounds),
-        "imports": lambda: import_time(2 if quick else 7),
+        "typed": lambda: typed(rounds),
+        "imports": lambda: start(2 if quick else 25),
     }
     if options.probes:
         made["probes"] = lambda: probes(options.probes)

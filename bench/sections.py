@@ -1,9 +1,6 @@
-"""The measurements: clean, broken, streaming, probes, import. Each gives plain data that report.py draws."""
+"""The measurements: clean, broken, streaming, probes. Each gives plain data that report.py draws."""
 
 import json
-import resource
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +36,8 @@ def _stream_partial_json_parser() -> reading.Run:
 
 WHOLE = (
     "trueup",
-    "trueup, each partial copied",
+    "trueup, every partial kept",
+    "trueup, live value",
     "jiter",
     "fast_json_repair",
 )  # the rest is given a quarter: quadratic, minutes
@@ -90,41 +88,3 @@ def _probe(peer: Peer, line: dict[str, Any], row: Result) -> None:
     row["silent"] += 1
     if line["schema"] is True or jsonschema_rs.is_valid(line["schema"], value):
         row["silent_checked"] += 1
-
-
-IMPORTS = (
-    "import trueup",
-    "from trueup import Contract",  # the package is lazy: this is what a first use pays
-    "import json_repair",
-    "import pydantic",
-    "import langchain_core.utils.json",
-    "import instructor.utils",
-    "import baml_py",
-)
-COMMANDS = {"trueup --help": ["--help"], "trueup check, a reply of four characters": ["check"]}
-
-
-def import_time(rounds: int) -> Result:
-    """CPU milliseconds of imports and commands in a fresh interpreter, less the interpreter's own start."""
-    start = min(_child_ms("pass") or 0.0 for _ in range(rounds))
-    return {
-        **{statement: _least(statement, rounds, start) for statement in IMPORTS},
-        **{name: _least(_COMMAND.format(words), rounds, start) for name, words in COMMANDS.items()},
-    }
-
-
-_COMMAND = "import sys; sys.argv = ['trueup', *{}]; from trueup.cli.main import main; main()"
-
-
-def _least(code: str, rounds: int, start: float) -> float | None:
-    spent = [ms for _ in range(rounds) if (ms := _child_ms(code)) is not None]
-    return min(spent) - start if spent else None
-
-
-def _child_ms(code: str) -> float | None:
-    """CPU milliseconds of a process that runs this code; None where something is not installed."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, input="[1,]", text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return None if "ModuleNotFoundError" in done.stderr else spent * 1e3
