@@ -47,6 +47,7 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "clean": lambda: clean(rounds),
         "broken": lambda: broken(rounds),
         "streaming": lambda: streaming(4_000 if quick else 16_000, 2 if quick else 7),
+        "short-stream": lambda: streaming(4_000, 2 if quick else 7),
         "hostile": lambda: hostile(2.0 if quick else options.limit, quick),
         "tools": lambda: tools(rounds),
         "dialogue": lambda: dialogue(rounds),

@@ -180,3 +180,21 @@ def test_items_of_a_draft_do_not_hide_those_of_the_reply() -> None:
     items = Contract(list[int]).items([*text])
     assert list(items) == [1, 3, 4, 5], "reasoning that the prompt had opened is known when it closes"
     assert (items.refused, items.verdict.value) == ([], [4, 5])
+
+
+@pytest.mark.parametrize(
+    ("reply", "given", "withdrawn"),
+    [
+        ("[1, 2] no wait, [3, 4]", [1, 2, 3, 4], [1, 2]),
+        ("[1]\n\nI mean: [2, 3]", [1, 2, 3], [1]),
+        ("[1, 2]", [1, 2], []),
+        ('["1", 2.0]', [1, 2], []),
+    ],
+)
+def test_items_of_a_list_that_the_reply_takes_back_are_named(
+    reply: str, given: list[int], withdrawn: list[int]
+) -> None:
+    items = Contract(list[int]).items([reply[:3], reply[3:]])
+    assert list(items) == given
+    assert items.withdrawn == withdrawn
+    assert items.verdict.unwrap() == given[len(withdrawn) :]

@@ -161,3 +161,10 @@ def test_the_verdict_of_a_stream_and_of_a_value_is_told() -> None:
     last = events[-1]
     assert isinstance(last, Checked)
     assert (len(events), last.ok, last.state) == (2, False, "IDLE")
+
+
+def test_the_old_form_of_stream_warns_where_it_is_called() -> None:
+    contract = observed(Contract(True))
+    with pytest.warns(DeprecationWarning, match=r"use stream\(context=…\)") as seen:
+        contract.stream({"state": "IDLE"})
+    assert [warning.filename for warning in seen] == [__file__]

@@ -495,8 +495,7 @@ class Contract(Generic[T]):
         from trueup.contract.stream import Stream  # loaded where streams are read
 
         if isinstance(source, dict):
-            warn("stream(context) is deprecated since 0.2; use stream(context=…)", DeprecationWarning, stacklevel=2)
-            source, context = None, source
+            source, context = None, context_first(source)
         return Stream(self, source, context)
 
     @overload
@@ -774,6 +773,12 @@ def _wait(awaited: Any) -> Any:
     from trueup.ask.awaiting import finish  # a door to the room above, as `acheck`
 
     return finish(awaited)
+
+
+def context_first(source: dict[str, Any]) -> dict[str, Any]:
+    """The context that a caller of `stream` gave as the first argument, as in 0.1; the warning points to that caller."""
+    warn("stream(context) is deprecated since 0.2; use stream(context=…)", DeprecationWarning, stacklevel=3)
+    return source
 
 
 def _without_span(fixes: Iterable[Fix]) -> list[Fix]:

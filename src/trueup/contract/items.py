@@ -37,12 +37,13 @@ class RefusedItem(msgspec.Struct, frozen=True):
 class Items(Generic[X]):
     """The items of a list, each as soon as it has closed; `Contract.items()` makes one. Iterate with `for` or `async for`.
 
-    `refused` holds the items that are not valid. `verdict` is the verdict of the whole reply, after the last item: an item that
+    `refused` holds the items that are not valid. `withdrawn` holds items that were given before the reply turned to another list: the
+    items of that list follow. `verdict` is the verdict of the whole reply, after the last item: an item that
     was valid by itself does not say that the rest of the reply is. `contract` is the contract of the whole reply; `source`, `path` and
     `context` are those of `Contract.items`.
     """
 
-    __slots__ = ("_begun", "_item", "_path", "_seen", "_stream", "refused")
+    __slots__ = ("_begun", "_given", "_item", "_path", "_stream", "_taken", "refused", "withdrawn")
 
     def __init__(
         self, contract: "Contract[Any]", source: Any, path: str | None = None, context: dict[str, Any] | None = None
@@ -51,8 +52,10 @@ class Items(Generic[X]):
         self._item = contract.item_contract(self._path)
         self._stream = Stream(contract, source, context)
         self._begun = 0  # how often what had come turned out to be reasoning
-        self._seen = 0  # how many items were looked at
+        self._taken: list[Any] = []  # the data of the items that were looked at
+        self._given: list[X] = []
         self.refused: list[RefusedItem] = []
+        self.withdrawn: list[X] = []
 
     @property
     def verdict(self) -> Verdict[Any]:
@@ -73,9 +76,15 @@ class Items(Generic[X]):
 
     def _closed(self) -> Iterator[X]:
         if self._stream.restarts > self._begun:
-            self._begun, self._seen, self.refused = self._stream.restarts, 0, []
-        for index, data in self._stream.closed_items(self._path, self._seen):
+            self._begun = self._stream.restarts
+            self._withdraw()
+        for index, data in self._stream.closed_items(self._path, len(self._taken)):
             yield from self._judged(index, data)
+
+    def _withdraw(self) -> None:
+        """What was given belongs to another list than the one that counts."""
+        self.withdrawn += self._given
+        self._given, self._taken, self.refused = [], [], []
 
     def _left(self) -> Iterator[X]:
         """What only the whole reply has shown; where it is refused, an item may be the beginning of one that was cut off."""
@@ -85,17 +94,18 @@ class Items(Generic[X]):
             here = inside(here, slot)
         if here is not None and not isinstance(here, list):
             raise ValueError(f"the value at {render(self._path)} is not a list; name the list with path=")
-        for index, data in enumerate((here or [])[self._seen :], self._seen):
+        whole = here or []
+        if verdict.ok and whole[: len(self._taken)] != self._taken:
+            self._withdraw()
+        for index, data in enumerate(whole[len(self._taken) :], len(self._taken)):
             yield from self._judged(index, data)
 
     def _judged(self, index: int, data: Any) -> Iterator[X]:
-        self._seen = index + 1
-        if self._item is None:
-            yield data
-            return
-        verdict = self._item.check_value(data)
-        if verdict.ok:
-            value: Any = verdict.value
+        verdict = None if self._item is None else self._item.check_value(data)
+        self._taken.append(data if verdict is None else verdict.data)
+        if verdict is None or verdict.ok:
+            value: Any = data if verdict is None else verdict.value
+            self._given.append(value)
             yield value
             return
         at = render((*self._path, index))

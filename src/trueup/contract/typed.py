@@ -31,7 +31,7 @@ _PASSES = 4  # a type may refuse more once its first faults are gone
 
 
 class Raised(list[Finding]):
-    """A refusal that is none: code of the user's raised `error`. If no other reading fits, so does the check."""
+    """A bug in the user's code, held like a refusal while other readings are tried; the check raises it if none of them fits."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__([finding("X001", "$", str(bug_of(error)))])
@@ -41,7 +41,7 @@ class Raised(list[Finding]):
 class Typed:
     """Fits values to the Python type of a schema.
 
-    `has_alias` says that a value holds a key under a name that the contract gave; `is_hopeless` that coercing it would be in vain.
+    `has_alias` says that a value holds a key under a name that the contract gave; `is_hopeless` that coercing it cannot help.
     """
 
     __slots__ = ("_coerces", "_has_alias", "_is_hopeless", "_options", "_schema")

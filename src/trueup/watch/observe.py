@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from trueup.checks.machines import state_name
-from trueup.contract.contract import Contract
+from trueup.contract.contract import Contract, context_first
 from trueup.contract.given import named
 from trueup.verdict.events import Event, Regenerating, Subscriber, checked
 from trueup.verdict.verdict import T, Verdict
@@ -138,6 +138,8 @@ class Observed(Generic[T]):
 
     def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
         """A stream as the contract's own; the subscribers are told of its verdict. The options are those of `Contract.stream`."""
+        if isinstance(source, dict):
+            source, context = None, context_first(source)
         return Contract.stream(cast("Contract[T]", self), source, context)
 
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
