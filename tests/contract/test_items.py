@@ -114,9 +114,9 @@ def test_a_path_names_another_list() -> None:
 
 def test_which_list_is_meant_must_be_clear() -> None:
     two = Contract({"type": "object", "properties": {"a": {"type": "array"}, "b": {"type": "array"}}})
-    with pytest.raises(ValueError, match=r"there are several: a, b; name it with path="):
+    with pytest.raises(ValueError, match=r"several lists \(a, b\); name the list of the items with path="):
         two.items([])
-    with pytest.raises(ValueError, match="there is none among its members; name it with path="):
+    with pytest.raises(ValueError, match="has no list at its root or among its members; name the list of the items with path="):
         Contract(Order).items([])
     with pytest.raises(ValueError, match="give the contract a schema"):
         Contract().items([])

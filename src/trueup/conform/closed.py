@@ -74,7 +74,7 @@ def _opens(rule: object) -> bool:
 
 
 def _any(arms: list[Place], of_type: bool, depth: int) -> Names:
-    """What at least one arm of a union lets through; an arm that is no object adds nothing."""
+    """What at least one arm of a union lets through; an arm that is not an object adds nothing."""
     found: set[str] = set()
     for arm in arms:
         if "object" in types_at(arm):

@@ -45,7 +45,7 @@ _PLAIN = frozenset(
 )
 # Below these the rules are the user's own.
 _OWN = frozenset({"model", "function-before", "function-wrap", "function-plain", "call", "is-instance", "custom-error"})
-_MAX_ARMS = 8  # unions inside of so many others are not told apart
+_MAX_ARMS = 8  # the arms of unions nested deeper than this are not distinguished
 # These hold data, not schemas.
 _DATA = frozenset({"default", "default_factory", "metadata", "expected", "members", "config", "serialization", "cls"})
 

@@ -1,7 +1,7 @@
 """What a type made of JSON data: the data as the type reads it, and a note of every place where that differs.
 
 Data and the value that a type built from it enter; data in the type's own reading leaves. A date that stays a text, a list that becomes a
-set and a default that fills a gap are no differences: only what JSON itself would show is noted.
+set and a default that fills a gap do not count as differences: only what JSON itself would show is noted.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Signatures: the annotations of a function's parameters, and the call of a function with arguments by name.
 
 A function enters; its annotations leave, each resolved alone, so that one name that cannot be found does not lose the limits of the others.
-Names of the functions around it are found too. Text that is no expression, such as a remark, annotates nothing.
+Names of the functions around it are found too. Text that is not an expression, such as a remark, annotates nothing.
 """
 
 import functools
@@ -40,7 +40,7 @@ def hints_of_function(function: Callable[..., Any]) -> Hints:
             known |= typing.get_type_hints(alone, *around, include_extras=True)
         except (NameError, AttributeError) as error:
             unknown[name] = error
-        except (TypeError, SyntaxError):  # a remark, or an object that is no type
+        except (TypeError, SyntaxError):  # a remark, or an object that is not a type
             continue
     return Hints(known, unknown)
 

@@ -92,7 +92,7 @@ def narrowed_schema(source: JsonObject, provider: Provider) -> JsonObject:
 
 
 def is_strict(source: Any, provider: Provider) -> bool:
-    """Whether a schema is strict as it stands: closed, everything required, and no word that the provider does not take.
+    """Whether a schema is strict as it stands: closed, everything required, with only keywords that the provider supports.
 
     >>> closed = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
     >>> is_strict({**closed, "required": ["a"]}, "openai"), is_strict(closed, "openai")

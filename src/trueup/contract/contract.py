@@ -172,7 +172,7 @@ class Contract(Generic[T]):
             self._brief = self._plain and self._calls is None and not self.judges_meaning
 
     def __repr__(self) -> str:
-        """A line that tells one contract from another: its name, its schema, and what else it asks for."""
+        """A line that identifies the contract: its name, its schema, and what else it asks for."""
         return f"<Contract{told(self.name, self._given)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -361,7 +361,7 @@ class Contract(Generic[T]):
     def _envelope_parts(
         self, calls: "CallJudge", reply: Reply, context: dict[str, Any]
     ) -> tuple[Judged, Verdict | None] | None:
-        """The calls and the value of a reply under an envelope contract; None for native calls beside a text that is no envelope."""
+        """The calls and the value of a reply under an envelope contract; None for native calls beside a text that is not an envelope."""
         text = self._check_text(reply, reply.text)
         if reply.calls and not text.ok:
             return None
@@ -622,7 +622,7 @@ class Contract(Generic[T]):
         - `call`: whom to ask: a callable, an SDK's client, a LangChain runnable, or the URL of a server.
         - `messages`: a text, one message or a list of them; it is not changed.
         - `policy`: how often to ask again, and what stops it. None: the defaults of `Policy`.
-        - `on_event`: a function that is called with every event, such as `Sent` and `Waiting`. None: no one is told.
+        - `on_event`: a function that is called with every event, such as `Sent` and `Waiting`. None: events go nowhere.
         - `context`: what is known about the conversation, as in `check`. None: nothing.
         - `cancel`: an event that ends the ask when it is set. None: it cannot be cancelled.
         - `memory`: remembers which mode works for which model. None: one memory for the whole process.
@@ -723,7 +723,7 @@ class Contract(Generic[T]):
 
     @property
     def fingerprint(self) -> str:
-        """What tells these rules from others: the same for equal rules, whatever their order or their file, else another.
+        """An identifier of these rules: the same for equal rules, whatever their order or their file, and different for others.
 
         The name does not count; switches of the environment that are in force do.
 

@@ -116,7 +116,7 @@ class _Types:
         self._contracts: dict[Any, Any] = {}
 
     def guide(self, hint: Any, container: Any) -> "_Typed | _Record | None":
-        """The guide of a container that a hint describes; None where its members cannot be told one by one."""
+        """The guide of a container that a hint describes; None where its members cannot be settled one by one."""
         key = (id(hint), type(container))
         if key not in self._guides:  # the hint is kept, so that its id stays its own
             self._guides[key] = (hint, self._made(_plain(hint), type(container)))

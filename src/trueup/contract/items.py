@@ -145,8 +145,8 @@ def _list_in(contract: "Contract[Any]") -> Parts:
     lists = [name for name in sorted(schema.root_keys) if _is_list(types_along(schema.place, (name,)))]
     if len(lists) == 1:
         return (lists[0],)
-    told = f"there are several: {', '.join(lists)}" if lists else "there is none among its members"
-    raise ValueError(f"which list are the items in? {told}; name it with path=")
+    why = f"has several lists ({', '.join(lists)})" if lists else "has no list at its root or among its members"
+    raise ValueError(f"the contract {why}; name the list of the items with path=")
 
 
 def _is_list(types: frozenset[str]) -> bool:

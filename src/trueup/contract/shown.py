@@ -24,7 +24,7 @@ class Guide(Protocol):
         """The guide of a container that has opened inside; None where its members have to wait for its end."""
 
     def settle(self, slot: Any, data: Any) -> Settled | None:
-        """What a closed member will be in the whole value; None where it will not be there, or cannot be told yet."""
+        """What a closed member will be in the whole value; None where it will not be there, or is not yet certain."""
 
     def closed(self, written: Any, shown: Any) -> Any:
         """The data of a container that has closed, from its settled members; None where the guide around it settles it."""
@@ -190,7 +190,7 @@ class Shown:
         return settled._replace(value=part) if settled is not None and settled.value is UNBUILT else settled
 
     def _whole(self, level: _Level) -> tuple[Any, Any]:
-        """The root, which has closed; what its members are was told one by one."""
+        """The root, which has closed; its members were settled one by one."""
         shown = level.data.members
         if level.guide is None:
             settled = None if self._root is None else self._root.settle(None, level.raw)

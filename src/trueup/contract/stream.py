@@ -68,7 +68,7 @@ class Stream(Generic[T]):
     ) -> None:
         self._contract = contract
         self._source = source
-        self._on_closed = on_closed  # is told of each member of the root that has closed
+        self._on_closed = on_closed  # called with each member of the root that has closed
         self._context = context
         self._said = ""  # the last text that was judged, and what came behind it
         self._watched = contract.schema is None and contract.judges_meaning

@@ -106,7 +106,7 @@ class Observed(Generic[T]):
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "Answer[T]":
-        """Ask as the contract does; the subscribers are told of every step, and of every check on the way.
+        """Ask as the contract does; the subscribers receive every step and every check on the way.
 
         The options are those of `Contract.ask`.
         """
@@ -137,13 +137,13 @@ class Observed(Generic[T]):
         )  # fmt: skip
 
     def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
-        """A stream as the contract's own; the subscribers are told of its verdict. The options are those of `Contract.stream`."""
+        """A stream as the contract's own; the subscribers receive its verdict. The options are those of `Contract.stream`."""
         if isinstance(source, dict):
             source, context = None, context_first(source)
         return Contract.stream(cast("Contract[T]", self), source, context)
 
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
-        """The items of a list as the contract gives them; the subscribers are told of the verdict of the whole.
+        """The items of a list as the contract gives them; the subscribers receive the verdict of the whole reply.
 
         The options are those of `Contract.items`.
         """
@@ -164,7 +164,7 @@ class Observed(Generic[T]):
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "AskStream[T]":
-        """Ask and give parts as the contract does; the subscribers are told of every step and every whole reply.
+        """Ask and give parts as the contract does; the subscribers receive every step and every whole reply.
 
         The options are those of `Contract.ask_stream`.
         """
