@@ -116,7 +116,9 @@ def test_which_list_is_meant_must_be_clear() -> None:
     two = Contract({"type": "object", "properties": {"a": {"type": "array"}, "b": {"type": "array"}}})
     with pytest.raises(ValueError, match=r"several lists \(a, b\); name the list of the items with path="):
         two.items([])
-    with pytest.raises(ValueError, match="has no list at its root or among its members; name the list of the items with path="):
+    with pytest.raises(
+        ValueError, match="has no list at its root or among its members; name the list of the items with path="
+    ):
         Contract(Order).items([])
     with pytest.raises(ValueError, match="give the contract a schema"):
         Contract().items([])
