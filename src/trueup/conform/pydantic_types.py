@@ -18,13 +18,12 @@ from trueup.conform.annotations import modern
 from trueup.conform.readings import read
 from trueup.conform.refusals import SchemaError
 from trueup.conform.survey import subschemas
-from trueup.conform.types import Built, PythonType, Read, refused, type_name
+from trueup.conform.types import HOW, Built, PythonType, Read, refused, type_name
 from trueup.verdict import paths
 from trueup.verdict.bugs import bug_in, pointed
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding
 
-_HOW = "give a pydantic model, a dataclass, a TypedDict, a msgspec Struct or a JSON Schema"
 _SHORT: Any = {"include_url": False, "include_context": False, "include_input": False}
 _PLAIN = frozenset(
     (
@@ -58,7 +57,7 @@ def pydantic_type(source: Any) -> PythonType:
         schema = adapter.json_schema(by_alias=True, mode="validation")
     except (PydanticUserError, TypeError, NameError) as error:
         why = str(error).splitlines()[0].partition(". ")[0] if str(error) else type(error).__name__
-        raise SchemaError(f"{source!r:.80} cannot be read as a type: {why}; {_HOW}") from None
+        raise SchemaError(f"{source!r:.80} cannot be read as a type: {why}; {HOW}") from None
     strict = None if own else _strict(adapter.core_schema)
     validate = adapter.validate_json if strict is None else SchemaValidator(strict).validate_json
     name = type_name(source)

@@ -27,7 +27,7 @@ Parts = paths.Parts
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
 _KEY = "key` in `"  # what msgspec writes before the place of a mapping with a faulty key
 _FIELDS = {"Object missing required field": "missing", "Object contains unknown field": "extra"}
-_HOW = "give a pydantic model, a dataclass, a TypedDict, a msgspec Struct or a JSON Schema"
+HOW = "give a pydantic model, a dataclass, a TypedDict, a msgspec Struct or a JSON Schema"
 
 
 class Accept(Protocol):
@@ -75,10 +75,10 @@ def python_type(source: Any) -> PythonType:
     if isinstance(source, _FUNCTIONS):
         name = source.__qualname__
         raise SchemaError(f"{name} is a function, not a type; a function that may be called is a tool: tools=[{name}]")
-    return _found(source)._replace(names=_names(source), item=_item(source), aliases=_aliases(source))
+    return _by_library(source)._replace(names=_names(source), item=_item(source), aliases=_aliases(source))
 
 
-def _found(source: Any) -> PythonType:
+def _by_library(source: Any) -> PythonType:
     inside = held(source)
     if inside.models or inside.foreign is not None:
         return _constrained(source, inside)
@@ -90,7 +90,7 @@ def _found(source: Any) -> PythonType:
             return _by_pydantic(source)
         detail = str(error).splitlines()[-1] if str(error) else type(error).__name__
         raise SchemaError(
-            f"{source!r:.80} is neither a JSON Schema nor a type that can be read: {detail}; {_HOW}"
+            f"{source!r:.80} is neither a JSON Schema nor a type that can be read: {detail}; {HOW}"
         ) from None
 
 
