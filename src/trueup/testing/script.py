@@ -83,7 +83,7 @@ class Fail(msgspec.Struct, frozen=True):
     param: str | None = None
     """The parameter that the error names; None: none."""
     retry_after: float | str | None = None
-    """The value of the header `retry-after`; None: no such header."""
+    """How long to wait: a header `Retry-After`, and in Gemini's error `RetryInfo`, if it is a number. None: not said."""
     headers: Mapping[str, str] = {}
     """Further headers of the response; none by default."""
 
@@ -102,16 +102,23 @@ class Raw(msgspec.Struct, frozen=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """A redirect to `location` (a path of this server, or a whole address)."""
+    """A redirect to `location`; by default to the address that was asked."""
 
-    location: str
-    """A path of this server, or a whole address."""
+    location: str = ""
+    """A path of this server, or a whole address; empty: the address that was asked."""
     status: int = 307
     """The HTTP status."""
 
 
 class Hang(msgspec.Struct, frozen=True):
-    """No answer at all: the connection stays open until the client or the server closes it."""
+    """Silence: before anything is sent, or amid `of`, placed as in `Cut`. The connection stays open until somebody closes it."""
+
+    of: "Step | None" = None
+    """The step that is interrupted; None: nothing is sent at all."""
+    after: int | float | None = None
+    """After how many bytes, or which share of them, as in `Cut`; None: `events` decides."""
+    events: int | None = None
+    """After how many pieces of a stream, as in `Cut`; None: `after` decides."""
 
 
 class Bomb(msgspec.Struct, frozen=True):
@@ -176,6 +183,70 @@ class Slow(msgspec.Struct, frozen=True):
     """Seconds between two pieces."""
     size: int | None = None
     """The size of a piece in bytes; None: an event of the stream, or the whole body."""
+    head: bool = False
+    """Whether the status line and the headers are sent one byte at a time too."""
+
+
+class KeepAlive(msgspec.Struct, frozen=True):
+    """A reply behind signs of life: blanks in a body, comments in a stream of events. They may never end."""
+
+    of: "Step"
+    """The step that is delayed."""
+    every: float = 0.05
+    """Seconds between two signs of life."""
+    times: int | None = None
+    """How many are sent before the rest of the reply; None: they never end."""
+    events: int = 0
+    """After how many pieces of a stream they begin."""
+
+
+class Edited(msgspec.Struct, frozen=True):
+    """A reply with other JSON than the provider would send."""
+
+    of: "Step"
+    """The step that is changed."""
+    change: Callable[[Any], Any]
+    """Gets the JSON of the body, or of each event of a stream, and returns what is sent in its place."""
+
+
+class Garbled(msgspec.Struct, frozen=True):
+    """A reply with other bytes than the provider would send."""
+
+    of: "Step"
+    """The step that is changed."""
+    change: Callable[[tuple[bytes, ...]], Sequence[bytes]]
+    """Gets the body in its pieces (the events of a stream) and returns the pieces that are sent in their place."""
+
+
+class Framed(msgspec.Struct, frozen=True):
+    """A reply in unusual or faulty HTTP."""
+
+    of: "Step"
+    """The step that is delivered."""
+    version: Literal["1.1", "1.0"] = "1.1"
+    """The version of HTTP; in 1.0 the end of the connection ends the body."""
+    status: int | None = None
+    """The HTTP status; None: that of the reply."""
+    headers: Mapping[str, str] = {}
+    """Headers that replace those of the reply; none by default."""
+    chunks: Literal["right", "broken"] = "right"
+    """Whether the body is sent in chunks of which the second has no valid size (`broken`)."""
+
+
+class Whole(msgspec.Struct, frozen=True):
+    """The whole reply as one JSON body, even if the client asks for a stream."""
+
+    of: "Step"
+    """The step that is delivered."""
+
+
+class Rejecting(msgspec.Struct, frozen=True):
+    """A 400 for every request that uses one of some parameters or response formats, and the reply for any other."""
+
+    of: "Step"
+    """The reply to requests that use none of them."""
+    names: tuple[str, ...]
+    """Parameters, such as `temperature`, and response formats, such as `json_schema`."""
 
 
 class Zipped(msgspec.Struct, frozen=True):
@@ -195,12 +266,16 @@ class WrongLength(msgspec.Struct, frozen=True):
 
 
 Step: TypeAlias = (
-    Say | Fail | Raw | Wire | Redirect | Hang | Bomb | Cut | Reset | Erring | Slow | Zipped | WrongLength | str | dict[str, Any] | list[Any]
+    Say | Fail | Raw | Wire | Redirect | Hang | Bomb | Cut | Reset | Erring | Slow | KeepAlive | Zipped | WrongLength | Edited | Garbled
+    | Framed | Whole | Rejecting | str | dict[str, Any] | list[Any]
 )  # fmt: skip
 Steps: TypeAlias = Sequence[Step] | Callable[[Request], Step]
 Script: TypeAlias = Steps | Mapping[str, Steps]
 
-_KINDS = (Say, Fail, Raw, Wire, Redirect, Hang, Bomb, Cut, Reset, Erring, Slow, Zipped, WrongLength)
+_KINDS = (
+    Say, Fail, Raw, Wire, Redirect, Hang, Bomb, Cut, Reset, Erring, Slow, KeepAlive, Zipped, WrongLength, Edited, Garbled, Framed,
+    Whole, Rejecting,
+)  # fmt: skip
 
 
 class ScriptError(AssertionError):

@@ -1,7 +1,8 @@
 """ScriptedServer: a model server on loopback that answers real clients from a script.
 
-Requests of the OpenAI, Anthropic and Gemini clients come in; the script's replies and faults go out, in the provider's own
-protocol; every request is kept. One thread, closed with the `with` block; nothing is sent anywhere else.
+Requests of the clients of OpenAI, Azure, Anthropic, Gemini, Mistral, Cohere, Ollama and Bedrock come in; the script's replies and
+faults go out, in the provider's own protocol; every request is kept. One thread, closed with the `with` block; nothing is sent
+anywhere else.
 """
 
 import asyncio
@@ -15,16 +16,12 @@ import msgspec
 from trueup.testing.batch_files import BatchFiles
 from trueup.testing.batch_messages import BatchMessages
 from trueup.testing.batches import Batch
-from trueup.testing.faults import build
-from trueup.testing.protocols.chat import Chat
-from trueup.testing.protocols.gemini import Gemini
-from trueup.testing.protocols.messages import Messages
-from trueup.testing.protocols.responses import Responses
+from trueup.testing.faults import build, refused
+from trueup.testing.protocols.routes import short, spoken
 from trueup.testing.protocols.shapes import CREATED, CREATED_TEXT, Speaks, json_body
 from trueup.testing.script import Fail, Reel, Script, ScriptError, Step
 from trueup.testing.wire import Connection, Request, Response
 
-ROUTES: dict[str, Speaks] = {"/chat/completions": Chat(), "/responses": Responses(), "/messages": Messages()}
 START_SECONDS = 10.0
 
 
@@ -78,6 +75,8 @@ class ScriptedServer:
         self._thread: threading.Thread | None = None
         self._stop: asyncio.Event
         self.exchanges: list[Exchange] = []
+        self.connections = 0
+        """How many connections are open now."""
         self.url = ""
 
     @property
@@ -134,7 +133,12 @@ class ScriptedServer:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.ensure_future(self._talk(Connection(reader, writer)))
             tasks.add(task)
-            task.add_done_callback(tasks.discard)
+            task.add_done_callback(ended)
+            self._count(1)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            self._count(-1)
 
         try:
             server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=1024)
@@ -148,6 +152,11 @@ class ScriptedServer:
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
 
+    def _count(self, change: int) -> None:
+        with self._change:
+            self.connections += change
+            self._change.notify_all()
+
     async def _talk(self, line: Connection) -> None:
         """Answer the requests of one connection until either side ends it."""
         try:
@@ -156,7 +165,7 @@ class ScriptedServer:
                 self.exchanges.append(exchange)
                 response = self._answer(request, len(self.exchanges))
                 with self._change:
-                    exchange.status = 0 if response.silent or response.end == "hang" else response.status
+                    exchange.status = 0 if response.silent else response.status
                     self._change.notify_all()
                 if not await self._deliver(line, exchange, response):
                     break
@@ -202,13 +211,11 @@ class ScriptedServer:
             return Fail(400 if isinstance(error, ScriptError) else 500, f"{type(error).__name__}: {error}", "script")
 
     def _answer(self, request: Request, number: int) -> Response:
-        path = request.path.removeprefix("/v1beta").removeprefix("/v1alpha").removeprefix("/v1").rstrip("/")
-        protocol = Gemini() if ":" in path.rpartition("/")[2] else ROUTES.get(path, Chat())
-        if "anthropic-version" in request.headers and path not in ROUTES:
-            protocol = Messages()
+        path = short(request.path)
+        protocol, asks = spoken(request)
         if self._key is not None and not self._lets_in(request):
             return protocol.failure(Fail(401, "Incorrect API key provided", "invalid_api_key"), number)
-        if request.method == "POST" and (path in ROUTES or ":" in path.rpartition("/")[2]):
+        if request.method == "POST" and asks:
             return self._model(request, protocol, number)
         if path.startswith("/models"):
             return self._list(request, path, protocol, number)
@@ -226,23 +233,10 @@ class ScriptedServer:
         if self._models and request.model not in self._models:
             message = f"The model `{request.model}` does not exist or you do not have access to it."
             return protocol.failure(Fail(404, message, "model_not_found"), number)
-        refused = self._refused(request)
-        if refused is not None:
-            return protocol.failure(refused, number)
+        fail = refused(request, self._reject)
+        if fail is not None:
+            return protocol.failure(fail, number)
         return build(self._take(request), request, protocol, number)
-
-    def _refused(self, request: Request) -> Fail | None:
-        fields = request.fields
-        form = fields.get("response_format") or (fields.get("text") or {}).get("format") or {}
-        kind = form.get("type") if isinstance(form, dict) else None
-        if kind in self._reject:
-            message = f"Invalid parameter: 'response_format' of type '{kind}' is not supported with this model."
-            return Fail(400, message, param="response_format")
-        for name in sorted(self._reject & fields.keys()):
-            return Fail(
-                400, f"Unsupported parameter: '{name}' is not supported with this model.", "unsupported_parameter", name
-            )
-        return None
 
     def _list(self, request: Request, path: str, protocol: Speaks, number: int) -> Response:
         """The models that are known, in OpenAI's or Anthropic's words."""

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
@@ -19,7 +19,10 @@ MAX_HEAD, MAX_BODY = 64 * 1024, 1 << 30
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request as it came in; names of headers are in small letters. `custom_id` is set for a line of a batch."""
+    """One request as it came in; names of headers are in small letters.
+
+    `target` is the address as it was asked for, with its query. `custom_id` is set for a line of a batch.
+    """
 
     method: str
     path: str
@@ -27,6 +30,7 @@ class Request(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
     body: bytes = b""
     custom_id: str = ""
+    target: str = ""
 
     @property
     def json(self) -> Any:
@@ -44,10 +48,12 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        """The model that is asked: from the body, or from the path (Gemini)."""
+        """The model that is asked: from the body, or from the path (Gemini, Bedrock)."""
         named = self.fields.get("model")
         if isinstance(named, str):
             return named
+        if self.path.startswith("/model/"):
+            return unquote(self.path.split("/")[2])
         return self.path.rpartition("/models/")[2].partition(":")[0] if "/models/" in self.path else ""
 
     @property
@@ -60,25 +66,30 @@ class Request(msgspec.Struct, frozen=True):
     @property
     def streams(self) -> bool:
         """Whether the client asks for a stream of events."""
-        return self.fields.get("stream") is True or "streamGenerateContent" in self.path
+        if self.path.endswith("/api/chat"):  # Ollama streams unless it is told not to
+            return self.fields.get("stream") is not False
+        return self.fields.get("stream") is True or self.path.endswith(("streamGenerateContent", "/converse-stream"))
 
 
 class Response(msgspec.Struct, frozen=True):
     """What goes out: pieces of a body, how they are framed, how fast, and how the connection ends.
 
-    Framed as `none` the pieces are all that goes out: the head is among them.
+    Framed as `none` the pieces are all that goes out: the head is among them. `endless` is sent again and again after the pieces.
     """
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     pieces: tuple[bytes, ...] = ()
-    framing: Literal["length", "chunked", "close", "none"] = "length"
+    framing: Literal["length", "chunked", "broken", "close", "none"] = "length"
     length: int | None = None
     first: float = 0.0
     every: float = 0.0
     whole: bool = True
     end: Literal["keep", "close", "reset", "hang"] = "keep"
     silent: bool = False
+    version: Literal["1.1", "1.0"] = "1.1"
+    slow_head: bool = False
+    endless: bytes = b""
 
     @property
     def body(self) -> bytes:
@@ -133,7 +144,7 @@ class Connection:
             await self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         address = urlsplit(words[1])
         query = {key: values[-1] for key, values in parse_qs(address.query).items()}
-        return Request(words[0], address.path, query, headers, await self._body(headers))
+        return Request(words[0], address.path, query, headers, await self._body(headers), target=words[1])
 
     async def _body(self, headers: Mapping[str, str]) -> bytes:
         if headers.get("transfer-encoding", "").lower() != "chunked":
@@ -169,8 +180,12 @@ class Connection:
         """
         if response.first:
             await asyncio.sleep(response.first)
-        if not response.silent and (response.end != "hang" or response.framing == "none"):
+        if not response.silent:
             await self._send_pieces(response, told, bare)
+        while response.endless:
+            await asyncio.sleep(response.every)
+            told(len(response.endless))
+            await self._write(_framed(response, response.endless, 1))
         if response.end == "hang":
             await asyncio.Event().wait()
         if response.end == "reset":
@@ -180,8 +195,13 @@ class Connection:
     async def _send_pieces(self, response: Response, told: Callable[[int], None], bare: bool) -> None:
         pieces = [] if bare else [piece for piece in response.pieces if piece]
         waiting = b"" if response.framing == "none" else _head(response)
+        if response.slow_head:
+            for at in range(len(waiting)):
+                await self._write(waiting[at : at + 1])
+                await asyncio.sleep(response.every)
+            waiting = b""
         for number, piece in enumerate(pieces):
-            framed = b"%x\r\n%s\r\n" % (len(piece), piece) if response.framing == "chunked" else piece
+            framed = _framed(response, piece, number)
             if number and response.every:
                 await self._write(waiting)
                 waiting = b""
@@ -189,7 +209,7 @@ class Connection:
             waiting += framed
             told(len(piece))
             if number + 1 < len(pieces) and (
-                response.every or len(waiting) > 1 << 16 or response.framing in ("chunked", "none")
+                response.every or len(waiting) > 1 << 16 or response.framing in ("chunked", "broken", "none")
             ):
                 await self._write(waiting)
                 waiting = b""
@@ -217,18 +237,30 @@ class Connection:
             pass
 
 
+def _framed(response: Response, piece: bytes, number: int) -> bytes:
+    """A piece of the body as it goes out; the second chunk is the broken one."""
+    if response.framing == "broken":
+        return b"zz\r\n%s\r\n" % piece if number else b"%x\r\n%s\r\n" % (len(piece), piece)
+    return b"%x\r\n%s\r\n" % (len(piece), piece) if response.framing == "chunked" else piece
+
+
 def _head(response: Response) -> bytes:
     try:
         words = HTTPStatus(response.status).phrase
     except ValueError:
         words = "Scripted"
     headers = list(response.headers)
-    if response.framing == "chunked":
+    if response.framing in ("chunked", "broken"):
         headers.append(("Transfer-Encoding", "chunked"))
     elif response.framing == "length":
         length = len(response.body) if response.length is None else response.length
         headers.append(("Content-Length", str(length)))
     if response.end != "keep" or response.framing == "close":
         headers.append(("Connection", "close"))
-    lines = [f"HTTP/1.1 {response.status} {words}", *(f"{name}: {value}" for name, value in headers), "", ""]
+    lines = [
+        f"HTTP/{response.version} {response.status} {words}",
+        *(f"{name}: {value}" for name, value in headers),
+        "",
+        "",
+    ]
     return "\r\n".join(lines).encode("latin-1")

@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.testing.encoding import load
-from trueup.testing.protocols.shapes import event, event_body, failure_headers, json_body, pieces_of, tokens_of
+from msgspec.structs import replace
+
+from trueup.testing.protocols.shapes import (
+    arguments_of,
+    event,
+    event_body,
+    failure_headers,
+    json_body,
+    pieces_of,
+    tokens_of,
+)
 from trueup.testing.script import Fail, Say
 from trueup.testing.wire import Request, Response
 
@@ -38,8 +47,9 @@ class Gemini:
         return json_body(values, headers=say.headers)
 
     def failure(self, fail: Fail, number: int) -> Response:  # noqa: ARG002 - the same for every protocol
-        """Google's error object."""
-        return json_body(_error(fail), fail.status, failure_headers(fail))
+        """Google's error object; a wait is asked for in its details, not in a header."""
+        unsaid = replace(fail, retry_after=None) if isinstance(fail.retry_after, float | int) else fail
+        return json_body(_error(fail), fail.status, failure_headers(unsaid))
 
     def error_event(self, fail: Fail) -> bytes:
         """An error in place of a response."""
@@ -48,7 +58,11 @@ class Gemini:
 
 def _error(fail: Fail) -> dict[str, Any]:
     word = fail.code or STATUS.get(fail.status, "UNAVAILABLE" if fail.status == 503 else "INTERNAL")
-    return {"error": {"code": fail.status, "message": fail.message, "status": word}}
+    error: dict[str, Any] = {"code": fail.status, "message": fail.message, "status": word}
+    if isinstance(fail.retry_after, float | int):
+        kind = "type.googleapis.com/google.rpc.RetryInfo"
+        error["details"] = [{"@type": kind, "retryDelay": f"{fail.retry_after}s"}]
+    return {"error": error}
 
 
 def _candidate(parts: list[dict[str, Any]], say: Say | None) -> dict[str, Any]:
@@ -64,9 +78,8 @@ def _parts(say: Say, piece: int | None) -> Iterator[dict[str, Any]]:
         yield {"text": thought, "thought": True}
     for words in pieces_of(text, piece or len(text)):
         yield {"text": words}
-    for call in say.calls:
-        try:
-            args = load(call.text)
-        except ValueError:
-            args = {"text": call.text}
-        yield {"functionCall": {"name": call.name, "args": args}}
+    for index, call in enumerate(say.calls):
+        signed = (
+            {"thoughtSignature": "c2NyaXB0ZWQ="} if say.thinking and index == 0 else {}
+        )  # one signature for all calls
+        yield {"functionCall": {"name": call.name, "args": arguments_of(call)}, **signed}

@@ -104,6 +104,6 @@ def _events(say: Say, whole: dict[str, Any]) -> Iterator[bytes]:
             yield event({"type": "content_block_delta", **spot, "delta": delta}, "content_block_delta")
         yield event({"type": "content_block_stop", **spot}, "content_block_stop")
     ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-    last = {"type": "message_delta", "delta": ending, "usage": {"output_tokens": whole["usage"]["output_tokens"]}}
+    last = {"type": "message_delta", "delta": ending, "usage": whole["usage"]}
     yield event(last, "message_delta")
     yield event({"type": "message_stop"}, "message_stop")

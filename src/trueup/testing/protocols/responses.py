@@ -26,12 +26,12 @@ class Responses(Chat):
 def _items(say: Say, number: int) -> Iterator[dict[str, Any]]:
     if say.thinking:
         summary = [{"type": "summary_text", "text": say.thinking}]
-        yield {"type": "reasoning", "id": f"rs_{number:04}", "summary": summary}
+        yield {"type": "reasoning", "id": f"rs_{number:04}", "summary": summary, "encrypted_content": "scripted"}
     if say.refusal:
         part: dict[str, Any] = {"type": "refusal", "refusal": say.refusal}
     else:
         part = {"type": "output_text", "text": say.text or "", "annotations": [], "logprobs": []}
-    if say.text is not None and (say.text or say.refusal or not say.calls):
+    if say.refusal or (say.text is not None and (say.text or not say.calls)):
         yield {
             "type": "message",
             "id": f"msg_{number:04}",

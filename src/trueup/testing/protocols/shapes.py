@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from trueup.testing.encoding import dump
-from trueup.testing.script import Fail, Say
+from trueup.testing.encoding import dump, load
+from trueup.testing.script import Call, Fail, Say
 from trueup.testing.wire import Request, Response
 
 CREATED = 1_750_000_000
@@ -53,6 +53,19 @@ def pieces_of(text: str, size: int) -> Iterator[str]:
     """
     step = max(size, 1)
     return (text[at : at + step] for at in range(0, len(text), step))
+
+
+def arguments_of(call: Call) -> dict[str, Any]:
+    """The arguments as the object that some protocols carry; text that is not one is put into an object.
+
+    >>> arguments_of(Call("book", "soon"))
+    {'text': 'soon'}
+    """
+    try:
+        value = load(call.text)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"text": call.text}
 
 
 def tokens_of(say: Say, request: Request) -> tuple[int, int]:
