@@ -19,6 +19,10 @@ def calls(*names: str) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": rows}
 
 
+def results(*texts: str) -> list[dict[str, Any]]:
+    return [{"role": "tool", "tool_call_id": f"c{i}", "content": text} for i, text in enumerate(texts)]
+
+
 FINE = [
     STEPS,
     STEPS[:1],
@@ -142,9 +146,9 @@ def test_prerequisites_and_bounds_are_errors(names: list[str], expected: list[tu
 
 
 def test_they_hold_across_the_conversation_too() -> None:
-    history = [calls("check_slot", "collect_name"), calls("book")]
+    history = [calls("check_slot", "collect_name"), *results("free", "Ada"), calls("book"), *results("booked")]
     assert [f.code for f in SALON.check(calls("book"), context={"history": history}).errors] == ["T009"]
-    assert SALON.check(calls("book"), context={"history": history[:1]}).ok
+    assert SALON.check(calls("book"), context={"history": history[:3]}).ok
 
 
 def test_a_refused_call_is_no_prerequisite() -> None:
@@ -241,7 +245,7 @@ def test_places_are_counted_over_the_conversation() -> None:
     before = [calls(STEPS[0]), {"role": "tool", "tool_call_id": "c0", "content": "up"}]
     assert PLACED.check(calls(STEPS[1]), {"history": before}).findings == ()
     assert places(PLACED.check(calls(STEPS[2]), {"history": before})) == [("$.calls[0]", 1, STEPS[1], STEPS[2])]
-    assert PLACED.check(calls("log"), {"history": [calls(*STEPS)]}).findings == ()
+    assert PLACED.check(calls("log"), {"history": [calls(*STEPS), *results(*STEPS)]}).findings == ()
 
 
 def test_a_call_of_an_unknown_tool_takes_its_place_too() -> None:

@@ -269,6 +269,8 @@ def test_a_claim_without_its_call_is_a_violation_in_every_state(state: str | Non
     written = {"role": "assistant", "content": '<tool_call>{"name": "book", "arguments": {}}</tool_call>'}
     leaked = {**context, "history": [written, {"role": "user", "content": "¿Y bien?"}, "a stray text"]}
     assert "D003" not in {f.code for f in contract.check("He reservado tu cita.", leaked).findings}
+    failed = {**context, "history": [called("book"), {"role": "tool", "tool_call_id": "c1", "content": "Error: full"}]}
+    assert "D003" in {f.code for f in contract.check("He reservado tu cita.", failed).findings}
     other = {**context, "history": [called("look")]}
     assert "D003" in {f.code for f in contract.check("He reservado tu cita.", other).findings}
 

@@ -15,11 +15,11 @@ BAD = Result(ToolCall("pong", {}, "c2"), "no", is_error=True)
 SHAPES: dict[str, list[dict[str, Any]]] = {
     "openai": [
         {"role": "tool", "tool_call_id": "c1", "content": "pong"},
-        {"role": "tool", "tool_call_id": "c2", "content": "no"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: no"},
     ],
     "openai_responses": [
         {"type": "function_call_output", "call_id": "c1", "output": "pong"},
-        {"type": "function_call_output", "call_id": "c2", "output": "no"},
+        {"type": "function_call_output", "call_id": "c2", "output": "Error: no"},
     ],
     "anthropic": [{"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "c1", "content": "pong"},
@@ -35,15 +35,15 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
     ]}],
     "ollama": [
         {"role": "tool", "tool_name": "ping", "content": "pong"},
-        {"role": "tool", "tool_name": "pong", "content": "no"},
+        {"role": "tool", "tool_name": "pong", "content": "Error: no"},
     ],
     "mistral": [
         {"role": "tool", "tool_call_id": "c1", "content": "pong", "name": "ping"},
-        {"role": "tool", "tool_call_id": "c2", "content": "no", "name": "pong"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: no", "name": "pong"},
     ],
     "cohere": [
         {"role": "tool", "tool_call_id": "c1", "content": "pong"},
-        {"role": "tool", "tool_call_id": "c2", "content": "no"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: no"},
     ],
     "vercel": [{"role": "tool", "content": [
         {"type": "tool-result", "toolCallId": "c1", "toolName": "ping", "output": {"type": "text", "value": "pong"}},

@@ -46,7 +46,13 @@ def test_text_thinking_and_calls() -> None:
         ("forecast", "toolu_1", {"city": "Oslo"}, '{"city":"Oslo"}'),
         ("clock", "toolu_2", {}, "{}"),
     ]
-    assert reply.usage == {"input_tokens": 10, "output_tokens": 7, "total_tokens": 17, "cached_tokens": 3}
+    assert reply.usage == {
+        "input_tokens": 10,
+        "output_tokens": 7,
+        "total_tokens": 17,
+        "cached_tokens": 3,
+        "cache_write_tokens": 2,
+    }
 
 
 @pytest.mark.parametrize(

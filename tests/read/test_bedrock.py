@@ -28,7 +28,7 @@ def test_text_reasoning_and_calls() -> None:
     ).reply
     assert (reply.text, reply.reasoning, reply.finish, reply.provider) == ("One moment.", "Hm.", "tool", "bedrock")
     assert [(c.name, c.id, c.args) for c in reply.calls] == [("forecast", "t1", {"city": "Oslo"})]
-    assert reply.usage == {"input_tokens": 4, "output_tokens": 2, "total_tokens": 6, "cached_tokens": 1}
+    assert reply.usage == {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cached_tokens": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The order of calls over a conversation: a sequence, places, prerequisites, and bounds on how often and with what.
 
-Takes the names called before and the names called now; yields findings. A refused call does not count: it cannot satisfy
-the prerequisite of a later call. Only in `expected_sequence`, where each call has its place, a refused call takes one too.
+Takes the names of the calls before that worked, and the names called now; yields findings. A refused call does not count: it cannot
+satisfy the prerequisite of a later call. Only in `expected_sequence`, where each call of a reply has its place, a refused one takes one too.
 """
 
 from collections import Counter
@@ -40,6 +40,11 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         inner = [name for names in (*self.requires.values(), *self.never_with.values()) for name in names]
         lists = (self.sequence, self.expected_sequence, self.only_once)
         return [*(name for names in lists for name in names), *self.requires, *self.at_most, *self.never_with, *inner]
+
+    def chained(self) -> frozenset[str]:
+        """The tools whose calls must come one after the other."""
+        needs = (name for names in self.requires.values() for name in names)
+        return frozenset((*self.sequence, *self.expected_sequence, *self.requires, *needs))
 
     @property
     def is_empty(self) -> bool:

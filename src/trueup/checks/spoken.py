@@ -61,20 +61,18 @@ def _plain(text: str, place: int | None) -> Iterator[tuple[str, int | None]]:
 
 
 def called_in(history: Any, tools: Toolset) -> frozenset[str]:
-    """The names of the tools that were called in the messages before, as they are offered."""
+    """The names of the tools that were called in the messages before and did not fail, as they are offered."""
     if not history or not isinstance(history, list | tuple):
         return frozenset()
-    from trueup.read.reader import read  # large rooms, needed only where a claim is looked into
+    from trueup.read.history import earlier  # large rooms, needed only where a claim is looked into
+    from trueup.read.reader import read
     from trueup.recover.calls.search import leaked_calls
     from trueup.recover.json.parser import TooMany
 
     names: set[str] = set()
-    for message in history:
-        if isinstance(message, str):
-            continue
-        reply = read([message]).reply
-        said = [call.name for call in reply.calls]
-        if not said and reply.text:
+    for reply, _ in earlier(history, read):
+        said = [call.name for call in reply.calls if not call.failed]
+        if not reply.calls and reply.text:
             with suppress(TooMany):  # nobody could tell what was called there
                 said = [leak.name for leak in leaked_calls(reply.text, tools.offers)]
         names.update(map(tools.meant, said))

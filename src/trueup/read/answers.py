@@ -1,12 +1,13 @@
 """Tool results in each provider's shape, for calls that were run and for calls that were refused.
 
 Results enter (call, text, whether it is an error); the messages that a provider takes back leave. Calls that were
-answered already get no second answer.
+answered already get no second answer. Where a shape has no field for errors, the text says that it is one.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from trueup.read.outcomes import says_failure
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Refusal
 
@@ -26,13 +27,18 @@ def _each(make: Callable[[Result], dict[str, Any]]) -> Callable[[Sequence[Result
     return lambda results: [make(result) for result in results]
 
 
+def _text(r: Result) -> str:
+    """The text of a result in a shape without a field for errors: whoever reads the history must know one by its words."""
+    return f"Error: {r.text}" if r.is_error and not says_failure(r.text) else r.text
+
+
 def _openai(r: Result) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": r.call.id, "content": r.text}
+    return {"role": "tool", "tool_call_id": r.call.id, "content": _text(r)}
 
 
 def _responses(r: Result) -> dict[str, Any]:
     kind = "custom_tool_call_output" if r.call.kind == "custom" else "function_call_output"
-    return {"type": kind, "call_id": r.call.id, "output": r.text}
+    return {"type": kind, "call_id": r.call.id, "output": _text(r)}
 
 
 def _anthropic(results: Sequence[Result]) -> Messages:
@@ -46,7 +52,8 @@ def _anthropic(results: Sequence[Result]) -> Messages:
 def _gemini(results: Sequence[Result]) -> Messages:
     parts: Messages = []
     for r in results:
-        answer: dict[str, Any] = {"name": r.call.name, "response": {"error" if r.is_error else "output": r.text}}
+        response = {"error": r.text or "The call failed."} if r.is_error else {"output": r.text}
+        answer: dict[str, Any] = {"name": r.call.name, "response": response}
         parts.append({"functionResponse": {**({"id": r.call.id} if r.call.id else {}), **answer}})
     return [{"role": "user", "parts": parts}] if parts else []
 
@@ -79,7 +86,7 @@ _SHAPES: dict[str, Callable[[Sequence[Result]], Messages]] = {
     "anthropic": _anthropic,
     "gemini": _gemini,
     "bedrock": _bedrock,
-    "ollama": _each(lambda r: {"role": "tool", "tool_name": r.call.name, "content": r.text}),
+    "ollama": _each(lambda r: {"role": "tool", "tool_name": r.call.name, "content": _text(r)}),
     "mistral": _each(lambda r: {**_openai(r), "name": r.call.name}),
     "cohere": _each(_openai),
     "vercel": _vercel,

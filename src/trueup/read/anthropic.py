@@ -63,6 +63,9 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
 def _take(delta: Row, index: Any, blocks: dict[Any, Row], pieces: dict[Any, list[str]]) -> None:
     """Put one piece to its block."""
     kind = word(delta.get("type"))
+    if kind == "signature_delta":
+        block = blocks.setdefault(index, {"type": "thinking"})
+        block["signature"] = word(block.get("signature")) + word(delta.get("signature"))
     piece = delta.get(_PIECES.get(kind, ""))
     if not isinstance(piece, str):
         return

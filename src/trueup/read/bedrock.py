@@ -92,6 +92,9 @@ def _take(delta: Row, index: Any, blocks: dict[Any, Row], pieces: dict[Any, list
     thought = delta.get("reasoningContent")
     if thought is not None:
         piece, kind = record(thought).get("text"), "reasoningContent"
+        signed = {name: held for name, held in record(thought).items() if name != "text" and held}
+        if signed:
+            blocks.setdefault(index, {kind: {}})[kind] |= signed
     elif "toolUse" in delta:
         piece, kind = record(delta["toolUse"]).get("input"), "toolUse"
     else:
@@ -106,5 +109,6 @@ def _filled(block: Row, text: str) -> Row:
         block["toolUse"]["input"] = text
         return block
     if "reasoningContent" in block:
-        return {"reasoningContent": {"reasoningText": {"text": text}}}
+        held = block["reasoningContent"]
+        return {"reasoningContent": held if "redactedContent" in held else {"reasoningText": {"text": text, **held}}}
     return block if "toolResult" in block else {"text": text}

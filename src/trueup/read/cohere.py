@@ -26,7 +26,7 @@ def read(body: Row, raw: Any) -> Reading:
     fill_message(draft, message)
     ending = body.get("finish_reason")
     reply = draft.reply(ending, usage.cohere(body.get("usage")), body.get("model"), "cohere", raw)
-    return failed(Failure(f"the reply ended with {word(ending)}"), reply) if reply.finish == "error" else Reading(reply)
+    return failed(_failure(ending, body.get("error")), reply) if reply.finish == "error" else Reading(reply)
 
 
 def read_old(body: Row, raw: Any) -> Reading:
@@ -38,8 +38,14 @@ def read_old(body: Row, raw: Any) -> Reading:
     counted = usage.cohere(record(body.get("meta")))
     reply = draft.reply(body.get("finish_reason"), counted, "", "cohere", raw)
     if reply.finish == "error":
-        return failed(Failure(f"the reply ended with {word(body.get('finish_reason'))}"), reply)
+        return failed(_failure(body.get("finish_reason")), reply)
     return Reading(reply)
+
+
+def _failure(ending: Any, said: Any = None) -> Failure:
+    """A reply that Cohere gave up: an error of its own passes, any other ending says what it is."""
+    code = word(ending).lower()
+    return Failure(word(said) or f"the reply ended with {word(ending)}", "server_error" if code == "error" else code)
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:

@@ -1,12 +1,13 @@
-"""Pieces of a stream, as they come: the text that a piece adds, and the names of tools that it begins to call.
+"""Pieces of a stream, as they come: the text that a piece adds, the names of tools that it begins to call, and their arguments.
 
-A chunk of any provider enters: text, a dict, an SDK's object. Two small things leave; the whole reply is read from all chunks
+A chunk of any provider enters: text, a dict, an SDK's object. Three small things leave; the whole reply is read from all chunks
 at the end, by `streams`. Reasoning is not text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from trueup.read.calls import as_text
 from trueup.read.objects import member, record, rows, word
 
 
@@ -15,6 +16,7 @@ class Delta(NamedTuple):
 
     text: str = ""
     calls: tuple[str, ...] = ()
+    arguments: str = ""
 
 
 _NOTHING = Delta()
@@ -87,6 +89,9 @@ def delta_of(chunk: Any) -> Delta:
         held = member(chunk, name)
         if held is not None:
             return read(held)
+    inner = member(chunk, "data")
+    if inner is not None and not kind and not isinstance(inner, str | bytes):  # an event of Mistral's SDK
+        return delta_of(inner)
     return _of_message(chunk, kind)
 
 
@@ -94,18 +99,37 @@ def _of_choice(choice: Any) -> Delta:
     found = member(choice, "delta") or member(choice, "message")
     if found is None:
         return Delta(word(member(choice, "text")))
-    names = tuple(word(member(member(call, "function"), "name")) for call in rows(member(found, "tool_calls")))
-    return Delta(_said(member(found, "content")), tuple(name for name in names if name))
+    calls = rows(member(found, "tool_calls"))
+    if not calls:
+        return Delta(_said(member(found, "content")))
+    return Delta(_said(member(found, "content")), *_of_calls([member(call, "function") for call in calls]))
+
+
+def _of_calls(calls: Sequence[Any]) -> tuple[tuple[str, ...], str]:
+    """The names of functions, and the pieces of their arguments: text, or an object that is whole already."""
+    names = (word(member(call, "name")) for call in calls)
+    given = (_arguments(_first(call, "arguments", "args")) for call in calls)
+    return tuple(name for name in names if name), "".join(given)
+
+
+def _first(call: Any, *names: str) -> Any:
+    return next((held for name in names if (held := member(call, name)) is not None), None)
+
+
+def _arguments(given: Any) -> str:
+    return given if isinstance(given, str) else as_text(given) if isinstance(given, dict) and given else ""
 
 
 def _of_block_delta(chunk: Any) -> Delta:
-    return Delta(word(member(member(chunk, "delta"), "text")))
+    delta = member(chunk, "delta")
+    use = member(delta, "toolUse")  # Converse's
+    return Delta(word(member(delta, "text")), (), word(member(delta, "partial_json")) or word(member(use, "input")))
 
 
 def _of_block_start(chunk: Any) -> Delta:
     block = member(chunk, "content_block")
     if word(member(block, "type")) == "tool_use":
-        return Delta("", (word(member(block, "name")),))
+        return Delta("", (word(member(block, "name")),), _arguments(member(block, "input")))
     return Delta(word(member(block, "text")))
 
 
@@ -122,8 +146,8 @@ def _of_item(chunk: Any) -> Delta:
 def _of_cohere(chunk: Any) -> Delta:
     said = member(member(chunk, "delta"), "message")
     call = member(said, "tool_calls")
-    name = word(member(member(call, "function"), "name")) if call is not None else ""
-    return Delta(word(member(member(said, "content"), "text")), (name,) if name else ())
+    called = () if call is None else [member(one, "function") for one in rows(call)]
+    return Delta(word(member(member(said, "content"), "text")), *_of_calls(called))
 
 
 def _of_step_delta(chunk: Any) -> Delta:
@@ -133,13 +157,13 @@ def _of_step_delta(chunk: Any) -> Delta:
 
 def _of_parts(parts: Any) -> Delta:
     said: list[str] = []
-    names: list[str] = []
+    calls: list[Any] = []
     for part in parts:
         if not member(part, "thought"):
             said.append(word(member(part, "text")))
         call = member(part, "function_call") or member(part, "functionCall")
-        names += [word(member(call, "name"))] if call else []
-    return Delta("".join(said), tuple(name for name in names if name))
+        calls += [call] if call else []
+    return Delta("".join(said), *_of_calls(calls))
 
 
 def _of_converse_start(begun: Any) -> Delta:
@@ -153,8 +177,7 @@ def _of_message(chunk: Any, kind: str) -> Delta:
     if held is None:
         return Delta(word(member(chunk, "response"))) if member(chunk, "done") is not None else _NOTHING
     pieces = rows(member(held, "tool_call_chunks")) or rows(member(held, "tool_calls"))
-    names = (word(member(piece, "name") or member(member(piece, "function"), "name")) for piece in pieces)
-    return Delta(_said(member(held, "content")), tuple(name for name in names if name))
+    return Delta(_said(member(held, "content")), *_of_calls([member(piece, "function") or piece for piece in pieces]))
 
 
 def _said(content: Any) -> str:
@@ -170,9 +193,11 @@ _BY_KIND: dict[str, Callable[[Any], Delta]] = {
     "content_block_start": _of_block_start,
     "response.output_text.delta": _of_plain_delta,
     "response.output_item.added": _of_item,
+    "response.function_call_arguments.delta": lambda chunk: Delta("", (), word(member(chunk, "delta"))),
     "content-start": _of_cohere,
     "content-delta": _of_cohere,
     "tool-call-start": _of_cohere,
+    "tool-call-delta": _of_cohere,
     "text-generation": lambda chunk: Delta(word(member(chunk, "text"))),
     "text-delta": _of_plain_delta,
     "step.delta": _of_step_delta,

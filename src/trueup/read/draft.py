@@ -6,6 +6,8 @@ does.
 
 from typing import Any
 
+import msgspec
+
 from trueup.read.calls import MISSING, custom_call, function_call
 from trueup.read.endings import finish_of
 from trueup.verdict.reply import Reply, ToolCall, Turn
@@ -46,9 +48,12 @@ class Draft:
         if piece and isinstance(piece, str):
             self._refused.append(piece)
 
-    def call(self, name: str, arguments: Any = MISSING, call_id: str = "", answered: bool = False) -> None:
-        """A call of a function."""
-        self.calls.append(function_call(name, arguments, call_id, len(self.calls), answered))
+    def call(
+        self, name: str, arguments: Any = MISSING, call_id: str = "", answered: bool = False, *, failed: bool = False
+    ) -> None:
+        """A call of a function; `answered` where its output is known, `failed` where that is an error."""
+        call = function_call(name, arguments, call_id, len(self.calls), answered)
+        self.calls.append(msgspec.structs.replace(call, failed=True) if failed else call)
         self._gap = True
 
     def custom(self, name: str, text: Any, call_id: str = "") -> None:

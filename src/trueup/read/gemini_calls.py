@@ -20,6 +20,7 @@ def whole_calls(parts: Any) -> Iterator[Row]:
     """The parts, with the fragments of each call put together."""
     started: Row | None = None
     unread: list[Any] = []
+    signed: Row = {}
     for item in parts:
         part = record(item)
         fragment = _fragment(part)
@@ -30,14 +31,21 @@ def whole_calls(parts: Any) -> Iterator[Row]:
             if started is not None:
                 yield _cut(started)
             started, unread = {"name": fragment.get("name"), "id": fragment.get("id"), "args": {}}, []
+            signed = _signature(part)
+        signed = signed or _signature(part)
         started["args"] |= record(fragment.get("args"))
         pieces = rows(fragment.get("partialArgs") or fragment.get("partial_args"))
         unread += [piece for piece in pieces if not _put(started["args"], record(piece))]
         if not (fragment.get("willContinue") or fragment.get("will_continue")):
-            yield {"functionCall": {**started, "args": as_text(unread)} if unread else started}
+            yield {"functionCall": {**started, "args": as_text(unread)} if unread else started, **signed}
             started = None
     if started is not None:
         yield _cut(started)
+
+
+def _signature(part: Row) -> Row:
+    """The signature of a part, if it has one."""
+    return {name: part[name] for name in ("thoughtSignature", "thought_signature") if part.get(name)}
 
 
 def _fragment(part: Row) -> Row | None:

@@ -120,6 +120,21 @@ def _add(content: list[Any], block: Any) -> None:
     content.append(block)
 
 
+def _added(before: Any, more: Any) -> Any:
+    """The tokens of two chunks together: each counts what it adds."""
+    if not before or not more:
+        return more or before
+    one, other = record(before), record(more)
+    found: Row = {**one, **other}
+    for name in one.keys() & other.keys():
+        a, b = one[name], other[name]
+        if isinstance(a, dict) and isinstance(b, dict):
+            found[name] = _added(a, b)
+        elif isinstance(a, int) and isinstance(b, int):
+            found[name] = a + b
+    return found
+
+
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     """One AI message out of chunks, and whether it came to its end."""
     content: list[Any] = []
@@ -131,7 +146,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     for event in events:
         chunk = unwrapped(event)
         about |= {n: v for n, v in record(chunk.get("response_metadata")).items() if v}
-        body["usage_metadata"] = chunk.get("usage_metadata") or body.get("usage_metadata")
+        body["usage_metadata"] = _added(body.get("usage_metadata"), chunk.get("usage_metadata"))
         last = last or chunk.get("chunk_position") == "last"
         found = chunk.get("content")
         for block in [found] if isinstance(found, str) else rows(found):

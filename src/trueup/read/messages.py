@@ -5,7 +5,6 @@ that a later message repeats with its output is one call. The text of the reply 
 of it if nothing was said after it.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +14,8 @@ from trueup.read import bedrock, gemini, langchain, openai_chat, vercel
 from trueup.read.draft import Draft
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, silent
-from trueup.verdict.reply import ToolCall, Turn
+from trueup.read.waiting import Waiting
+from trueup.verdict.reply import Turn
 
 Role = Literal["assistant", "user", "tool", "system", ""]
 _ROLES: dict[str, Role] = {
@@ -24,7 +24,6 @@ _ROLES: dict[str, Role] = {
     **dict.fromkeys(("tool", "function", "toolmessage", "functionmessage", "ipython"), "tool"),
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
 }
-_ANSWERS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id")
 _ENDINGS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
 _RESULTS = frozenset(("tool_result", "tool-result"))
 
@@ -47,6 +46,11 @@ def role_of(message: Row) -> Role:
     if role == "user" and not plain and _outputs(message):
         return "tool"
     return role
+
+
+def outputs_in(message: Row) -> list[Row]:
+    """The outputs that a message of the role `tool` holds: its blocks, or the message itself."""
+    return _outputs(message) or [message]
 
 
 def _outputs(message: Row) -> list[Row]:
@@ -150,7 +154,7 @@ def read_many(items: Any, raw: Any) -> Reading:
     roles = [role_of(message) for message in spoken]
     if "assistant" not in roles:
         return silent(raw)
-    waiting = _Waiting()
+    waiting = Waiting()
     turns: list[Turn] = []
     reasoning: list[str] = []
     refusals: list[str] = []
@@ -160,15 +164,15 @@ def read_many(items: Any, raw: Any) -> Reading:
         if role == "assistant":
             draft = Draft()
             provider = fill_message(draft, message)
-            again = waiting.add(draft.calls)
-            turns.append(_without(draft.turn(), again))
+            fresh = waiting.add(draft.calls)
+            turns.append(_without(draft.turn(), len(draft.calls) - len(fresh)))
             reasoning += [draft.reasoning] if draft.thinks else []
             refusals.append(draft.refusal)
         elif role == "tool":
-            outputs = _outputs(message)
-            for output in outputs or [message]:
+            outputs = outputs_in(message)
+            for output in outputs:
                 waiting.answer(output)
-            turns.append(Turn("tool", outputs=len(outputs) or 1))
+            turns.append(Turn("tool", outputs=len(outputs)))
     last = spoken[-1].get("finish_reason") or spoken[-1].get("stop_reason")
     reply = draft.reply(last, {}, "", provider, raw)
     calls = tuple(waiting.calls)
@@ -197,59 +201,3 @@ def _text(turns: list[Turn]) -> str:
     last = max((i for i, turn in enumerate(turns) if turn.role == "tool"), default=-1)
     said = [turn.text for turn in turns[last + 1 :] if turn.text] or [turn.text for turn in turns if turn.text]
     return "\n\n".join(said)
-
-
-class _Waiting:
-    """Calls that wait for their output: found by id, else by name, else the first one. Linear in calls and outputs."""
-
-    __slots__ = ("_done", "_queues", "calls")
-
-    def __init__(self) -> None:
-        self.calls: list[ToolCall] = []
-        self._done: set[int] = set()
-        self._queues: dict[tuple[str, str], deque[int]] = {}
-
-    def add(self, calls: Sequence[ToolCall]) -> int:
-        """Take the calls of one message; how many of them are the results of calls that an earlier message made."""
-        fresh = [call for call in calls if not (call.answered and self._settles(call))]
-        for call in fresh:
-            self._put(call)
-        return len(calls) - len(fresh)
-
-    def _settles(self, call: ToolCall) -> bool:
-        """Whether a call that carries its output was made before: then that one is answered."""
-        place = self._next(("id", call.id) if call.id else ("name", call.name))
-        if place is not None:
-            self._answered(place)
-        return place is not None
-
-    def _put(self, call: ToolCall) -> None:
-        place = len(self.calls)
-        self.calls.append(msgspec.structs.replace(call, index=place))
-        if call.answered:
-            return
-        for queue in (("id", call.id), ("name", call.name), ("any", "")):
-            self._queues.setdefault(queue, deque()).append(place)
-
-    def answer(self, output: Row) -> None:
-        """Mark the call that an output answers."""
-        get = output.get
-        call_id = word(next(filter(None, map(get, _ANSWERS)), ""))
-        name = word(get("name") or get("tool_name") or get("toolName"))
-        place = self._next(("id", call_id) if call_id else ("name", name) if name else ("any", ""))
-        if place is None and call_id:
-            place = self._next(("id", ""))  # a framework made the id up for a call that had none
-        if place is not None:
-            self._answered(place)
-
-    def _answered(self, place: int) -> None:
-        self._done.add(place)
-        self.calls[place] = msgspec.structs.replace(self.calls[place], answered=True)
-
-    def _next(self, queue: tuple[str, str]) -> int | None:
-        places = self._queues.get(queue, ())
-        while places:
-            place = places.popleft()
-            if place not in self._done:
-                return place
-        return None

@@ -9,12 +9,13 @@ from typing import Any
 from trueup.read.objects import Row, place, record, rows, word
 
 _SPOKEN = ("content", "refusal", "reasoning_content", "reasoning")
+_OF_CALL = frozenset({"index", "id", "type", "function", "custom"})
 
 
 class _Choice:
     """The pieces of one choice."""
 
-    __slots__ = ("calls", "details", "function", "ids", "message", "pieces", "places", "seen")
+    __slots__ = ("calls", "details", "function", "ids", "message", "pieces", "places", "seen", "thoughts")
 
     def __init__(self) -> None:
         self.pieces: dict[str, list[Any]] = {}
@@ -23,6 +24,7 @@ class _Choice:
         self.ids: dict[str, Row] = {}
         self.function: Row = {}
         self.details: list[Any] = []
+        self.thoughts: list[Any] = []
         self.message: Any = None
         self.seen: Row = {}
 
@@ -38,9 +40,10 @@ class _Choice:
         delta = record(choice.get("delta"))
         for name in _SPOKEN:
             found = delta.get(name)
-            if found:
+            if found or (found == "" and name == "reasoning_content"):  # an empty one must be sent back too
                 self.pieces.setdefault(name, []).append(found)
         self.details += rows(delta.get("reasoning_details"))
+        self.thoughts += rows(delta.get("thinking_blocks"))
         for item in rows(delta.get("tool_calls")):
             self._call(record(item))
         legacy = delta.get("function_call")
@@ -61,8 +64,10 @@ class _Choice:
             if call is not None and _is_another(call, call_id, part):
                 call = None
         if call is None:
-            call = {"id": call_id, "custom": custom is not None, "part": {}}
+            call = {"id": call_id, "custom": custom is not None, "part": {}, "more": {}}
             self.calls.append(call)
+        # What stands beside the function, such as a signature of the thoughts before the call, belongs to the call.
+        call["more"] |= {name: held for name, held in item.items() if name not in _OF_CALL and held is not None}
         if index is not None:
             self.places[index] = call
         if call_id:
@@ -77,6 +82,8 @@ class _Choice:
         message: Row = {name: _joined(pieces) for name, pieces in self.pieces.items()}
         if self.details:
             message["reasoning_details"] = self.details
+        if self.thoughts:
+            message["thinking_blocks"] = self.thoughts
         if self.calls:
             message["tool_calls"] = [_call_body(call) for call in self.calls]
         if self.function:
@@ -123,12 +130,12 @@ def _whole(part: Row) -> Row:
 def _call_body(call: Row) -> Row:
     whole = _whole(call["part"])
     if call["custom"]:
-        return {"id": call["id"], "custom": {"name": whole["name"], "input": whole["arguments"]}}
-    return {"id": call["id"], "function": whole}
+        return {"id": call["id"], **call["more"], "custom": {"name": whole["name"], "input": whole["arguments"]}}
+    return {"id": call["id"], **call["more"], "function": whole}
 
 
 def _joined(pieces: list[Any]) -> Any:
-    """Text as one text; where a server sends blocks, all blocks."""
+    """Text as one text; where a server sends blocks, all blocks, with the pieces of a text or a thought put together."""
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
     blocks: list[Any] = []
@@ -136,14 +143,20 @@ def _joined(pieces: list[Any]) -> Any:
         blocks += ({"type": "text", "text": piece},) if isinstance(piece, str) else rows(piece)
     out: list[Any] = []
     for block in blocks:
-        thought = record(block).get("thinking")
-        if not isinstance(thought, list):
-            out.append(block)
-        elif out and isinstance(record(out[-1]).get("thinking"), list):
-            out[-1]["thinking"] += thought  # one thought, sent in pieces
+        here, before = record(block), record(out[-1]) if out else {}
+        thought = here.get("thinking")
+        if isinstance(thought, list) and isinstance(before.get("thinking"), list):
+            out[-1] = {**before, "thinking": [*before["thinking"], *thought]}
+        elif _is_text(here) and _is_text(before):
+            out[-1] = {**before, "text": before["text"] + here["text"]}
         else:
-            out.append({**record(block), "thinking": [*thought]})
+            out.append(block)
     return out
+
+
+def _is_text(block: Row) -> bool:
+    """Whether a block is a text and nothing else."""
+    return block.keys() == {"type", "text"} and isinstance(block["text"], str)
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:

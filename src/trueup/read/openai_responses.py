@@ -11,6 +11,7 @@ from trueup.read.calls import MISSING
 from trueup.read.content import fill, reasoning
 from trueup.read.draft import Draft
 from trueup.read.objects import Row, place, record, rows, word
+from trueup.read.outcomes import is_failure
 from trueup.read.reading import Reading, cut, failed, failure_of
 
 ITEMS = frozenset(
@@ -57,7 +58,9 @@ def fill_items(draft: Draft, items: Any) -> None:
     spoken = [item for item in output if item.get("type") == "message" and word(item.get("role")) in {"", "assistant"}]
     final = [item for item in spoken if item.get("phase") != "commentary"]
     shown = {id(item) for item in (final or spoken)}
-    answered = {word(item.get("call_id")) for item in output if word(item.get("type")).endswith("_call_output")}
+    outputs = [item for item in output if word(item.get("type")).endswith("_call_output")]
+    answered = {word(item.get("call_id")) for item in outputs}
+    faulty = {word(item.get("call_id")) for item in outputs if is_failure(item)}
     for item in output:
         get = item.get
         kind = word(get("type"))
@@ -67,7 +70,8 @@ def fill_items(draft: Draft, items: Any) -> None:
                 fill(draft, get("content"))
         elif kind == "function_call":
             call_id = word(get("call_id") or get("id"))
-            draft.call(word(get("name")), get("arguments", MISSING), call_id, call_id in answered)
+            args = get("arguments", MISSING)
+            draft.call(word(get("name")), args, call_id, call_id in answered, failed=call_id in faulty)
         elif kind == "custom_tool_call":
             draft.custom(word(get("name")), get("input", MISSING), word(get("call_id") or get("id")))
         elif kind == "reasoning":

@@ -45,7 +45,7 @@ def read(source: Any, status: int | None = None) -> Reading:
     if type(source) is dict:
         return _read_dict(source, source)
     if isinstance(source, str):
-        return _read_text(source, source)
+        return _read_text(str.__str__(source), source)  # of a subclass, the plain text
     if isinstance(source, Reply):
         return Reading(source)
     if isinstance(source, Reading):

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.read.objects import Row, record, word
+from trueup.read.waits import wait_in
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Finish, Reply
+from trueup.verdict.secrets import masked
 
-_SECRET = lazy_regex(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza|Bearer)[-_ ]?[A-Za-z0-9][\w\-*.]{11,}")
 _SHOWN_KEYS = 8
 _PARSED = "If this is parsed data, use check_value(…)."
 # Keys with which messages and responses say what they are; one alone may be a field of the user's own.
@@ -48,6 +49,7 @@ class Failure(NamedTuple):
     code: str = ""
     status: int | None = None
     failed_generation: str = ""
+    retry_after: float | None = None  # seconds that it asks to wait
 
     @property
     def retryable(self) -> bool:
@@ -93,16 +95,18 @@ def failed(
         reply = Reply(finish=finish, raw=raw, turns=())
     elif reply.finish != finish:
         reply = msgspec.structs.replace(reply, finish=finish)
-    said = _SECRET.sub("[key]", failure.message[: 4 * _SHOWN])[:_SHOWN]
+    said, code = masked(failure.message[: 8 * _SHOWN])[:_SHOWN], masked(failure.code)
     data: Row = {
         "status": failure.status,
-        "code": failure.code,
+        "code": code,
         "message": said,
         "retryable": failure.retryable,
     }
     if failure.failed_generation:
-        data["failed_generation"] = failure.failed_generation
-    label = " ".join(str(part) for part in (failure.status, failure.code) if part)
+        data["failed_generation"] = masked(failure.failed_generation)
+    if failure.retry_after is not None:
+        data["retry_after"] = failure.retry_after
+    label = " ".join(str(part) for part in (failure.status, code) if part)
     message = f"The provider failed{f' ({label})' if label else ''}: {said or 'it did not say why'}"
     hints = ["Send the same request again later."] if failure.retryable else []
     if unsure and _is_data(raw):
@@ -132,16 +136,17 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
     """Read an error object in any provider's words: a dict, a string, or one inside the other.
 
     >>> failure_of({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}})
-    Failure(message='Busy', code='overloaded_error', status=None, failed_generation='')
+    Failure(message='Busy', code='overloaded_error', status=None, failed_generation='', retry_after=None)
     """
     if isinstance(error, str):
-        return Failure(error, "", status)
+        return Failure(error, "", status, "", wait_in({}, error))
     body = record(error)
     for _ in range(4):
         inner = body.get("error", body.get("Error"))
         if isinstance(inner, str) and inner:
             code = word(body.get("code") or body.get("error_type") or body.get("type"))
-            return Failure(inner, "" if code == "error" else code, status or _status(body))
+            status = status or _status(body)
+            return Failure(inner, "" if code == "error" else code, status, "", wait_in(body, inner))
         if not isinstance(inner, dict) or not inner:
             break
         status = status or _status(body)
@@ -161,6 +166,7 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
         "" if code == "error" or code.isdigit() else code,
         status or _status(body),
         generation if isinstance(generation, str) else "",
+        wait_in(body, said),
     )
 
 

@@ -75,7 +75,7 @@ def torn(raw: Any) -> Reading:
 
 
 def _is_failure(event: Row) -> bool:
-    if event.get("type") in ("error", "conversation.response.error"):
+    if event.get("type") in ("error", "conversation.response.error") or event.get("object") == "error":
         return True
     error = event.get("error")
     return bool(error) and "choices" not in event and isinstance(error, dict | str) and "candidates" not in event

@@ -1,17 +1,21 @@
-"""Token counts in one shape: input_tokens, output_tokens, total_tokens, reasoning_tokens, cached_tokens.
+"""Token counts in one shape: input_tokens, output_tokens, total_tokens, reasoning_tokens, cached_tokens, cache_write_tokens.
 
-Input counts what was read from a cache, output counts reasoning, as most providers do; where a provider keeps them
-apart, they are added. What it did not say is left out; what is no count, or none that could be, is ignored.
+The input includes what was read from a cache or written to it, the output includes reasoning, as with most providers; where a
+provider keeps them apart, they are added. A count that the provider did not give is left out; one that is not a whole number, or
+impossibly large, is ignored.
 """
 
 from typing import Any
 
-from trueup.read.objects import Row, record
+from trueup.read.objects import Row, record, rows
 
 Usage = dict[str, int]
 _PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 MOST = 10**12  # of tokens: more than any reply has, and money counted with it is still exact
-_NAMES = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "cached_tokens")
+_NAMES = (
+    "input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens",
+    "cache_write_hour_tokens",
+)  # fmt: skip
 
 
 def _count(value: Any) -> int | None:
@@ -20,51 +24,79 @@ def _count(value: Any) -> int | None:
     return None
 
 
-def counts(taken: Any, given: Any, total: Any = None, reasoning: Any = None, cached: Any = None) -> Usage:
-    """The counts that are counts; the total is worked out where it was not told.
+def counts(
+    taken: Any, given: Any, total: Any = None, reasoning: Any = None, cached: Any = None, written: Any = None,
+    hour: Any = None,
+) -> Usage:  # fmt: skip
+    """The counts that are counts; the total is worked out if it is missing, or less than its parts.
+
+    `cached` was read from a cache, `written` was written to one, `hour` is the part of it that is kept for an hour; the last two
+    are left out if they are 0, as they are without a cache.
 
     >>> counts(9, 3.0, None, -1, "many")
     {'input_tokens': 9, 'output_tokens': 3, 'total_tokens': 12}
     """
     found: Usage = {}
-    for name, value in zip(_NAMES, (taken, given, total, reasoning, cached), strict=True):
+    for name, value in zip(
+        _NAMES, (taken, given, total, reasoning, cached, written or None, hour or None), strict=True
+    ):
         number = _count(value)
         if number is not None:
             found[name] = number
-    if "total_tokens" not in found and "input_tokens" in found and "output_tokens" in found:
-        found["total_tokens"] = found["input_tokens"] + found["output_tokens"]
+    if "input_tokens" in found and "output_tokens" in found:
+        found["total_tokens"] = max(found.get("total_tokens", 0), found["input_tokens"] + found["output_tokens"])
     return found
 
 
 def openai(source: Any) -> Usage:
-    """Chat Completions and Responses, and all that speak like them."""
+    """Chat Completions and Responses, and all that speak like them: the prompt includes what came from a cache or went to it.
+
+    Writes are `cache_write_tokens` of the details with OpenAI and OpenRouter; LiteLLM puts Anthropic's beside them. What the total has
+    beyond the input and the output is reasoning: xAI, and servers that translate Gemini's counts, leave it out of the output.
+    """
     if not source:
         return {}
     usage = record(source)
     get = usage.get
     if len(usage) == 3 and usage.keys() == _PLAIN and all(type(n) is int and 0 <= n <= MOST for n in usage.values()):
-        return {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"], "total_tokens": usage["total_tokens"]}  # fmt: skip
+        sent, got, total = usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]
+        if total == sent + got:
+            return {"input_tokens": sent, "output_tokens": got, "total_tokens": total}
     before = get("prompt_tokens_details") or get("input_tokens_details")
     after = get("completion_tokens_details") or get("output_tokens_details")
     taken, given = get("prompt_tokens"), get("completion_tokens")
-    return counts(
+    found = counts(
         get("input_tokens") if taken is None else taken,
         get("output_tokens") if given is None else given,
         get("total_tokens"),
         record(after).get("reasoning_tokens") if after else get("reasoning_tokens"),
-        record(before).get("cached_tokens") if before else get("num_cached_tokens"),
+        _first(record(before).get("cached_tokens"), get("num_cached_tokens"), get("prompt_cache_hit_tokens")),
+        _first(record(before).get("cache_write_tokens"), get("cache_creation_input_tokens")),
+        record(record(before).get("cache_creation_token_details")).get("ephemeral_1h_input_tokens"),
     )
+    if "input_tokens" in found and "output_tokens" in found:
+        found["output_tokens"] = found["total_tokens"] - found["input_tokens"]
+    return found
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
 
 
 def anthropic(source: Any) -> Usage:
+    """Anthropic's Messages: `input_tokens` leaves out what was read from the cache and what was written to it."""
     if not source:
         return {}
     get = record(source).get
     cached, made = _count(get("cache_read_input_tokens")), _count(get("cache_creation_input_tokens"))
-    taken = _count(get("input_tokens"))
-    if taken is not None:
-        taken += (cached or 0) + (made or 0)
-    return counts(taken, get("output_tokens"), None, None, cached)
+    hour = record(get("cache_creation")).get("ephemeral_1h_input_tokens")
+    return counts(_sum(get("input_tokens"), cached, made), get("output_tokens"), None, None, cached, made, hour)
+
+
+def _sum(taken: Any, *more: int | None) -> int | None:
+    """The input with what the provider counts beside it; None if it did not count the input."""
+    count = _count(taken)
+    return None if count is None else count + sum(part or 0 for part in more)
 
 
 def gemini(source: Any) -> Usage:
@@ -79,8 +111,11 @@ def gemini(source: Any) -> Usage:
     given = get("candidatesTokenCount", "candidates_token_count")
     if thoughts:
         given = (given or 0) + thoughts
+    # What a tool of the provider's own brought in is input too, and counted beside the prompt.
     return counts(
-        get("promptTokenCount", "prompt_token_count"),
+        _sum(
+            get("promptTokenCount", "prompt_token_count"), get("toolUsePromptTokenCount", "tool_use_prompt_token_count")
+        ),
         given,
         get("totalTokenCount", "total_token_count"),
         thoughts,
@@ -89,10 +124,19 @@ def gemini(source: Any) -> Usage:
 
 
 def bedrock(source: Any) -> Usage:
+    """Converse: `inputTokens` leaves out what was read from the cache and what was written to it; so may the total."""
     if not source:
         return {}
     get = record(source).get
-    return counts(get("inputTokens"), get("outputTokens"), get("totalTokens"), None, get("cacheReadInputTokens"))
+    cached, made = _count(get("cacheReadInputTokens")), _count(get("cacheWriteInputTokens"))
+    taken = _sum(get("inputTokens"), cached, made)
+    hour = sum(
+        _count(part.get("inputTokens")) or 0
+        for part in map(record, rows(get("cacheDetails")))
+        if part.get("ttl") == "1h"
+    )
+    total = None if cached or made else get("totalTokens")
+    return counts(taken, get("outputTokens"), total, None, cached, made, hour)
 
 
 def ollama(body: Row) -> Usage:
@@ -111,12 +155,16 @@ def langchain(source: Any) -> Usage:
     if not source:
         return {}
     get = record(source).get
+    before = record(get("input_token_details"))
+    minutes, hour = _count(before.get("ephemeral_5m_input_tokens")), _count(before.get("ephemeral_1h_input_tokens"))
     return counts(
         get("input_tokens"),
         get("output_tokens"),
         get("total_tokens"),
         record(get("output_token_details")).get("reasoning"),
-        record(get("input_token_details")).get("cache_read"),
+        before.get("cache_read"),
+        before.get("cache_creation") or (minutes or 0) + (hour or 0),
+        hour,
     )
 
 
@@ -125,12 +173,14 @@ def vercel(source: Any) -> Usage:
         return {}
     get = record(source).get
     taken, given = get("inputTokens"), get("outputTokens")
+    before = record(get("inputTokenDetails"))
     return counts(
         get("promptTokens") if taken is None else taken,
         get("completionTokens") if given is None else given,
         get("totalTokens"),
         get("reasoningTokens"),
-        get("cachedInputTokens"),
+        _first(get("cachedInputTokens"), before.get("cacheReadTokens")),
+        before.get("cacheWriteTokens"),
     )
 
 

@@ -13,6 +13,7 @@ from trueup.read.draft import Draft
 from trueup.read.events import Events, value
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.openai_chat import fill_call
+from trueup.read.outcomes import says_failure
 from trueup.read.reading import Reading
 
 # The codes of the data stream of versions 3 and 4, by the events that later versions send for them.
@@ -21,6 +22,7 @@ _DATA_CODES = {
     "a": "tool-output-available", "b": "tool-input-start", "c": "tool-input-delta", "d": "finish", "e": "finish-step",
     "f": "start-step", "g": "reasoning-delta", "h": "source", "i": "redacted", "j": "signature", "k": "file",
 }  # fmt: skip
+_FAILED = frozenset(("output-error", "output-denied"))
 _DATA_NAMES = {"args": "input", "result": "output", "argsTextDelta": "inputTextDelta"}
 EVENTS = frozenset(
     "start start-step finish-step finish abort text-start text-delta text-end reasoning-start reasoning-delta"
@@ -66,10 +68,12 @@ def fill_message(draft: Draft, message: Row) -> None:
 
 def _call(draft: Draft, part: Row, name: str, known: set[str]) -> None:
     call_id = word(part.get("toolCallId"))
-    answered = word(part.get("state")).startswith("output-")
+    state = word(part.get("state"))
+    answered = state.startswith("output-")
+    failed = state in _FAILED or (answered and says_failure(part.get("output")))
     if not part.get("providerExecuted"):
         given = part.get("rawInput") if part.get("input") is None else part["input"]
-        draft.call(name, MISSING if given is None else given, call_id, answered)
+        draft.call(name, MISSING if given is None else given, call_id, answered, failed=failed)
     known.add(call_id)
     if answered:
         draft.output()
@@ -82,7 +86,8 @@ def _old_call(draft: Draft, call: Row, known: set[str]) -> None:
     known.add(call_id)
     answered = call.get("state") == "result" or ("state" not in call and "result" in call)
     given = call.get("args")
-    draft.call(word(call.get("toolName")), MISSING if given is None else given, call_id, answered)
+    failed = answered and says_failure(call.get("result"))
+    draft.call(word(call.get("toolName")), MISSING if given is None else given, call_id, answered, failed=failed)
     if answered:
         draft.output()
 
