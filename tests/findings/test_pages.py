@@ -56,6 +56,11 @@ def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
         if "checks" in options:
             options["checks"] = [getattr(module, name) for name in options["checks"]]
     times = options.pop("times", 1)  # how often the reply is to stand, where only many of it give cause
+    if options.pop("stream", "no") == "yes":
+        stream = Contract(**options).stream()
+        for _ in range(times):
+            stream.push(example.reply)
+        return {(found.code, found.path) for found in stream.findings}
     verdict = Contract(**options).check(example.reply * times if times > 1 else example.reply, example.context)
     return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
 
@@ -140,7 +145,11 @@ def judge_asked(example: Example) -> set[tuple[str, str]]:
     loop = Loop(Contract(**{"schema": True, **options}), traits, "Go.", Policy(**asked))
     step = loop.start()
     while not isinstance(step, Finish):
-        step = loop.replied(example.reply) if isinstance(step, Send) else loop.waited()
+        if isinstance(step, Send):
+            loop.request()
+            step = loop.replied(example.reply)
+        else:
+            step = loop.waited()
         if cancel and not isinstance(step, Finish):
             step = loop.cancelled()
     return {(found.code, found.path) for found in (*loop.answer().findings, *loop.answer().verdict.fixes)}

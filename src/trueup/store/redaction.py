@@ -11,23 +11,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from trueup.verdict.secrets import FORMS, HINT
+
 MARK = "[redacted]"
 Bodies = Literal["all", "refused", "none"]
-
-# Keys and tokens as the large providers and clouds write them; a value of a field named like one is taken out too.
-_SECRETS = (
-    r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_\-]{16,}",
-    r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{16,}=*",
-    r"\bgh[pousr]_[A-Za-z0-9]{30,}",
-    r"\bAKIA[0-9A-Z]{16}\b",
-    r"\bAIza[0-9A-Za-z_\-]{30,}",
-    r"\bxox[abpr]-[A-Za-z0-9\-]{10,}",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
-)
-
-
-# Written as JSON, a letter of an escape may stand before a key, so no boundary is asked for in this first look.
-_HINT = rb"[spr]k[-_][A-Za-z0-9_\-]{16}|(?i:bearer)|gh[pousr]_[A-Za-z0-9]{30}|AKIA|AIza|xox[abpr]-|PRIVATE KEY"
 
 
 class Redaction(msgspec.Struct, frozen=True):
@@ -91,7 +78,7 @@ class Redaction(msgspec.Struct, frozen=True):
 def _hinted() -> Any:
     import re2  # type: ignore[import-untyped]
 
-    return re2.compile(_HINT)
+    return re2.compile(HINT)
 
 
 def _hint(written: bytes) -> bool:
@@ -116,7 +103,7 @@ def _compiled(patterns: tuple[str, ...], words: tuple[str, ...]) -> Any:
 
         options = re2.Options()
         options.log_errors = False
-        parts = [*_SECRETS, *(re2.escape(word) for word in words if word), *patterns]
+        parts = [*FORMS, *(re2.escape(word) for word in words if word), *patterns]
         for part in parts:
             try:
                 re2.compile(part, options)

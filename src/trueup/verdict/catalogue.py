@@ -191,6 +191,7 @@ _FINDINGS = (
     FindingKind("P010", "model-refused", "error", "The model refused to answer."),
     FindingKind("P011", "open-end", "warning", "The reply ends right behind a number or a bare word: it may be cut."),
     FindingKind("P012", "unmeant-escape", "warning", "An escape such as \\f stands where LaTeX or a path was meant."),
+    FindingKind("P013", "looping", "error", "The reply repeats itself without end, and its stream was given up."),
     FindingKind("L001", "too-large", "error", "The reply is longer than the contract allows."),
     FindingKind("L002", "too-deep", "error", "The reply is nested deeper than the contract allows."),
     FindingKind("L003", "too-many-parts", "error", "The reply holds more values, faults or calls than are looked at."),
@@ -261,6 +262,9 @@ _FINDINGS = (
     FindingKind("A004", "gave-up", "error", "No valid reply came in as many tries as the policy allows."),
     FindingKind("A005", "cancelled", "error", "The asking was cancelled."),
     FindingKind("A006", "echoed-form", "error", "A value is what the form showed in place of one."),
+    FindingKind(
+        "A007", "budget-at-risk", "warning", "A request may not fit the budget, by the bound that is known of it."
+    ),
     # contract and pipeline files, as `trueup lint` finds them
     FindingKind("N001", "unreadable-file", "error", "A file cannot be read, or is of no known kind."),
     FindingKind("N002", "bad-syntax", "error", "A file is not YAML, TOML or JSON as contracts are written."),

@@ -129,6 +129,29 @@ class Sent(Attempted, frozen=True, kw_only=True):
     """The temperature of the request; None: the provider's default."""
     reduced: bool = False
     """Whether fewer tools are offered, as in the last retry after empty replies."""
+    timeout: float | None = None
+    """How many seconds the call may take; None: as long as it likes."""
+    max_tokens: int | None = None
+    """The limit of the reply, lowered to what the budgets allow; None: the provider's default."""
+    estimate: int | None = None
+    """How many tokens the request probably has; None without a budget, when nothing is estimated."""
+    counted: bool = False
+    """Whether the estimate is a tokenizer's count."""
+    cached: bool = False
+    """Whether the reply comes from the cache, so that nothing is sent."""
+
+
+class Warned(Attempted, frozen=True, kw_only=True):
+    """A request is sent although it may exceed a budget: its bytes are too many, but how many tokens they are is not known."""
+
+    budget: str = ""
+    """The budget: `tokens` or `money`; never empty when sent."""
+    allowed: float = 0.0
+    """How much of it there is for the whole ask."""
+    spent: float = 0.0
+    """How much of it is spent."""
+    needs: float = 0.0
+    """How much of it the request may take at most, with the shortest reply."""
 
 
 class Replied(Attempted, frozen=True, kw_only=True):
@@ -140,6 +163,10 @@ class Replied(Attempted, frozen=True, kw_only=True):
     """How many tokens it took; None if the provider did not say."""
     cost: float | None = None
     """What it cost; None if the price or a count is not known."""
+    estimated: bool = False
+    """Whether the tokens and the cost are estimates, because the provider did not count."""
+    cached: bool = False
+    """Whether the reply came from the cache, for nothing."""
 
 
 class Judged(Attempted, frozen=True, kw_only=True):
@@ -154,14 +181,20 @@ class Judged(Attempted, frozen=True, kw_only=True):
 
 
 class Failed(Attempted, frozen=True, kw_only=True):
-    """No reply came; `kind` is how the plan sees it: rate, transient, mode, temperature, fatal."""
+    """No reply came; `kind` is how the plan sees it: rate, transient, mode, feature, refusal, fatal."""
 
     reason: str = ""
     """What the provider or the transport said; empty if nothing."""
     kind: str = ""
-    """What follows from it: `rate`, `transient`, `mode`, `temperature`, `choice` or `fatal`; never empty when sent."""
+    """What follows from it: `rate`, `transient`, `mode`, `feature`, `refusal` or `fatal`; never empty when sent."""
     status: int | None = None
     """The HTTP status; None if there was no response."""
+    tokens: int | None = None
+    """How many tokens the call took before it failed; None if it took none."""
+    cost: float | None = None
+    """What it cost; None if it cost nothing, or the price is not known."""
+    estimated: bool = False
+    """Whether the tokens and the cost are estimates, because the provider did not count."""
 
 
 class Waiting(Attempted, frozen=True, kw_only=True):
@@ -202,16 +235,27 @@ class Regenerating(Attempted, frozen=True, kw_only=True):
 
 
 class SteppedDown(Attempted, frozen=True, kw_only=True):
-    """The next rung of a ladder: `what` is `mode` or `model`."""
+    """The next rung of a ladder: `what` is `mode`, `model` or `client`."""
 
     what: str = "mode"
-    """What is changed: the `mode` or the `model`."""
+    """What is changed: the `mode`, the `model`, or the `client` with its model."""
     before: str = ""
     """What was asked until now; empty for the client's own model."""
     after: str = ""
     """What is asked from now on; empty for the client's own model."""
     reason: str = ""
     """Why; empty if nothing is said."""
+
+
+class BreakerChanged(Attempted, frozen=True, kw_only=True):
+    """The circuit breaker of a rung opened, lets one call through to try it, or closed."""
+
+    state: str = ""
+    """The new state: `open`, `half-open` or `closed`; never empty when sent."""
+    client: str = ""
+    """The client of the rung, as in `Attempt.client`; empty if it has no name."""
+    failures: int = 0
+    """How many calls to it have failed in a row."""
 
 
 class Aborted(Attempted, frozen=True, kw_only=True):
@@ -223,6 +267,30 @@ class Aborted(Attempted, frozen=True, kw_only=True):
     """How many characters had arrived."""
     saved: int | None = None
     """The most tokens that were not sent because of it; None if not known."""
+
+
+class Abandoned(Attempted, frozen=True, kw_only=True):
+    """A call was given up and could not be stopped, such as a function that sleeps: it still runs in its thread, and nobody waits for it."""
+
+    timeout: float | None = None
+    """How many seconds it was waited for; None if it was cancelled."""
+
+
+class Ran(Event, frozen=True, kw_only=True):
+    """A tool call of a run has a result: it was made, or the model was told why not."""
+
+    turn: int = 1
+    """The turn of the run, from 1."""
+    tool: str = ""
+    """The tool that was called; never empty when sent."""
+    call: str = ""
+    """The id of the call; empty if it has none."""
+    status: str = ""
+    """What came of it: `done`, `failed`, `refused`, `vetoed`, `skipped` or `stopped`; never empty when sent."""
+    seconds: float = 0.0
+    """How long the tool took."""
+    reason: str = ""
+    """Why the call was not made, or the type of the exception that the tool raised, or `returned` if it returned an error; empty if it is `done`."""
 
 
 class FellBack(Attempted, frozen=True, kw_only=True):
@@ -256,6 +324,8 @@ class Finished(Attempted, frozen=True, kw_only=True):
     """How many tokens it took; None if a count is not known."""
     cost: float | None = None
     """What it cost; None if a price or a count is not known."""
+    estimated: bool = False
+    """Whether part of the tokens and the cost are estimates, because the provider did not count."""
     raw: str = ""
     """If no reply was valid, the last one, redacted and cut as the policy says; empty otherwise."""
 

@@ -33,6 +33,10 @@ class ToolCall(
     """`function` for a tool with JSON arguments, `custom` for one that takes plain text."""
     answered: bool = False
     """Whether the output of the call is already part of what was read, as with tools that a provider runs itself."""
+    failed: bool = False
+    """Whether that output is an error: the call was refused, or its tool failed."""
+    after: tuple[str, ...] = ()
+    """The tools that must succeed earlier in the same reply before this call may run, because the order requires them; empty if there are none."""
 
 
 class Turn(msgspec.Struct, frozen=True):

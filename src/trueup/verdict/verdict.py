@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple
 
 import msgspec
 
-from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, promoted
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, promoted
 from trueup.verdict.reply import Reply, ToolCall
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ class _AsData:
 AS_DATA: Final = _AsData()  # "the value is the data": a type may build None, so None cannot say it
 
 
+_UNKNOWN_TOOL = frozenset({"T001", "T002"})  # its name is the model's own
+
+
 class Refusal(NamedTuple):
     """A call that did not pass, and why."""
 
@@ -53,10 +56,34 @@ class Refusal(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What to tell the model about it."""
-        said = [part for f in self.findings for part in (f.message, f.hint) if part]
+        """What to tell the model about it: what it wrote itself is not repeated, for it could be taken for an instruction."""
+        from trueup.verdict.neutral import neutral, texts_in  # where a call was refused
+
+        call = self.call
+        written = (call.name, call.raw_args, *texts_in(call.args))
+        said = [neutral(part, written) for f in self.findings for part in (f.message, f.hint) if part]
         sentences = [part if part[-1] in ".!?" else f"{part}." for part in said]
-        return f"The call of {self.call.name!r} was not made. " + " ".join(dict.fromkeys(sentences))
+        is_unknown = any(f.code in _UNKNOWN_TOOL for f in self.findings)
+        name = neutral(repr(call.name), written) if is_unknown else repr(call.name)
+        return f"The call of {name} was not made. " + " ".join(dict.fromkeys(sentences))
+
+
+def without_unmet(calls: Sequence[ToolCall]) -> tuple[tuple[ToolCall, ...], tuple[Refusal, ...]]:
+    """The calls that may run, and those that wait for an earlier call of the same reply which is not among them."""
+    good: list[ToolCall] = []
+    refused: list[Refusal] = []
+    names: set[str] = set()
+    for call in calls:
+        missing = [name for name in call.after if name not in names]
+        if missing:
+            message = f"{call.name} needs {', '.join(missing)} first, and that call was refused"
+            hint = f"Call {missing[0]} before {call.name}."
+            found = finding("T008", f"$.calls[{call.index}]", message, None, {"missing": missing}, hint)
+            refused.append(Refusal(call, (found,)))
+        else:
+            good.append(call)
+            names.add(call.name)
+    return tuple(good), tuple(refused)
 
 
 Answer = Callable[[Sequence["Refusal"], str], list[dict[str, Any]]]
@@ -234,7 +261,10 @@ class Verdict(Generic[T]):
         if against:
             judged = [(call, tuple(against.get(str(call.index), ()))) for call in calls]
             calls = tuple(call for call, problems in judged if not problems)
-            refused = (*refused, *(Refusal(call, problems) for call, problems in judged if problems))
+            calls, unmet = without_unmet(calls)
+            refused = (*refused, *(Refusal(call, problems) for call, problems in judged if problems), *unmet)
+            waited = [found for refusal in unmet for found in refusal.findings]
+            ordered = Findings(sorted((*ordered, *waited), key=lambda f: f.level != "error")) if waited else ordered
         return Verdict(
             self._reply, self.data, ordered, self._fixes, self._value, calls, {**self.metrics, **metrics}, refused,
             passed or self._passed,
