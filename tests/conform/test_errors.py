@@ -136,7 +136,7 @@ def test_the_closest_arm_is_named_with_its_faults() -> None:
     schema = {
         "anyOf": [
             {"title": "Small", "type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
-            {"title": "Large", "type": "object", "required": ["b", "c", "d"]},
+            {"title": "Large", "type": "object", "properties": {"a": {"const": 1}}, "required": ["a", "c", "d"]},
         ]
     }
     (finding,) = compile_schema(schema).errors({"a": "x"})
@@ -144,6 +144,24 @@ def test_the_closest_arm_is_named_with_its_faults() -> None:
     assert finding.data["closest"] == "Small"
     assert finding.data["faults"] == ['Field "a": Expected integer, got string']
     assert finding.hint == 'Give "a" as an integer.'
+
+
+@pytest.mark.spec("A4")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"url": "a", "seconds": "long"}, [("V001", "$.seconds")]),
+        ({"seconds": 3}, [("V002", "$.url")]),
+        ({"url": 1, "width": 3}, [("V001", "$.url")]),
+        ({"link": "c"}, [("V008", "$")]),
+        ({"url": "a", "width": "x", "seconds": "x"}, [("V008", "$")]),
+    ],
+)
+def test_a_name_that_one_arm_alone_has_says_which_arm_is_meant(value: Any, expected: list[tuple[str, str]]) -> None:
+    picture = {"properties": {"url": {"type": "string"}, "width": {"type": "integer"}}, "required": ["url", "width"]}
+    clip = {"properties": {"url": {"type": "string"}, "seconds": {"type": "number"}}, "required": ["url", "seconds"]}
+    findings = compile_schema({"type": "object", "anyOf": [picture, clip]}).errors(value)
+    assert [(f.code, f.path) for f in findings] == expected
 
 
 @pytest.mark.spec("A4")

@@ -1,4 +1,4 @@
-"""The arms of a union told apart by what they say: types, fixed values, tags.
+"""The arms of a union told apart by what they say: types, fixed values, tags, names of their own.
 
 Arms and a value that fits none of them enter; one finding, or the arms that may be meant, leave.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.conform import words
 from trueup.conform.document import Place, facets
-from trueup.conform.survey import ALL_TYPES, type_of, types_at
+from trueup.conform.survey import ALL_TYPES, root_keys, type_of, types_at
 from trueup.conform.words import Parts
 from trueup.verdict.facts import Finding
 
@@ -38,7 +38,10 @@ def label(arm: Place, index: int) -> str:
 
 
 def told_apart(group: list[Place], value: Any, path: Parts) -> Finding | list[Place]:
-    """One finding when the types, the fixed values or a tag say it all; else the arms that may be meant."""
+    """One finding when the types, the fixed values or a tag say it all; else the arms that may be meant.
+
+    A value that has keys of one arm alone means this arm, even if other arms would lack less.
+    """
     fixed = [_fixed(arm) for arm in group]
     if all(values is not None for values in fixed):
         return words.not_in_enum(path, [item for values in fixed for item in values or ()], value)
@@ -47,8 +50,17 @@ def told_apart(group: list[Place], value: Any, path: Parts) -> Finding | list[Pl
     if not by_type:
         return words.wrong_type(path, _ordered(frozenset().union(*map(types_at, group))), value)
     if isinstance(value, dict) and len(by_type) > 1:
-        return _by_tag(by_type, value, path)
+        told = _by_tag(by_type, value, path)
+        return _by_names(told, value) if isinstance(told, list) else told
     return by_type
+
+
+def _by_names(group: list[Place], value: dict[str, Any]) -> list[Place]:
+    """The arms that have the most names of the value which not every arm has; all of them where none has any."""
+    names = [root_keys(arm) for arm in group]
+    shared = frozenset.intersection(*names)
+    counts = [len((own - shared) & value.keys()) for own in names]
+    return [arm for arm, count in zip(group, counts, strict=True) if count == max(counts)]
 
 
 def _by_tag(group: list[Place], value: dict[str, Any], path: Parts) -> Finding | list[Place]:

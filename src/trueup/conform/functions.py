@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from trueup.conform.annotations import held
 from trueup.conform.document import JsonSchema
+from trueup.conform.own_code import OwnCode
 from trueup.conform.readings import Converted
 from trueup.conform.refusals import SchemaError
-from trueup.conform.signatures import hints_of_function, innermost, parameters
+from trueup.conform.signatures import context_parameter, hashable, hints_of_function, innermost, parameters
 from trueup.conform.types import Built, Parts, PythonType, Read, python_type, refused
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import parse, render
@@ -83,7 +84,6 @@ class _Parameter(NamedTuple):
     default: Callable[[], Any] | None = None
 
 
-@functools.lru_cache(maxsize=512)
 def arguments_type(function: Callable[..., Any]) -> PythonType:
     """The arguments of a function, or the fields of a class, as one type: its value is what to call the function with.
 
@@ -92,6 +92,11 @@ def arguments_type(function: Callable[..., Any]) -> PythonType:
     >>> arguments_type(on).accept({"day": "2024-02-29"})
     ({'day': datetime.date(2024, 2, 29)}, [])
     """
+    return _arguments_type(hashable(function))
+
+
+@functools.lru_cache(maxsize=512)
+def _arguments_type(function: Callable[..., Any]) -> PythonType:
     if isinstance(function, type):
         return python_type(function)
     said = _described(inspect.getdoc(innermost(function)) or "")
@@ -125,7 +130,10 @@ def arguments_type(function: Callable[..., Any]) -> PythonType:
 def _annotated(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Any]]:
     """The parameters of a function, each with its annotation; refused where one cannot be resolved, for it may hold limits."""
     hints = hints_of_function(function)
+    own = context_parameter(function)
     for parameter in parameters(function):
+        if parameter.name == own:  # not for the model
+            continue
         if (error := hints.unknown.get(parameter.name)) is not None:
             raise SchemaError(
                 f"the annotation of {parameter.name!r} in {function_name(function)} cannot be resolved: {error}; "
@@ -175,7 +183,11 @@ def _joined(schema: dict[str, Any], known: dict[str, _Parameter], rest: _Paramet
         around = None if inner is None else inner.wide(place[1:])
         return None if around is None else (place[0], *around)
 
-    return PythonType(schema, accept, read, wide, frozenset(known))
+    def code() -> OwnCode:
+        types = [one.type for one in (*known.values(), rest) if one is not None and one.type is not None]
+        return OwnCode(before_some=any(one.own_code().before_some for one in types))
+
+    return PythonType(schema, accept, read, wide, frozenset(known), own_code=code)
 
 
 def _inside(name: str, fault: Finding) -> Finding:
@@ -209,7 +221,7 @@ def argument_maker(function: Callable[..., Any]) -> Callable[[dict[str, Any]], d
     """
     if isinstance(function, type):
         return lambda args: args
-    builders = _builders(function)
+    builders = _builders(hashable(function))
 
     def make(args: dict[str, Any]) -> dict[str, Any]:
         out = dict(args)
@@ -225,7 +237,8 @@ def argument_maker(function: Callable[..., Any]) -> Callable[[dict[str, Any]], d
 @functools.lru_cache(maxsize=512)
 def _builders(function: Callable[..., Any]) -> dict[str, PythonType]:
     """The types of those parameters that are more than a JSON value."""
-    hints = hints_of_function(function).known
+    own = context_parameter(function)
+    hints = {name: hint for name, hint in hints_of_function(function).known.items() if name != own}
     read = {name: _read_hint(hint, {})[0] for name, hint in hints.items() if hint not in _PLAIN}
     return {name: found for name, found in read.items() if found is not None}
 

@@ -99,7 +99,8 @@ def number(place: Place, value: Any, path: Parts) -> Iterator[Finding]:
             yield words.out_of_bounds(path, keyword, schema[keyword], value)
     step = schema.get("multipleOf")
     if step is not None and not place.document.word("multipleOf", step)(value):
-        yield words.not_allowed(path, "multipleOf", f"Expected a multiple of {step}, got {words.quote(value)}")
+        message = f"Expected a multiple of {step}, got {words.quote(value)}"
+        yield words.not_allowed(path, "multipleOf", message, limit=step)
 
 
 def text(place: Place, value: str, path: Parts) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ of them, plain annotations are read strictly, as msgspec reads them: bringing a 
 import copy
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import cache, partial
 from typing import Any
 
 import pydantic
@@ -15,10 +16,12 @@ from pydantic.errors import PydanticUserError
 from pydantic_core import SchemaValidator, to_jsonable_python
 
 from trueup.conform.annotations import modern
+from trueup.conform.own_code import own_code
 from trueup.conform.readings import read
 from trueup.conform.refusals import SchemaError
 from trueup.conform.survey import subschemas
 from trueup.conform.types import HOW, Built, PythonType, Read, refused, type_name
+from trueup.conform.validating import present
 from trueup.verdict import paths
 from trueup.verdict.bugs import bug_in, pointed
 from trueup.verdict.codec import written
@@ -64,8 +67,10 @@ def pydantic_type(source: Any) -> PythonType:
     fields = {field for part in subschemas(schema) for field in part.get("properties", ())}
 
     def accept(data: Any, text: bytes | None = None) -> Built:
+        context = present()
+        given: dict[str, Any] = {} if context is None else {"context": context}
         try:
-            return validate(written(data) if text is None else text), []
+            return validate(written(data) if text is None else text, **given), []
         except pydantic.ValidationError as error:
             return None, [_finding(data, fault, fields) for fault in error.errors(**_SHORT)]
         except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything
@@ -84,7 +89,8 @@ def pydantic_type(source: Any) -> PythonType:
                     return data, []
         return read(data, value, _Dump(writer, value))
 
-    return PythonType(_linear(schema), accept, read_back, lambda _: None)
+    code = cache(partial(own_code, adapter.core_schema))
+    return PythonType(_linear(schema), accept, read_back, lambda _: None, own_code=code)
 
 
 def _writes_itself(core: Any) -> bool:

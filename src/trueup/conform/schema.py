@@ -18,6 +18,7 @@ from trueup.conform.breadth import breadth
 from trueup.conform.document import Document, JsonSchema, Place
 from trueup.conform.errors import explain
 from trueup.conform.nodes import Node
+from trueup.conform.own_code import OwnCode
 from trueup.conform.refusals import SchemaError, reason
 from trueup.verdict.bugs import tried
 from trueup.verdict.facts import Finding
@@ -118,6 +119,11 @@ class Schema:
     def wide(self, place: Parts) -> Parts | None:
         """The place that may hold more faults than the one that the schema's type refuses; None where there are no others."""
         return () if self._python is None else self._python.wide(place)
+
+    @property
+    def own_code(self) -> OwnCode:
+        """Which code of its own the schema's type has; none without a type."""
+        return OwnCode() if self._python is None else self._python.own_code()
 
     def __repr__(self) -> str:
         return f"<Schema {' | '.join(sorted(self.types))}>"

@@ -9,8 +9,10 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from types import SimpleNamespace, UnionType
 from typing import Any
+
+from trueup.verdict.context import Context
 
 
 class Hints(typing.NamedTuple):
@@ -43,6 +45,46 @@ def hints_of_function(function: Callable[..., Any]) -> Hints:
         except (TypeError, SyntaxError):  # a remark, or an object that is not a type
             continue
     return Hints(known, unknown)
+
+
+def context_parameter(function: Callable[..., Any]) -> str | None:
+    """The name of the parameter that takes a `Context`, None where the function takes none.
+
+    >>> def pay(ctx: Context[int], amount: int) -> None: ...
+    >>> context_parameter(pay), context_parameter(len)
+    ('ctx', None)
+    """
+    return _context_parameter(hashable(function))
+
+
+@functools.lru_cache(maxsize=512)
+def _context_parameter(function: Callable[..., Any]) -> str | None:
+    if isinstance(function, type):
+        return None
+    known = hints_of_function(function).known
+    return next((name for name, hint in known.items() if _is_context(hint)), None)
+
+
+def _is_context(hint: Any) -> bool:
+    """Whether an annotation is `Context`, also one with a remark, or one of several that a parameter may be."""
+    if isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union:
+        return any(map(_is_context, typing.get_args(hint)))
+    if typing.get_origin(hint) is typing.Annotated:
+        return _is_context(typing.get_args(hint)[0])
+    return (typing.get_origin(hint) or hint) is Context
+
+
+def hashable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands for a function where something is remembered about it: objects that can be called need not have a hash.
+
+    >>> hashable(len)
+    <built-in function len>
+    """
+    try:
+        hash(function)
+    except TypeError:
+        return function.__call__  # type: ignore[no-any-return,operator]  # a method is told apart by the object itself
+    return function
 
 
 def innermost(function: Callable[..., Any]) -> Any:

@@ -9,7 +9,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from trueup.conform.dialects import DIALECTS, Dialect, Provider
 from trueup.conform.document import Place
@@ -67,12 +67,26 @@ def strict_schema(schema: Schema, provider: Provider) -> JsonObject:
     >>> strict_schema(schema, "openai")["properties"], strict_schema(schema, "openai")["required"]
     ({'n': {'type': ['integer', 'null']}}, ['n'])
     """
+    return strict_form(schema, provider).schema
+
+
+class StrictForm(NamedTuple):
+    """A strict schema, and where it says null for what may be left out: the properties of an object, by identity, and a name."""
+
+    schema: JsonObject
+    nulls: frozenset[tuple[int, str]]
+
+
+def strict_form(schema: Schema, provider: Provider) -> StrictForm:
+    """The strict form of a schema for a provider, with the places to which null was added."""
     dialect = DIALECTS.get(provider)
     if dialect is None:
         near = nearest(str(provider), DIALECTS)
         meant = f"; did you mean {near!r}?" if near else ""
         raise ValueError(f"provider is one of {', '.join(DIALECTS)}; got {provider!r}{meant}")
-    return _Strict(provider, dialect, absent=False).whole(schema.place)
+    strict = _Strict(provider, dialect, absent=False)
+    whole = strict.whole(schema.place)
+    return StrictForm(whole, frozenset(strict.nulls))
 
 
 def narrowed_schema(source: JsonObject, provider: Provider) -> JsonObject:
@@ -86,9 +100,16 @@ def narrowed_schema(source: JsonObject, provider: Provider) -> JsonObject:
     []
     """
     try:
-        return _Strict(provider, DIALECTS[provider], absent=True).whole(compile_schema(source).place)
+        return narrowed_form(source, provider).schema
     except SchemaError:
         return source
+
+
+def narrowed_form(source: JsonObject, provider: Provider) -> StrictForm:
+    """The same as a form; a schema that cannot be narrowed is a `SchemaError`."""
+    return StrictForm(
+        _Strict(provider, DIALECTS[provider], absent=True).whole(compile_schema(source).place), frozenset()
+    )
 
 
 def is_strict(source: Any, provider: Provider) -> bool:
@@ -141,6 +162,7 @@ class _Strict:
         self._taken: set[str] = set()
         self._waiting: deque[tuple[str, Views, str]] = deque()
         self._optional: list[tuple[JsonObject, str, JsonObject]] = []
+        self.nulls: list[tuple[int, str]] = []
         self._work = 0
 
     def whole(self, root: Place) -> JsonObject:
@@ -293,7 +315,9 @@ class _Strict:
             optional = name not in required
             if optional and not self._absent:
                 self._optional.append((found, name, inner))
-                inner = self._nullable(inner)
+                plain, inner = inner, self._nullable(inner)
+                if inner is not plain:
+                    self.nulls.append((id(found["properties"]), name))
             found["properties"][name] = inner
             if not optional or not self._absent:
                 found["required"].append(name)

@@ -13,6 +13,7 @@ import msgspec
 
 from trueup.conform.annotations import Held, code_in, held
 from trueup.conform.document import JsonSchema
+from trueup.conform.own_code import OwnCode
 from trueup.conform.readings import Converted, by_msgspec, fields_of, read
 from trueup.conform.refusals import SchemaError
 from trueup.verdict import paths
@@ -49,7 +50,7 @@ class PythonType(NamedTuple):
     bug of the user's code passes.
     `read` gives the data as the type reads them. `wide` gives the place that may hold more faults than the one that is named, None where
     every fault is named. `names` are all keys that the type itself takes at the root, `item` is the type of the items of a list,
-    `aliases` are further names of fields anywhere.
+    `aliases` are further names of fields anywhere, and `own_code` says which validators the type has.
     """
 
     schema: JsonSchema
@@ -59,6 +60,7 @@ class PythonType(NamedTuple):
     names: frozenset[str] = frozenset()
     item: Any = None
     aliases: dict[str, list[str]] = {}
+    own_code: Callable[[], OwnCode] = OwnCode
 
 
 def python_type(source: Any) -> PythonType:

@@ -158,8 +158,9 @@ def several_arms_fit(path: Parts, arms: Sequence[str]) -> Finding:
                 f"Change {_it(path)} so that it fits only one of them.", fitting=list(arms[:_MAX_DATA]))  # fmt: skip
 
 
-def not_allowed(path: Parts, rule: str, message: str, hint: str = "") -> Finding:
-    return _say("V011", path, message, hint or f"Change {_it(path)}: {message[0].lower()}{message[1:]}.", rule=rule)
+def not_allowed(path: Parts, rule: str, message: str, hint: str = "", limit: Any = None) -> Finding:
+    hint = hint or f"Change {_it(path)}: {message[0].lower()}{message[1:]}."
+    return _say("V011", path, message, hint, rule=rule, limit=limit)
 
 
 def _articled(types: Sequence[str]) -> str:

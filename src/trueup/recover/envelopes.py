@@ -87,6 +87,15 @@ def opened(value: Any, own: frozenset[str], read: Reader) -> Iterator[Inside]:
             yield inside
 
 
+def may_wrap(key: str, own: frozenset[str]) -> bool:
+    """Whether a key beside others may be an envelope around the answer, for a schema with these keys.
+
+    >>> may_wrap("result", frozenset({"age"})), may_wrap("height", frozenset({"age"}))
+    (True, False)
+    """
+    return _is_envelope(key, 2, own, _folded(own))
+
+
 def _is_envelope(key: str, size: int, own: frozenset[str], folded: frozenset[str]) -> bool:
     name = fold(key)
     if key in own or name in folded or name in _FAILED or any(word in name for word in _FAILURES):

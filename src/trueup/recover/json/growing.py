@@ -151,6 +151,29 @@ class Growing:
         return self.root if self._shown > _LONG and self._grown < self._shown // 8 else self.value
 
     @property
+    def open_string(self) -> Any:
+        """What stands for the string that is open, another object whenever another one is shown; None where none is."""
+        return self._open if self._quote else None
+
+    @property
+    def string_size(self) -> int:
+        """How long the open string is at the most: as it is written, where it was not brought up to date."""
+        return self._shown + self._grown
+
+    def first_line(self) -> str:
+        """The open string up to the first line break that is not escaped."""
+        self.value  # noqa: B018 - it brings the open string up to date
+        parser = self._parser
+        assert parser is not None
+        opened = _OPEN_STRING[parser.frames[-1].kind].match(self._buffer, parser.pos)
+        return "" if opened is None else _decoded(self._buffer[opened.end() :].partition("\n")[0])
+
+    @property
+    def containers(self) -> list[Any]:
+        """The containers that are open, from the root inwards."""
+        return [] if self._parser is None else [frame.value for frame in self._parser.frames]
+
+    @property
     def opened(self) -> list[tuple[Any, int]]:
         """The containers that are open, from the root inwards, each with the number of its members that have closed."""
         frames = [] if self._parser is None else self._parser.frames
