@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from trueup import Contract
-from trueup.contract.acting import aexecute, execute
+from trueup.contract.acting import Unmet, aexecute, execute
 from trueup.read.answers import PROVIDERS
 
 pytestmark = pytest.mark.spec("T11")
@@ -138,7 +138,7 @@ def test_a_registry_is_a_mapping_or_the_functions_themselves() -> None:
     verdict = Contract(tools=[{"name": "plus"}]).check(reply(("plus", {"a": 1, "b": 2})))
     assert execute(verdict, {"plus": add}).done[0].value == 3
     missing = execute(verdict, [add])
-    assert missing.messages[0]["content"] == "No function is registered for 'plus'."
+    assert missing.messages[0]["content"] == "Error: No function is registered for 'plus'."
     assert missing.done[0].error is not None
 
 
@@ -182,7 +182,7 @@ def test_an_argument_that_the_function_refuses_is_explained_to_the_model() -> No
     verdict = Contract(tools=[{"name": "day_after"}]).check(reply(("day_after", {"day": "soon"})))
     execution = execute(verdict, TOOLS)
     assert "day" in execution.messages[0]["content"]
-    assert execution.messages[0]["content"] == str(execution.done[0].error)
+    assert execution.messages[0]["content"] == f"Error: {execution.done[0].error}"
     assert isinstance(execution.done[0].error, ValueError)
 
 
@@ -245,7 +245,7 @@ def test_a_result_that_cannot_be_written_does_not_lose_the_others(value: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("errors", "told"), [("type", "The tool 'burst' failed (Unwritable)."), ("text", "Unwritable")]
+    ("errors", "told"), [("type", "The tool 'burst' failed (Unwritable)."), ("text", "Error: Unwritable")]
 )
 def test_an_exception_that_cannot_be_written_does_not_lose_the_others(errors: Any, told: str) -> None:
     def burst() -> None:
@@ -274,3 +274,122 @@ def test_the_functions_by_their_names_are_tools_and_registry_alike() -> None:
     assert [refused.call.name for refused in verdict.refused] == ["add"]
     with pytest.raises(ValueError, match="no tool definition"):
         Contract(tools={"plus": add, "other": 5})
+
+
+# -- calls that require others ----------------------------------------------------------------------------
+
+
+def check_slot(day: int) -> str:
+    """Look whether a day is free."""
+    ran.append(("check_slot", day))
+    if day > 31:
+        raise TimeoutError
+    return "free"
+
+
+def book(day: int) -> str:
+    """Book a day."""
+    ran.append(("book", day))
+    return "booked"
+
+
+BOOKING = {"requires": {"book": ["check_slot"]}}
+SALON = Contract(tools=[check_slot, book, add], order=BOOKING)
+
+
+@pytest.mark.spec("T6")
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_call_whose_prerequisite_raises_is_not_made_and_says_so(asynchronous: bool) -> None:
+    verdict = SALON.check(reply(("check_slot", {"day": 32}), ("book", {"day": 32}), ("add", {"a": 1})))
+    assert verdict.ok
+    assert [call.after for call in verdict.calls] == [(), ("check_slot",), ()]
+    tools = [check_slot, book, add]
+    execution = asyncio.run(aexecute(verdict, tools)) if asynchronous else execute(verdict, tools)
+    assert ran == [("check_slot", 32), (1, 0)]
+    assert [type(done.error) for done in execution.done] == [TimeoutError, Unmet, type(None)]
+    said = execution.messages[1]["content"]
+    assert said == "The call of 'book' was not made: it needs check_slot first, and that did not succeed."
+    assert [message["tool_call_id"] for message in execution.messages] == ["c0", "c1", "c2"]
+
+
+@pytest.mark.spec("T6")
+def test_one_of_several_calls_is_enough_and_so_is_one_of_an_earlier_turn() -> None:
+    twice = reply(("check_slot", {"day": 32}), ("check_slot", {"day": 3}), ("book", {"day": 3}))
+    assert [done.error is None for done in execute(SALON.check(twice), [check_slot, book]).done] == [False, True, True]
+    first = reply(("check_slot", {"day": 3}))
+    history = [first, *execute(SALON.check(first), [check_slot]).messages]
+    verdict = SALON.check(reply(("check_slot", {"day": 32}), ("book", {"day": 3})), {"history": history})
+    assert verdict.calls[1].after == ()
+    assert execute(verdict, [check_slot, book]).done[1].value == "booked"
+
+
+@pytest.mark.spec("T6", "T9")
+@pytest.mark.parametrize("how", ["check", "strict", "state"])
+def test_a_call_falls_with_its_prerequisite_whoever_refuses_that(how: str) -> None:
+    from trueup.verdict.facts import Finding, finding
+
+    def no_look(judged: Any, context: Any) -> list[Finding]:
+        return [finding("B008", "$.calls[0]", "not now", None, {}, "")]
+
+    given: dict[str, dict[str, Any]] = {
+        "check": {"checks": [no_look]},
+        "strict": {"strict": True},
+        "state": {"states": {"IDLE": {"tools": ["book"]}}},
+    }
+    contract = Contract(tools=[check_slot, book], order=BOOKING, **given[how])
+    extra = {"note": 1} if how == "strict" else {}  # an argument that does not exist is a warning
+    verdict = contract.check(reply(("check_slot", {"day": 3, **extra}), ("book", {"day": 3})), {"state": "IDLE"})
+    assert verdict.calls == ()
+    assert [refusal.findings[-1].code for refusal in verdict.refused][-1] == "T008"
+    assert verdict.refused[-1].call.name == "book"
+    assert {found for refusal in verdict.refused for found in refusal.findings} <= set(verdict.findings)
+    assert execute(verdict, [check_slot, book]).done == ()
+
+
+def test_what_a_call_waits_for_survives_the_way_to_another_process() -> None:
+    from trueup import Verdict
+
+    verdict = SALON.check(reply(("check_slot", {"day": 32}), ("book", {"day": 32})))
+    again = Verdict.from_dict(json.loads(json.dumps(verdict.to_dict())))
+    assert isinstance(execute(again, [check_slot, book]).done[1].error, Unmet)
+
+
+def test_langchain_tools_and_contexts_are_run_too() -> None:
+    from langchain_core.tools import tool
+
+    from trueup import Context
+
+    @tool
+    def look_up(city: str) -> str:
+        """Look up a city."""
+        return f"{city}: rain"
+
+    def whoami(ctx: Context[str], /, loud: bool = False) -> str:
+        """Say who is asking."""
+        return ctx.deps.upper() if loud else ctx.deps
+
+    verdict = Contract(tools=[look_up, whoami]).check(reply(("look_up", {"city": "Oslo"}), ("whoami", {"loud": True})))
+    assert [done.value for done in execute(verdict, [look_up, whoami], deps="ada").done] == ["Oslo: rain", "ADA"]
+    awaited = asyncio.run(aexecute(verdict, [look_up, whoami], deps="ada"))
+    assert [done.value for done in awaited.done] == ["Oslo: rain", "ADA"]
+
+
+@pytest.mark.spec("T6")
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_an_error_that_a_function_returns_is_a_failure_too(provider: str) -> None:
+    order = {"requires": {"add": ["look"]}}
+    contract = Contract(tools=[{"name": "look"}, add], order=order)
+    verdict = contract.check(reply(("look", "{}"), ("add", '{"a": 1}')))
+    for returned in ({"error": "no such day"}, "Error: no such day", {"content": [], "isError": True}):
+        execution = execute(verdict, {"look": lambda found=returned: found, "add": add}, provider)
+        assert (execution.done[0].value, execution.done[0].error) == (returned, None)
+        assert isinstance(execution.done[1].error, Unmet)
+    assert ran == []
+    assert execute(verdict, {"look": lambda: {"free": True, "error": None}, "add": add}, provider).done[1].value == 1
+
+
+def test_a_function_cannot_change_the_arguments_of_its_call() -> None:
+    contract = Contract(tools=[{"name": "last", "parameters": {"properties": {"days": {"type": "array"}}}}])
+    verdict = contract.check(reply(("last", '{"days": [1, 2]}')))
+    assert execute(verdict, {"last": lambda days: days.pop()}).done[0].value == 2
+    assert verdict.calls[0].args == {"days": [1, 2]}

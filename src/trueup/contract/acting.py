@@ -1,34 +1,33 @@
 """Acting on a verdict: only calls that passed are run, and every call gets an answer for the model.
 
 A verdict and the functions behind the tools enter; results and tool-result messages leave. A function that fails is answered
-too, and the others still run; what its exception says stays in this program unless the caller sends it on.
+too, and the others still run, but for those that require it; what its exception says stays in this program unless the caller
+sends it on. A function also fails by returning an error, such as `{"error": …}`: that is how the history of a conversation is read.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from trueup.conform.functions import argument_maker, function_name
-from trueup.conform.signatures import call as call_function
-from trueup.contract.arguments import made_for
+from trueup.contract.incoming import without_surrogates
+from trueup.contract.runners import BadArguments, Unregistered, runners, start
 from trueup.read.answers import Result, refusal_result, tool_results
+from trueup.read.outcomes import says_failure
 from trueup.verdict.codec import plain
 from trueup.verdict.display import safe_line
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 
-Registry = Mapping[str, Callable[..., Any]] | Sequence[Callable[..., Any]]
+Registry = Mapping[str, Any] | Sequence[Any]
 Errors = Literal["type", "text"]
 
-
-class Unregistered(LookupError):
-    """A call passed, but nothing was given to run it with."""
+__all__ = ["BadArguments", "Done", "Execution", "Unmet", "Unregistered", "aexecute", "execute"]
 
 
-class BadArguments(ValueError):
-    """A call passed, but the function's own annotations refuse an argument."""
+class Unmet(RuntimeError):
+    """A call passed, but an earlier call of the same reply that it requires did not succeed, so it was not made."""
 
 
 class Done(NamedTuple):
@@ -37,9 +36,9 @@ class Done(NamedTuple):
     call: ToolCall
     """The call that was run."""
     value: Any
-    """What the function returned; None if it raised."""
+    """What the function returned; None if it raised. An error that it returned, such as `{"error": …}`, counts as a failure too."""
     error: Exception | None
-    """The exception that the function raised; None if it returned."""
+    """The exception that the function raised, or why the call was not made; None if it returned."""
 
 
 class Execution(NamedTuple):
@@ -51,12 +50,16 @@ class Execution(NamedTuple):
     """One result for each call, refused ones included, as messages in the provider's shape."""
 
 
-def execute(verdict: Verdict, registry: Registry, provider: str = "", *, errors: Errors = "type") -> Execution:
+def execute(
+    verdict: Verdict, registry: Registry, provider: str = "", *, errors: Errors = "type", deps: Any = None
+) -> Execution:
     """Run the calls of `verdict` that passed, in order, and answer all of them.
 
-    `registry` is the functions, or a mapping from tool names to functions. `provider` is the shape of the messages, by default
-    that of the reply. If a function raises, the model is told the type of the exception; with `errors="text"` also what it says,
-    which may hold paths, queries or keys. The exception itself is in `Done.error` and in the log `trueup.execute`.
+    `registry` is the functions, or a mapping from tool names to functions; tools of LangChain may be among them. `provider` is the
+    shape of the messages, by default that of the reply. If a function raises, the model is told the type of the exception; with
+    `errors="text"` also what it says, which may hold paths, queries or keys. The exception itself is in `Done.error` and in the log
+    `trueup.execute`. A call that requires another one of the same reply is made only if that one succeeded. `deps` is passed to
+    functions that take a `Context`; by default it is None.
 
     >>> from trueup import Contract
     >>> def add(a: int, b: int) -> int:
@@ -65,86 +68,103 @@ def execute(verdict: Verdict, registry: Registry, provider: str = "", *, errors:
     >>> execute(verdict, [add]).done[0].value
     5
     """
-    functions = _functions(registry)
-    _refuse_other(errors)
-    done = []
-    for call in _unanswered(verdict):
+    known = runners(registry)
+    refuse_other(errors)
+    made = _Made(verdict, errors)
+    for call in made.possible():
         try:
-            done.append(Done(call, _plain(call, _run(call, functions)), None))
+            made.book(Done(call, start(call, known, deps), None))
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer for the model
-            done.append(Done(call, None, error))
-    return _answered(verdict, done, provider, errors)
+            made.book(Done(call, None, error))
+    return made.execution(provider)
 
 
-async def aexecute(verdict: Verdict, registry: Registry, provider: str = "", *, errors: Errors = "type") -> Execution:
+async def aexecute(
+    verdict: Verdict, registry: Registry, provider: str = "", *, errors: Errors = "type", deps: Any = None
+) -> Execution:
     """The same for asynchronous functions (plain ones may be among them), one after the other.
 
-    `verdict`, `registry`, `provider` and `errors` are those of `execute`.
+    `verdict`, `registry`, `provider`, `errors` and `deps` are those of `execute`.
     """
-    functions = _functions(registry)
-    _refuse_other(errors)
-    done = []
-    for call in _unanswered(verdict):
+    known = runners(registry)
+    refuse_other(errors)
+    made = _Made(verdict, errors)
+    for call in made.possible():
         try:
-            value = _run(call, functions)
-            done.append(Done(call, await value if inspect.isawaitable(value) else value, None))
+            value = start(call, known, deps, awaits=True)
+            made.book(Done(call, await value if inspect.isawaitable(value) else value, None))
         except Exception as error:  # noqa: BLE001 - as in execute()
-            done.append(Done(call, None, error))
-    return _answered(verdict, done, provider, errors)
+            made.book(Done(call, None, error))
+    return made.execution(provider)
 
 
-def _unanswered(verdict: Verdict) -> list[ToolCall]:
-    """The calls to run: what a provider ran itself has its answer already."""
-    return [call for call in verdict.calls if not call.answered]
+class _Made:
+    """The calls of a verdict that were made so far, each with what the model is told about it."""
+
+    def __init__(self, verdict: Verdict, errors: Errors) -> None:
+        self._verdict = verdict
+        self._errors: Errors = errors
+        self._done: list[Done] = []
+        self._results: list[Result] = []
+
+    def possible(self) -> Iterator[ToolCall]:
+        """The calls to run, one after the other; one that requires a call which has not succeeded by then is booked as not made.
+
+        What a provider ran itself has its answer already.
+        """
+        for call in self._verdict.calls:
+            if call.answered:
+                continue
+            missing = unmet(call, {result.call.name for result in self._results if not result.is_error})
+            if missing is None:
+                yield call
+            else:
+                self.book(Done(call, None, missing))
+
+    def book(self, done: Done) -> None:
+        text = said(done, self._errors)
+        self._done.append(done)
+        self._results.append(Result(done.call, text, fails(done, text)))
+
+    def execution(self, provider: str) -> Execution:
+        verdict = self._verdict
+        results = [*self._results, *map(refusal_result, verdict.refused)]
+        order = {id(call): index for index, call in enumerate(verdict.reply.calls)}
+        results.sort(key=lambda r: (r.call.index, order.get(id(r.call), 0)))
+        return Execution(tuple(self._done), tool_results(results, provider or verdict.reply.provider or "openai"))
 
 
-def _run(call: ToolCall, functions: Mapping[str, Callable[..., Any]]) -> Any:
-    function = functions.get(call.name)
-    if function is None:
-        raise Unregistered(f"No function is registered for {call.name!r}.")
-    if call.kind == "custom":
-        return function(call.raw_args)
-    made = made_for(call, function)
-    if made is not None:
-        return made if isinstance(function, type) else call_function(function, made)
-    try:
-        arguments = argument_maker(function)(call.args or {})
-    except ValueError as error:
-        raise BadArguments(str(error)) from error
-    return call_function(function, arguments)
+def unmet(call: ToolCall, worked: set[str]) -> Unmet | None:
+    """Why a call cannot be made after those that `worked`; None if it can."""
+    missing = [name for name in call.after if name not in worked]
+    if not missing:
+        return None
+    names = ", ".join(missing)
+    return Unmet(f"The call of {call.name!r} was not made: it needs {names} first, and that did not succeed.")
 
 
-def _plain(call: ToolCall, value: Any) -> Any:
-    if inspect.iscoroutine(value):
-        value.close()
-    if inspect.isawaitable(value):
-        raise TypeError(f"{call.name} is asynchronous; use aexecute()")
-    return value
-
-
-def _functions(registry: Registry) -> Mapping[str, Callable[..., Any]]:
-    if isinstance(registry, Mapping):
-        return registry
-    return {function_name(function): function for function in registry}
-
-
-def _refuse_other(errors: Any) -> None:
+def refuse_other(errors: Any) -> None:
+    """Raise for a value of `errors` that there is not."""
     if errors not in get_args(Errors):
         raise ValueError(f"errors is one of {', '.join(get_args(Errors))}; got {errors!r}")
 
 
-def _answered(verdict: Verdict, done: list[Done], provider: str, errors: Errors) -> Execution:
-    results = [
-        Result(d.call, _said(d) if d.error is None else _told(d, d.error, errors), d.error is not None) for d in done
-    ]
-    results += [refusal_result(r) for r in verdict.refused]
-    order = {id(call): index for index, call in enumerate(verdict.reply.calls)}
-    results.sort(key=lambda r: (r.call.index, order.get(id(r.call), 0)))
-    return Execution(tuple(done), tool_results(results, provider or verdict.reply.provider or "openai"))
+def fails(done: Done, text: str) -> bool:
+    """Whether a call failed: its function raised, or what it returned is an error by its `text`, as in a history.
+
+    >>> fails(Done(ToolCall("pay"), {"error": "no credit"}, None), '{"error": "no credit"}')
+    True
+    """
+    return done.error is not None or says_failure(text)
 
 
-def _said(done: Done) -> str:
-    """What a call returned, as the text that the model is told. The call has been made, so nothing here may raise."""
+def said(done: Done, errors: Errors) -> str:
+    """What the model is told about a call: what it returned, or that it failed. The call has been made, so nothing here may raise."""
+    text = _returned(done) if done.error is None else _told(done, done.error, errors)
+    return text if text.isascii() else without_surrogates(text)[0]  # no client can send half a pair
+
+
+def _returned(done: Done) -> str:
     value = done.value
     if isinstance(value, str):
         return value
@@ -164,12 +184,12 @@ def _words(value: Any) -> str:
 
 def _told(done: Done, error: Exception, errors: Errors) -> str:
     """What the model is told about a call that failed; what the exception says goes to the log."""
-    if isinstance(error, Unregistered | BadArguments):  # our own words
+    if isinstance(error, Unregistered | BadArguments | Unmet):  # our own words
         return str(error)
     import logging  # where something failed
 
     kind = type(error).__name__
     words = _words(error)
-    said = f"{kind}: {words}" if words else kind
-    logging.getLogger("trueup.execute").warning("the tool %r failed: %s", done.call.name, safe_line(said))
-    return said if errors == "text" else f"The tool {done.call.name!r} failed ({kind})."
+    text = f"{kind}: {words}" if words else kind
+    logging.getLogger("trueup.execute").warning("the tool %r failed: %s", done.call.name, safe_line(text))
+    return text if errors == "text" else f"The tool {done.call.name!r} failed ({kind})."

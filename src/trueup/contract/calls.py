@@ -28,8 +28,10 @@ from trueup.contract.arguments import ArgumentJudge, Check, keep_made
 from trueup.contract.incoming import without_surrogates
 from trueup.contract.leaks import as_call, invented, is_signature, unbundled, with_ids
 from trueup.contract.merge import Account, Judged, parted
+from trueup.contract.runners import is_runner
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
+from trueup.read.history import Earlier
 from trueup.read.registries import held_tools, is_collection
 from trueup.recover.calls.search import CallText, Leak, leaked_calls
 from trueup.recover.candidate import to_fixes
@@ -83,7 +85,7 @@ def make_call_judge(
             options = msgspec.convert(options or {}, CallOptions)
         except msgspec.ValidationError as error:
             raise ValueError(f"calls: {error}; {takes(options, CallOptions.__struct_fields__)}") from None
-    toolset = Toolset(_tools(tools))
+    toolset = Toolset(read_tools(tools))
     for tool in toolset.tools.values():
         refuse_bad_schema(tool.parameters, f"tool {tool.name!r}")
     unknown = [name for name in options.claims if name not in toolset.tools]
@@ -110,19 +112,21 @@ def _refuse_unknown(order: Order, tools: Toolset) -> None:
             )
 
 
-def _tools(source: Any) -> list[Tool]:
+def read_tools(source: Any) -> list[Tool]:
     """Tools from definitions of any shape, Python functions and classes among them."""
     if isinstance(source, Toolset):
         return list(source.tools.values())
-    if isinstance(source, dict) and source and all(map(_is_function, source.values())):  # as `execute` takes them
-        return [msgspec.structs.replace(function_tool(item), name=str(name)) for name, item in source.items()]
+    if isinstance(source, dict) and source and all(map(is_runner, source.values())):  # as `execute` takes them
+        return [msgspec.structs.replace(read_tools([item])[0], name=str(name)) for name, item in source.items()]
     given = source if isinstance(source, list | tuple) else list(source) if is_collection(source) else [source]
     out: list[Tool] = []
     for index, item in enumerate(given):
         if _is_function(item):
             out.append(function_tool(item))
         elif (held := held_tools(item)) is not None:
-            out += _tools(held)
+            out += read_tools(held)
+        elif callable(item) and not hasattr(item, "name"):  # an object that can be called, and not a definition
+            out.append(function_tool(item))
         else:
             out += definitions(item, f"tools[{index}]")
     return out
@@ -146,10 +150,15 @@ class CallJudge:
         self._arguments = arguments
         self._accept = accept
 
+    @property
+    def ordered(self) -> frozenset[str]:
+        """The tools whose calls have an order among them."""
+        return self._order.chained()
+
     def judge(
-        self, reply: Reply, before: Sequence[Reply] = (), *, is_data: bool = False, expected: Any = None
+        self, reply: Reply, before: Sequence[Earlier] = (), *, is_data: bool = False, expected: Any = None
     ) -> Judged:
-        """Judge all calls of a reply; `before` are the replies earlier in the conversation.
+        """Judge all calls of a reply; `before` is what the model said earlier in the conversation, and what came of its calls.
 
         `is_data` says that the text is known to be a value and no call, so none is looked for in it. `expected` are the names
         that a context expects at their places, instead of the contract's.
@@ -177,9 +186,10 @@ class CallJudge:
             accounts.append(account)
         called = self._called(before) if before else []
         if accounts:
-            self._between(accounts, called, order, findings)
+            done = [name for name, worked in called if worked]
+            accounts = self._between(accounts, done, order, findings)
         if prose and self.options.mentions:
-            names = {account.passed.name for account in accounts}.union(called)
+            names = {account.passed.name for account in accounts}.union(name for name, _ in called)
             all_read = reply.text.count('"name"') <= len(given) and not _may_call(prose)
             findings += self._said(prose, names, None if all_read else written)
         if not given and not reply.text.strip() and not reply.refusal and not any(t.calls for t in reply.messages):
@@ -192,18 +202,22 @@ class CallJudge:
             findings += account.findings
         return Judged(calls, refused, findings, fixes, accounts)
 
-    def _between(self, accounts: list[Account], called: list[str], order: Order, findings: list[Finding]) -> None:
-        """What is wrong with the calls taken together, each put where it belongs."""
-        good = [not any(f.level == "error" for f in account.findings) for account in accounts]
+    def _between(
+        self, accounts: list[Account], done: list[str], order: Order, findings: list[Finding]
+    ) -> list[Account]:
+        """The accounts, with what is wrong with the calls taken together; `done` are the calls before that worked."""
         passed = [account.passed for account in accounts]
         problems = list(together(passed, self.options.parallel))
         if not order.is_empty:
-            problems += order_findings([call.name for call in passed], good, called, order)
+            # A call that is to run counts if nothing is wrong with it, one that has run if it worked.
+            good = [not a.passed.failed and not any(f.level == "error" for f in a.findings) for a in accounts]
+            problems += order_findings([call.name for call in passed], good, done, order)
         for problem in problems:
             if problem.path == "$.calls":
                 findings.append(problem)
             else:
                 accounts[int(problem.path[8:-1])].findings.append(problem)
+        return _with_waits(accounts, done, order) if order.requires else accounts
 
     def _unbundled(
         self, given: Sequence[ToolCall], remarked: list[list[Finding]], fixes: list[Fix]
@@ -222,15 +236,17 @@ class CallJudge:
                 calls.append(msgspec.structs.replace(one, index=len(calls)))
         return calls, said
 
-    def _called(self, before: Sequence[Reply]) -> list[str]:
-        """The tools that were called in the replies before, under the names they have here."""
-        names: list[str] = []
-        for reply in before:
-            said = [inner.name for call in reply.calls for inner in unbundled(call)]
+    def _called(self, before: Sequence[Earlier]) -> list[tuple[str, bool]]:
+        """The tools that were called before, under the names they have here, and whether each call has an output without an error."""
+        names: list[tuple[str, bool]] = []
+        for reply, worked in before:
+            said = [
+                (inner.name, call.answered and not call.failed) for call in reply.calls for inner in unbundled(call)
+            ]
             if not said and reply.text and self.options.from_text:
                 with suppress(TooMany):  # nobody could tell what was called there
-                    said = [leak.name for leak in leaked_calls(reply.text, self.tools.offers)]
-            names += [self.tools.meant(name) for name in said]
+                    said = [(leak.name, worked) for leak in leaked_calls(reply.text, self.tools.offers)]
+            names += [(self.tools.meant(name), ok) for name, ok in said]
         return names
 
     def _from_text(self, reply: Reply, fixes: list[Fix]) -> "tuple[list[ToolCall], list[list[Finding]], str, _Written]":
@@ -304,6 +320,20 @@ class CallJudge:
         if outcome.made is not None:
             keep_made(passed, tool.function, outcome.made)
         return Account(call, passed, problems)
+
+
+def _with_waits(accounts: list[Account], done: Sequence[str], order: Order) -> list[Account]:
+    """The accounts, each call with the tools that must succeed before it in this reply: the order requires them."""
+    worked = {*done, *(a.passed.name for a in accounts if a.passed.answered and not a.passed.failed)}
+    out: list[Account] = []
+    for account in accounts:
+        after = tuple(need for need in order.requires.get(account.passed.name, ()) if need not in worked)
+        if after and not account.passed.answered:
+            call = msgspec.structs.replace(account.passed, after=after)
+            call.__dict__.update(account.passed.__dict__)  # what was made of the arguments
+            account = account._replace(passed=call)
+        out.append(account)
+    return out
 
 
 class _Written:

@@ -39,16 +39,23 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm  # every type checker has it
 
     from trueup.ask.answer import Answer
+    from trueup.ask.cache import Cache
     from trueup.ask.clock import Clock
     from trueup.ask.gate import Hold
     from trueup.ask.memory import Memory
+    from trueup.ask.outgoing import Hook
     from trueup.ask.policy import Policy
+    from trueup.ask.run import Run
+    from trueup.ask.running import AsyncRunStream, RunStream
     from trueup.ask.stream import AskStream, AsyncAskStream
     from trueup.ask.words.prompts import Form
     from trueup.conform.dialects import Provider
     from trueup.contract.calls import CallJudge, CallOptions
+    from trueup.contract.early import Early
     from trueup.contract.fingerprint import Fingerprint
     from trueup.contract.forms import (
+        AsyncRunOptions,
+        AsyncRunStreamOptions,
         Beside,
         CallsGiven,
         CallTable,
@@ -61,6 +68,8 @@ if TYPE_CHECKING:
         OrderGiven,
         ReplyGiven,
         RulesGiven,
+        RunOptions,
+        RunStreamOptions,
         StatesGiven,
         Tools,
     )
@@ -105,8 +114,8 @@ class Contract(Generic[T]):
     """
 
     __slots__ = (
-        "_brief", "_calls", "_fallbacks", "_given", "_guide", "_integral", "_is_valid", "_listens", "_made", "_meaning", "_plain", "_print", "_shallow",
-        "_text_only",
+        "_brief", "_calls", "_early", "_fallbacks", "_given", "_guide", "_integral", "_is_valid", "_listens", "_made", "_meaning", "_plain", "_print", "_shallow",
+        "_text_only", "_validates",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
@@ -152,6 +161,7 @@ class Contract(Generic[T]):
         self.max_depth = max_depth
         self._made: Judge | None = None
         self._guide: Any = _UNMADE
+        self._early: Any = _UNMADE
         self._print: Fingerprint | None = None
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
@@ -160,6 +170,7 @@ class Contract(Generic[T]):
         self._meaning = self._make_meaning(rules, input, reply, with_fallbacks(states, self._fallbacks), checks)
         self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
+        self._validates = self._calls is not None or (self.schema is not None and self.schema.is_type)
         self._brief = False
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
@@ -215,11 +226,18 @@ class Contract(Generic[T]):
 
         `reply` may have the shape of any provider; for data that is already parsed, use `check_value`. `context` is what is known
         about the conversation: `state`, `data`, `history` and what your own checks need; without a `history`, the messages that are
-        checked give it. Asynchronous checks run to their end; inside an event loop, await `acheck` instead.
+        checked give it. Validators of pydantic types get it as `info.context`. Asynchronous checks run to their end; inside an event
+        loop, await `acheck` instead.
 
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
         """
+        if context and self._validates:
+            verdict: Verdict[T] = _within(context, self._checked, reply, context)
+            return verdict
+        return self._checked(reply, context)
+
+    def _checked(self, reply: Any, context: dict[str, Any] | None) -> Verdict[T]:
         if type(reply) is str and self._text_only and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
         if type(reply) not in WHOLE:
@@ -241,7 +259,7 @@ class Contract(Generic[T]):
 
             reply = await acollected(reply)
         known = self._known(reply, context)
-        verdict = self._check_structure(reply, known)
+        verdict = _within(context, self._check_structure, reply, known)
         if self._meaning is None:
             return verdict
         from trueup.ask.awaiting import bounded  # a door to the room above: judging itself waits for nothing
@@ -292,7 +310,11 @@ class Contract(Generic[T]):
         >>> contract.check_value({"city": "Oslo", "response": {"n": 1}}, keep_fields=True).data
         {'city': 'Oslo', 'n': 1}
         """
-        verdict = self._check_value(value, keep_fields)
+        verdict = (
+            _within(context, self._check_value, value, keep_fields)
+            if context
+            else self._check_value(value, keep_fields)
+        )
         return verdict if self._meaning is None else self._meaning.judge_value(verdict, context or {})
 
     def _check_structure(self, reply: Any, context: dict[str, Any]) -> Verdict:
@@ -469,6 +491,11 @@ class Contract(Generic[T]):
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""
+        contract = self.arguments_of(tool)
+        return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
+
+    def arguments_of(self, tool: Tool) -> "Contract[Any]":
+        """The contract of a tool's arguments: what its annotations say, or its schema."""
         from trueup.conform.functions import arguments_type  # loaded where a tool is a function
 
         schema: Any = {"type": "object"} if tool.parameters is True else tool.parameters
@@ -477,11 +504,10 @@ class Contract(Generic[T]):
             schema = (
                 own if own.schema == tool.parameters else schema
             )  # a definition of the caller's own has the last word
-        contract = Contract(
+        return Contract(
             schema,
             accept=self.accept, coerce=self.options, max_size=self.max_size, max_depth=self.max_depth,
         )  # fmt: skip
-        return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
     def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
         """A stream that judges a reply while it comes in: iterate over it, or feed it chunks; `context` is that of `check`.
@@ -532,6 +558,18 @@ class Contract(Generic[T]):
             self._guide = guide_of(self, self._given["schema"])
         made: Guide | None = self._guide
         return made
+
+    def early(self) -> "Early | None":
+        """What finds faults of a growing value that are certain before it closes, for one stream; None where there can be none."""
+        if self._early is _UNMADE:
+            from trueup.contract.early import limits_of  # as above
+
+            self._early = limits_of(self)
+        if self._early is None:
+            return None
+        from trueup.contract.early import Early
+
+        return Early(self, self._early)
 
     def fallback(self, context: dict[str, Any] | None = None) -> str | None:
         """The text to send if no reply keeps this contract; `context` is that of `check`, and its `state` chooses the text.
@@ -611,21 +649,26 @@ class Contract(Generic[T]):
         policy: "Policy | None" = None,
         *,
         on_event: "Subscriber | None" = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         cancel: "threading.Event | None" = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "Answer[T]":
         """Ask a model until its reply keeps this contract, or a budget of the policy runs out.
 
-        - `call`: whom to ask: a callable, an SDK's client, a LangChain runnable, or the URL of a server.
+        - `call`: whom to ask: a callable, an SDK's client, a LangChain runnable, or the URL of a server. A list of these, or of
+          `Rung(client, model, mode)`, is a ladder: the next one is asked if one cannot do it.
         - `messages`: a text, one message or a list of them; it is not changed.
         - `policy`: how often to ask again, and what stops it. None: the defaults of `Policy`.
         - `on_event`: a function that is called with every event, such as `Sent` and `Waiting`. None: events go nowhere.
+        - `on_request`: a function that is called with each `Request` before it is sent, and may return another in its place. None: requests are sent as they are.
         - `context`: what is known about the conversation, as in `check`. None: nothing.
         - `cancel`: an event that ends the ask when it is set. None: it cannot be cancelled.
         - `memory`: remembers which mode works for which model. None: one memory for the whole process.
+        - `cache`: keeps valid replies, so that an equal request is not sent again, such as `FileCache("replies.db")`. None: every request is sent.
         - `clock`: where times come from, for tests. None: the system's clock.
         - `wait`: sleeps, and returns whether to stop. None: it waits for `cancel`.
 
@@ -636,7 +679,7 @@ class Contract(Generic[T]):
 
         return ask(
             self, call, messages, policy,
-            on_event=on_event, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+            on_event=on_event, on_request=on_request, context=context, cancel=cancel, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
 
     @named("aask")
@@ -647,8 +690,10 @@ class Contract(Generic[T]):
         policy: "Policy | None" = None,
         *,
         on_event: "Subscriber | None" = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "Answer[T]":
@@ -656,8 +701,9 @@ class Contract(Generic[T]):
         from trueup.ask.aio import aask  # as above
 
         return await aask(
-            self, call, messages, policy, on_event=on_event, context=context, memory=memory, clock=clock, wait=wait
-        )
+            self, call, messages, policy,
+            on_event=on_event, on_request=on_request, context=context, memory=memory, cache=cache, clock=clock, wait=wait,
+        )  # fmt: skip
 
     @named("ask_stream")
     def ask_stream(
@@ -668,9 +714,11 @@ class Contract(Generic[T]):
         *,
         hold: "Hold" = "sentence",
         on_event: "Subscriber | None" = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         cancel: "threading.Event | None" = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "AskStream[T]":
@@ -683,7 +731,7 @@ class Contract(Generic[T]):
 
         return AskStream(
             self, call, messages, policy, hold=hold,
-            on_event=on_event, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+            on_event=on_event, on_request=on_request, context=context, cancel=cancel, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
 
     @named("aask_stream")
@@ -695,8 +743,10 @@ class Contract(Generic[T]):
         *,
         hold: "Hold" = "sentence",
         on_event: "Subscriber | None" = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "AsyncAskStream[T]":
@@ -708,8 +758,109 @@ class Contract(Generic[T]):
 
         return AsyncAskStream(
             self, call, messages, policy, hold=hold,
-            on_event=on_event, context=context, memory=memory, clock=clock, wait=wait,
+            on_event=on_event, on_request=on_request, context=context, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
+
+    def run(
+        self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[RunOptions]"
+    ) -> "Run[T]":
+        """Let a model use tools: ask, make the calls that pass, answer the others, and ask again, until a reply makes no more calls.
+
+        The final reply keeps this contract. Order, `only_once` and every budget of the policy hold over the whole run. The options
+        `on_event`, `on_request`, `context`, `cancel`, `memory`, `cache`, `clock` and `wait` are those of `Contract.ask`.
+
+        - `call`: whom to ask, as in `ask`.
+        - `messages`: a text, one message or a list of them; it is not changed.
+        - `policy`: how often to ask again, and what stops the run. None: the defaults of `Policy`.
+        - `tools`: further tools, or functions for tools that the contract only describes: a list, or a mapping of names. None: the
+          contract's own.
+        - `deps`: what tools get that take a `Context`, and validators as `info.context["deps"]`. None: nothing.
+        - `turns`: the most replies of the run.
+        - `on_call`: a function that is called with each call before it is made. It returns None to make it, False or a reason to veto
+          it, or another `ToolCall` to make in its place, which is judged first. None: every call that passes is made.
+        - `errors`: what the model is told about a tool that raises, as in `execute`: the `type` of the exception, or also its `text`.
+        - `max_result`: the most characters of a result that are sent to the model.
+
+        >>> def double(number: int) -> int:
+        ...     return 2 * number
+        >>> def model(messages):
+        ...     if messages[-1]["role"] == "tool":
+        ...         return f"It is {messages[-1]['content']}."
+        ...     return '<tool_call>{"name": "double", "arguments": {"number": 21}}</tool_call>'
+        >>> run = Contract(tools=[double]).run(model, "Double 21.")
+        >>> run.text, [called.value for called in run.calls]
+        ('It is 42.', [42])
+        """
+        from trueup.ask.running import RunStream, run  # as above
+
+        refuse_unknown("run", options, RunStream.__init__)
+        return run(self, call, messages, policy, **options)
+
+    async def arun(
+        self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[AsyncRunOptions]"
+    ) -> "Run[T]":
+        """The same, asynchronously: calls are made side by side, at most `parallel` at once. Tools may be asynchronous or not.
+
+        Tools that the contract's order names run one after the other. `call`, `messages`, `policy` and the other options are
+        those of `Contract.run`; `on_call` may be asynchronous, `wait` is awaited, and cancelling the task ends the run.
+        """
+        from trueup.ask.running import AsyncRunStream, arun  # as above
+
+        refuse_unknown("arun", options, AsyncRunStream.__init__)
+        return await arun(self, call, messages, policy, **options)
+
+    def run_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        **options: "Unpack[RunStreamOptions]",
+    ) -> "RunStream[T]":
+        """Let a model use tools, and give parts as they come: text and values that may be shown, calls, and their results.
+
+        `.run` has the rest at the end. `hold` is that of `Contract.ask_stream`; `call`, `messages`, `policy` and the other options are
+        those of `Contract.run`.
+        """
+        from trueup.ask.running import RunStream  # as above
+
+        return RunStream(self, call, messages, policy, **options)
+
+    def arun_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        **options: "Unpack[AsyncRunStreamOptions]",
+    ) -> "AsyncRunStream[T]":
+        """The same, asynchronously: `async for part in contract.arun_stream(…)`.
+
+        `hold` is that of `Contract.ask_stream`; `call`, `messages`, `policy` and the other options are those of `Contract.arun`.
+        """
+        from trueup.ask.running import AsyncRunStream  # as above
+
+        return AsyncRunStream(self, call, messages, policy, **options)
+
+    def with_tools(self, tools: "Tools") -> "Contract[T]":
+        """This contract with further `tools`; one of a name that it has already keeps the definition it has.
+
+        >>> [tool.name for tool in Contract(tools=[len]).with_tools([{"name": "ping"}, {"name": "len"}]).tools]
+        ['len', 'ping']
+        """
+        from trueup.contract.calls import read_tools  # as above
+
+        own = {tool.name for tool in self.tools}
+        more = [tool for tool in read_tools(tools) if tool.name not in own]
+        return self if not more else type(self)(**{**self._given, "tools": [*self.tools, *more]})
+
+    @property
+    def given_tools(self) -> Any:
+        """The tools as they were given to this contract; None if there are none."""
+        return self._given["tools"]
+
+    @property
+    def ordered_tools(self) -> frozenset[str]:
+        """The tools whose calls have an order among them, so that they cannot run side by side."""
+        return frozenset() if self._calls is None else self._calls.ordered
 
     @property
     def _judges_what_arrived(self) -> bool:
@@ -766,6 +917,14 @@ class Contract(Generic[T]):
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""
         return [] if self.schema is None else self._judge.member_errors(slot, value)
+
+
+def _within(context: dict[str, Any] | None, judge: Callable[..., Verdict], *given: Any) -> Verdict:
+    """What a judgement gives while the validators of types see a context."""
+    from trueup.conform.validating import validating  # loaded where there is one
+
+    with validating(context):
+        return judge(*given)
 
 
 def _wait(awaited: Any) -> Any:

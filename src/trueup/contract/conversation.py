@@ -4,7 +4,7 @@
 `arrived` takes the findings about a stream that broke off, and gives them as warnings if what arrived is to be judged by itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueup.verdict.facts import Finding, demoted
@@ -12,6 +12,14 @@ from trueup.verdict.reply import Reply
 
 _KNOWN = ("history", "question", "first")
 _CUT = frozenset({"R003", "R004"})  # a stream that broke off, a conversation in which the model has not spoken
+
+
+def history_in(context: Mapping[str, Any]) -> Any:
+    """The history of a context, None where it has none; what is not a list of messages is refused."""
+    history = context.get("history")
+    if history is not None and not isinstance(history, list | tuple):
+        raise TypeError(f"history is a list of the messages before the reply; got {type(history).__name__}")
+    return history
 
 
 def completed(source: Any, context: dict[str, Any]) -> dict[str, Any]:
@@ -22,9 +30,7 @@ def completed(source: Any, context: dict[str, Any]) -> dict[str, Any]:
     >>> found["question"], found["first"], len(found["history"])
     ('Why?', True, 1)
     """
-    history = context.get("history")
-    if history is not None and not isinstance(history, list | tuple):
-        raise TypeError(f"history is a list of the messages before the reply; got {type(history).__name__}")
+    history = history_in(context)
     messages = () if type(source) is str else _messages(source)
     if not messages and not history:
         return {"history": [], "question": "", "first": True, **context}

@@ -5,8 +5,9 @@ Nothing imports this module at run time. What the types cannot say, each part ch
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from trueup.checks.order import Order
 from trueup.checks.reply import ReplyRules
@@ -15,10 +16,20 @@ from trueup.checks.state import States
 from trueup.checks.unknown_names import Mentions
 from trueup.conform.options import Options, Profile
 from trueup.conform.schema import Schema
+from trueup.contract.acting import Errors
 from trueup.contract.calls import CallOptions
 from trueup.contract.plugins import CustomCheck
 from trueup.verdict.catalogue import Accept, Level
+from trueup.verdict.events import Subscriber
+from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool
+
+if TYPE_CHECKING:
+    from trueup.ask.cache import Cache
+    from trueup.ask.clock import Clock
+    from trueup.ask.gate import Hold
+    from trueup.ask.memory import Memory
+    from trueup.ask.outgoing import Hook as RequestHook
 
 # A JSON Schema, the path of a file that holds one, a compiled schema, or True for any JSON value.
 JsonSchema: TypeAlias = dict[str, Any] | bool | str | os.PathLike[str] | Schema
@@ -116,8 +127,52 @@ class Loaded(Given, total=False):
     schema: Any
 
 
+class RunGiven(TypedDict, total=False):
+    """What every run takes beside whom to ask, the messages and the policy."""
+
+    tools: Tools | None
+    deps: Any
+    turns: int
+    errors: Errors
+    max_result: int
+    on_event: Subscriber | None
+    on_request: "RequestHook | None"
+    context: Mapping[str, Any] | None
+    memory: "Memory | None"
+    cache: "Cache | None"
+    clock: "Clock | None"
+
+
+class RunOptions(RunGiven, total=False):
+    """The options of `Contract.run`."""
+
+    on_call: Callable[[ToolCall], ToolCall | str | bool | None] | None
+    cancel: threading.Event | None
+    wait: Callable[[float], bool] | None
+
+
+class AsyncRunOptions(RunGiven, total=False):
+    """The options of `Contract.arun`."""
+
+    on_call: Callable[[ToolCall], ToolCall | str | bool | Awaitable[ToolCall | str | bool | None] | None] | None
+    parallel: int
+    wait: Callable[[float], Awaitable[object]] | None
+
+
+class RunStreamOptions(RunOptions, total=False):
+    """The options of `Contract.run_stream`."""
+
+    hold: "Hold"
+
+
+class AsyncRunStreamOptions(AsyncRunOptions, total=False):
+    """The options of `Contract.arun_stream`."""
+
+    hold: "Hold"
+
+
 # A text, one message, or a list of messages: dicts, pairs of a role and a text, or a framework's objects.
 Messages: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 
-# A callable, a URL, an SDK's client, LiteLLM, or a LangChain runnable.
+# A callable, a URL, an SDK's client, LiteLLM, a LangChain runnable, or a list of these or of rungs, to be asked in this order.
 Model: TypeAlias = Callable[..., Any] | str | Any

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from trueup.checks.sentences import last_sentences
 from trueup.checks.standing import UNPLACED
 from trueup.contract.beside import beside, is_written
+from trueup.contract.looping import Looping
 from trueup.contract.stream import Stream
 from trueup.recover.layers.reasoning import Visible
 from trueup.recover.marks import SPECIAL_TOKEN, may_reason
@@ -44,6 +45,21 @@ class Holder:
         self._left: list[str] = []  # all text that has left
         self.retracted = False  # what has left turned out to be reasoning:
         self._since = 0  # so many characters of it
+        self._watched = None if self.by_field else self._watch()
+
+    def _watch(self) -> "Stream | Looping":
+        """What finds certain faults in all that comes."""
+        return Looping() if self._contract.schema is None else Stream(self._contract)
+
+    def _hear_all(self, piece: str) -> None:
+        """Look for certain faults, whatever of a piece may be shown."""
+        watched = self._watched
+        if isinstance(watched, Looping):
+            loop = watched.feed(piece)
+            self.doomed = self.doomed if loop is None else (loop,)
+        elif watched is not None:
+            watched.push(piece)
+            self.doomed = tuple(found for found in watched.findings.errors if found.code not in UNPLACED)
 
     @property
     def value(self) -> Any:
@@ -59,8 +75,9 @@ class Holder:
         """Whoever showed what turned out to be reasoning has taken it back."""
         self._left, self._since, self.retracted = [self.shown[self._since :]], 0, False
 
-    def feed(self, piece: str) -> str:  # noqa: ARG002 - the signature of all holders
+    def feed(self, piece: str) -> str:
         """Take a piece; the text that leaves."""
+        self._hear_all(piece)
         return ""
 
     def tail(self, verdict: Verdict, text: str) -> str | None:
@@ -142,7 +159,8 @@ class Sentences(Holder):
 
     def feed(self, piece: str) -> str:
         """Take a piece; the sentences that leave."""
-        if self._stopped:
+        self._hear_all(piece)
+        if self._stopped or self.doomed:
             return ""
         self._hear(piece)
         held, start = self._held, 0

@@ -14,6 +14,7 @@ from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 
 if TYPE_CHECKING:
+    from trueup.read.history import Earlier
     from trueup.read.reading import Reading
     from trueup.recover.json.parser import Record
 
@@ -49,7 +50,7 @@ def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
         return source, (), []
     if isinstance(source, str):
         if not is_stream(source):
-            return Reply(text=source), (), []
+            return Reply(text=str.__str__(source)), (), []  # of a subclass, such as LangChain's, the plain text
     elif isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
         if damage and is_stream(text) and (arrived := _until_cut(bytes(source))):
@@ -67,13 +68,13 @@ def _reader() -> "Callable[[Any], Reading]":
     return read
 
 
-def called_before(history: Any) -> list[Reply]:
-    """The messages of the model before this reply, in order, each read by itself."""
+def called_before(history: Any) -> "list[Earlier]":
+    """The messages of the model before this reply, in order, with what came of their calls."""
     if not history or not isinstance(history, list | tuple):
         return []
-    read = _reader()
-    replies = (read([message]).reply for message in history if not isinstance(message, str))
-    return [reply for reply in replies if reply.calls or reply.text]
+    from trueup.read.history import earlier  # as above: needed where there is a history
+
+    return earlier(history, _reader())
 
 
 def _decoded(raw: bytes) -> "tuple[str, list[Record]]":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from trueup.conform.survey import types_along
+from trueup.conform.validating import validating
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.stream import Stream, inside
 from trueup.verdict.facts import Finding
@@ -43,7 +44,7 @@ class Items(Generic[X]):
     `context` are those of `Contract.items`.
     """
 
-    __slots__ = ("_begun", "_given", "_item", "_path", "_stream", "_taken", "refused", "withdrawn")
+    __slots__ = ("_begun", "_context", "_given", "_item", "_path", "_stream", "_taken", "refused", "withdrawn")
 
     def __init__(
         self, contract: "Contract[Any]", source: Any, path: str | None = None, context: dict[str, Any] | None = None
@@ -51,6 +52,7 @@ class Items(Generic[X]):
         self._path = _list_in(contract) if path is None else _known(contract, _read(path))
         self._item = contract.item_contract(self._path)
         self._stream = Stream(contract, source, context)
+        self._context = context
         self._begun = 0  # how often what had come turned out to be reasoning
         self._taken: list[Any] = []  # the data of the items that were looked at
         self._given: list[X] = []
@@ -101,7 +103,8 @@ class Items(Generic[X]):
             yield from self._judged(index, data)
 
     def _judged(self, index: int, data: Any) -> Iterator[X]:
-        verdict = None if self._item is None else self._item.check_value(data)
+        with validating(self._context):
+            verdict = None if self._item is None else self._item.check_value(data)
         self._taken.append(data if verdict is None else verdict.data)
         if verdict is None or verdict.ok:
             value: Any = data if verdict is None else verdict.value

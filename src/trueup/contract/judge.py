@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trueup.checks.fixes import SPEAKING, remarks, too_many
-from trueup.conform.coerce import Note, conform
+from trueup.conform.coerce import Note, conform, root_node
 from trueup.conform.document import facets
 from trueup.conform.names import plain
 from trueup.conform.options import Options
@@ -228,7 +228,9 @@ class Judge:
         choice.reading = choice.reading._replace(fit=fit)
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
-        """The errors of one member of the root, judged alone; nothing where the schema does not speak of it."""
+        """The errors of one member of the root, judged alone; nothing where the schema does not speak of it, or the whole decides."""
+        if (value is None and self._may_leave_out(slot)) or (self._typed is not None and self._typed.needs_whole):
+            return []
         if self._typed is not None and self._typed.judges_parts:
             return self._typed.part_errors(slot, value, _MAX_FINDINGS)
         member = self._schema.item if isinstance(slot, int) else self._schema.member(slot)
@@ -236,6 +238,12 @@ class Judge:
             return []
         fit = _fit(value, member, self._options)
         return [] if fit.ok else member.errors(fit.value, _MAX_FINDINGS)
+
+    def _may_leave_out(self, slot: str | int) -> bool:
+        """Whether coercion may leave out a member of the root that is null."""
+        if self._options.profile == "off":
+            return False
+        return slot not in root_node(self._schema, self._options).compiled().required
 
     # -- fitting -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from trueup.read.history import Earlier
 from trueup.recover.calls.lines import spoken_arguments
 from trueup.recover.calls.source import NOT_JSON, json_value
 from trueup.recover.calls.values import Leak
@@ -16,7 +17,7 @@ from trueup.recover.json.parser import Parser, TooDeep
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.patterns import lazy_regex
-from trueup.verdict.reply import Finish, Reply, ToolCall
+from trueup.verdict.reply import Finish, ToolCall
 from trueup.verdict.tool import Tool
 
 CUT = "the arguments were cut off"
@@ -41,14 +42,15 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
     return ToolCall(leak.name, args, leak.id, given, f"text:{leak.dialect}", fault, index)
 
 
-def with_ids(calls: Sequence[ToolCall], before: Sequence[Reply]) -> list[ToolCall]:
+def with_ids(calls: Sequence[ToolCall], before: Sequence[Earlier]) -> list[ToolCall]:
     """The calls, each with an id to answer it by that no other call of the conversation has; `before` are the earlier replies.
 
-    >>> earlier = Reply(calls=(ToolCall("ping", {}, "call_0"),))
+    >>> from trueup.verdict.reply import Reply
+    >>> earlier = Earlier(Reply(calls=(ToolCall("ping", {}, "call_0"),)))
     >>> [call.id for call in with_ids([ToolCall("ping", {}), ToolCall("ping", {}, "a")], [earlier])]
     ['call_1', 'a']
     """
-    used = {call.id for reply in before for call in reply.calls}
+    used = {call.id for said in before for call in said.reply.calls}
     out: list[ToolCall] = []
     number = 0
     for call in calls:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from trueup.verdict.facts import Finding, Findings, Fix, finding, promoted
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply, ToolCall
-from trueup.verdict.verdict import Fixes, Refusal, Verdict
+from trueup.verdict.verdict import Fixes, Refusal, Verdict, without_unmet
 
 _CUT = frozenset({"S005", "S028", "S029", "S030"})
 _CALL = lazy_regex(r"\$\.toolCalls\[(\d+)\]")
@@ -71,6 +71,10 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
     if text is not None and calls:
         calls, held_back = _held_back(calls, [f for f in (*text.findings, *ending) if f.level == "error"])
         refused = (*refused, *held_back)
+    if refused and calls:
+        calls, more = without_unmet(calls)
+        refused = (*refused, *more)
+        findings += [found for refusal in more for found in refusal.findings]
     ordered = Findings(sorted(findings, key=lambda f: f.level != "error") if len(findings) > 1 else findings)
     return Verdict(reply, data, ordered, fixes, value, calls, refused=refused)
 
@@ -109,15 +113,18 @@ class _Both:
         return (*self._calls, *self._text.fixes)
 
 
+_WITHHELD: dict[str, str] = {
+    "refusal": "The model refused, and did not say why",
+    "filter": "A content filter of the provider withheld the reply",
+}
+
+
 def _of_the_ending(reply: Reply, text: Verdict) -> list[Finding]:
     """What the provider says of how the reply ended, where that contradicts a value that was read."""
-    if reply.refusal and not reply.text.strip():
+    if (reply.refusal or reply.finish in _WITHHELD) and not reply.text.strip() and not reply.calls:
         hint = "Ask in another way, or for something else."
-        return [
-            finding(
-                "P010", "$", f"The model refused: {reply.refusal[:200]}", None, {"refusal": reply.refusal[:500]}, hint
-            )
-        ]
+        said = f"The model refused: {reply.refusal[:200]}" if reply.refusal else _WITHHELD[reply.finish]
+        return [finding("P010", "$", said, None, {"refusal": reply.refusal[:500]}, hint)]
     if reply.finish == "length" and text.ok and any(f.code in _CUT for f in text.fixes):
         hint = "Give a shorter reply, or raise the output limit."
         return [

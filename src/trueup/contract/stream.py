@@ -4,6 +4,7 @@ Chunks enter, of any provider or as plain text; after each, what has come can be
 gives the verdict of the whole reply: the same, no matter how it was cut into chunks.
 """
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic
 import msgspec
 
 from trueup.checks.sentences import last_sentences
+from trueup.conform.validating import validating
+from trueup.contract.looping import EVERY, Looping
 from trueup.contract.partial import Partial
 from trueup.contract.shown import Shown
 from trueup.read.arriving import Arriving
 from trueup.read.sources import apieces, pieces
+from trueup.recover.envelopes import may_wrap
 from trueup.recover.json.growing import Growing, members
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.sentences import ENDED
@@ -55,8 +59,8 @@ class Stream(Generic[T]):
     """
 
     __slots__ = (
-        "_arriving", "_context", "_contract", "_findings", "_growing", "_is_type", "_on_closed", "_said", "_shown", "_size", "_source",
-        "_verdict", "_watched",
+        "_arriving", "_context", "_contract", "_doubtful", "_early", "_findings", "_growing", "_is_type", "_looping", "_next_look", "_on_closed", "_said",
+        "_shown", "_size", "_source", "_unseen", "_verdict", "_watched",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +82,11 @@ class Stream(Generic[T]):
         self._is_type = schema is not None and schema.is_type
         self._shown = Shown(contract.guide(), schema.root_keys if schema is not None else ())
         self._findings: list[Finding] = contract.unplaced(context)
+        self._doubtful: list[tuple[str | int, Any]] = []  # members that have closed, and may be an envelope
+        self._early = contract.early()
+        self._looping: Looping | None = None  # made once there is enough to look at
+        self._unseen: list[str] = []  # what it has not seen
+        self._next_look = EVERY
         self._verdict: Verdict[T] | None = None
         self._size = 0
 
@@ -115,6 +124,23 @@ class Stream(Generic[T]):
         growing.feed(text)
         if growing.closed:
             self._judge_closed()
+        if self._early is not None:
+            for found in self._early.look(growing):
+                if all((one.code, one.path) != (found.code, found.path) for one in self._findings):
+                    self._findings.append(found)
+        self._unseen.append(text)
+        if self._size >= self._next_look:
+            self._look_for_loops()
+
+    def _look_for_loops(self) -> None:
+        self._next_look = self._size + EVERY
+        pieces, self._unseen = self._unseen, []
+        if self._looping is None:
+            self._looping = Looping(is_data=self._contract.schema is not None)
+        loop = self._looping.feed("".join(pieces))
+        if loop is not None:
+            self._findings.append(loop)
+            self._next_look = sys.maxsize
 
     def _watch(self, text: str) -> None:
         """Judge the sentences that have ended, each with what stands before it, until one does not belong here."""
@@ -136,15 +162,34 @@ class Stream(Generic[T]):
     def _judge_closed(self) -> None:
         """Say of each member that has closed whether it can still become valid."""
         closed, self._growing.closed = self._growing.closed, []
-        judge = self._contract.member_errors
-        for slot, value in closed:
-            if self._on_closed is not None:
+        if self._on_closed is not None:
+            for slot, value in closed:
                 self._on_closed(slot, value)
-            for error in judge(slot, value):
-                path = render((slot,)) + error.path[1:]
+        waiting, self._doubtful = [*self._doubtful, *closed], []
+        for slot, value in waiting:
+            if self._may_wrap(slot):
+                self._doubtful.append((slot, value))
+                continue
+            with validating(self._context):
+                errors = self._contract.member_errors(slot, value)
+            said = render((slot,))
+            for error in errors:
+                path = said + error.path[1:]
+                self._findings = [
+                    one for one in self._findings if (one.code, one.path) != (error.code, path)
+                ]  # said early
                 self._findings.append(
                     Finding(error.code, path, error.message, error.span, error.data, error.hint, error.level)
                 )
+
+    def _may_wrap(self, slot: str | int) -> bool:
+        """Whether a member may be an envelope around the value: its name is not one of the value's, and none of these has come."""
+        schema, root = self._contract.schema, self._growing.root
+        if schema is None or not isinstance(slot, str) or not isinstance(root, dict) or slot in schema.names:
+            return False
+        if not schema.names:
+            return len(root) == 1 or may_wrap(slot, schema.names)
+        return schema.names.isdisjoint(root) or may_wrap(slot, schema.names)
 
     # -- looking -------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trueup.conform.coerce import Note, conform
+from trueup.conform.document import facets
 from trueup.conform.options import Options
 from trueup.conform.places import kept_at
 from trueup.conform.schema import Schema
+from trueup.conform.survey import types_at, unions
 from trueup.contract.integers import Test
 from trueup.recover.choose import Fit
 from trueup.recover.json.lexer import fold
@@ -44,7 +46,7 @@ class Typed:
     `has_alias` says that a value holds a key under a name that the contract gave; `is_hopeless` that coercing it cannot help.
     """
 
-    __slots__ = ("_coerces", "_has_alias", "_is_hopeless", "_options", "_schema")
+    __slots__ = ("_coerces", "_has_alias", "_is_hopeless", "_needs_whole", "_options", "_schema")
 
     def __init__(self, schema: Schema, options: Options, has_alias: Test | None, is_hopeless: Test) -> None:
         self._schema = schema
@@ -53,6 +55,7 @@ class Typed:
         self._coerces = options.profile != "off"
         self._has_alias = has_alias
         self._is_hopeless = is_hopeless
+        self._needs_whole: bool | None = None  # found out when a part is judged
 
     def fit(self, value: Any) -> Fit:
         """Ask the type; where it refuses, coerce and ask again."""
@@ -137,6 +140,15 @@ class Typed:
         """Whether the type names the faults of each member, also where others are missing."""
         return self._schema.wide(()) is None
 
+    @property
+    def needs_whole(self) -> bool:
+        """Whether a member alone says nothing: the type's own code sees the whole first, or other members say which type is meant."""
+        if self._needs_whole is None:
+            arms = [arm for here in facets((self._schema.place,)) for group in unions(here) for arm in group]
+            is_union = len([arm for arm in arms if types_at(arm) != {"null"}]) > 1
+            self._needs_whole = is_union or self._schema.own_code.before_all
+        return self._needs_whole
+
     def part_errors(self, slot: str | int, value: Any, limit: int) -> list[Finding]:
         """What the type says against one member of the root, judged alone; nothing about members that are missing."""
         place: str | int = 0 if isinstance(slot, int) else slot
@@ -146,7 +158,9 @@ class Typed:
             return []
         if not any(parse(one.path)[:1] == (place,) for one in fit.refused):
             return []  # all that is wrong is what has not come
-        found = [(one, parse(one.path)) for one in self.explained(fit, limit)]
+        around = self._schema.own_code.around  # a validator may have missed the members that it compares this one with
+        said = [one for one in self.explained(fit, limit) if not (around and one.code == "V012")]
+        found = [(one, parse(one.path)) for one in said]
         inside = [(one, path[1:]) for one, path in found if path[:1] == (place,)]
         return [msgspec.structs.replace(one, path=render(path)) for one, path in inside if path or not _is_missing(one)]
 
