@@ -1,0 +1,85 @@
+"""List prices: what the providers publish, shipped as `prices.toml`, which is read when the first price is looked up.
+
+The name of a model enters, as a request or a reply spells it; its price leaves, or None if the table does not have it. Nothing is guessed:
+a name is looked up as it is, then without the provider's prefix (`openai/`, `models/`), then without a date or version at its end
+(`-2024-08-06`, `-20250929`, `@20250929`, `-001`, `-latest`).
+"""
+
+import tomllib
+from datetime import date
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from trueup.ask.policy import Price
+from trueup.verdict.patterns import lazy_regex
+
+_VERSION = lazy_regex(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|00\d|latest)\Z")
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """One row of the table."""
+
+    model: str
+    """The name of the model in the table."""
+    price: Price
+    """Its list price, in US dollars per million tokens."""
+    provider: str
+    """Whose price it is, such as `openai`."""
+    source: str
+    """Where the provider publishes its prices."""
+    date: date
+    """When the price was looked up."""
+    most_output: int | None = None
+    """The most tokens that one reply of the model can have; None if not known."""
+
+
+@cache
+def _read() -> tuple[dict[str, Listed], tuple[tuple[str, str], ...]]:
+    """The rows of the table, and the prefixes of model names with the provider that each stands for."""
+    data = tomllib.loads((files("trueup.ask") / "prices.toml").read_text("utf-8"))
+    providers = {name: about for name, about in data.items() if isinstance(about, dict)}
+    rows = {
+        model: Listed(model, _price(facts), provider, about["source"], about["date"], facts.get("most_output"))
+        for provider, about in providers.items()
+        for model, facts in about["models"].items()
+    }
+    return rows, tuple((prefix, name) for name, about in providers.items() for prefix in about["prefixes"])
+
+
+def table() -> dict[str, Listed]:
+    """The whole table, by the names of the models.
+
+    >>> table()["gpt-4o-mini"].price.input
+    0.15
+    """
+    return dict(_read()[0])
+
+
+@lru_cache(maxsize=1024)
+def listed(model: str) -> Listed | None:
+    """The row of `model`, or None if the table has none.
+
+    >>> listed("openai/gpt-4o-2024-11-20").model, listed("models/gemini-2.5-pro").model, listed("my-gpt-4o")
+    ('gpt-4o', 'gemini-2.5-pro', None)
+    """
+    found = _row(model, None)
+    if found is not None:
+        return found
+    for prefix, provider in _read()[1]:
+        if model.startswith(prefix):
+            return _row(model.removeprefix(prefix), provider)
+    return None
+
+
+def _row(name: str, provider: str | None) -> Listed | None:
+    rows = _read()[0]
+    row = rows.get(name) or rows.get(_VERSION.sub("", name))
+    return row if row is None or provider in {None, row.provider} else None
+
+
+def _price(facts: dict[str, Any]) -> Price:
+    plain = {name: value for name, value in facts.items() if name not in {"most_output", "long"}}
+    return Price(**plain, long=_price(facts["long"]) if "long" in facts else None)
