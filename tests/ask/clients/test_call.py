@@ -123,7 +123,7 @@ class RequestException(OSError):
         (Status(408), "transient"),
         (Status(401), "fatal"),
         (Status(404, {"error": {"message": "no such model"}}), "fatal"),
-        (Status(400, {"error": {"message": "temperature is not supported"}}), "temperature"),
+        (Status(400, {"error": {"message": "temperature is not supported"}}), "feature"),
         (Status(302), "fatal"),
         (TimeoutError(), "transient"),
         (ConnectionResetError("gone"), "transient"),
@@ -201,7 +201,9 @@ def test_a_reply_that_says_nothing_is_never_accepted() -> None:
 @pytest.mark.spec("A9")
 def test_what_is_learned_of_one_callable_is_not_taken_for_another() -> None:
     def model(messages: Any, model: str = "", response_format: Any = None) -> str:
-        return "prose" if model == "weak" and response_format else GOOD
+        if model == "weak" and response_format:
+            raise TransportFailure(Failure("response_format is not supported", "mode", 400))
+        return GOOD
 
     memory, clock = Memory(), StageClock()
 

@@ -9,14 +9,16 @@ import pytest
 
 PROGRAM = """
 import asyncio, json
+from functools import partial
 import litellm
 from tests.ask.stage import BAD, GOOD, SCHEMA, StageClock
 from trueup import Contract, Policy
 from trueup.ask.aio import aask
+from trueup.ask.clients.find import find_client
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.ask.sync import ask
-from trueup.testing.script import Cut, Fail, Say
+from trueup.testing.script import Cut, Fail, KeepAlive, Say
 from trueup.testing.server import ScriptedServer
 
 contract = Contract(SCHEMA)
@@ -54,6 +56,52 @@ for name in ("openai", "anthropic"):
 
                 asyncio.run(taken())
         found[f"{name} {way}"] = [asked.answer.outcome, asked.answer.value, len(server.requests)]
+with ScriptedServer([Say(GOOD, usage=(21, 9))]) as server:
+    asked = AskStream(
+        contract, litellm, "Who?", Policy(models=("openai/m",), parameters={"api_base": f"{server.url}/v1", "api_key": "none"}),
+        memory=Memory(),
+    )
+    list(asked)
+    found["usage"] = [asked.answer.usage["total_tokens"], server.requests[0].fields["stream_options"]]
+with ScriptedServer([Fail(503, "down"), GOOD]) as server:
+    given = {"model": "openai/m", "api_base": f"{server.url}/v1", "api_key": "none"}
+    router = litellm.Router(model_list=[{"model_name": "small", "litellm_params": given}], num_retries=5)
+    clock = StageClock()
+    answer = ask(contract, router, "Who?", Policy(models=("small",)), clock=clock, wait=clock.wait, memory=Memory())
+    found["router"] = [answer.outcome, len(server.requests), len(clock.waits)]
+with ScriptedServer(then=Say(GOOD, piece=4)) as server:
+    given = {"model": "openai/m", "api_base": f"{server.url}/v1", "api_key": "none"}
+    router = litellm.Router(model_list=[{"model_name": "small", "litellm_params": given}])
+    asked = AskStream(contract, router, "Who?", Policy(models=("small",)), memory=Memory())
+    list(asked)
+    found["router stream"] = [asked.answer.outcome, len(server.requests)]
+    asked = AsyncAskStream(contract, router, "Who?", Policy(models=("small",)), memory=Memory())
+    asyncio.run(taken())
+    found["router astream"] = [asked.answer.outcome, len(server.requests)]
+    found["router key"] = server.url in find_client(router).key
+with ScriptedServer([Fail(503, "down"), GOOD]) as server:
+    bound = partial(litellm.completion, model="openai/m", api_base=f"{server.url}/v1", api_key="none")
+    clock = StageClock()
+    answer = ask(contract, bound, "Who?", clock=clock, wait=clock.wait, memory=Memory())
+    form = server.requests[0].fields["response_format"]["type"]
+    found["partial"] = [answer.outcome, len(server.requests), len(clock.waits), form, server.url in find_client(bound).key]
+for way in ("ask", "ask_stream", "aask", "aask_stream"):
+    with ScriptedServer(then=KeepAlive(GOOD, every=0.02)) as server:
+        policy = Policy(models=("openai/m",), deadline=2.0, parameters={"api_base": f"{server.url}/v1", "api_key": "none"})
+        begun = getattr(contract, way)(litellm.completion, "Who?", policy, memory=Memory())
+
+        async def ended():
+            if way == "aask":
+                return await begun
+            async for _ in begun:
+                pass
+            return begun.answer
+
+        if way == "ask_stream":
+            list(begun)
+        answer = begun if way == "ask" else begun.answer if way == "ask_stream" else asyncio.run(ended())
+        left = server.wait_until(lambda all: bool(all) and {one.ended for one in all} == {"client left"}, 60)
+        found[f"late {way}"] = [answer.reason, left]
 for name, wrong in (("completion", Policy()), ("acompletion", Policy(models=("openai/m",)))):
     try:
         contract.ask(getattr(litellm, name), "Who?", wrong)
@@ -85,6 +133,29 @@ def test_the_module_and_its_functions(found: dict[str, Any], name: str) -> None:
 def test_a_model_must_be_named_and_the_asynchronous_one_awaited(found: dict[str, Any]) -> None:
     assert "needs a model" in found["completion"]
     assert "aask" in found["acompletion"]
+
+
+def test_a_stream_is_asked_for_its_usage(found: dict[str, Any]) -> None:
+    assert found["usage"] == [30, {"include_usage": True}]
+
+
+@pytest.mark.spec("A8", "A11")
+@pytest.mark.parametrize("way", ["ask", "ask_stream", "aask", "aask_stream"])
+def test_the_synchronous_function_ends_at_its_deadline(found: dict[str, Any], way: str) -> None:
+    assert found[f"late {way}"] == ["deadline", True]
+
+
+def test_a_router_is_asked_and_sends_once(found: dict[str, Any]) -> None:
+    assert found["router"] == ["accepted", 2, 1]
+
+
+def test_the_streams_of_a_router_are_whole(found: dict[str, Any]) -> None:
+    assert [found["router stream"], found["router astream"]] == [["accepted", 1], ["accepted", 2]]
+    assert found["router key"], "two routers are told apart by their addresses"
+
+
+def test_a_function_with_options_bound_is_asked_as_litellm(found: dict[str, Any]) -> None:
+    assert found["partial"] == ["accepted", 2, 1, "json_schema", True]
 
 
 @pytest.mark.spec("X36", "A13")

@@ -1,6 +1,9 @@
 """The local model itself: in this process, over loopback with the real SDKs, and what is said when it cannot run."""
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from importlib import metadata
@@ -12,8 +15,9 @@ import httpx
 import openai
 import pytest
 
-from trueup import Contract
-from trueup.ask.clients import weights
+from tests.waiting import wait_for
+from trueup import Contract, Policy
+from trueup.ask.clients import local, weights
 from trueup.ask.clients.local import LocalError, LocalModel, shared
 
 ASK: Any = [{"role": "user", "content": "Reply with a JSON object with keys name and age for Ana, 34 years old."}]
@@ -54,6 +58,30 @@ def test_it_answers_and_the_contract_judges(model: LocalModel) -> None:
 
 
 @needs_model
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be put off here")
+def test_ctrl_c_while_it_is_loaded_ends_the_program() -> None:
+    """The library waits for ever when a signal comes in the midst of loading, so the signal waits."""
+    program = """
+import os, signal
+import xllamacpp
+from trueup.ask.clients.local import LocalModel
+real = xllamacpp.Server
+def interrupted(given):
+    os.kill(os.getpid(), signal.SIGINT)
+    made = real(given)
+    print("loaded", flush=True)
+    return made
+xllamacpp.Server = interrupted
+try:
+    LocalModel(threads=1)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "loaded\ninterrupted\n"), done.stderr
+
+
+@needs_model
 def test_it_is_held_to_a_schema(model: LocalModel) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "person", "schema": SCHEMA}}
     poem: Any = [{"role": "user", "content": "Write a poem about the sea."}]
@@ -81,6 +109,44 @@ def test_a_stream_is_the_same_reply_and_can_be_left(model: LocalModel) -> None:
     next(left)
     left.close()  # type: ignore[attr-defined]
     assert model.complete(messages=ASK, max_tokens=1)  # at once: the long story is not finished first
+
+
+@needs_model
+def test_a_reply_has_a_limit_if_the_request_names_none(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "MAX_TOKENS", 12)
+    long: Any = [{"role": "user", "content": "Tell a very long story."}]
+    assert model.complete(messages=long)["usage"]["completion_tokens"] == 12
+    assert model.complete(messages=long, max_tokens=20)["usage"]["completion_tokens"] == 20
+    with LocalModel(threads=1) as limited:  # and so has one over loopback
+        headers = {"authorization": f"Bearer {limited.api_key}"}
+        said = httpx.post(limited.url + "/v1/chat/completions", json={"messages": long}, headers=headers, timeout=60)
+        assert said.json()["usage"]["completion_tokens"] == 12
+
+
+@needs_model
+@pytest.mark.parametrize("prompt", ["Tell a very long story.", "word " * 3000])
+@pytest.mark.parametrize("streams", [False, True])
+def test_an_ask_that_is_cancelled_stops_the_model(model: LocalModel, prompt: str, streams: bool) -> None:
+    """While it writes, and while it reads a long prompt."""
+    cancel = threading.Event()
+    threading.Thread(target=lambda: (wait_for(lambda: local._working), cancel.set()), daemon=True).start()
+    policy = Policy(max_tokens=2000)
+    if streams:
+        parts = Contract().ask_stream(model, prompt, policy, cancel=cancel)
+        assert list(parts) == []
+        answer: Any = parts.answer
+    else:
+        answer = Contract().ask(model, prompt, policy, cancel=cancel)
+    assert answer.reason == "cancelled"
+    assert model.complete(messages=ASK, max_tokens=1)  # soon: the long story is not finished first
+    wait_for(lambda: not local._working)
+
+
+@needs_model
+def test_a_timeout_stops_the_model(model: LocalModel) -> None:
+    with pytest.raises(TimeoutError, match=r"within 0\.2 s"):
+        model.complete(messages=[{"role": "user", "content": "Tell a very long story."}], max_tokens=2000, timeout=0.2)
+    wait_for(lambda: not local._working)
 
 
 @needs_model

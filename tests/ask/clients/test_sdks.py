@@ -101,6 +101,8 @@ def test_what_breaks_on_the_way_is_retried_and_never_valid(kind: str, fault: Any
     with ScriptedServer([fault, GOOD]) as server:
         asked = run(kind, server, CONTRACT)
     assert (asked.answer.outcome, asked.answer.value) == ("accepted", VALUE)
+    if kind.startswith("bedrock") and isinstance(fault, WrongLength):
+        return  # botocore does not compare the length with the body, which is whole
     assert len(server.requests) == 2
     if kind == "gemini-async" and len(asked.answer.attempts) == 1:
         assert isinstance(fault, Reset)  # google-genai may open a connection that was reset once more by itself
@@ -212,10 +214,13 @@ def test_calls_that_were_refused_keep_their_results(kind: str) -> None:
     assert [call.args for call in answer.calls] == [{"day": 3, "name": "Ada"}]
     assert messages == before
     first, second = server.requests
-    assert first.fields["tools"] == second.fields["tools"], "tools stay as they are"
-    pairs = {"openai": paired_chat, "anthropic": paired_messages, "gemini": paired_contents}[KINDS[kind].protocol]
-    assert pairs(second.messages) == 2
+    assert _tools(first) == _tools(second) != [], "tools stay as they are"
+    assert PAIRED[KINDS[kind].protocol](second.messages) == 2
     assert "T0" in str(second.messages) or "V001" in str(second.messages)
+
+
+def _tools(request: Any) -> Any:
+    return request.fields.get("tools") or request.fields.get("toolConfig", {}).get("tools") or []
 
 
 def paired_chat(messages: list[Any]) -> int:
@@ -256,6 +261,46 @@ def paired_contents(messages: list[Any]) -> int:
     return done
 
 
+def paired_items(items: list[Any]) -> int:
+    calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    assert [item["call_id"] for item in items if item.get("type") == "function_call_output"] == calls
+    return len(calls)
+
+
+def paired_names(messages: list[Any]) -> int:
+    """Ollama has no ids: an answer names its tool, and answers come in the order of the calls."""
+    done = 0
+    for at, message in enumerate(messages):
+        calls = [call["function"]["name"] for call in message.get("tool_calls") or ()]
+        assert [m["tool_name"] for m in messages[at + 1 : at + 1 + len(calls)] if m["role"] == "tool"] == calls
+        done += len(calls)
+    return done
+
+
+def paired_blocks(messages: list[Any]) -> int:
+    done = 0
+    roles = [message["role"] for message in messages]
+    assert all(a != b for a, b in pairwise(roles)), roles
+    for at, message in enumerate(messages):
+        calls = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
+        if calls:
+            answers = [b["toolResult"]["toolUseId"] for b in messages[at + 1]["content"] if "toolResult" in b]
+            assert answers == calls
+        done += len(calls)
+    return done
+
+
+PAIRED = {
+    "openai": paired_chat,
+    "anthropic": paired_messages,
+    "gemini": paired_contents,
+    "responses": paired_items,
+    "cohere": paired_chat,
+    "ollama": paired_names,
+    "bedrock": paired_blocks,
+}
+
+
 @pytest.mark.spec("Q12")
 @direct
 def test_the_last_try_of_a_reply_that_says_nothing_may_call_no_tool(kind: str) -> None:
@@ -266,9 +311,13 @@ def test_the_last_try_of_a_reply_that_says_nothing_may_call_no_tool(kind: str) -
     assert asked.answer.outcome == "accepted"
     assert [round(wait, 2) for wait in asked.clock.waits] == [0.75, 1.5, 3.0]
     last = server.requests[3].fields
-    said = last.get("tool_choice") or last.get("toolConfig")
-    assert said in ("none", {"type": "none"}, {"functionCallingConfig": {"mode": "NONE"}})
-    assert last["tools"] == server.requests[0].fields["tools"]
+    if KINDS[kind].protocol == "ollama":  # it has no such word: tools that may not be called are left out
+        assert not last["tools"]
+        return
+    if KINDS[kind].protocol != "bedrock":  # it has no such word either, and needs the tools for the history's sake
+        said = last.get("tool_choice") or last.get("toolConfig")
+        assert said in ("none", "NONE", {"type": "none"}, {"functionCallingConfig": {"mode": "NONE"}})
+    assert _tools(server.requests[3]) == _tools(server.requests[0])
 
 
 SALON = Contract(
@@ -284,10 +333,11 @@ def test_the_hint_goes_where_the_provider_keeps_what_the_system_says(kind: str) 
         answer = run(kind, server, SALON, messages, context={"state": "SERVICE"}).answer
     assert (answer.outcome, answer.text) == ("regenerated", "We cut hair.")
     again = server.requests[1].fields
-    said = again.get("system") or again.get("systemInstruction") or again["messages"][:2]
+    said = again.get("system") or again.get("systemInstruction") or server.requests[1].messages[:2]
     assert str(said).index("You are a salon.") < str(said).index("Name no stylist yet.")
     if KINDS[kind].protocol != "anthropic":
-        assert (again.get("temperature") or again["generationConfig"]["temperature"]) == 0.3
+        nested = [again.get(name) or {} for name in ("generationConfig", "inferenceConfig", "options")]
+        assert next(part["temperature"] for part in (again, *nested) if "temperature" in part) == 0.3
     assert "Ana is free" not in str(again), "what was withheld is not said again"
     with ScriptedServer(then="Ana is free.") as server:
         answer = run(kind, server, SALON, messages, context={"state": "SERVICE"}).answer

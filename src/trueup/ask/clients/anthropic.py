@@ -1,6 +1,6 @@
 """The anthropic SDK's clients, synchronous and asynchronous.
 
-A request enters, a message leaves. Leading system messages become the `system` parameter; the SDK holds the model to a schema
+A request enters, a message leaves. System messages become the `system` parameter; the SDK holds the model to a schema
 through `output_config`, or not at all: there is no mode for any JSON object. A temperature is sent where this version of
 the SDK takes one.
 """
@@ -8,12 +8,11 @@ the SDK takes one.
 import inspect
 from typing import Any
 
-from trueup.ask.clients.parameters import parameters_of
+from trueup.ask.clients.parameters import merged, parameters_of
 from trueup.ask.clients.request import Request
-from trueup.ask.clients.sdk import Sdk, single
-from trueup.ask.messages import role
-from trueup.conform.strict import narrowed_schema
-from trueup.read.objects import record
+from trueup.ask.clients.sdk import Sdk, awaits, needed, recent, single
+from trueup.ask.shapes.anthropic import as_anthropic
+from trueup.ask.strictness import held_schema
 
 _MAX_TOKENS = 4096  # the protocol wants a limit
 
@@ -22,22 +21,26 @@ class Anthropic(Sdk):
     """`anthropic.Anthropic` or `anthropic.AsyncAnthropic`."""
 
     provider = "anthropic"
+    dialect = "anthropic"
     modes = ("json_schema", "text")
+    able = ("json_schema", "tool", "text")
 
     def __init__(self, client: Any) -> None:
-        super().__init__(client)
+        self._client = recent(client, "with_options", "anthropic", "0.40")
+        self.kind = type(client).__name__
+        self.has_async = awaits(client)
+        self.has_sync = not self.has_async
+        self.key = f"{self.provider}:{client.base_url}"
         self._known = frozenset(inspect.signature(client.messages.create).parameters)
 
-    def _given(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
+    def _call(self, request: Request, *, stream: bool) -> Any:
         given = message_parameters(request)
-        if not given.get("model"):
-            raise ValueError("the anthropic client needs a model: Policy(models=('…',))")
+        needed(given.get("model"), "the anthropic client", "claude-haiku-4-5")
         if "temperature" not in self._known:
             given.pop("temperature", None)
-        return {**given, "stream": True} if stream else given
+        return single(self._client, request).messages.create(**given, **({"stream": True} if stream else {}))
 
-    def _create(self, request: Request) -> Any:
-        return single(self._client, request).messages.create
+    _acall = _call
 
 
 def message_parameters(request: Request) -> dict[str, Any]:
@@ -46,15 +49,14 @@ def message_parameters(request: Request) -> dict[str, Any]:
     >>> message_parameters(Request([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]))
     {'messages': [{'role': 'user', 'content': 'Hi'}], 'max_tokens': 4096, 'system': [{'type': 'text', 'text': 'Be kind.'}]}
     """
-    at = next((i for i, m in enumerate(request.messages) if role(m) != "system"), len(request.messages))
-    given: dict[str, Any] = {"messages": request.messages[at:], "max_tokens": request.max_tokens or _MAX_TOKENS}
-    said = [block for message in request.messages[:at] for block in _blocks(record(message).get("content"))]
+    said, messages = as_anthropic(request.messages)
+    given: dict[str, Any] = {"messages": messages, "max_tokens": request.max_tokens or _MAX_TOKENS}
     own = _blocks(request.parameters.get("system"))
     if own or said:
         given["system"] = [*own, *said]
     if request.model:
         given["model"] = request.model
-    if request.temperature is not None:
+    if request.temperature is not None and "temperature" not in request.without:
         given["temperature"] = request.temperature
     if request.tools:
         given["tools"] = [
@@ -65,15 +67,21 @@ def message_parameters(request: Request) -> dict[str, Any]:
             }
             for t in request.tools
         ]
-        if not request.call_tools:
-            given["tool_choice"] = {"type": "none"}
-        elif request.must_call:
-            given["tool_choice"] = {"type": "any"}
+        choice = _choice(request)
+        if choice is not None and "tool_choice" not in request.without:
+            given["tool_choice"] = choice
     if request.mode == "json_schema" and request.schema is not None:
-        given["output_config"] = {
-            "format": {"type": "json_schema", "schema": narrowed_schema(request.schema, "anthropic")}
-        }
-    return {**given, **{name: value for name, value in request.parameters.items() if name != "system"}}
+        given["output_config"] = {"format": {"type": "json_schema", "schema": held_schema(request, "anthropic")[0]}}
+    rest = {name: value for name, value in request.parameters.items() if name != "system"}
+    return merged(given, rest, "output_config")
+
+
+def _choice(request: Request) -> dict[str, str] | None:
+    if not request.call_tools:
+        return {"type": "none"}
+    if request.forced_tool:
+        return {"type": "tool", "name": request.forced_tool}
+    return {"type": "any"} if request.must_call else None
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -2,30 +2,24 @@
 
 `def call(messages): …` is enough. A callable that names `response_format`, or takes any keyword, is held to the schema the
 way OpenAI's are; one that does not is asked in words. It may return text or any provider's reply, and may be asynchronous.
+One that is not known to be asynchronous may block: it is called in a worker.
 """
 
-import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import lru_cache, partial
+from types import CellType, CodeType, FunctionType
+from typing import Any, NamedTuple
 
 from trueup.ask.clients.client import Client
+from trueup.ask.clients.identity import identity, title
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
 from trueup.ask.policy import MODES
+from trueup.ask.shapes.openai import plain
+from trueup.ask.worker import apieces_of, arun
 
 _NAMES = ("model", "temperature", "max_tokens", "response_format", "tools", "tool_choice", "timeout")
-
-
-def _key(call: Callable[..., Any]) -> str:
-    """What tells one callable from another: its name and place, whose it is, and the model that is bound to it."""
-    if isinstance(call, partial):
-        return f"{_key(call.func)}:{call.keywords.get('model', '')}"
-    name = getattr(call, "__qualname__", type(call).__qualname__)
-    code = getattr(call, "__code__", None)
-    place = id(getattr(call, "__self__", call)) if code is None or inspect.ismethod(call) else code.co_firstlineno
-    return f"{getattr(call, '__module__', '')}.{name}:{place}"
 
 
 class Call(Client):
@@ -36,14 +30,26 @@ class Call(Client):
 
     def __init__(self, call: Callable[..., Any]) -> None:
         self._call = call
-        self.key = _key(call)
-        self._names, self._any, self._keyword = _accepted(call)
+        self.key = identity(call)
+        self._names, self._any, self._keyword, self._is_async = _taken(call)
         held = self._any or "response_format" in self._names
         self.modes = MODES if held else ("text",)
         self.takes_tools = self._any or "tools" in self._names
-        self._is_async = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
-            getattr(call, "__call__", None)  # noqa: B004 - the method itself is looked at
-        )
+        self.able = (*self.modes, "tool") if self.takes_tools else self.modes
+
+    @property
+    def is_async(self) -> bool:
+        return self._is_async
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The callable itself."""
+        return self._call
+
+    @property
+    def label(self) -> str:
+        """Its name, without what tells it from others of that name."""
+        return title(self._call)
 
     def _result(self, request: Request) -> Any:
         given = chat_parameters(request)
@@ -53,8 +59,8 @@ class Call(Client):
         if self._any and "timeout" not in self._names and "timeout" not in request.parameters:
             taken.pop("timeout", None)
         if self._keyword:
-            return self._call(messages=request.messages, **taken)
-        return self._call(request.messages, **taken)
+            return self._call(messages=plain(request.messages), **taken)
+        return self._call(plain(request.messages), **taken)
 
     def send(self, request: Request) -> Any:
         result = self._result(request)
@@ -65,33 +71,81 @@ class Call(Client):
         return result
 
     async def asend(self, request: Request) -> Any:
-        # What is not known to be asynchronous may wait on something: it is called in a thread.
-        result = self._result(request) if self._is_async else await asyncio.to_thread(self._result, request)
+        result = self._result(request) if self._is_async else await arun(partial(self._result, request))
         return await result if inspect.isawaitable(result) else result
 
     def stream(self, request: Request) -> Iterator[Any]:
-        result = self._result(request)
-        if isinstance(result, str | bytes):
-            yield result
-            return
-        if not hasattr(result, "__iter__"):
-            raise TypeError(f"a callable that streams returns an iterable of pieces; got {type(result).__name__}")
-        yield from result
+        yield from _iterable(self._result(request))
 
     async def astream(self, request: Request) -> AsyncIterator[Any]:
+        if self._is_async:
+            async for piece in _awaited(self._result(request)):
+                yield piece
+            return
+        async for piece in apieces_of(partial(self._blocking, request)):
+            if not isinstance(piece, _ToAwait):
+                yield piece
+                continue
+            async for inner in _awaited(piece.result):
+                yield inner
+
+    def _blocking(self, request: Request) -> Iterator[Any]:
+        """The pieces as far as they are there without awaiting anything, or what is to be awaited."""
         result = self._result(request)
-        if inspect.isawaitable(result):
-            result = await result
-        if isinstance(result, str | bytes):
-            yield result
-        elif hasattr(result, "__aiter__"):
-            async for piece in result:
-                yield piece
-        elif hasattr(result, "__iter__"):
-            for piece in result:
-                yield piece
+        if inspect.isawaitable(result) or hasattr(result, "__aiter__"):
+            yield _ToAwait(result)
         else:
-            raise TypeError(f"a callable that streams returns an iterable of pieces; got {type(result).__name__}")
+            yield from _iterable(result)
+
+
+class _ToAwait(NamedTuple):
+    """What a callable returned that turned out to be asynchronous."""
+
+    result: Any
+
+
+def _iterable(result: Any) -> Iterable[Any]:
+    if isinstance(result, str | bytes | dict) or hasattr(result, "model_dump"):  # a whole reply, in one piece
+        return (result,)
+    if hasattr(result, "__iter__"):
+        pieces: Iterable[Any] = result
+        return pieces
+    raise TypeError(f"a callable that streams returns an iterable of pieces; got {type(result).__name__}")
+
+
+async def _awaited(result: Any) -> AsyncIterator[Any]:
+    if inspect.isawaitable(result):
+        result = await result
+    if hasattr(result, "__aiter__"):
+        async for piece in result:
+            yield piece
+    else:  # a coroutine has made the iterable: it runs where the coroutine ran
+        for piece in _iterable(result):
+            yield piece
+
+
+class _Taken(NamedTuple):
+    """What a callable takes of a request, and how it is called."""
+
+    names: frozenset[str]  # the parameters that it names
+    anything: bool  # it takes any keyword
+    keyword: bool  # it wants the messages by name
+    is_async: bool
+
+
+def _taken(call: Callable[..., Any]) -> _Taken:
+    if type(call) is FunctionType and not call.__dict__:  # one that says nothing about itself: its code tells all
+        return _taken_by(call.__code__)
+    own = getattr(call, "__call__", None)  # noqa: B004 - the method itself is looked at
+    is_async = inspect.iscoroutinefunction, inspect.isasyncgenfunction
+    return _Taken(*_accepted(call), any(test(function) for test in is_async for function in (call, own)))
+
+
+@lru_cache(maxsize=256)
+def _taken_by(code: CodeType) -> _Taken:
+    """The same for a function with this code: what it takes does not depend on its defaults."""
+    function = FunctionType(code, {}, closure=tuple(CellType() for _ in code.co_freevars) or None)
+    return _Taken(*_accepted(function), bool(code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)))
 
 
 def _accepted(call: Callable[..., Any]) -> tuple[frozenset[str], bool, bool]:
@@ -106,7 +160,11 @@ def _accepted(call: Callable[..., Any]) -> tuple[frozenset[str], bool, bool]:
         kinds["messages"] is inspect.Parameter.KEYWORD_ONLY or next(iter(kinds)) != "messages"
     )
     if not by_name and not any(kind in _PLACED for kind in kinds.values()):
-        by_name = anything
+        if not anything:
+            raise TypeError(
+                f"cannot ask {getattr(call, '__qualname__', 'this callable')}: it takes no messages; give a callable such as `def call(messages): …`"
+            )
+        by_name = True
     return frozenset(name for name in kinds if name in _NAMES), anything, by_name
 
 

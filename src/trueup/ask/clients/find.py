@@ -1,12 +1,48 @@
 """Which client a caller's object is: a client of the house, an SDK's, a framework's, an address, or any callable.
 
-Objects are known by their class's module, so no SDK is imported to find out. What is none of these is refused with a list of
-what would do.
+Objects are known by their class and its module, so no SDK is imported to find out. Anything else is refused with a list of
+what is accepted.
 """
 
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from trueup.ask.clients.client import Client
+from trueup.ask.clients.client import Client, kinds_of
+from trueup.verdict.secrets import masked
+
+_ANTHROPIC = ("Anthropic", "AsyncAnthropic", "SyncAPIClient", "AsyncAPIClient")  # the last two: those of clouds
+# The package of an object's class, what the object must have, and the module and class of the client for it.
+_KINDS: tuple[tuple[str, Callable[[Any], bool], str, str], ...] = (
+    ("openai", lambda call: _has_class(call, "Responses", "AsyncResponses"), "responses", "Responses"),
+    ("openai", lambda call: _has_class(call, "OpenAI", "AsyncOpenAI"), "openai", "OpenAI"),
+    ("anthropic", lambda call: _has_class(call, *_ANTHROPIC) and hasattr(call, "messages"), "anthropic", "Anthropic"),
+    ("google", lambda call: hasattr(call, "models") and hasattr(call, "aio"), "gemini", "Gemini"),
+    ("mistralai", lambda call: hasattr(call, "chat"), "mistral", "Mistral"),
+    ("cohere", lambda call: _has_class(call, "V2Client", "AsyncV2Client"), "cohere", "Cohere"),
+    ("ollama", lambda call: hasattr(call, "chat"), "ollama", "Ollama"),
+    ("botocore", lambda call: _service(call) == "bedrock-runtime", "bedrock", "Bedrock"),
+    ("pydantic_ai", lambda call: hasattr(call, "request") and hasattr(call, "model_name"), "pydantic_ai", "PydanticAI"),
+)
+_PACKAGES = frozenset(package for package, *_ in _KINDS)
+# What to give in place of another object of the same package, such as a part of a client.
+_INSTEAD = {
+    "openai": "give the client, such as OpenAI(…), or its `responses`",
+    "anthropic": "give the client, such as Anthropic(…)",
+    "google": "give the client, genai.Client(…)",
+    "mistralai": "give the client, Mistral(…)",
+    "cohere": "give cohere.ClientV2(…); cohere.Client speaks version 1 of the API",
+    "ollama": "give ollama.Client(…)",
+    "botocore": 'give boto3.client("bedrock-runtime")',
+    "litellm": "give litellm itself or a Router",
+    "pydantic_ai": "give a model, such as OpenAIChatModel(…)",
+}
+_OTHERS = (
+    "give a callable, a client of openai (or its `responses`), anthropic, google-genai, mistralai, cohere (ClientV2), ollama or "
+    'boto3 ("bedrock-runtime"), LiteLLM, a LangChain runnable, a pydantic-ai model, or a URL'
+)
 
 
 def find_client(call: Any) -> Client:
@@ -16,7 +52,7 @@ def find_client(call: Any) -> Client:
     ('text',)
     >>> find_client(5)
     Traceback (most recent call last):
-    TypeError: cannot ask a int: give a callable, an openai, anthropic or google-genai client, LiteLLM, ... or a URL
+    TypeError: cannot ask an object of type int: give a callable, a client of openai (or its `responses`), anthropic, ... or a URL
     """
     if isinstance(call, Client):
         return call
@@ -25,50 +61,68 @@ def find_client(call: Any) -> Client:
             from trueup.ask.clients.http import Http
 
             return Http(call)
-        raise ValueError(f"cannot ask {call!r}: an address starts with http:// or https://")
+        raise ValueError(f"cannot ask {masked(call)!r}: an address starts with http:// or https://")
     home = _home(call)
-    if home == "openai" and hasattr(call, "chat"):
-        from trueup.ask.clients.openai import OpenAI
-
-        return OpenAI(call)
-    if home == "anthropic" and hasattr(call, "messages"):
-        from trueup.ask.clients.anthropic import Anthropic
-
-        return Anthropic(call)
-    if home == "google" and hasattr(call, "models"):
-        from trueup.ask.clients.gemini import Gemini
-
-        return Gemini(call)
+    for package, fits, module, name in _KINDS if home else ():
+        if package == home and fits(call):
+            client: Client = getattr(import_module(f"trueup.ask.clients.{module}"), name)(call)
+            return client
     if _is_litellm(call):
         from trueup.ask.clients.litellm import LiteLLM
 
         return LiteLLM(call)
-    if hasattr(call, "invoke") and hasattr(call, "ainvoke"):
+    if hasattr(call.__class__, "invoke") and hasattr(call.__class__, "ainvoke"):  # a mock itself has every attribute
         from trueup.ask.clients.langchain import Runnable
 
         return Runnable(call)
-    if callable(call):
+    if callable(call) and not isinstance(call, type):
         from trueup.ask.clients.call import Call
 
         return Call(call)
-    raise TypeError(
-        f"cannot ask a {type(call).__name__}: give a callable, an openai, anthropic or google-genai client, LiteLLM, "
-        "a LangChain runnable, or a URL"
-    )
+    raise TypeError(_refusal(call, home))
+
+
+def _refusal(call: Any, home: str) -> str:
+    """Why an object cannot be asked, and what to give instead."""
+    if isinstance(call, type):
+        return f"cannot ask the class {call.__name__}: make a client of it first, such as {call.__name__}(…)"
+    if isinstance(call, ModuleType):
+        return f"cannot ask the module {call.__name__}: {_INSTEAD.get(call.__name__, _OTHERS)}"
+    if home == "botocore" and (service := _service(call)):
+        return f"cannot ask the boto3 client of {service!r}: {_INSTEAD[home]}"
+    if home:
+        return f"cannot ask {type(call).__name__} of {home}: {_INSTEAD[home]}"
+    return f"cannot ask an object of type {type(call).__name__}: {_OTHERS}"
 
 
 def _home(call: Any) -> str:
-    """The package that an object's class, or a class it is made from, comes from."""
-    for kind in type(call).__mro__:
+    """The package that an object's class, or a class it is made from, comes from; a module is its own."""
+    name = getattr(call, "__name__", None)
+    if name == "ollama" and hasattr(call, "chat"):
+        return "ollama"
+    for kind in kinds_of(call):
         home = kind.__module__.partition(".")[0]
-        if home in {"openai", "anthropic", "google"}:
+        if home in _PACKAGES:
             return home
     return ""
 
 
+def _has_class(call: Any, *names: str) -> bool:
+    return any(kind.__name__ in names for kind in kinds_of(call))
+
+
+def _service(call: Any) -> str:
+    """The AWS service of a boto3 client; empty where it is none."""
+    model = getattr(getattr(call, "meta", None), "service_model", None)
+    return str(getattr(model, "service_name", ""))
+
+
 def _is_litellm(call: Any) -> bool:
+    call = call.func if isinstance(call, partial) else call
     name = getattr(call, "__name__", "")
     if name == "litellm" and hasattr(call, "completion"):
         return True
+    if type(call).__module__.partition(".")[0] == "litellm" and hasattr(call, "acompletion"):
+        return True  # a router
     home = str(getattr(call, "__module__", ""))
     return home.partition(".")[0] == "litellm" and name in {"completion", "acompletion", "wrapper", "wrapper_async"}

@@ -1,10 +1,9 @@
 """Plain HTTP to any server that speaks OpenAI's chat completions; needs the extra `http`.
 
-A request enters, the parsed body leaves. Redirects are not followed, bodies are bounded, the time of a call is absolute: a
-server that drips bytes does not outlive it. A body that is no JSON was cut off and is a failure, never the model's text.
+A request enters, the parsed body leaves. Redirects are not followed, and bodies are bounded. How long a call may take is for its driver to
+decide. A body that is not JSON was cut off and is a failure, never the model's text.
 """
 
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +13,10 @@ import msgspec
 from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.policy import ALL_MODES
+from trueup.ask.shapes.openai import as_openai
 from trueup.read.reader import read
+from trueup.verdict.secrets import masked
 
 MAX_BYTES = 64_000_000
 _DONE = b"[DONE]"
@@ -23,6 +25,7 @@ _DONE = b"[DONE]"
 class Http(Client):
     """A server by its address: `Http("http://127.0.0.1:8080/v1", key=…)`."""
 
+    able = ALL_MODES
     kind = "this address"  # connections of asynchronous calls end with the call
 
     def __init__(
@@ -51,25 +54,20 @@ class Http(Client):
             self._sync = None
 
     def _sending(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
-        body = {"messages": request.messages, **chat_parameters(request)}
-        if stream:
-            body["stream"] = True
+        body = {"messages": as_openai(request.messages), **chat_parameters(request, stream=stream)}
         headers = {**self._headers, "content-type": "application/json"}
         return {"url": self.url, "content": msgspec.json.encode(body), "headers": headers, "timeout": request.timeout}
 
     def send(self, request: Request) -> Any:
-        late = _Deadline(request.timeout)
         pieces: list[bytes] = []
         with self._client().stream("POST", **self._sending(request)) as response:
             size = 0
             for piece in response.iter_bytes():
                 size = self._bounded(size + len(piece))
                 pieces.append(piece)
-                late.check()
         return _parsed(response, b"".join(pieces), request)
 
     async def asend(self, request: Request) -> Any:
-        late = _Deadline(request.timeout)
         pieces: list[bytes] = []
         async with (
             self._httpx.AsyncClient(follow_redirects=False, verify=self._verify) as client,
@@ -79,11 +77,9 @@ class Http(Client):
             async for piece in response.aiter_bytes():
                 size = self._bounded(size + len(piece))
                 pieces.append(piece)
-                late.check()
         return _parsed(response, b"".join(pieces), request)
 
     def stream(self, request: Request) -> Iterator[Any]:
-        late = _Deadline(request.timeout)
         events = _Events()
         with self._client().stream("POST", **self._sending(request, stream=True)) as response:
             if response.status_code >= 300:
@@ -91,11 +87,9 @@ class Http(Client):
             size = 0
             for piece in response.iter_bytes():
                 size = self._bounded(size + len(piece))
-                late.check()
                 yield from events.feed(piece)
 
     async def astream(self, request: Request) -> AsyncIterator[Any]:
-        late = _Deadline(request.timeout)
         events = _Events()
         async with (
             self._httpx.AsyncClient(follow_redirects=False, verify=self._verify) as client,
@@ -106,7 +100,6 @@ class Http(Client):
             size = 0
             async for piece in response.aiter_bytes():
                 size = self._bounded(size + len(piece))
-                late.check()
                 for event in events.feed(piece):
                     yield event
 
@@ -114,19 +107,6 @@ class Http(Client):
         if size > self._max:
             raise TransportFailure(Failure(f"the reply is longer than {self._max:,} bytes", "fatal", code="too_large"))
         return size
-
-
-class _Deadline:
-    """An absolute end for one call."""
-
-    __slots__ = ("_end",)
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    def check(self) -> None:
-        if self._end is not None and time.monotonic() > self._end:
-            raise TransportFailure(Failure("the call took too long", code="timeout"))
 
 
 class _Events:
@@ -150,7 +130,7 @@ class _Events:
             if data and data != _DONE:
                 try:
                     yield msgspec.json.decode(data)
-                except msgspec.DecodeError:
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     raise TransportFailure(Failure("an event of the stream is no JSON", code="cut")) from None
 
 
@@ -162,7 +142,7 @@ def completions_url(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise ValueError(f"cannot ask {url!r}: an address starts with http:// or https:// and names a host")
+        raise ValueError(f"cannot ask {masked(url)!r}: an address starts with http:// or https:// and names a host")
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         path = f"{path or '/v1'}/chat/completions"
@@ -174,25 +154,21 @@ def _parsed(response: Any, body: bytes, request: Request) -> Any:
         raise TransportFailure(_refused(response, body, request))
     try:
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise TransportFailure(
             Failure("the body of the reply is no JSON: it was cut off", status=response.status_code, code="cut")
         ) from None
     if not isinstance(found, dict):
-        raise TransportFailure(Failure("the body of the reply is no JSON object", "fatal", response.status_code))
+        raise TransportFailure(
+            Failure("the body of the reply is not a JSON object", status=response.status_code, code="cut")
+        )
     return found
-
-
-_KEY = 6  # characters; what is shorter is a word like `none`, given where no key is needed
 
 
 def _refused(response: Any, body: bytes, request: Request) -> Failure:
     status = response.status_code
     if status < 400:
         return Failure(f"the server answered with a redirect ({status}), which is not followed", "fatal", status)
-    key = response.request.headers.get("authorization", "").removeprefix("Bearer ").encode()
-    if len(key) >= _KEY:  # some providers repeat the key that they refuse
-        body = body.replace(key, b"[key]")
     return failure_in(read(body, status).findings[0], request.mode, retry_after(response.headers))
 
 

@@ -1,23 +1,39 @@
 """LangChain: a chat model, or any runnable that takes messages.
 
-A request enters, a message leaves. A chat model is given tools, temperature and limits, and one of `langchain_openai` the schema too.
-A chat model that cannot bind tools reads of them in the prompt. Any other runnable gets the messages alone. Models of OpenAI and
-Anthropic get a timeout, and a stream of theirs that does not say how it ended counts as cut off. Set `max_retries=0` on a model, so that
-only the plan decides about retries.
+A request enters, a message leaves. A chat model is given tools, temperature and limits; one of `langchain_openai` gets the schema too, any
+other one that binds tools can be asked for the value as a call. What was bound to a model or configured stays. Other runnables get the
+messages alone, a chain that begins with a prompt as its placeholder; what `with_structured_output` parsed is judged as the JSON that it
+stands for. Models of `langchain_openai` and `langchain_anthropic` get a timeout, send once, and a stream of theirs that does not say how
+it ended counts as cut off. Of other models, switch the retries off yourself.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from trueup.ask.clients.client import Client
-from trueup.ask.clients.parameters import chat_parameters, openai_tool
+from trueup.ask.clients.langchain_models import (
+    address_of,
+    binds,
+    chosen,
+    joined,
+    model_of,
+    only_blocks,
+    placeholder,
+    single,
+    unbound,
+    unparsed,
+    without,
+)
+from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
-from trueup.ask.policy import MODES
-from trueup.verdict.tool import Tool
+from trueup.ask.policy import ALL_MODES, MODES
+from trueup.ask.shapes.langchain import as_langchain
+from trueup.read.reader import read
+from trueup.verdict.codec import written
 
 _KNOWN = {"langchain_openai": "request_timeout", "langchain_anthropic": "default_request_timeout"}
 _ENDINGS = ("finish_reason", "stop_reason", "status")
-_PROBE = openai_tool(Tool("probe"))
+_RAW = frozenset({"raw", "parsed", "parsing_error"})
 _CUT = "the stream ended before the reply did"
 
 
@@ -29,64 +45,144 @@ class Runnable(Client):
     kind = "this runnable"
 
     def __init__(self, runnable: Any) -> None:
-        self._runnable = runnable
-        self._is_model = hasattr(runnable, "bind_tools")
+        self._place = placeholder(runnable)
+        runnable, self._bindings = unbound(runnable)
+        self._own = {name: value for binding in self._bindings for name, value in binding.kwargs.items()}
         home = type(runnable).__module__.partition(".")[0]
+        self._is_model = hasattr(runnable, "bind_tools")
         self._is_known = self._is_model and home in _KNOWN
-        self.takes_tools = self._is_known or (self._is_model and _binds(runnable))
         self._own_timeout = getattr(runnable, _KNOWN[home], None) if self._is_known else None
-        self.modes = MODES if self._is_model and home == "langchain_openai" else ("text",)
-        name = getattr(runnable, "model_name", None) or getattr(runnable, "model", None) or ""
-        self.key = f"langchain:{type(runnable).__qualname__}:{name if isinstance(name, str) else ''}"
+        self._runnable = single(runnable) if self._is_known else runnable
+        self._blocks = only_blocks(runnable)
+        self._only_awaits = hasattr(runnable, "afunc") and not hasattr(runnable, "func")  # a lambda of theirs
+        self.takes_tools = self._is_known or (self._is_model and binds(runnable))
+        forces = self.takes_tools and (self._is_known or binds(runnable, tool_choice="any"))
+        holds = self._is_model and home == "langchain_openai"
+        self.dialect = "openai" if holds else ""
+        self.modes = MODES if holds else ("tool", "text") if forces else ("text",)
+        self.able = ALL_MODES if holds else self.modes
+        self.key = f"langchain:{type(runnable).__qualname__}:{address_of(runnable)}:{model_of(runnable)}"
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it can only be awaited."""
+        return self._only_awaits
 
     def _bound(self, request: Request) -> Any:
-        if not self._is_model:
-            return self._runnable
-        given = chat_parameters(request)
+        bound = self._configured(request) if self._is_model else self._runnable
+        for binding in self._bindings:
+            bound = binding.model_copy(update={"bound": bound, "kwargs": {}})
+        return bound
+
+    def _configured(self, request: Request) -> Any:
+        own = {name: value for name, value in self._own.items() if name not in request.without or name == "max_tokens"}
+        given = own | chat_parameters(request)
+        if not self.dialect:
+            given.pop("max_completion_tokens", None)  # a name of OpenAI's alone
         if self._is_known and request.timeout is not None and "timeout" not in given:
-            own = self._own_timeout
-            if not own or isinstance(own, int | float):  # one of several parts is the caller's own affair
-                given["timeout"] = min(own, request.timeout) if own and own > 0 else request.timeout
-        runnable = self._runnable
-        choice = given.pop("tool_choice", None)
-        choice = "any" if choice == "required" else choice  # the word that every model of theirs knows
-        if given.pop("tools", None) and "tools" not in request.parameters and self.takes_tools:
-            tools = [openai_tool(tool) for tool in request.tools]
-            runnable = runnable.bind_tools(tools, **({"tool_choice": choice} if choice else {}))
+            most = self._own_timeout
+            if not most or isinstance(most, int | float):  # one of several parts is the caller's own affair
+                given["timeout"] = min(most, request.timeout) if most and most > 0 else request.timeout
+        runnable = without(self._runnable, request.without) if self._is_known else self._runnable
+        if request.tools:
+            choice, tools = given.pop("tool_choice", None), given.pop("tools")
+            if self.takes_tools:
+                runnable = runnable.bind_tools(tools, **chosen(choice))
+                given |= joined(self._own.get("tools"), runnable)
+        if self.dialect and "response_format" in given:
+            given = unparsed(self._runnable, given, given.get("tools") or getattr(runnable, "kwargs", {}).get("tools"))
         return runnable.bind(**given) if given else runnable
 
+    def _given(self, request: Request) -> Any:
+        messages = as_langchain(request.messages)
+        return {self._place: messages} if self._place else messages
+
     def send(self, request: Request) -> Any:
-        return self._bound(request).invoke(request.messages)
+        try:
+            return _replied(self._bound(request).invoke(self._given(request)))
+        except ValueError as error:
+            return _said_in(error)
 
     async def asend(self, request: Request) -> Any:
-        return await self._bound(request).ainvoke(request.messages)
+        if self._blocks:
+            return await super().asend(request)
+        try:
+            return _replied(await self._bound(request).ainvoke(self._given(request)))
+        except ValueError as error:
+            return _said_in(error)
 
     def stream(self, request: Request) -> Iterator[Any]:
-        ended = not self._is_known
-        for piece in self._bound(request).stream(request.messages):
-            ended = ended or _ends(piece)
-            yield piece
-        if not ended:
-            raise ConnectionError(_CUT)
+        pieces = _Pieces(self._is_known)
+        for piece in self._bound(request).stream(self._given(request)):
+            yield from pieces.feed(piece)
+        yield from pieces.end()
 
     async def astream(self, request: Request) -> AsyncIterator[Any]:
-        ended = not self._is_known
-        async for piece in self._bound(request).astream(request.messages):
-            ended = ended or _ends(piece)
+        if self._blocks:
+            async for piece in super().astream(request):
+                yield piece
+            return
+        pieces = _Pieces(self._is_known)
+        async for piece in self._bound(request).astream(self._given(request)):
+            for found in pieces.feed(piece):
+                yield found
+        for found in pieces.end():
+            yield found
+
+
+class _Pieces:
+    """The pieces of a stream: messages as they come; of values that a parser makes, the sum, or the last one, which is the longest."""
+
+    def __init__(self, says_end: bool) -> None:
+        self._ended = not says_end
+        self._value: Any = None
+
+    def feed(self, piece: Any) -> Iterator[Any]:
+        if isinstance(piece, dict) and piece.keys() <= _RAW:  # of `with_structured_output(…, include_raw=True)`
+            if "raw" not in piece:
+                return
+            piece = piece["raw"]
+        self._ended = self._ended or _ends(piece)
+        if not _is_value(piece):
             yield piece
-        if not ended:
+        elif isinstance(piece, dict) and hasattr(piece, "__add__") and self._value is not None:
+            self._value = self._value + piece  # the parts of parallel runnables
+        else:
+            self._value = piece
+
+    def end(self) -> Iterator[Any]:
+        if self._value is not None:
+            yield _replied(self._value)
+        elif not self._ended:
             raise ConnectionError(_CUT)
 
 
-def _binds(model: Any) -> bool:
-    """Whether a chat model can be given tools: every one has the method, but in some it raises `NotImplementedError`."""
-    try:
-        model.bind_tools([_PROBE])
-    except NotImplementedError:
+def _is_value(reply: Any) -> bool:
+    """Whether a runnable gave what a parser made of a message, and not a message."""
+    if isinstance(reply, str | bytes) or hasattr(reply, "content"):
         return False
-    except Exception:  # noqa: BLE001 - it can be given tools, if not this one
-        return True
-    return True
+    return any(found.code == "R001" for found in read(reply).findings)
+
+
+def _replied(reply: Any) -> Any:
+    """A reply that can be judged: a value that a parser made is the JSON it stands for."""
+    if not _is_value(reply):
+        return reply
+    dumps: Callable[[], str] | None = getattr(reply, "model_dump_json", None)
+    if dumps is not None:
+        return dumps()
+    try:
+        return written(reply).decode()
+    except TypeError:  # it holds an object that stands for no JSON
+        return reply
+
+
+def _said_in(error: ValueError) -> str:
+    """What the model wrote, out of the exception of a parser that could not read it; any other is raised."""
+    said = getattr(error, "llm_output", None)
+    if type(error).__name__ == "OutputParserException" and isinstance(said, str) and said:
+        return said
+    raise error
 
 
 def _ends(piece: Any) -> bool:

@@ -1,16 +1,19 @@
-"""LiteLLM: the module itself, or its `completion` or `acompletion`.
+"""LiteLLM: the module itself, its `completion` or `acompletion`, either of them with options bound by `partial`, or a `Router`.
 
-A request enters, a chat completion leaves; retries of LiteLLM's own are switched off. A stream that ends without the provider's
-word gets a made-up `stop` from LiteLLM; where its own notes tell that, it was cut off.
+A request enters, a chat completion leaves; retries of LiteLLM's own are switched off. If a stream ends without the provider's
+finish reason, LiteLLM invents a `stop`; where its own notes show that, the stream was cut off. The streams of a router keep no notes.
 """
 
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
-from trueup.ask.clients.sdk import whole
+from trueup.ask.clients.sdk import needed
+from trueup.ask.policy import ALL_MODES
+from trueup.ask.shapes.openai import as_openai
 
 _ENDING = frozenset({"anthropic", "azure", "hosted_vllm", "openai"})  # these always say how a reply ended
 
@@ -18,19 +21,26 @@ _ENDING = frozenset({"anthropic", "azure", "hosted_vllm", "openai"})  # these al
 class LiteLLM(Client):
     """Any model that LiteLLM knows."""
 
+    able = ALL_MODES
     kind = "litellm.acompletion"
-    key = "litellm"
 
     def __init__(self, call: Any) -> None:
         is_module = hasattr(call, "completion")
-        is_async = getattr(call, "__name__", "") in {"acompletion", "wrapper_async"}
+        self._bound: dict[str, Any] = dict(call.keywords) if isinstance(call, partial) else {}
+        self.key = f"litellm:{self._bound.get('api_base') or _address(call)}"
+        is_async = getattr(getattr(call, "func", call), "__name__", "") in {"acompletion", "wrapper_async"}
         self._sync: Any = call.completion if is_module else None if is_async else call
         self._async: Any = call.acompletion if is_module else call if is_async else None
 
-    def _given(self, request: Request, **more: Any) -> dict[str, Any]:
-        given = {"messages": request.messages, "num_retries": 0, "max_retries": 0, **chat_parameters(request), **more}
-        if not given.get("model"):
-            raise ValueError("LiteLLM needs a model: Policy(models=('provider/…',))")
+    @property
+    def is_async(self) -> bool:
+        """Whether it can only be awaited."""
+        return self._sync is None
+
+    def _given(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
+        given = {"messages": as_openai(request.messages), "num_retries": 0, "max_retries": 0}
+        given |= chat_parameters(request, stream=stream)
+        needed(given.get("model") or self._bound.get("model"), "LiteLLM", "provider/…")
         if request.timeout is not None:
             given.setdefault("timeout", request.timeout)
         return given
@@ -38,14 +48,12 @@ class LiteLLM(Client):
     def send(self, request: Request) -> Any:
         if self._sync is None:
             return super().send(request)
-        with whole():
-            return self._sync(**self._given(request))
+        return self._sync(**self._given(request))
 
     async def asend(self, request: Request) -> Any:
         if self._async is None:
             return await super().asend(request)
-        with whole():
-            return await self._async(**self._given(request))
+        return await self._async(**self._given(request))
 
     def stream(self, request: Request) -> Iterator[Any]:
         if self._sync is None:
@@ -59,15 +67,30 @@ class LiteLLM(Client):
 
     async def astream(self, request: Request) -> AsyncIterator[Any]:
         if self._async is None:
-            raise TypeError("litellm.completion is synchronous; use `contract.ask_stream(…)`")
+            async for piece in super().astream(request):
+                yield piece
+            return
         pieces = await self._async(**self._given(request, stream=True))
         async for piece in pieces:
             yield piece
         _ended(pieces)
 
 
+def _address(call: Any) -> str:
+    """Where the calls of a module or a router go: what tells one router from another."""
+    deployments = getattr(call, "model_list", None)
+    if not isinstance(deployments, list) or not all(isinstance(one, dict) for one in deployments):
+        return str(getattr(call, "api_base", None) or "")
+    given = (one.get("litellm_params") or {} for one in deployments)
+    return ",".join(sorted({str(one.get("api_base") or one.get("model") or "") for one in given}))
+
+
 def _ended(pieces: Any) -> None:
     """Refuse a stream that was read to its end, if the provider has not said how it ended."""
+    if not getattr(
+        pieces, "sent_first_chunk", False
+    ):  # a router's: another object has read the stream and kept the notes
+        return
     notes = [getattr(pieces, name, "") for name in ("received_finish_reason", "intermittent_finish_reason")]
     if notes == [None, None] and getattr(pieces, "custom_llm_provider", None) in _ENDING:
         raise ConnectionError("the stream ended before the reply did")

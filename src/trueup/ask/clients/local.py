@@ -2,16 +2,20 @@
 
 The parameters of a chat completion go in, a chat completion (or its chunks) comes out; an error of the model is a LocalError with a status.
 No network and no key; the address it listens on is on loopback and wants a key that only this process knows, unless one is given.
+The model always writes chunk by chunk, so that it stops at the next one when nobody waits for it any more.
 """
 
-import asyncio
 import atexit
 import os
 import queue
 import secrets
+import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +25,11 @@ from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.weights import NAME, find, locate
+from trueup.ask.shapes.openai import as_texts
+from trueup.ask.worker import arun, stopping
 
-MAX_TOKENS = 512
+MAX_TOKENS = 512  # of a reply whose length the caller does not limit
+_BATCH = 64  # tokens of a prompt that are read at once: a call can be stopped in between
 _END = object()
 
 
@@ -39,7 +46,8 @@ class LocalModel(Client):
     """The bundled model (or any GGUF file), loaded and ready; about 0.4 s and 200 MB.
 
     `model.complete(messages=[…], temperature=0)` answers as `POST {model.url}/v1/chat/completions` does with `model.api_key`;
-    `contract.ask(model, messages)` asks it. One request is worked on at a time.
+    `contract.ask(model, messages)` asks it. One request is worked on at a time. A reply has at most 512 tokens, unless the request says
+    otherwise (`max_tokens`).
 
     - `path`: a GGUF file; None: the bundled model.
     - `threads`: how many threads it uses; None: half of the cores, at most four.
@@ -68,6 +76,7 @@ class LocalModel(Client):
         given.model.path = str(file)
         given.model_alias = {self.name}
         given.n_ctx, given.n_parallel, given.verbosity = context, 1, 0
+        given.n_predict, given.n_batch, given.n_ubatch = MAX_TOKENS, _BATCH, _BATCH
         given.cpuparams.n_threads = given.cpuparams_batch.n_threads = threads or _threads()
         # A browser page, slots and properties have no business here, and no page of another origin may ask.
         given.ui = given.endpoint_slots = given.endpoint_props = False
@@ -78,85 +87,48 @@ class LocalModel(Client):
         if port:
             _check_port(port)
         try:
-            self._server: Any = xllamacpp.Server(given)
+            with _undisturbed():
+                self._server: Any = xllamacpp.Server(given)
+                _loaded.append(self._server)
         except RuntimeError as error:
             raise LocalError(500, f"{file.name}: the model could not be loaded: {error}", "server_error") from None
         self.url: str = self._server.listening_address
+        _loaded.remove(self._server)
         self.key = f"local:{self.name}"
 
     def complete(self, **body: Any) -> dict[str, Any]:
         """A chat completion; `body` is the parameters of the request, `timeout` in seconds among them.
 
-        Ctrl-C is noticed at once, though the model finishes its sentence.
+        On Ctrl-C and after the timeout, the model stops.
         """
         seconds = body.pop("timeout", None)
-        replies = self._start({**body, "stream": False}, threading.Event())
+        chunks = _Chunks(self._server, {**body, "stream_options": {"include_usage": True}}, seconds)
         try:
-            value = replies.get(timeout=seconds)
-        except queue.Empty:
-            raise TimeoutError(f"the local model did not answer within {seconds:g} s") from None
-        if isinstance(value, BaseException):
-            raise value
-        return _checked(value)
+            return joined(chunks)
+        finally:
+            chunks.close()
 
     async def acomplete(self, **body: Any) -> dict[str, Any]:
         """The same, awaited; `body` is that of `complete`."""
-        return await asyncio.to_thread(self.complete, **body)
+        return await arun(partial(self.complete, **body))
 
     def chunks(self, **body: Any) -> Iterator[dict[str, Any]]:
         """The chunks of a chat completion as they come; closing the iterator stops the model. `body` is that of `complete`."""
-        stop = threading.Event()
-        chunks = self._start({**body, "stream": True}, stop)
+        chunks = _Chunks(self._server, body, body.pop("timeout", None))
         try:
-            while (chunk := chunks.get()) is not _END:
-                if isinstance(chunk, BaseException):
-                    raise chunk
-                yield _checked(chunk)
+            yield from chunks
         finally:
-            stop.set()
+            chunks.close()
 
     def send(self, request: Request) -> dict[str, Any]:
-        return self.complete(messages=request.messages, timeout=request.timeout, **self._parameters(request))
+        return self.complete(messages=as_texts(request.messages, "the local model"), **self._parameters(request))
 
     def stream(self, request: Request) -> Iterator[dict[str, Any]]:
-        return self.chunks(messages=request.messages, **self._parameters(request))
-
-    async def astream(self, request: Request) -> AsyncIterator[dict[str, Any]]:
-        pieces = self.stream(request)
-        try:
-            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                yield piece
-        finally:
-            pieces.close()  # type: ignore[attr-defined]  # a generator
+        return self.chunks(messages=as_texts(request.messages, "the local model"), **self._parameters(request))
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         """There is one model here, whatever it is called; a stream says what it cost."""
         return {**chat_parameters(request), "model": self.name, "stream_options": {"include_usage": True}}
-
-    def _start(self, body: dict[str, Any], stop: threading.Event) -> "queue.SimpleQueue[Any]":
-        """Work on the request in a thread of its own: replies, an exception and, last, the end come through the queue."""
-        server = self._server
-        if server is None:
-            raise LocalError(503, "the local model is closed", "server_error")
-        out: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        body = {"max_tokens": MAX_TOKENS, **{key: value for key, value in body.items() if value is not None}}
-
-        def put(chunk: Any) -> bool:
-            out.put(chunk)
-            return stop.is_set()  # True ends the generation
-
-        def work() -> None:
-            try:
-                if body["stream"]:
-                    server.handle_chat_completions(body, put)
-                else:
-                    out.put(server.handle_chat_completions(body))
-            except Exception as error:  # noqa: BLE001 - whatever the library raises is told to the caller
-                out.put(LocalError(400, str(error)))
-            out.put(_END)
-
-        threading.Thread(target=work, name="local-model").start()
-        return out
 
     def close(self) -> None:
         """Unload the model and stop listening, after a request that is being worked on."""
@@ -171,6 +143,115 @@ class LocalModel(Client):
         self.close()
 
 
+class _Chunks:
+    """The chunks of one completion, made in a thread of its own, which ends soon after `close`."""
+
+    def __init__(self, server: Any, body: dict[str, Any], seconds: float | None) -> None:
+        if server is None:
+            raise LocalError(503, "the local model is closed", "server_error")
+        self._server = server
+        self._body = {"max_tokens": MAX_TOKENS, **{key: value for key, value in body.items() if value is not None}}
+        self._body |= {"stream": True, "return_progress": True}  # while a prompt is read, too, it can be stopped
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._out: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="local-model", daemon=True)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        end = None if self._seconds is None else time.monotonic() + self._seconds
+        with stopping(self._stop.set):
+            _working.add(self)
+            self._thread.start()
+            while (chunk := self._next(end)) is not _END:
+                if isinstance(chunk, BaseException):
+                    raise chunk
+                if "prompt_progress" not in _checked(chunk):
+                    yield chunk
+
+    def _next(self, end: float | None) -> Any:
+        try:
+            return self._out.get(timeout=None if end is None else max(0.0, end - time.monotonic()))
+        except queue.Empty:
+            raise TimeoutError(f"the local model did not answer within {self._seconds:g} s") from None
+
+    def _put(self, chunk: Any) -> bool:
+        self._out.put(chunk)
+        return self._stop.is_set()  # True ends the generation
+
+    def _work(self) -> None:
+        try:
+            self._server.handle_chat_completions(self._body, self._put)
+        except Exception as error:  # noqa: BLE001 - whatever the library raises is told to the caller
+            self._out.put(LocalError(400, str(error)))
+        self._server = None
+        _working.discard(self)
+        self._out.put(_END)
+
+    def close(self) -> None:
+        """Let the model stop at the next chunk."""
+        self._stop.set()
+
+    def join(self) -> None:
+        """Wait until it has stopped."""
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+_working: set[_Chunks] = set()
+_loaded: list[Any] = []  # kept: a model that is taken down as soon as it is loaded, as by Ctrl-C, may wait for ever
+
+
+@atexit.register
+def _stop_all() -> None:
+    """The model must not run on in an interpreter that is being taken down."""
+    for chunks in tuple(_working):
+        chunks.close()
+        chunks.join()
+
+
+def joined(chunks: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """A chat completion from its chunks.
+
+    >>> part = {
+    ...     "id": "c",
+    ...     "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}],
+    ...     "usage": {"total_tokens": 2},
+    ... }
+    >>> joined([part])["choices"]
+    [{'index': 0, 'message': {'role': 'assistant', 'content': 'Hi'}, 'finish_reason': 'stop'}]
+    """
+    whole: dict[str, Any] = {}
+    message: dict[str, Any] = {"role": "assistant", "content": None}
+    calls: dict[int, dict[str, Any]] = {}
+    finish = None
+    for chunk in chunks:
+        whole |= {key: value for key, value in chunk.items() if key != "choices"}
+        for choice in chunk["choices"]:
+            finish = choice.get("finish_reason") or finish
+            delta = choice.get("delta") or {}
+            for key in ("content", "reasoning_content"):
+                if delta.get(key):
+                    message[key] = (message.get(key) or "") + delta[key]
+            for call in delta.get("tool_calls") or ():
+                _add(calls.setdefault(call.get("index", 0), {"type": "function", "function": {}}), call)
+    if calls:
+        message["tool_calls"] = [calls[index] for index in sorted(calls)]
+    elif message["content"] is None:
+        message["content"] = ""
+    choices = [{"index": 0, "message": message, "finish_reason": finish}]
+    return {**whole, "object": "chat.completion", "choices": choices}
+
+
+def _add(call: dict[str, Any], delta: dict[str, Any]) -> None:
+    """A call with what came next of it."""
+    if delta.get("id"):
+        call["id"] = delta["id"]
+    function = delta.get("function") or {}
+    for key in ("name", "arguments"):
+        if function.get(key):
+            call["function"][key] = call["function"].get(key, "") + function[key]
+
+
 def _checked(value: Any) -> dict[str, Any]:
     if isinstance(value, dict) and "error" in value:
         error = value["error"]
@@ -183,6 +264,19 @@ def _checked(value: Any) -> dict[str, Any]:
 def _threads() -> int:
     """Half the processors, at most four: threads that wait for one that was displaced make the model slow."""
     return max(1, min(4, (os.cpu_count() or 1) // 2))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put Ctrl-C off until the model is loaded: a signal in the midst of it leaves the library waiting for ever."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check_port(port: int) -> None:

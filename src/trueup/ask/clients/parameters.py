@@ -1,55 +1,112 @@
 """The parameters of a request in OpenAI's words, which most providers and servers understand.
 
-A `Request` enters; keyword arguments leave. The caller's own parameters win over what the strategy sets.
+A `Request` enters; keyword arguments leave. What the address rejected before is left out or said in other words. The caller's own
+parameters win over what the strategy sets.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.request import Request
-from trueup.conform.strict import is_strict
+from trueup.ask.strictness import held_schema, tool_schema
+from trueup.conform.dialects import Provider
 from trueup.verdict.tool import Tool
 
 
-def chat_parameters(request: Request) -> dict[str, Any]:
-    """All parameters of a chat completion but the messages.
+def chat_parameters(request: Request, *, stream: bool = False, dialect: Provider = "openai") -> dict[str, Any]:
+    """All parameters of a chat completion but the messages; a stream is asked for its usage.
 
     >>> chat_parameters(Request([], model="m", mode="json_object", temperature=0.0))
     {'model': 'm', 'temperature': 0.0, 'response_format': {'type': 'json_object'}}
     """
+    without = request.without
     found: dict[str, Any] = {}
     if request.model:
         found["model"] = request.model
-    if request.temperature is not None:
+    if request.temperature is not None and "temperature" not in without:
         found["temperature"] = request.temperature
     if request.max_tokens is not None:
         found["max_tokens"] = request.max_tokens
-    form = response_format(request)
+    form = response_format(request, dialect)
     if form is not None:
         found["response_format"] = form
     if request.tools:
-        found["tools"] = [openai_tool(tool) for tool in request.tools]
-        if not request.call_tools:
-            found["tool_choice"] = "none"
-        elif request.must_call:
-            found["tool_choice"] = "required"
-    return {**found, **request.parameters}
+        found["tools"] = [openai_tool(tool, request, dialect) for tool in request.tools]
+        choice = tool_choice(request)
+        if choice is not None and "tool_choice" not in without:
+            found["tool_choice"] = choice
+    if stream:
+        found["stream"] = True
+        if "stream_options" not in without:
+            found["stream_options"] = {"include_usage": True}
+    if "max_completion_tokens" in request.parameters:
+        found.pop("max_tokens", None)  # a second name for the same limit
+    found |= request.parameters
+    if "max_tokens" in without and "max_tokens" in found:
+        found["max_completion_tokens"] = found.pop("max_tokens")
+    return found
 
 
-def response_format(request: Request) -> dict[str, Any] | None:
+def numbers(request: Request, limit: str) -> dict[str, Any]:
+    """The temperature of a request and its limit, which providers call by many names; what is not set or was rejected is left out.
+
+    >>> numbers(Request([], temperature=0.5, max_tokens=9, without=frozenset({"temperature"})), "max_output_tokens")
+    {'max_output_tokens': 9}
+    """
+    named = {"temperature": ("temperature", request.temperature), "max_tokens": (limit, request.max_tokens)}
+    return {
+        name: value for feature, (name, value) in named.items() if value is not None and feature not in request.without
+    }
+
+
+def merged(given: dict[str, Any], own: Mapping[str, Any], group: str) -> dict[str, Any]:
+    """The caller's own parameters over those of the strategy; in the group of settings that both may hold, each setting on its own.
+
+    >>> merged({"text": {"format": "f"}, "n": 1}, {"text": {"verbosity": "low"}, "n": 2}, "text")
+    {'text': {'format': 'f', 'verbosity': 'low'}, 'n': 2}
+    """
+    found = {**given, **own}
+    settings = {**(given.get(group) or {}), **plain_settings(own.get(group))}
+    if settings:
+        found[group] = settings
+    return found
+
+
+def plain_settings(settings: Any) -> Mapping[str, Any]:
+    """Settings as a mapping; those that an SDK has a class for hold what was set."""
+    if isinstance(settings, Mapping):
+        return settings
+    return settings.model_dump(exclude_unset=True) if hasattr(settings, "model_dump") else {}
+
+
+def tool_choice(request: Request) -> Any:
+    """What is said about calling tools, in OpenAI's words; None where nothing is."""
+    if not request.call_tools:
+        return "none"
+    if request.forced_tool:
+        return {"type": "function", "function": {"name": request.forced_tool}}
+    return "required" if request.must_call else None
+
+
+def response_format(request: Request, dialect: Provider = "openai") -> dict[str, Any] | None:
     """How a provider is held to the schema, in OpenAI's words."""
     if request.mode == "json_object":
         return {"type": "json_object"}
     if request.mode != "json_schema" or request.schema is None:
         return None
-    schema = {"name": request.name, "schema": request.schema, "strict": is_strict(request.schema, "openai")}
-    return {"type": "json_schema", "json_schema": schema}
+    schema, strict = held_schema(request, dialect)
+    return {"type": "json_schema", "json_schema": {"name": request.name, "schema": schema, "strict": strict}}
 
 
-def openai_tool(tool: Tool) -> dict[str, Any]:
+def openai_tool(tool: Tool, request: Request | None = None, dialect: Provider = "openai") -> dict[str, Any]:
+    """A tool in OpenAI's words; with a request, in the strict form where the provider takes one."""
     function: dict[str, Any] = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
-    function["parameters"] = parameters_of(tool)
+    schema, strict = (parameters_of(tool), False) if request is None else tool_schema(tool, dialect, request)
+    function["parameters"] = schema
+    if strict:
+        function["strict"] = True
     return {"type": "function", "function": function}
 
 

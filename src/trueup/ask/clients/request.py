@@ -4,46 +4,77 @@ The loop makes a `Request`; a client turns it into a call and gives the provider
 is put into the plan's words by `failure_of`; an exception that is nobody's failure is the caller's own and is left alone.
 """
 
-import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
 
+from trueup.ask.clients.rejections import kind_of
+from trueup.ask.clients.waits import retry_after as retry_after
 from trueup.ask.plan import FailureKind
 from trueup.ask.policy import Mode
-from trueup.read.reader import read
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding
 from trueup.verdict.tool import Tool
 
-_TRANSPORT = frozenset(
-    "APIConnectionError APITimeoutError TransportError TimeoutException ConnectTimeout ConnectionTimeout ReadTimeout"
-    " RequestException ServerDisconnectedError ClientConnectionError ClientPayloadError ServiceUnavailableError Timeout".split()
+UNSENDABLE = "message"  # the code of a failure: the provider cannot take the messages
+_UNSENT = frozenset(
+    "ConnectError ConnectTimeout ConnectTimeoutError NewConnectionError NameResolutionError ConnectionRefusedError gaierror"
+    " EndpointConnectionError ClientConnectorError UnsupportedProtocol InvalidURL PoolTimeout".split()
 )
-_MODE = re.compile(
-    r"response_?format|json_?schema|json_?object|structured|output_config|output_format|grammar|schema", re.IGNORECASE
-)
-_REFUSING = frozenset({400, 404, 415, 422, 501})
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What to send: messages, the model, how it is held to the schema, tools, and numbers; `parameters` win over all."""
+    """What to send: messages, the model, how it is held to the schema, tools, and numbers; `parameters` win over all.
+
+    >>> Request([], model="small").replace(model="large").model
+    'large'
+    """
 
     messages: list[Any]
+    """The messages, in the shape in which they were given."""
     model: str = ""
+    """The model; empty for the client's own."""
     mode: Mode = "text"
+    """How the provider is held to the schema."""
     schema: dict[str, Any] | None = None
+    """The schema that it is held to; None if the mode needs none."""
     name: str = "reply"
+    """What the schema is called, for providers that want a name."""
     tools: tuple[Tool, ...] = ()
-    must_call: bool = False  # one of the tools is to be called, whatever else is said
-    call_tools: bool = True  # False: tools are named, for the history's sake, but may not be called
+    """The tools that are offered; empty: none."""
+    must_call: bool = False
+    """Whether one of the tools is to be called, whatever else is said."""
+    answer_tool: str = ""
+    """In the mode `tool`, the last of the tools, whose arguments are the reply; empty in other modes."""
+    wrapped: bool = False
+    """Whether the schema is that of `{"value": …}` around the contract's own."""
+    call_tools: bool = True
+    """Whether the tools may be called; if not, they are named for the sake of the history."""
     temperature: float | None = None
+    """The temperature; None: the provider's default."""
     max_tokens: int | None = None
+    """The limit of the reply; None: the provider's default."""
     timeout: float | None = None
+    """The seconds for the call; None: no limit."""
     parameters: Mapping[str, Any] = {}
+    """Further parameters, as the policy has them; empty: none."""
+    without: frozenset[str] = frozenset()
+    """Features that this address and model rejected before; a client leaves them out. Empty: none is known."""
+
+    def replace(self, **changes: Any) -> "Request":
+        """The same request with other values for the fields in `changes`."""
+        return msgspec.structs.replace(self, **changes)
+
+    @property
+    def asked_model(self) -> str:
+        """The model that is asked: the one among the parameters, if there is one; empty for the client's own."""
+        return (self.parameters and self.parameters.get("model")) or self.model
+
+    @property
+    def forced_tool(self) -> str:
+        """The tool that must be called: the one for the answer, if no other may be called in its place."""
+        return "" if self.must_call else self.answer_tool
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -54,6 +85,8 @@ class Failure(msgspec.Struct, frozen=True):
     status: int | None = None
     retry_after: float | None = None
     code: str = ""
+    feature: str = ""  # of the kind `feature`: what was rejected, such as `temperature`
+    unsent: bool = False  # no connection was made, so that the call cannot have cost anything
 
 
 class TransportFailure(Exception):
@@ -75,124 +108,41 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
         return error.failure
     if bug_of(error) is not None:  # a check that cannot reach a service of its own
         return None
-    if isinstance(error, TimeoutError):
-        return Failure(str(error) or "the call took too long", code="timeout")
-    names = {kind.__name__ for kind in type(error).__mro__}
-    status = _status(error)
-    if status is not None and status >= 400:
-        return failure_in(read(_body(error), status).findings[0], mode, _asked_wait(error))
-    if status is not None and status >= 300:
-        return Failure(f"the server answered with a redirect ({status})", "fatal", status)
-    if "APIError" in names:
-        return _in_stream(error, mode)
-    if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
-        return Failure(str(error) or type(error).__name__, code=type(error).__name__)
-    return None
+    from trueup.ask.clients.exceptions import failure_in_exception  # of use only where something went wrong
+    from trueup.ask.shapes.parts import MessageError
+
+    if isinstance(error, MessageError):  # another provider may take the messages
+        return Failure(str(error), "fatal", code=UNSENDABLE, unsent=True)
+
+    failure = failure_in_exception(error, mode)
+    if failure is not None and failure.status is None and _never_connected(error):
+        return msgspec.structs.replace(failure, unsent=True)
+    return failure
 
 
-def _status(error: BaseException) -> int | None:
-    """The HTTP status that an exception carries, as SDKs and the common HTTP libraries do."""
-    response = getattr(error, "response", None)
-    met = response.get("ResponseMetadata") if isinstance(response, dict) else None  # AWS
-    found = [
-        getattr(error, "status_code", None),
-        getattr(response, "status_code", None),
-        met.get("HTTPStatusCode") if isinstance(met, dict) else None,
-    ]
-    if type(error).__module__.partition(".")[0] not in {"builtins", "__main__"}:
-        found += [getattr(error, "status", None), getattr(error, "code", None)]
-    return next((status for status in found if type(status) is int and 100 <= status < 600), None)
+def _never_connected(error: BaseException) -> bool:
+    """Whether an exception, or what an SDK raised it from, says that no connection was made."""
+    held: BaseException | None = error
+    for _ in range(8):
+        if held is None:
+            return False
+        if not _UNSENT.isdisjoint(kind.__name__ for kind in type(held).__mro__):
+            return True
+        held = held.__cause__ or held.__context__
+    return False
 
 
-def _body(error: BaseException) -> Any:
-    """What the provider said with it: the body that the SDK kept, or that of the response; else the exception's own words."""
-    body = getattr(error, "body", None)
-    response = getattr(error, "response", None)
-    if not body and isinstance(response, dict):
-        body = {"error": response.get("Error")} if response.get("Error") else None
-    elif not body and response is not None:
-        try:
-            body = response.text
-        except Exception:  # noqa: BLE001 - a stream that was not read, a mock, anything: its words are not needed
-            body = None
-    return body if isinstance(body, str | dict) and body else str(error)
+def reply_in(error: BaseException) -> Any:
+    """The reply that an exception of an SDK carries, in the provider's shape; None where there is none to judge."""
+    from trueup.ask.clients.exceptions import carried_reply
 
-
-def _in_stream(error: BaseException, mode: Mode) -> Failure:
-    """An error that an SDK met in a reply under way: what it says decides, and what says nothing may pass."""
-    body = getattr(error, "body", None)
-    findings = read(body).findings if isinstance(body, dict) else ()
-    if not findings or findings[0].code != "R002":
-        return Failure(str(error) or type(error).__name__, code=type(error).__name__)
-    failure = failure_in(findings[0], mode)
-    return msgspec.structs.replace(failure, kind="transient") if failure.kind == "fatal" else failure
-
-
-def _asked_wait(error: BaseException) -> float | None:
-    """The wait that the headers of a failed call ask for, wherever an SDK or a wrapper of one keeps them."""
-    holders = (error, error.__cause__, error.__context__)
-    for holder in (holder for holder in holders if holder is not None):
-        for headers in (
-            getattr(getattr(holder, "response", None), "headers", None),
-            getattr(holder, "litellm_response_headers", None),
-            getattr(holder, "headers", None),
-        ):
-            found = retry_after(headers)
-            if found is not None:
-                return found
-    return None
+    return None if isinstance(error, TransportFailure) else carried_reply(error)
 
 
 def failure_in(found: Finding, mode: Mode = "text", after: float | None = None) -> Failure:
-    """A finding R002, an error that came in place of a reply, as a failure."""
+    """A finding R002, an error that came in place of a reply, as a failure; `after` is the wait that its headers ask for."""
     data = found.data
     status, code, said = data.get("status"), str(data.get("code") or ""), str(data.get("message") or "")
-    return Failure(
-        said or found.message, _kind(status, code, said, bool(data.get("retryable")), mode), status, after, code
-    )
-
-
-def _kind(status: int | None, code: str, said: str, retryable: bool, mode: Mode) -> FailureKind:
-    if code == "insufficient_quota":
-        return "fatal"
-    if status == 429 or (status is None and "rate_limit" in code):
-        return "rate"
-    if status in _REFUSING or (status is None and not retryable):
-        if "temperature" in said or "temperature" in code:
-            return "temperature"
-        if "tool_choice" in said or "tool_choice" in code or "tool choice" in said:
-            return "choice"
-        if mode != "text" and (not said or _MODE.search(f"{code} {said}")):
-            return "mode"
-    return "transient" if retryable else "fatal"
-
-
-def retry_after(headers: Any, now: datetime | None = None) -> float | None:
-    """The seconds that a provider asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as a date.
-
-    >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "500"}), retry_after({})
-    (2.0, 0.5, None)
-    """
-    get = getattr(headers, "get", None)
-    if get is None:
-        return None
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0), ("Retry-After", 1.0)):
-        said = get(name)
-        if not isinstance(said, str) or not said.strip():
-            continue
-        try:
-            seconds = float(said) / unit
-        except ValueError:
-            seconds = _until(said, now or datetime.now(UTC))
-        if 0 <= seconds < float("inf"):
-            return seconds
-    return None
-
-
-def _until(date: str, now: datetime) -> float:
-    try:
-        when = parsedate_to_datetime(date)
-    except ValueError:
-        return -1.0
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - now).total_seconds())
+    kind, feature = kind_of(status, code, said, bool(data.get("retryable")), mode)
+    wait = data.get("retry_after") if after is None else after
+    return Failure(said or found.message, kind, status, wait, code, feature)

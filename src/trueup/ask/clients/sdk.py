@@ -1,78 +1,100 @@
-"""What the openai and the anthropic SDK have in common: a client made once, synchronous or not, that is sent one request.
+"""What the clients of SDKs have in common: an SDK's object made once by the caller, that is sent one request at a time.
 
-A request enters, the SDK's reply leaves. The SDK's own retries are switched off: only the plan decides. A body that is no
-JSON is a reply that was cut off, never the model's text.
+A request enters, the SDK's reply leaves, or the pieces of it; what the SDK raises is left to `exceptions`. A kind of client says which
+sides it has and how a call is made, with the SDK's own retries switched off. Streams are closed here.
 """
 
-import json
+import inspect
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from trueup.ask.clients.client import Client
+from trueup.ask.clients.client import Client, kinds_of
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 
 
 class Sdk(Client):
-    """A client of such an SDK; a kind says what it is given and which of its methods makes a reply."""
+    """A client of an SDK; a kind says which sides it has, and how a call is made."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._is_async = type(client).__name__.startswith("Async")
-        self.kind = type(client).__name__
-        self.key = f"{self.provider}:{client.base_url}"
+    has_sync = True
+    has_async = True
 
-    def _given(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
+    @property
+    def is_async(self) -> bool:
+        """Whether it can only be awaited."""
+        return not self.has_sync
+
+    def _call(self, request: Request, *, stream: bool) -> Any:
+        """Make a synchronous call: the reply, or what gives its pieces."""
         raise NotImplementedError
 
-    def _create(self, request: Request) -> Any:
+    def _acall(self, request: Request, *, stream: bool) -> Any:
+        """Make an asynchronous call: something to await, or what gives the pieces."""
         raise NotImplementedError
 
     def send(self, request: Request) -> Any:
-        if self._is_async:
+        if not self.has_sync:
             return super().send(request)
-        with whole():
-            return checked(self._create(request)(**self._given(request)))
+        return checked(self._call(request, stream=False))
 
     async def asend(self, request: Request) -> Any:
-        if not self._is_async:
+        if not self.has_async:
             return await super().asend(request)
-        with whole():
-            return checked(await self._create(request)(**self._given(request)))
+        return checked(await self._acall(request, stream=False))
 
     def stream(self, request: Request) -> Iterator[Any]:
-        if self._is_async:
-            return super().stream(request)
-        return self._pieces(request)
+        return self._pieces(request) if self.has_sync else super().stream(request)
+
+    def astream(self, request: Request) -> AsyncIterator[Any]:
+        return self._apieces(request) if self.has_async else super().astream(request)
 
     def _pieces(self, request: Request) -> Iterator[Any]:
-        with whole(), self._create(request)(**self._given(request, stream=True)) as pieces:
+        pieces = self._call(request, stream=True)
+        try:
             yield from pieces
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
 
-    async def astream(self, request: Request) -> AsyncIterator[Any]:
-        if not self._is_async:
-            raise TypeError(f"{self.kind} is synchronous; use `contract.ask_stream(…)`")
-        with whole():
-            async with await self._create(request)(**self._given(request, stream=True)) as pieces:
-                async for piece in pieces:
-                    yield piece
+    async def _apieces(self, request: Request) -> AsyncIterator[Any]:
+        pieces = self._acall(request, stream=True)
+        if inspect.isawaitable(pieces):
+            pieces = await pieces
+        try:
+            async for piece in pieces:
+                yield piece
+        finally:
+            close = getattr(pieces, "aclose", None) or getattr(pieces, "close", None)
+            if close is not None:
+                await close()
+
+
+def awaits(client: Any) -> bool:
+    """Whether an SDK's object is the asynchronous one of two, or made from it."""
+    return any(kind.__name__.startswith("Async") for kind in kinds_of(client))
 
 
 def single(client: Any, request: Request) -> Any:
-    """An SDK's client that sends once, within the time that is left."""
+    """A client of the openai or anthropic SDK that sends once, within the time that is left."""
     timeout = {} if request.timeout is None else {"timeout": request.timeout}
     return client.with_options(max_retries=0, **timeout)
 
 
-class whole:  # noqa: N801 - it reads as a word: `with whole(): …`
-    """Turns what an SDK raises for a body that is no JSON into a failure of the transport."""
+def recent(client: Any, method: str, package: str, version: str) -> Any:
+    """A client whose SDK is recent enough to have a method; one that is older is refused with what to install."""
+    held: Any = client
+    for name in method.split("."):
+        held = getattr(held, name, None)
+    if held is None:
+        raise TypeError(f"this version of {package} is too old; pip install '{package}>={version}'")
+    return client
 
-    def __enter__(self) -> None:
-        return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        broken = isinstance(error, json.JSONDecodeError) or type(error).__name__ == "APIResponseValidationError"
-        if broken or isinstance(error, UnicodeDecodeError):
-            raise TransportFailure(Failure("the body of the reply is no JSON: it was cut off", code="cut")) from error
+def needed(model: Any, client: str, example: str = "…") -> str:
+    """The model to ask, which a client must be told."""
+    if not isinstance(model, str) or not model:
+        raise ValueError(f"{client} needs a model: Policy(models=('{example}',))")
+    return model
 
 
 def checked(reply: Any) -> Any:

@@ -1,0 +1,60 @@
+"""Connections of our own for an asynchronous client of httpx that belongs to the caller.
+
+A client enters; a copy with the same settings and no connections leaves. Connections belong to the event loop in which they were opened,
+so a client that serves a loop of the caller's and ours needs two sets of them. The copy keeps no connection after a call: the caller cannot
+close it. Nothing is copied of a client that is built in another way: it is returned as it is.
+"""
+
+import contextlib
+import os
+import threading
+import weakref
+from copy import copy
+from typing import Any
+
+from trueup.ask.clients import bridge
+
+_lock = threading.Lock()
+_copies: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
+if hasattr(os, "register_at_fork"):  # a child must not use the connections of its parent
+    os.register_at_fork(after_in_child=_copies.clear)
+
+
+def own_connections(client: Any) -> Any:
+    """A copy of a client for the loop of `bridge`, made once; the client itself where it cannot be copied.
+
+    >>> own_connections("no client")
+    'no client'
+    """
+    transports = getattr(client, "_transport", None), *(getattr(client, "_mounts", None) or {}).values()
+    if not all(transport is None or _can_copy(transport) for transport in transports) or transports[0] is None:
+        return client
+    with _lock:
+        if client not in _copies:
+            found = copy(client)
+            found._transport = _emptied(client._transport)  # noqa: SLF001 - httpx has no other way to copy a client
+            found._mounts = {pattern: _emptied(transport) for pattern, transport in client._mounts.items()}  # noqa: SLF001
+            _copies[client] = found
+            weakref.finalize(client, _close, found)
+        return _copies[client]
+
+
+def _can_copy(transport: Any) -> bool:
+    pool = getattr(transport, "_pool", None)
+    return isinstance(getattr(pool, "_connections", None), list) and isinstance(getattr(pool, "_requests", None), list)
+
+
+def _emptied(transport: Any) -> Any:
+    if transport is None:
+        return None
+    found = copy(transport)
+    found._pool = copy(transport._pool)  # noqa: SLF001 - as above
+    found._pool._connections, found._pool._requests = [], []  # noqa: SLF001 - as above
+    found._pool._max_keepalive_connections = 0  # noqa: SLF001 - as above
+    return found
+
+
+def _close(copied: Any) -> None:
+    """Close the connections in the loop that they belong to, at the latest when the program ends."""
+    with contextlib.suppress(Exception):  # the program ends: there is nobody to tell
+        bridge.leave(copied.aclose())
