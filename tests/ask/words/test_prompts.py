@@ -55,6 +55,11 @@ BOOK = {
         "required": ["day"],
     },
 }
+EVENT = {
+    "type": "object",
+    "properties": {"type": {"const": "key"}, "key": {"type": "string", "maxLength": 1}},
+    "required": ["type", "key"],
+}
 PING = {"name": "ping", "description": "Says whether the service is up.", "parameters": {"type": "object"}}
 TOOLS = [BOOK, PING]
 
@@ -79,6 +84,31 @@ ASKS: dict[str, tuple[Contract, str, dict[str, Any], list[str]]] = {
     "union": (
         Contract({"oneOf": [SCHEMA, {"type": "object", "properties": {"error": {"const": "none"}}}]}),
         "plain", {}, ['{"error": "none"}'],
+    ),
+    "union, the second arm meant": (
+        Contract({"oneOf": [SCHEMA, EVENT]}), "plain", {}, ['{"type": "key"}', '{"type": "key", "key": "a"}'],
+    ),
+    "union, no arm meant": (
+        Contract({"oneOf": [SCHEMA, EVENT]}), "plain", {}, ['{"other": 1}', '{"type": "key", "key": "a"}'],
+    ),
+    "prose, cut off and twice wrong": (
+        Contract(SCHEMA), "plain", {"repairs": 3, "language": "es"},
+        ["Ada is old.", '{"name": "Ada', '{"name": "Ada', '{"name": "Ada", "age": 1}'],
+    ),
+    "a schema that no form shows": (
+        Contract({"properties": {"a": {"type": "integer"}}, "patternProperties": {"^x": {"type": "integer"}}}), "plain", {},
+        ['{"a": "one"}', '{"a": 1}'],
+    ),
+    "a call in words": (
+        Contract(tools=TOOLS), "plain", {},
+        ['<tool_call>{"name": "book", "arguments": {"people": 0}}</tool_call>', "Hello."],
+    ),
+    "envelope with a faulty call": (
+        Contract.envelope(TOOLS), "plain", {},
+        ['{"toolCalls": [{"name": "book", "arguments": {}}]}', '{"content": "Hello."}'],
+    ),
+    "a state that forbids": (
+        Contract(states={"ASKING": {"forbid": [{"terms": ["Ana"], "why": "Too early"}]}}), "plain", {}, ["Ana.", "Hello."],
     ),
     "long union": (
         Contract({"anyOf": [{"type": "object", "properties": {f"field_{n:03}": SCHEMA}} for n in range(60)]}),
@@ -110,7 +140,7 @@ def prompts(name: str) -> list[Any]:
     contract, how, options, script = ASKS[name]
     clock, model = StageClock(), Model(script)
     call = model.plain if how == "plain" else model
-    context = {"state": "ASKING"} if name == "state" else None
+    context = {"state": "ASKING"} if "state" in name else None
     messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Who?"}]
     ask(contract, call, messages, Policy(**options), clock=clock, wait=clock.wait, memory=Memory(), context=context)
     return [request["messages"] for request in model.seen]

@@ -12,8 +12,10 @@ from trueup.verdict.verdict import Verdict
 _CALL = re.compile(r"\$\.calls(?:\[(\d+)\])?(\.args)?(.*)", re.DOTALL)
 
 
-def shown(path: str, verdict: Verdict, *, inside: bool = False) -> str:
+def shown(path: str, verdict: Verdict, *, inside: bool = False, names: frozenset[str] | None = None) -> str:
     """The path as the model knows it; `inside` says that calls belong into the reply's value.
+
+    With `names`, a call of any other name is just a call: what a model made up is not repeated.
 
     >>> from trueup.verdict.reply import Reply
     >>> made = Verdict(Reply(), calls=(ToolCall("book", {}, origin="native"),))
@@ -29,7 +31,8 @@ def shown(path: str, verdict: Verdict, *, inside: bool = False) -> str:
     index, args, rest = place.groups()
     call = None if index is None else calls.get(int(index))
     if call is not None and call.origin != "envelope":
-        return f"{_name(call, calls)} ${rest}" if args else _name(call, calls) + rest
+        name = _name(call, calls, names)
+        return f"{name} ${rest}" if args else name + rest
     if call is None and not inside:
         return "$"
     return "$.toolCalls" + ("" if index is None else f"[{index}]") + (".arguments" if args else "") + rest
@@ -52,7 +55,8 @@ def calls_of(verdict: Verdict) -> dict[int, ToolCall]:
     return found | {refusal.call.index: refusal.call for refusal in verdict.refused}
 
 
-def _name(call: ToolCall, calls: dict[int, ToolCall]) -> str:
+def _name(call: ToolCall, calls: dict[int, ToolCall], names: frozenset[str] | None) -> str:
     """The name of a call, with its number where the reply makes several calls of that name."""
-    alike = [index for index in sorted(calls) if calls[index].name == call.name]
-    return call.name if len(alike) < 2 else f"{call.name} #{alike.index(call.index) + 1}"
+    said = {index: made.name if names is None or made.name in names else "call" for index, made in calls.items()}
+    alike = [index for index in sorted(said) if said[index] == said[call.index]]
+    return said[call.index] if len(alike) < 2 else f"{said[call.index]} #{alike.index(call.index) + 1}"

@@ -1,26 +1,24 @@
 """What is said to a model: the format it is held to, the faults of its reply, and the request to correct them.
 
-A verdict and the words of a language enter; texts leave. Faults are told with code and path, the best first, at most so many;
-hints follow from the fixes and findings of the verdict, never from a search for words in the reply.
+A verdict and the words of a language enter; texts leave. Faults come with code and path, the best first, at most so many. A correction
+shows the form of what was meant: of a union, the arm that the reply comes closest to.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from trueup.ask.words.faults import Told, as_text, hint_lines
 from trueup.ask.words.fields import missing
-from trueup.ask.words.places import inner, shown
-from trueup.ask.words.quoting import cut, disarm, quote
+from trueup.ask.words.narrow import narrowed
+from trueup.ask.words.quoting import disarm, quote
 from trueup.ask.words.shape import is_plain, rules, schema_text, shape, whole_form
 from trueup.ask.words.skeleton import skeleton
-from trueup.ask.words.templates import FIELD, Words, fill
+from trueup.ask.words.templates import Words
 from trueup.ask.words.typescript import Declarations, root_type
 from trueup.checks.placeholders import filled, one_line
 from trueup.conform.schema import compile_schema
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding
-from trueup.verdict.paths import parse
-from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
@@ -29,102 +27,7 @@ if TYPE_CHECKING:
 
 Form = Literal["form", "json-schema", "typescript"]
 
-# The defect that a fix or a finding shows.
-_DEFECTS = {
-    "P009": "truncated", "T006": "truncated", "S028": "truncated", "S029": "truncated", "S030": "truncated",
-    "W004": "tag", "F004": "tag", "F005": "tag", "W005": "tag",
-    "W001": "fence", "W002": "prose", "S014": "names", "S001": "comma",
-    "S008": "quotes", "S009": "quotes", "S010": "quotes", "S016": "newline", "S017": "comment", "S018": "literal",
-    "S027": "ellipsis", "S012": "inner_quote", "S013": "inner_quote", "W013": "reasoning", "S032": "twice",
-    "S005": "brackets", "S006": "brackets",
-}  # fmt: skip
-_QUOTED = re.compile(r'"([^"]+)"')
 _MOST_SHOWN = 300
-_MOST_LISTED = 12
-
-
-def defects(verdict: Verdict, *, tags: bool = False) -> list[str]:
-    """The defects that were seen in a reply, worst first: a reply that was cut needs no other advice.
-
-    A call in tags is a defect unless `tags` are how the model was asked to write one.
-
-    >>> from trueup import Contract
-    >>> defects(Contract({"type": "object"}).check("```json\\n{'a': 1,}\\n```"))
-    ['fence', 'quotes', 'comma']
-    """
-    codes = [fact.code for fact in (*verdict.findings, *verdict.fixes)]
-    seen = dict.fromkeys(_DEFECTS[code] for code in codes if code in _DEFECTS)
-    if not tags and any(fix.code == "K001" and str(fix.before)[:1] == "<" for fix in verdict.fixes):
-        seen["tag"] = None
-    if verdict.reply.finish == "length" or "truncated" in seen:
-        return ["truncated"]
-    return list(seen)
-
-
-def hint_lines(verdict: Verdict, words: Words, *, tags: bool = False) -> str:
-    """One line for each defect, with a blank line after them."""
-    lines = [words.hints[defect] for defect in defects(verdict, tags=tags) if defect in words.hints]
-    return "\n".join(["", *lines, ""]) if lines else ""
-
-
-def fault_lines(
-    faults: Iterable[Finding], words: Words, most: int, *, verdict: Verdict | None = None, inside: bool = False
-) -> str:
-    """The faults as a list, the first ones of it; in a `verdict`, each with its place as the model knows it."""
-    given = list(faults)
-    wrong = {fault.path for fault in given}
-    kept = [fault for fault in given if not any(f"{fault.path}.{name}" in wrong for name in _needed(fault))]
-    places = [(f, f.path if verdict is None else shown(f.path, verdict, inside=inside)) for f in kept]
-    told = list(dict.fromkeys(_fault_line(fault, path, words) for fault, path in places))
-    if len(told) > most:
-        told = [*told[:most], words.fill("more", count=len(told) - most)]
-    return "\n".join(told)
-
-
-def _needed(fault: Finding) -> list[str]:
-    """The fields that alternatives need of which none fits; a fault in one of these fields is all that a model must know."""
-    labels = fault.data.get("alternatives", ()) if fault.code == "V008" else ()
-    return [name for label in labels if label.startswith("with ") for name in _QUOTED.findall(label)]
-
-
-def _fault_line(fault: Finding, path: str, words: Words) -> str:
-    message = _message(fault, words)
-    return words.fill("fault", code=fault.code, path=_plain(path, 120), message=_plain(message, _MOST_SHOWN))
-
-
-def _message(fault: Finding, words: Words) -> str:
-    """The message of a finding in the words' language where they have one, else its own with its hint."""
-    template = words.messages.get(fault.code)
-    if template is not None:
-        values = {name: _said(value, words) for name, value in fault.data.items()} | {
-            "field": _field(inner(fault.path))
-        }
-        if values.keys() >= set(FIELD.findall(template)):
-            return fill(template, values)
-    parts = [fault.message, fault.hint]
-    return " ".join(part if part[-1] in ".!?" else f"{part}." for part in parts if part)
-
-
-def _said(value: Any, words: Words) -> str:
-    if isinstance(value, str):
-        return words.types.get(value, value)
-    if isinstance(value, list):
-        shown = [_said(v, words) for v in value[:_MOST_LISTED]]
-        return ", ".join(shown) + (", …" if len(value) > _MOST_LISTED else "")
-    return str(value)
-
-
-def _field(path: str) -> str:
-    try:
-        return ".".join(map(str, parse(path))) or "$"
-    except ValueError:
-        return path
-
-
-def _plain(text: str, most: int) -> str:
-    """A piece of a fault on one line: what a model wrote may be in it."""
-    line = " ".join(disarm(text).split())
-    return line if len(line) <= most else cut(line, most - 1) + "…"
 
 
 def format_text(schema: Any, words: Words, form: Form = "form") -> str:
@@ -157,13 +60,17 @@ def tools_text(tools: Iterable[Tool], words: Words, form: Form = "form", *, insi
 def _arguments_told(schema: dict[str, Any], words: Words, form: Form, types: Declarations) -> str:
     if form == "typescript":
         return types.inline(compile_schema(schema).place)
-    return written(schema).decode() if form == "json-schema" else shape(schema, words.types)
+    return written(schema).decode() if form == "json-schema" else shape(schema, words.types, every=False)
 
 
-def _tool_lines(tools: Iterable[Tool], words: Words) -> str:
+def _tool_lines(tools: Iterable[Tool], words: Words, verdict: Verdict) -> str:
     """The tools as a repair reminds of them: the forms of their arguments, and the beginning of what they do."""
+    given = {refusal.call.name: refusal.call.args for refusal in verdict.refused}
     told = (
-        (tool, shape(tool.parameters, words.types) if isinstance(tool.parameters, dict) else "{}") for tool in tools
+        (tool, shape(narrowed(tool.parameters, given.get(tool.name)), words.types))
+        if isinstance(tool.parameters, dict)
+        else (tool, "{}")
+        for tool in tools
     )
     return "\n".join(_tool_line(tool, arguments, _MOST_SHOWN, words) for tool, arguments in told)
 
@@ -186,29 +93,46 @@ def _without_blanks(text: str) -> str:
 def repair_text(
     verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float,
     tools: tuple[Tool, ...] = (), as_json: bool = False, called: tuple[Tool, ...] = (), inside: bool = False,
-    tags: bool = False,
+    tags: bool = False, whole: bool = False, known: Sequence[Tool] = (),
 ) -> str:  # fmt: skip
     """The request to give a whole reply again, corrected; with `tools`, one of them is to be called, `as_json` or natively.
 
-    `called` are the tools whose calls were faulty. `inside` says that calls belong in the reply's value, and `tags` that the model was
-    asked to write them in tags.
+    `called` are the tools whose calls were faulty, and `known` all there are. `inside` says that calls belong in the reply's value,
+    `tags` that the model was asked to write them in tags, and `whole` that nothing else in the request shows the format.
     """
     quotation = quote(as_text(verdict.reply), quoted, words.templates["cut"], chance)
-    form = words.fill("wanted_arguments", tools=_tool_lines(called, words)) + "\n" if called else ""
+    reminded = called and not tags  # in tags, the model was told of all tools in words
+    form = words.fill("wanted_arguments", tools=_tool_lines(called, words, verdict)) + "\n" if reminded else ""
+    said = {"shape": "", "rules": "", "schema": ""}
     if tools:
-        wanted = _call_wanted(tools, words, as_json)
-    elif schema is None or (called and not inside):
+        wanted = _call_wanted(tools, words, as_json, verdict)
+    elif not shows_form(schema, called, inside=inside):
         wanted = form + words.fill("wanted_text")
     elif isinstance(schema, dict):
-        wanted = form + _without_blanks(words.fill("wanted_json", **_form(schema, words)))
+        template, said = _wanted_form(schema, words, verdict, whole)
+        wanted = form + _without_blanks(words.fill(template, **said))
     else:
         wanted = form + words.fill("wanted_any")
+    told = Told(verdict, words, schema, known, inside=inside)
     return words.fill(
-        "repair", nth=nth, most=most, faults=fault_lines(verdict.errors, words, faults, verdict=verdict, inside=inside),
-        hints=hint_lines(verdict, words, tags=tags), reply=quotation.text, fence=quotation.fence,
-        fence_length=len(quotation.fence), wanted=wanted,
-        **(_form(schema, words) if isinstance(schema, dict) else {"shape": "", "rules": "", "schema": ""}),
+        "repair", nth=nth, most=most, faults=told.lines(verdict.errors, faults), hints=hint_lines(verdict, words, tags=tags),
+        reply=quotation.text, fence=quotation.fence, fence_length=len(quotation.fence), wanted=wanted, **said,
     )  # fmt: skip
+
+
+def shows_form(schema: Any, called: tuple[Tool, ...] = (), *, inside: bool = False) -> bool:
+    """Whether a correction says itself what the reply's value must be, so that nothing else has to."""
+    return schema is not None and (inside or not called)
+
+
+def _wanted_form(schema: dict[str, Any], words: Words, verdict: Verdict, whole: bool) -> tuple[str, dict[str, str]]:
+    """The form that a correction shows: `whole` where the model sees it nowhere else, as a schema if no form can say all."""
+    meant = narrowed(schema, verdict.data)
+    said = _form(meant, words)
+    written_out = whole_form(meant, words.types, unions=True) if whole else None
+    if written_out is not None:
+        said["shape"], said["rules"] = written_out
+    return "wanted_schema" if whole and written_out is None and said["schema"] else "wanted_json", said
 
 
 def faulty_tools(verdict: Verdict, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
@@ -221,21 +145,22 @@ def faulty_tools(verdict: Verdict, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
     return tuple(tool for tool in tools if tool.name in names)
 
 
-def _call_wanted(tools: tuple[Tool, ...], words: Words, as_json: bool) -> str:
-    return words.fill("wanted_call_json" if as_json else "wanted_call", tools=_tool_lines(tools, words))
+def _call_wanted(tools: tuple[Tool, ...], words: Words, as_json: bool, verdict: Verdict) -> str:
+    return words.fill("wanted_call_json" if as_json else "wanted_call", tools=_tool_lines(tools, words, verdict))
 
 
 def afresh_text(
     verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float,
-    tools: tuple[Tool, ...] = (), as_json: bool = False, inside: bool = False,
+    tools: tuple[Tool, ...] = (), as_json: bool = False, inside: bool = False, known: Sequence[Tool] = (),
 ) -> str:  # fmt: skip
     """The request made once more where a correction did not help: what was right filled in, nothing wrong shown again.
 
     Empty where a form cannot say what is wanted.
     """
-    told = fault_lines(verdict.errors, words, faults, verdict=verdict, inside=inside)
+    told = Told(verdict, words, schema, known, inside=inside).lines(verdict.errors, faults)
     if tools:
-        return f"{told}\n{_call_wanted(tools, words, as_json)}"
+        return f"{told}\n{_call_wanted(tools, words, as_json, verdict)}"
+    schema = narrowed(schema, verdict.data)
     if not isinstance(schema, dict) or not is_plain(schema):
         return ""
     wrong = [fault.path for fault in verdict.errors]
@@ -259,11 +184,13 @@ def fields_text(
     quoted: int,
     faults: int,
     chance: float,
+    schema: Any = None,
 ) -> str:
-    """The request for the failing fields alone."""
+    """The request for the failing fields alone; `schema` is that of the whole value."""
     quotation = quote(written(verdict.data).decode(), quoted, words.templates["cut"], chance)
+    told = Told(verdict, words, asked if schema is None else schema).lines(verdict.errors, faults)
     said = words.fill(
-        "fields", nth=nth, most=most, faults=fault_lines(verdict.errors, words, faults, verdict=verdict), hints="",
+        "fields", nth=nth, most=most, faults=told, hints="",
         reply=quotation.text, fence=quotation.fence, fence_length=len(quotation.fence), wanted="",
         **_form(asked, words),
     )  # fmt: skip
@@ -274,8 +201,9 @@ def regenerate_text(
     verdict: Verdict, words: Words, faults: int, situation: "Situation | None" = None, *, nth: int = 1, most: int = 1
 ) -> str:
     """The hint, for a system message, that makes a model answer anew; the contract's own text for it, where there is one."""
-    hints = _listed([fault.hint or fault.message for fault in verdict.errors], faults)
-    violations = _listed([fault.message for fault in verdict.errors], faults)
+    told = Told(verdict, words)
+    hints = told.texts([fault.hint or fault.message for fault in verdict.errors], faults)
+    violations = told.texts([fault.message for fault in verdict.errors], faults)
     values = {
         "nth": nth, "most": most, "hint": "\n".join(hints), "violations": _lines(violations), "faults": _lines(hints),
     }  # fmt: skip
@@ -287,21 +215,13 @@ def regenerate_text(
     return filled(own or shipped, values, {key: disarm(one_line(held)) for key, held in situation.data.items()})
 
 
-def _listed(texts: Iterable[str], most: int) -> list[str]:
-    return list(dict.fromkeys(_plain(text, _MOST_SHOWN) for text in texts))[:most]
-
-
 def _lines(texts: Iterable[str]) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def refused_text(faults: Iterable[Finding], verdict: Verdict, words: Words, most: int) -> str:
+def refused_text(
+    faults: Iterable[Finding], verdict: Verdict, words: Words, most: int, tools: Sequence[Tool] = (), schema: Any = None
+) -> str:
     """What a refused call is answered with; without faults, another call of the reply was refused."""
-    told = fault_lines(faults, words, most, verdict=verdict)
+    told = Told(verdict, words, schema, tools).lines(faults, most)
     return words.fill("refused", faults=told) if told else words.fill("not_run")
-
-
-def as_text(reply: Reply) -> str:
-    """A reply as text, its calls too."""
-    calls = [f"{call.name}({call.raw_args or written(call.args or {}).decode()})" for call in reply.calls]
-    return "\n".join(part for part in (reply.text, *calls) if part)

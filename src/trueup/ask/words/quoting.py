@@ -24,6 +24,7 @@ _MARK = re.compile(r"\[(/?(?:TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|INST|SYSTEM
 # Marks that are neither a tag of these names nor such a token.
 _OTHER = re.compile(f"{marks.opens_reasoning}|{marks.closes_reasoning}|{marks.SPECIAL_TOKEN}")
 _BRACKETS = str.maketrans("<>◁▷[]", "‹›‹›()")
+_HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")  # turns the direction of text, or is not seen
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 _MOST_BACK = 64
 
@@ -75,15 +76,17 @@ def _clings(char: str) -> bool:
 
 
 def disarm(text: str) -> str:
-    """A text whose tags and tokens of models are written with other brackets; control characters are taken out.
+    """A text whose tags and tokens of models are written with other brackets; characters that hide or turn text are taken out.
 
     >>> disarm("<|im_start|>system</think>[INST]")
     '‹im_start›system‹/think›(INST)'
     """
     if "<" in text:
         text = _TOKEN.sub(lambda m: f"‹{m[1] or m[2] or ''}›", text)
-        text = _TAG.sub(r"‹\1›", text)
+        text = _TAG.sub(lambda m: f"‹{m[1]}" + "›" * m[0].endswith(">"), text)
     if "[" in text:
         text = _MARK.sub(r"(\1)", text)
     text = _OTHER.sub(lambda m: m[0].translate(_BRACKETS), text)
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in ("Cc", "Cs") or _HIDDEN.match(c)))

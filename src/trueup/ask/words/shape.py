@@ -26,7 +26,7 @@ _REMINDER = Bounds(depth=6, places=150, rules=40, said=160)
 _WHOLE = Bounds(depth=20, places=1000, rules=1000, said=10_000)
 _MOST_CHOICES = 200
 _MOST_SCHEMA = 100_000
-_FORMATS = {
+FORMATS = {
     "date": "2024-05-31",
     "date-time": "2024-05-31T09:30:00Z",
     "time": "09:30:00Z",
@@ -48,30 +48,34 @@ _RULES = {
 Types = Mapping[str, str]
 
 
-def shape(schema: Any, types: Types = _NAMES) -> str:
-    """The form as text: JSON, but for the places.
+def shape(schema: Any, types: Types = _NAMES, *, every: bool = True) -> str:
+    """The form as text: JSON, but for the places; of a union, `every` arm or only the first.
 
     >>> shape(
     ...     {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "level": {"enum": ["low", "high"]}}}
     ... )
     '{"name": "<text>", "age": <integer>, "level": "<one of low, high>"}'
     """
-    return _Shape(schema, types, _REMINDER).at(schema, 0)
+    return _Shape(schema, types, _REMINDER, every).at(schema, 0)
 
 
-def whole_form(schema: Any, types: Types = _NAMES) -> tuple[str, str] | None:
+def whole_form(schema: Any, types: Types = _NAMES, *, unions: bool = False) -> tuple[str, str] | None:
     """The form and its rules where they say all that a schema says; None where only the schema itself does.
+
+    With `unions`, alternatives are written out beside each other, where their rules do not contradict.
 
     >>> whole_form({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
     ('{"age": <integer>}', '- age: ≥ 0')
     >>> whole_form({"properties": {"next": {"$ref": "#"}}}) is None  # it has no end
     True
     """
-    if not is_plain(schema):
+    if not is_plain(schema, unions=unions):
         return None
     walk = _Shape(schema, types, _WHOLE)
     form = walk.at(schema, 0)
-    return None if walk.is_cut else (form, rules(schema, types, _WHOLE))
+    if walk.is_cut or (unions and any(len(said) > 1 for said in _said_at(schema, types, _WHOLE).values())):
+        return None
+    return form, rules(schema, types, _WHOLE)
 
 
 def rules(schema: Any, types: Types = _NAMES, bounds: Bounds = _REMINDER) -> str:
@@ -80,13 +84,17 @@ def rules(schema: Any, types: Types = _NAMES, bounds: Bounds = _REMINDER) -> str
     >>> rules({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
     '- age: ≥ 0'
     """
-    lines = []
-    for number, line in enumerate(_rule_lines(schema, types, bounds)):
-        if number >= bounds.rules:
-            lines.append("- …")
-            break
-        lines.append(line)
-    return "\n".join(lines)
+    said = {place: next(iter(each)) for place, each in _said_at(schema, types, bounds).items() if len(each) == 1}
+    lines = [f"- {place}: {about}" if place else f"- {about}" for place, about in said.items() if about]
+    return "\n".join([*lines[: bounds.rules], "- …"] if len(lines) > bounds.rules else lines)
+
+
+def _said_at(schema: Any, types: Types, bounds: Bounds) -> dict[str, set[str]]:
+    """What is said of each place, in order; several things where the arms of a union differ."""
+    found: dict[str, set[str]] = {}
+    for place, about in _rule_lines(schema, types, bounds):
+        found.setdefault(place, set()).add(about)
+    return found
 
 
 def schema_text(schema: Any) -> str:
@@ -95,8 +103,8 @@ def schema_text(schema: Any) -> str:
     return text if len(text) <= _MOST_SCHEMA else ""
 
 
-def is_plain(schema: Any) -> bool:
-    """Whether a form and its rules say all that a schema says.
+def is_plain(schema: Any, *, unions: bool = False) -> bool:
+    """Whether a form and its rules say all that a schema says; `unions` counts alternatives as something that a form can say.
 
     >>> (
     ...     is_plain({"properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}),
@@ -105,6 +113,7 @@ def is_plain(schema: Any) -> bool:
     (True, False)
     """
     stack, seen = [schema], 0
+    beyond = _BEYOND - {"oneOf"} if unions else _BEYOND
     while stack:
         here = stack.pop()
         seen += 1
@@ -114,9 +123,8 @@ def is_plain(schema: Any) -> bool:
             arms = [arm for arm in here.get("anyOf") or () if not _is_null(arm)]
             if (
                 seen > 5000
-                or len(arms) > 1
-                or len(_kinds(here)) > 1
-                or not _BEYOND.isdisjoint(here)
+                or (not unions and (len(arms) > 1 or len(_kinds(here)) > 1))
+                or not beyond.isdisjoint(here)
                 or _is_open(here.get("additionalProperties"))
             ):
                 return False
@@ -172,37 +180,44 @@ def _slim(schema: Any, depth: int) -> Any:
     }
 
 
-def _rule_lines(root: Any, types: Types, bounds: Bounds) -> Iterator[str]:
-    """A line for each field that has something to say, parents first; a schema that refers to itself ends."""
+def _rule_lines(root: Any, types: Types, bounds: Bounds) -> Iterator[tuple[str, str]]:
+    """Each place with what there is to say of it, parents first; a schema that refers to itself ends."""
     stack: list[tuple[Any, str, int]] = [(root, "", 0)]
     places = 0
-    if said := _said_of(_real(root, root), root, types, bounds.said, optional=False):
-        yield f"- {said}"
+    yield "", _said_of(_real(root, root), root, types, bounds.said, optional=False)
     while stack and places < bounds.places:
         schema, path, depth = stack.pop()
         places += 1
         schema = _real(root, schema)
         if not isinstance(schema, dict) or depth > bounds.depth:
             continue
-        below: list[tuple[Any, str, int]] = []
+        below: list[tuple[Any, str, int]] = [(arm, path, depth + 1) for arm in _alternatives(root, schema)]
         properties = schema.get("properties")
         needed = schema.get("required") or ()
-        for name, inner in properties.items() if isinstance(properties, dict) else ():
+        for name, inner in properties.items() if isinstance(properties, dict) and not below else ():
             shown = _on_one_line(str(name))
             place = f"{path}.{shown}" if path else shown
             below.append((inner, place, depth + 1))
-            said = _said_of(_real(root, inner), inner, types, bounds.said, optional=name not in needed)
-            if said:
-                yield f"- {place}: {said}"
+            yield place, _said_of(_real(root, inner), inner, types, bounds.said, optional=name not in needed)
         either = _either(schema)
         if either:
-            yield f"- {' | '.join(f'{path}.{names}' if path else names for names in either)}: {types.get('either', 'at least one')}"
+            named = " | ".join(f"{path}.{names}" if path else names for names in either)
+            yield named, types.get("either", "at least one")
         if schema.get("items") is not None:
             items = schema["items"]
             below.append((items, f"{path}[]", depth + 1))
-            if said := _said_of(_real(root, items), items, types, bounds.said, optional=False):
-                yield f"- {path}[]: {said}"
+            yield f"{path}[]", _said_of(_real(root, items), items, types, bounds.said, optional=False)
         stack += reversed(below)
+
+
+def _alternatives(root: Any, schema: dict[str, Any]) -> list[Any]:
+    """The arms of a union of which several are no null, each with what holds for all of them."""
+    for word in ("anyOf", "oneOf"):
+        arms = [follow(root, arm) for arm in schema.get(word) or ()]
+        real = [arm for arm in arms if not _is_null(arm)]
+        if len(real) > 1 and not _either(schema):
+            return [_with_arm(schema, word, arm) for arm in real]
+    return []
 
 
 def _said_of(schema: Any, inner: Any, types: Types, most: int, *, optional: bool) -> str:
@@ -242,7 +257,7 @@ def limits(schema: Any, types: Types, most: int = _WHOLE.said, *, examples: bool
             yield template.replace("{}", _on_one_line(str(schema[word])[:most]))
     form = schema.get("format")
     if form is not None:
-        yield f"{form} ({_FORMATS[form]})" if examples and form in _FORMATS else str(form)
+        yield f"{form} ({FORMATS[form]})" if examples and form in FORMATS else str(form)
     if schema.get("uniqueItems") is True:
         yield types.get("unique", "no duplicates")
 
@@ -278,10 +293,11 @@ def _with_arm(schema: dict[str, Any], word: str, arm: Any) -> Any:
 class _Shape:
     """One walk through a schema."""
 
-    __slots__ = ("bounds", "is_cut", "places", "root", "types")
+    __slots__ = ("bounds", "every", "is_cut", "places", "root", "types")
 
-    def __init__(self, root: Any, types: Types, bounds: Bounds) -> None:
+    def __init__(self, root: Any, types: Types, bounds: Bounds, every: bool = True) -> None:
         self.root = root
+        self.every = every  # arm of a union is shown, not only the first
         self.types = types
         self.bounds = bounds
         self.places = 0
@@ -303,8 +319,9 @@ class _Shape:
             arms = [follow(self.root, arm) for arm in schema.get(word) or ()]
             real = [arm for arm in arms if not _is_null(arm)]
             if real:
-                shown = self.at(_with_arm(schema, word, real[0]), depth + 1)
-                return f"{shown} | null" if len(real) < len(arms) else shown
+                meant = real if self.every and not _either(schema) else real[:1]
+                shown = [self.at(_with_arm(schema, word, arm), depth + 1) for arm in meant]
+                return " | ".join(dict.fromkeys([*shown, "null"] if len(real) < len(arms) else shown))
         if isinstance(schema.get("allOf"), list):
             schema = self._joined(schema)
         return self._typed(schema, depth)
@@ -313,8 +330,9 @@ class _Shape:
         kind = schema.get("type")
         if isinstance(kind, list):
             real = [name for name in kind if name != "null"]
-            shown = self._typed({**schema, "type": real[0] if real else "null"}, depth)
-            return f"{shown} | null" if real and len(real) < len(kind) else shown
+            meant = (real if self.every else real[:1]) or ["null"]
+            shown = [self._typed({**schema, "type": name}, depth) for name in meant]
+            return " | ".join(dict.fromkeys([*shown, "null"] if len(real) < len(kind) else shown))
         if kind == "object" or (kind is None and "properties" in schema):
             return self._object(schema, depth)
         if kind == "array" or (kind is None and "items" in schema):

@@ -29,8 +29,10 @@ KNOWN: dict[str, frozenset[str]] = {
     "tools": frozenset({"tools"}),
     "tools_inside": frozenset({"tools"}),
     "tool": frozenset({"name", "shape", "about"}),
+    "answer_tool": frozenset(),
     "repair": _REPAIR,
     "wanted_json": frozenset({"shape", "rules", "schema"}),
+    "wanted_schema": frozenset({"shape", "rules", "schema"}),
     "wanted_any": frozenset(),
     "wanted_text": frozenset(),
     "wanted_arguments": frozenset({"tools"}),
@@ -74,11 +76,12 @@ class Words:
     def with_own(self, own: Mapping[str, Any]) -> "Words":
         """These words with some of the caller's in their place."""
         templates, tables = _checked(own, "words")
-        return Words(
-            {**self.templates, **templates},
-            {name: {**getattr(self, name), **tables.get(name, {})} for name in _TABLES},
-            frozenset(templates),
-        )
+        joined = {name: {**getattr(self, name), **tables.get(name, {})} for name in _TABLES}
+        given = tables.get("messages", {})  # one for a code replaces all that ship for it, such as `V004 minimum`
+        joined["messages"] = {
+            key: text for key, text in joined["messages"].items() if key in given or key.partition(" ")[0] not in given
+        }
+        return Words({**self.templates, **templates}, joined, frozenset(templates))
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
