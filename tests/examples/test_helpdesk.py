@@ -34,8 +34,14 @@ def called(*names: str) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
+def done(*names: str) -> list[dict[str, Any]]:
+    """Calls of earlier turns, each with its result."""
+    result = {"role": "tool", "tool_call_id": "call_0", "content": "ok"}
+    return [message for name in names for message in (called(name), result)]
+
+
 def codes(contract: Contract, *names: str, before: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    verdict = contract.check(called(*names), {"history": [called(name) for name in before]})
+    verdict = contract.check(called(*names), {"history": done(*before)})
     return [(found.code, found.path) for found in verdict.findings]
 
 
@@ -52,7 +58,7 @@ def test_in_order_with_skips_and_repeats_it_is_fine(contract: Contract) -> None:
 
 @pytest.mark.spec("T6")
 def test_a_step_back_is_a_warning_that_names_the_furthest_step(contract: Contract) -> None:
-    verdict = contract.check(called(STEPS[1]), {"history": [called(STEPS[0]), called(STEPS[3]), called(STEPS[2])]})
+    verdict = contract.check(called(STEPS[1]), {"history": done(STEPS[0], STEPS[3], STEPS[2])})
     (found,) = verdict.findings
     assert (found.code, found.level, found.data["after"]) == ("T007", "warning", "ping_dns")
     assert verdict.ok
