@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trueup.ask.answer import Answer
+    from trueup.ask.conversation import Conversation
     from trueup.ask.policy import Policy, Price
+    from trueup.ask.run import Run
+    from trueup.ask.rungs import Rung
+    from trueup.ask.shapes.parts import File, Image
     from trueup.contract.acting import aexecute, execute
     from trueup.contract.contract import Contract
     from trueup.contract.partial import Partial
+    from trueup.verdict.context import Context
     from trueup.verdict.facts import Finding, Fix
     from trueup.verdict.reply import Reply, ToolCall
     from trueup.verdict.tool import Tool
     from trueup.verdict.verdict import Rejected, Verdict
 
 __all__ = [
-    "Answer", "Contract", "Finding", "Fix", "Partial", "Policy", "Price", "Rejected", "Reply", "Tool", "ToolCall",
-    "Verdict", "__version__", "aexecute", "execute",
+    "Answer", "Context", "Contract", "Conversation", "File", "Finding", "Fix", "Image", "Partial", "Policy", "Price",
+    "Rejected", "Reply", "Run", "Rung", "Tool", "ToolCall", "Verdict", "__version__", "aexecute", "execute",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Answer": "trueup.ask.answer",
-    "Policy": "trueup.ask.policy",
-    "Price": "trueup.ask.policy",
-    "Contract": "trueup.contract.contract",
-    "Finding": "trueup.verdict.facts",
-    "Fix": "trueup.verdict.facts",
-    "Partial": "trueup.contract.partial",
-    "Rejected": "trueup.verdict.verdict",
-    "Reply": "trueup.verdict.reply",
-    "Tool": "trueup.verdict.tool",
-    "ToolCall": "trueup.verdict.reply",
-    "Verdict": "trueup.verdict.verdict",
-    "aexecute": "trueup.contract.acting",
-    "execute": "trueup.contract.acting",
-}
+_ROOMS = {
+    "ask.answer": "Answer", "ask.conversation": "Conversation", "ask.policy": "Policy Price", "ask.run": "Run",
+    "ask.rungs": "Rung", "ask.shapes.parts": "File Image",
+    "contract.acting": "aexecute execute", "contract.contract": "Contract", "contract.partial": "Partial",
+    "verdict.context": "Context",
+    "verdict.facts": "Finding Fix",
+    "verdict.reply": "Reply ToolCall",
+    "verdict.tool": "Tool",
+    "verdict.verdict": "Rejected Verdict",
+}  # fmt: skip
+_HOMES = {name: f"trueup.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

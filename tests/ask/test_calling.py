@@ -15,6 +15,8 @@ from trueup.ask.loop import Loop, Traits
 from trueup.ask.memory import Memory
 from trueup.ask.policy import Policy
 from trueup.ask.words.calls import calls_schema
+from trueup.conform.schema import compile_schema
+from trueup.conform.strict import strict_schema
 from trueup.testing.script import Fail
 from trueup.testing.server import ScriptedServer
 from trueup.verdict.tool import Tool
@@ -67,7 +69,7 @@ def test_the_correction_holds_the_provider_to_a_call_as_data() -> None:
     assert (answer.outcome, answer.calls[0].args) == ("repaired", {"city": "Rome"})
     assert "response_format" not in model.seen[0]
     held = model.seen[1]["response_format"]["json_schema"]["schema"]
-    assert held == calls_schema(CONTRACT.tools)
+    assert held == strict_schema(compile_schema(calls_schema(CONTRACT.tools)), "openai")
     assert model.seen[1]["tool_choice"] == "none"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import threading
 from typing import Any
 
@@ -22,7 +23,7 @@ CONTRACT = Contract(SCHEMA)
 TURNS = [
     GOOD, BAD, PROSE, "", '{"name": "Ada"}', '```json\n{"name": "Ada", "age": 36,}\n```', None,
     Failure("busy", "rate"), Failure("busy", "rate", retry_after=3.0), Failure("down", "transient", 503),
-    Failure("no such mode", "mode", 400), Failure("no", "fatal", 401), Failure("hot", "temperature", 400),
+    Failure("no such mode", "mode", 400), Failure("no", "fatal", 401), Failure("hot", "feature", 400, feature="temperature"),
     {"choices": [{"message": {"content": GOOD}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 5}},
     {"choices": [{"message": {"content": '{"name": "A'}, "finish_reason": "length"}]},
     {"error": {"message": "overloaded", "type": "overloaded_error", "code": 529}},
@@ -57,13 +58,19 @@ def run_async(script: list[Any], policy: Policy) -> tuple[Answer, Log, Model]:
     return asyncio.run(going), log, model
 
 
+def history(answer: Answer) -> dict[str, Any]:
+    """All of an answer but the names of the functions that were asked."""
+    found = answer.to_dict()
+    return {**found, "attempts": [{**attempt, "client": ""} for attempt in found["attempts"]]}
+
+
 @pytest.mark.spec("A13")
 @given(script=st.lists(st.sampled_from(TURNS), min_size=1, max_size=8), policy=POLICIES)
 def test_sync_and_async_have_the_same_history(script: list[Any], policy: Policy) -> None:
     one, first, asked = run_sync(script, policy)
     two, second, again = run_async(script, policy)
     assert first.told == second.told
-    assert one.to_dict() == two.to_dict()
+    assert history(one) == history(two)
     assert [seen["messages"] for seen in asked.seen] == [seen["messages"] for seen in again.seen]
 
 
@@ -91,6 +98,14 @@ def test_an_always_bad_model_gets_exactly_two_repairs(reply: str) -> None:
     assert answer.outcome in {"degraded", "failed"}
     assert [event.nth for event in log.of(Repairing)] == [1, 2]
     assert [seen.get("temperature") for seen in model.seen] == [None, 0.0, 0.0]
+
+
+@pytest.mark.spec("A7")
+@pytest.mark.parametrize("attempts", [1, 2, 5])
+@pytest.mark.parametrize("reply", ["", " ", BAD, PROSE, Failure("down", "transient", 503)])
+def test_there_are_never_more_calls_than_attempts(attempts: int, reply: Any) -> None:
+    answer, _, model = run_sync([reply], Policy(attempts=attempts, repairs=9, retries=9, same_fault=9))
+    assert (len(model.seen), answer.reason) == (attempts, "attempts")
 
 
 @pytest.mark.spec("A7")
@@ -179,12 +194,12 @@ def test_an_unknown_price_is_unknown_and_never_nothing() -> None:
     assert answer.cost is None
     answer, _, _ = run_sync([TURNS[13]], Policy(prices={"*": Price(1.0, 2.0)}))
     assert answer.cost == pytest.approx(19e-6)
-    with pytest.raises(ValueError, match="money needs prices"):
-        Policy(money=1.0)
+    with pytest.raises(ValueError, match="money needs prices: that of the client's own model"):
+        run_sync([TURNS[13]], Policy(money=1.0))
 
 
 @pytest.mark.spec("A9")
-def test_a_mode_that_worked_is_remembered_for_the_model() -> None:
+def test_a_mode_that_was_rejected_is_remembered_for_the_model() -> None:
     memory, clock = Memory(), StageClock()
     refuses = Failure("response_format json_schema is not supported", "mode", 400)
     model = Model([refuses, GOOD, GOOD], clock)
@@ -292,3 +307,16 @@ def test_next_messages_let_a_caller_run_the_loop() -> None:
     assert "[V001 $.age]" in told
     answer = CONTRACT.ask(Model([GOOD]), answer.next_messages)
     assert answer.next_messages[-1] == {"role": "assistant", "content": GOOD}
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(deadline=None, timeout=None)], ids=["in a worker", "here"])
+def test_an_ask_leaves_nothing_to_the_garbage_collector(policy: Policy) -> None:
+    """What it used, the reply among it, is freed as soon as the answer is."""
+    CONTRACT.ask(lambda _: GOOD, "Who?", policy)
+    gc.collect()
+    gc.disable()
+    try:
+        CONTRACT.ask(lambda _: GOOD, "Who?", policy)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

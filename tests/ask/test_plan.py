@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.effort import SOAK
 from trueup.ask.plan import (
@@ -20,6 +22,7 @@ from trueup.ask.plan import (
     Rung,
     Send,
     Step,
+    Unaffordable,
     Wait,
     Waited,
     step,
@@ -28,11 +31,13 @@ from trueup.ask.policy import Policy, Price
 
 TWO = (Rung("small", ("json_schema", "json_object", "text")), Rung("large", ("text",)))
 ONE = (Rung("m", ("json_schema", "text")),)
+PLAIN = (Rung("m", ("text",)),)
 FAULTS = (
     Fault("format", "a", marks=frozenset("a")), Fault("format", "b", length=True, fields=True), Fault("prose", "p"), Fault("state", "s"),
     Fault("nothing"), Fault("cut"), Fault("refusal"), Fault("unreadable"),
 )  # fmt: skip
-FAILURES: tuple[FailureKind, ...] = ("rate", "transient", "mode", "temperature", "choice", "fatal")
+FAILURES: tuple[FailureKind, ...] = ("rate", "transient", "mode", "refusal", "fatal")
+FEATURES = ("temperature", "tool_choice")
 
 
 def events_after(now: float, reached: Step, chance: float) -> Iterator[Event]:
@@ -42,13 +47,16 @@ def events_after(now: float, reached: Step, chance: float) -> Iterator[Event]:
         yield Cancelled(now + reached.seconds / 2)
         return
     at = now + 1.0
-    spent: dict[str, Any] = {"tokens": 10, "input_tokens": 4, "cost": 0.25}
+    spent: dict[str, Any] = {"tokens": 10, "cost": 0.25}
     yield Judged(at, None, chance, **spent)
     for fault in FAULTS:
         yield Judged(at, fault, chance, **spent, usable=fault.kind == "format")
     for kind in FAILURES:
         yield Failed(at, kind, chance)
-    yield Failed(at, "rate", chance, retry_after=7.0)
+    for feature in FEATURES:
+        yield Failed(at, "feature", chance, feature=feature)
+    for seconds in (7.0, 1000.0):
+        yield Failed(at, "rate", chance, retry_after=seconds)
 
 
 def paths(policy: Policy, began: Began, chance: float) -> Iterator[list[tuple[Step, Event | None]]]:
@@ -201,6 +209,24 @@ def test_retry_after_is_kept_to_and_a_wait_beyond_the_deadline_is_not_begun() ->
 
 
 @pytest.mark.spec("A8")
+@pytest.mark.parametrize("kind", ["rate", "transient"])
+def test_a_wait_that_the_provider_names_does_not_grow(kind: FailureKind) -> None:
+    waits = [s for s in run(Policy(retries=9, deadline=None), ONE, *retried(kind, 5.0, 9)) if isinstance(s, Wait)]
+    assert [wait.seconds for wait in waits] == [5.5] * 9
+
+
+@pytest.mark.spec("A8")
+@pytest.mark.parametrize("after", [None, 0.0, -5.0, float("nan")])
+def test_a_provider_that_does_not_know_when_is_asked_less_and_less_often(after: float | None) -> None:
+    waits = [s for s in run(Policy(deadline=None), ONE, *retried("rate", after, 7)) if isinstance(s, Wait)]
+    assert [wait.seconds for wait in waits] == [0.75, 1.5, 3, 6, 12, 22.5, 22.5]
+
+
+def retried(kind: FailureKind, after: float | None, times: int) -> list[Event]:
+    return [event for _ in range(times) for event in (Failed(1.0, kind, 0.5, after), Waited(1.0))]
+
+
+@pytest.mark.spec("A8")
 def test_429_is_retried_until_the_deadline_and_counts_as_no_attempt() -> None:
     policy = Policy(deadline=100.0, attempts=2, retries=0)
     past, reached = step(policy, Past(), Began(ONE))
@@ -245,11 +271,11 @@ def test_a_part_of_a_reply_is_given_in_the_end(otherwise: Any) -> None:
 
 
 @pytest.mark.spec("A9")
-def test_modes_step_down_on_rejection_and_on_prose_and_what_worked_is_learned() -> None:
+def test_modes_step_down_on_rejection_and_on_prose() -> None:
     steps = run(Policy(), TWO, Failed(1, "mode"), bad(2, "p", "prose"), Judged(3))
     assert [s.mode for s in steps if isinstance(s, Send)] == ["json_schema", "json_object", "text"]
     assert [s.purpose for s in steps if isinstance(s, Send)] == ["ask", "ask", "repair"]
-    assert steps[-1] == Finish("repaired", "", ("small", "text"))
+    assert steps[-1] == Finish("repaired")
     assert run(Policy(), TWO, Judged(1))[-1] == Finish("accepted")
 
 
@@ -267,16 +293,153 @@ def test_the_next_model_starts_anew_and_then_comes_the_fallback() -> None:
     assert seen[-1] == Finish("fallback", "repairs")
 
 
-def test_a_temperature_that_is_refused_is_left_out_from_then_on() -> None:
-    steps = run(Policy(temperature=0.7), ONE, Failed(1, "temperature"), bad(2), Failed(3, "temperature"))
-    assert [s.temperature for s in steps if isinstance(s, Send)] == [0.7, None, None]
+def rejects(at: float, feature: str) -> Failed:
+    return Failed(at, "feature", feature=feature)
+
+
+def test_a_feature_that_is_rejected_is_left_out_from_then_on() -> None:
+    steps = run(Policy(temperature=0.7), PLAIN, rejects(1, "temperature"), rejects(2, "max_tokens"), bad(3), Judged(4))
+    sent = [s for s in steps if isinstance(s, Send)]
+    assert [s.temperature for s in sent] == [0.7, None, None, None]
+    both = ["max_tokens", "temperature"]
+    assert [sorted(s.without) for s in sent[1:]] == [["temperature"], both, both]
+    assert [s.forced for s in run(Policy(), PLAIN, rejects(1, "tool_choice")) if isinstance(s, Send)] == [True, False]
+
+
+def test_a_feature_that_is_rejected_though_it_was_left_out_ends_the_mode_and_then_the_rung() -> None:
+    steps = run(Policy(), ONE, rejects(1, "strict"), rejects(2, "strict"), rejects(3, "strict"))
+    assert [s.mode for s in steps if isinstance(s, Send)] == ["json_schema", "json_schema", "text"]
     assert steps[-1] == Finish("failed", "rejected")
 
 
-def test_a_call_that_may_not_be_forced_is_not_forced_from_then_on() -> None:
-    steps = run(Policy(), ONE, Failed(1, "choice"), bad(2), Failed(3, "choice"))
-    assert [s.forced for s in steps if isinstance(s, Send)] == [True, False, False]
-    assert steps[-1] == Finish("failed", "rejected")
+def test_what_a_rung_is_known_to_reject_is_left_out_of_its_first_call() -> None:
+    ladder = (Rung("m", ("text",), frozenset({"temperature"})), Rung("n", ("text",)))
+    steps = run(Policy(temperature=0.7), ladder, Failed(1, "fatal"))
+    assert [s.temperature for s in steps if isinstance(s, Send)] == [None, 0.7]
+
+
+@pytest.mark.spec("A8", "A9")
+def test_a_wait_beyond_the_deadline_asks_the_next_rung_at_once() -> None:
+    for kind in ("rate", "transient"):
+        steps = run(Policy(deadline=60), TWO, Failed(1.0, kind, 0.5, retry_after=90.0))  # type: ignore[arg-type]
+        assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large"]
+    steps = run(Policy(deadline=60), TWO, Failed(1, "rate", 0.5, 90.0), Failed(2, "rate", 0.5, 90.0))
+    assert steps[-1] == Finish("failed", "deadline")
+
+
+@pytest.mark.spec("A9")
+def test_a_rung_is_waited_for_as_long_as_the_patience_lasts_if_there_is_another() -> None:
+    policy = Policy(patience=10, deadline=None)
+    past, reached = step(policy, Past(), Began(TWO))
+    waited = 0.0
+    while isinstance(reached, Send) and reached.model == "small":
+        past, reached = step(policy, past, Failed(past.at, "rate", 0.0))
+        if isinstance(reached, Wait):
+            waited += reached.seconds
+            past, reached = step(policy, past, Waited(past.at))
+    assert 5 < waited <= 10
+    assert isinstance(reached, Send)
+    assert reached.model == "large"
+    past, reached = step(policy, past, Failed(past.at, "rate", 0.0, retry_after=500.0))
+    assert isinstance(reached, Wait), "the last rung is waited for"
+
+
+@pytest.mark.spec("A8", "A9")
+@pytest.mark.parametrize(
+    "event",
+    [Failed(2.0, "fatal"), Failed(2.0, "rate", 0.5, 600.0), Failed(2.0, "refusal"), Judged(2.0, Fault("refusal"))],
+)
+def test_a_busy_rung_is_asked_again_if_no_other_can_do_it(event: Event) -> None:
+    policy = Policy(deadline=60.0, retries=0)
+    steps = run(policy, TWO, Failed(1.0, "rate", 0.5, 15.0), event, Waited(16.5), Judged(17.0))
+    assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large", "small"]
+    assert steps[2] == Wait(14.5, "rate", 1, None)
+    assert steps[-1] == Finish("accepted")
+    once = run(policy, TWO, Failed(1.0, "rate", 0.5, 15.0), event, Waited(16.5), Failed(17.0, "fatal"))
+    assert isinstance(once[-1], Finish), "only once"
+    late = run(policy, TWO, Failed(1.0, "rate", 0.5, 600.0), event)
+    assert isinstance(late[-1], Finish), "it is not free before the deadline"
+
+
+def test_a_refusal_of_the_provider_asks_the_next_rung() -> None:
+    steps = run(Policy(), TWO, Failed(1, "refusal"), Failed(2, "refusal"))
+    assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large"]
+    assert steps[-1] == Finish("failed", "refusal")
+
+
+THREE = tuple(Rung(name, ("text",)) for name in ("a", "b", "c"))
+
+
+def models(*happens: Event, began: tuple[float, ...] = (), policy: Policy | None = None) -> list[str]:
+    policy = policy or Policy()
+    past, reached = step(policy, Past(), Began(THREE, resting=began))
+    found = [reached]
+    for event in happens:
+        past, reached = step(policy, past, event)
+        found.append(reached)
+    return [s.model for s in found if isinstance(s, Send)]
+
+
+@pytest.mark.spec("A9")
+def test_a_rung_that_rests_is_passed_over_while_another_is_left() -> None:
+    assert models(began=(9.0, 0.0, 0.0)) == ["b"]
+    assert models(Failed(1, "fatal", resting=(0.0, 9.0, 0.0))) == ["a", "c"]
+    assert models(began=(9.0, 3.0, 5.0)) == ["b"], "all rest: the one that may be asked soonest"
+    down = Failed(1, "fatal", resting=(9.0, 3.0, 5.0))
+    assert models(down, down, down, began=(9.0, 3.0, 5.0)) == ["b"], "and only that one"
+    assert models(Failed(1, "fatal", resting=(0.0, 9.0, 7.0)), down) == ["a", "c"], "the last resort"
+    passed = Failed(1, "fatal", resting=(0.0, 0.0, 4.0))
+    assert models(passed, began=(9.0, 0.0, 4.0)) == ["b", "a"], "one that was passed over, when nothing else is left"
+
+
+def test_a_rung_whose_breaker_opens_is_not_waited_for() -> None:
+    assert models(Failed(1, "transient", resting=(30.0, 0.0, 0.0))) == ["a", "b"]
+    assert models(Failed(1, "transient", resting=(30.0, 5.0, 5.0))) == ["a"], "nobody else is there to be asked"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["rate", "transient", "mode", "feature", "refusal", "fatal", "good", *(f.kind for f in FAULTS)]),
+            st.sampled_from([None, 0.0, 3.0, 40.0, 1e9]),
+            st.sampled_from(["temperature", "max_tokens", "tool_choice", "strict", ""]),
+            st.tuples(*[st.sampled_from([0.0, 5.0, 60.0])] * 3),
+            st.floats(0.0, 30.0),
+        ),
+        min_size=1,
+        max_size=60,
+    ),
+    st.builds(
+        Policy, attempts=st.integers(1, 6), repairs=st.integers(0, 3), retries=st.integers(0, 4),
+        deadline=st.sampled_from([5.0, 60.0, 120.0]), patience=st.sampled_from([0.5, 10.0, 100.0]),
+    ),
+)  # fmt: skip
+@pytest.mark.spec("A7", "A8", "A11")
+def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the_deadline(
+    happens: list[Any], policy: Policy
+) -> None:
+    ladder = (Rung("a", ("json_schema", "tool", "text")), Rung("b", ("json_object", "text")), Rung("c", ("text",)))
+    past, reached = step(policy, Past(), Began(ladder, resting=happens[0][3]))
+    calls, at = 0, 0.0
+    for kind, after, feature, resting, takes in happens * 20:
+        if isinstance(reached, Finish):
+            break
+        if isinstance(reached, Wait):
+            assert at + reached.seconds < (policy.deadline or 0)
+            at += reached.seconds
+            past, reached = step(policy, past, Waited(at))
+            continue
+        assert reached.timeout is not None
+        assert reached.timeout <= (policy.deadline or 0) - at
+        at += min(takes, reached.timeout)
+        calls += kind != "rate"
+        if kind in ("rate", "transient", "mode", "feature", "refusal", "fatal"):
+            past, reached = step(policy, past, Failed(at, kind, 0.5, after, feature, resting))
+        else:
+            fault = None if kind == "good" else next(f for f in FAULTS if f.kind == kind)
+            past, reached = step(policy, past, Judged(at, fault, 0.5, resting=resting))
+        assert calls <= policy.attempts
+    assert isinstance(reached, Finish) or all(one[0] == "rate" for one in happens)
 
 
 @pytest.mark.spec("A7")
@@ -309,3 +472,32 @@ def test_a_reply_cut_at_the_token_limit_gets_a_higher_one() -> None:
     policy = Policy(max_tokens=100, most_tokens=250, repairs=3)
     cut = [Judged(at, Fault("format", str(at), length=True)) for at in range(3)]
     assert [s.max_tokens for s in run(policy, ONE, *cut) if isinstance(s, Send)] == [100, 200, 250, 250]
+
+
+@pytest.mark.spec("A11")
+@pytest.mark.parametrize("retries", [0, 3])
+def test_a_call_that_fails_at_the_deadline_ends_for_the_deadline(retries: int) -> None:
+    policy = Policy(retries=retries, deadline=2.0, backoff=0.1)
+    past, _ = step(policy, Past(), Began(TWO))
+    assert step(policy, past, Failed(2.0, "transient"))[1] == Finish("failed", "deadline")
+    assert step(policy, past, Failed(1.0, "transient"))[1] != Finish("failed", "deadline")
+
+
+@pytest.mark.spec("A11")
+def test_a_request_that_does_not_fit_is_no_attempt_and_passes_to_the_next_rung() -> None:
+    past, first = step(Policy(attempts=2), Past(), Began(TWO))
+    past, second = step(Policy(attempts=2), past, Unaffordable(0.0, "tokens"))
+    assert isinstance(first, Send)
+    assert isinstance(second, Send)
+    assert (first.model, second.model) == tuple(rung.model for rung in TWO)
+    assert first.attempt == second.attempt == 1
+    assert step(Policy(attempts=2), past, Unaffordable(0.0, "money"))[1] == Finish("failed", "money")
+
+
+@pytest.mark.spec("A11")
+def test_a_call_that_failed_uses_up_the_budgets() -> None:
+    policy = Policy(tokens=100, money=1.0, prices={"*": Price(1, 1)})
+    past, _ = step(policy, Past(), Began(ONE))
+    assert step(policy, past, Failed(1.0, "transient", tokens=100))[1] == Finish("failed", "tokens")
+    assert step(policy, past, Failed(1.0, "transient", cost=1.0))[1] == Finish("failed", "money")
+    assert isinstance(step(policy, past, Failed(1.0, "transient", tokens=99, cost=0.9))[1], Wait)

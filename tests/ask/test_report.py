@@ -1,17 +1,19 @@
 """The report over many asks, and the line for a person who waits."""
 
 import io
+from typing import Any
 
 import pytest
 
 from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Model, StageClock
 from trueup import Contract, Policy, Price
+from trueup.ask.cache import MemoryCache
 from trueup.ask.clients.request import Failure
 from trueup.ask.memory import Memory
 from trueup.ask.report import Report
 from trueup.ask.sync import ask
-from trueup.verdict.events import FellBack, SteppedDown, Waiting
-from trueup.watch.progress import Progress, said
+from trueup.verdict.events import Abandoned, FellBack, Sent, SteppedDown, Waiting
+from trueup.watch.progress import Progress, _Line, later, said
 
 CONTRACT = Contract(SCHEMA)
 
@@ -78,3 +80,40 @@ def test_on_a_terminal_one_line_is_redrawn_and_taken_away() -> None:
     shown = out.getvalue()
     assert "[/foo]" in shown
     assert shown.rstrip("\n\r").endswith(("\x1b[2K", "\x1b[?25h", "\x1b[1A\x1b[2K"))
+
+
+def test_what_is_left_of_a_call_and_of_a_wait_is_counted_down() -> None:
+    sent = Sent(model="m", attempt=2, limit=12, timeout=30.0)
+    assert said(sent) == "asking m, call 2 of at most 12, 30 s left"
+    assert said(later(sent, 12.4)) == "asking m, call 2 of at most 12, 18 s left"
+    assert said(later(sent, 99.0)).endswith(", 0 s left")
+    assert said(later(Sent(attempt=1, limit=12), 5.0)) == "asking, call 1 of at most 12"
+    assert said(later(Waiting(delay=3.0, reason="rate", nth=1), 1.0)).startswith("waiting 2.0 s:")
+    assert "still running" in said(Abandoned(timeout=1.0))
+
+
+def test_the_line_is_made_anew_each_time_it_is_drawn() -> None:
+    moments = iter([0.0, 0.0, 21.0])
+    line = _Line(Sent(attempt=1, limit=12, timeout=30.0), lambda: next(moments))
+    assert [line.__rich__().plain.rpartition(", ")[2] for _ in range(2)] == ["30 s left", "9 s left"]
+
+
+def test_calls_that_broke_off_count_and_replies_from_the_cache_cost_nothing() -> None:
+    def late(messages: Any) -> str:
+        raise TimeoutError("late")
+
+    def counted(messages: Any) -> object:
+        return reply(GOOD)
+
+    told, added = Report(), Report()
+    policy = Policy(retries=0, prices={"*": Price(1.0, 1.0)})
+    added.add(Contract(SCHEMA).ask(late, "Who?", policy, on_event=told))
+    spent = added.rows[""].tokens
+    assert spent
+    cache = MemoryCache()
+    for _ in range(2):
+        added.add(Contract(SCHEMA).ask(counted, "Who?", policy, on_event=told, cache=cache))
+    for report in (told, added):
+        row = report.rows[""]
+        assert (row.asks, row.tokens) == (3, spent + 20)
+        assert row.cost == pytest.approx((spent + 20) / 1e6)

@@ -96,6 +96,139 @@ def test_a_doomed_stream_is_given_up_and_its_tokens_are_saved() -> None:
     assert parts[-1].value == {"name": "Ada", "age": 36}
 
 
+LIMITED = Contract(
+    {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "maxLength": 20},
+            "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+        },
+        "required": ["title"],
+        "additionalProperties": False,
+    }
+)
+BOOK = {
+    "name": "book",
+    "parameters": {
+        "type": "object",
+        "properties": {"note": {"type": "string", "maxLength": 20}, "tags": {"type": "array", "maxItems": 2}},
+        "required": ["note"],
+        "additionalProperties": False,
+    },
+}
+CALLING = Contract(tools=[BOOK])
+FILLER = "no end of words " * 600
+DOOMED: dict[str, tuple[Contract, str, str, str]] = {
+    "a text": (LIMITED, '{"title": "' + FILLER, "V007 $.title", '{"title": "Toast"}'),
+    "a list": (LIMITED, '{"title": "a", "tags": [' + '"b", ' * 3_000, "V007 $.tags", '{"title": "Toast"}'),
+    "a name": (LIMITED, '{"title": "a", "other": "' + FILLER, "V003 $.other", '{"title": "Toast"}'),
+    "a loop in a value": (VALUE, '{"name": "' + "so on and " * 4_000, "P013 $", GOOD),
+    "blanks in a value": (VALUE, '{"name": "Ada",' + "\n" * 9_000, "P013 $", GOOD),
+    "a loop in text": (TEXT, "Well. " + "I am sorry. " * 3_000, "P013 $", "Hello."),
+    "a loop in a state": (SALON, "Well. " + "I am sorry. " * 3_000, "P013 $", "Hello."),
+}
+
+
+@pytest.mark.spec("A15")
+@pytest.mark.parametrize("hold", ["sentence", "all"])
+@pytest.mark.parametrize("name", DOOMED)
+def test_a_stream_ends_as_soon_as_its_fault_is_certain(name: str, hold: Any) -> None:
+    contract, reply, fault, good = DOOMED[name]
+    log = Log()
+    parts, answer, model = stream(
+        contract,
+        [reply, good],
+        Policy(max_tokens=9_000),
+        on_event=log,
+        hold=hold,
+        context=HERE if contract is SALON else None,
+    )
+    (aborted,) = log.of(Aborted)
+    assert aborted.reason == fault.split()[0]
+    assert aborted.received < len(reply) - 800
+    assert answer.saved == aborted.saved
+    assert answer.saved > 0
+    assert answer.outcome == "repaired"
+    assert [f"{found.code} {found.path}" for found in answer.attempts[0].verdict.errors] == [fault]
+    told = model.seen[1][-1]["content"]
+    assert f"[{fault}]" in told or f"[{fault.rpartition('.')[0]}]" in told
+    assert shown(parts) == ("" if contract in (LIMITED, VALUE) else good)
+
+
+@pytest.mark.spec("A5", "A15")
+@pytest.mark.parametrize(("language", "words"), [("en", "repeated itself without end"), ("es", "se repite sin fin")])
+def test_the_model_is_told_that_it_repeated_itself(language: str, words: str) -> None:
+    _, _, model = stream(TEXT, ["Well. " + "I am sorry. " * 3_000, "Hello."], Policy(language=language))
+    told = model.seen[1][-1]["content"]
+    assert told.count(words) == 1
+    assert "length limit" not in told
+
+
+def call_chunks(arguments: str, piece: int) -> list[Any]:
+    """A call as OpenAI streams it."""
+
+    def chunk(**delta: Any) -> dict[str, Any]:
+        return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+    begun = {"index": 0, "id": "c1", "type": "function", "function": {"name": "book", "arguments": ""}}
+    rest = [
+        {"index": 0, "function": {"arguments": arguments[at : at + piece]}} for at in range(0, len(arguments), piece)
+    ]
+    ended = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    return [chunk(tool_calls=[begun]), *(chunk(tool_calls=[one]) for one in rest), ended]
+
+
+@pytest.mark.spec("A15", "T5")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ('{"note": "' + FILLER, "V007"),
+        ('{"note": "a", "tags": [' + "1, " * 3_000, "V007"),
+        ('{"note": "a", "other": "' + FILLER, "V003"),
+        ('{"note": "a", "tags": ["' + "so on and " * 4_000, "P013"),
+    ],
+)
+def test_the_arguments_of_a_call_end_a_stream_too(arguments: str, code: str) -> None:
+    class Caller(Streamer):
+        def __call__(self, messages: Any) -> Any:
+            self.seen.append(messages)
+            turn = arguments if len(self.seen) == 1 else '{"note": "Hi"}'
+            for chunk in call_chunks(turn, 8):
+                self.given += 1
+                yield chunk
+
+    clock, log = StageClock(), Log()
+    model = Caller([])
+    asked = AskStream(
+        CALLING, model, "Hi", Policy(max_tokens=9_000), clock=clock, wait=clock.wait, memory=Memory(), on_event=log
+    )
+    assert list(asked) == []
+    (aborted,) = log.of(Aborted)
+    assert aborted.reason == code
+    assert aborted.received < len(arguments) - 800
+    assert asked.answer.outcome == "repaired"
+    told = model.seen[1][-1]["content"]
+    assert f"[{code} book $" in told
+    assert '- book {"note": "<text>"' in told or "You can call these tools" in model.seen[1][0]["content"]
+
+
+@pytest.mark.spec("A7", "A15")
+@pytest.mark.parametrize("hold", ["sentence", "all"])
+@pytest.mark.parametrize("repairs", [0, 1])
+def test_a_stream_that_fails_to_the_end_is_degraded_as_an_ask_is(repairs: int, hold: Any) -> None:
+    reply = '{"age": "old", "name": "Ada", "note": "' + "x" * 300 + '"}'
+    policy = Policy(repairs=repairs)
+    parts, answer, model = stream(VALUE, [reply], policy, hold=hold)
+    clock = StageClock()
+    asked = VALUE.ask(lambda messages: reply, "Hi", policy, memory=Memory(), clock=clock, wait=clock.wait)
+    assert (answer.outcome, answer.data) == (asked.outcome, asked.data) == ("degraded", asked.data)
+    assert answer.data["name"] == "Ada"
+    assert all(part.kind != "text" for part in parts)
+    failed = stream(VALUE, [reply], Policy(repairs=repairs, otherwise="failed"))
+    assert failed[1].outcome == "failed"
+    assert failed[2].given < model.given  # nothing is to be had of it: it is given up every time
+
+
 @pytest.mark.spec("C15", "C9", "C11")
 @given(piece=st.integers(1, 60))
 def test_a_forbidden_sentence_never_leaves(piece: int) -> None:

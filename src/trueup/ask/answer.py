@@ -40,17 +40,23 @@ class Attempt(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     """Why no reply came; None if one did."""
     usage: dict[str, int] = {}
-    """Token counts of this call; empty if the provider gave none."""
+    """Token counts of this call; empty if the provider gave none, and nothing was estimated."""
     cost: float | None = None
     """What the call cost; None if the price or a count is not known."""
     at: float = 0.0
-    """When the call began, in seconds since 1970."""
+    """When the call began, in seconds since the ask began."""
     seconds: float = 0.0
     """How long the call took."""
     aborted: bool = False
     """Whether a stream was given up at its first certain fault."""
     saved: int | None = None
     """The most tokens that were not sent because of that; None if not known."""
+    estimated: bool = False
+    """Whether `usage` and `cost` are estimates in part: the call was cut off, or the provider does not count."""
+    cached: bool = False
+    """Whether the reply came from the cache, so that nothing was sent."""
+    client: str = ""
+    """The client that was asked: its kind and address, without keys; empty if it has no name."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attempt as JSON-able data."""
@@ -69,6 +75,7 @@ class Answer(Generic[T]):
     - `reason`: what ended the ask without a valid reply, such as `repairs` or `deadline`; empty if there is one.
     - `stopped`: the finding that says the same; None if nothing stopped it.
     - `seconds`: how long the ask took.
+    - `warned`: a finding for each request that may have exceeded a budget; empty by default.
     - `next_messages`: what to send next; it is made when you look at it, and empty by default.
     """
 
@@ -82,6 +89,7 @@ class Answer(Generic[T]):
         stopped: Finding | None = None,
         seconds: float = 0.0,
         next_messages: Callable[[], list[Any]] = list,
+        warned: tuple[Finding, ...] = (),
     ) -> None:
         self.verdict = verdict
         self.outcome: Outcome = outcome
@@ -89,6 +97,7 @@ class Answer(Generic[T]):
         self.reason = reason
         self.stopped = stopped
         self.seconds = seconds
+        self.warned = warned
         self._next = next_messages
 
     @property
@@ -127,8 +136,11 @@ class Answer(Generic[T]):
 
     @property
     def findings(self) -> Findings:
-        """What is wrong with the reply, and why the asking ended."""
-        return self.verdict.findings if self.stopped is None else Findings((*self.verdict.findings, self.stopped))
+        """What is wrong with the reply, why the asking ended, and what was risked on the way."""
+        if self.stopped is None and not self.warned:
+            return self.verdict.findings
+        ended = () if self.stopped is None else (self.stopped,)
+        return Findings((*self.verdict.findings, *ended, *self.warned))
 
     @property
     def repairs(self) -> int:
@@ -153,7 +165,7 @@ class Answer(Generic[T]):
 
     @property
     def usage(self) -> dict[str, int]:
-        """Tokens over all attempts, as far as the provider reported them."""
+        """Tokens over all attempts: as the provider counted them, and estimated for calls that were cut off."""
         total: dict[str, int] = {}
         for attempt in self.attempts:
             for name, count in attempt.usage.items():
@@ -162,9 +174,17 @@ class Answer(Generic[T]):
 
     @property
     def cost(self) -> float | None:
-        """Money over all attempts that got a reply; None, never 0, when the price or the count of one is not known."""
-        costs = [a.cost for a in self.attempts if a.verdict is not None]
+        """Money over all attempts; None, never 0, when the price or the count of one is not known.
+
+        Calls that the provider refused, or that never reached it, cost nothing.
+        """
+        costs = [a.cost for a in self.attempts if a.verdict is not None or a.usage]
         return sum(c for c in costs if c is not None) if costs and None not in costs else None
+
+    @property
+    def estimated(self) -> bool:
+        """Whether part of `usage` and `cost` is estimated: a call was cut off, or the provider does not count."""
+        return any(a.estimated for a in self.attempts)
 
     @property
     def saved(self) -> int | None:
@@ -198,6 +218,7 @@ class Answer(Generic[T]):
             "attempts": [attempt.to_dict() for attempt in self.attempts],
             "usage": self.usage,
             "cost": self.cost,
+            "estimated": self.estimated,
             "seconds": self.seconds,
         }
 

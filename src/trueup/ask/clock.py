@@ -1,6 +1,6 @@
 """Time and chance, handed in: the drivers read the real ones, a test its own.
 
-Nothing else in this room reads a clock or throws dice.
+Nothing else in this room reads a clock or throws dice, except what waits for calls in real time (`worker`, and the local model).
 """
 
 import random

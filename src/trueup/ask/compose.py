@@ -5,6 +5,7 @@ is asked. The caller's messages are never changed.
 """
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,6 +14,7 @@ from trueup.ask.clients.request import Request
 from trueup.ask.messages import Messages, can_echo, with_results, with_system, with_user
 from trueup.ask.plan import Purpose, Send
 from trueup.ask.policy import Mode, Policy
+from trueup.ask.roots import is_described, is_object, wrapped
 from trueup.ask.words import prompts
 from trueup.ask.words.calls import calls_schema
 from trueup.ask.words.fields import Missing
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from trueup.checks.state import Situation
     from trueup.contract.calls import CallOptions
 
-_PLACEHOLDER = re.compile(r'"(<[^"<>]+>)"')
+_TEXT: tuple[Mode, ...] = ("text",)
+_PLACEHOLDER = re.compile(r"<[^\"<>\n]+>")
 
 
 class Faulty(msgspec.Struct, frozen=True):
@@ -46,13 +49,14 @@ class Composer:
     """Makes the requests of one ask."""
 
     __slots__ = (
-        "_as_data", "_inside", "_words", "language", "messages", "must_call", "name", "policy", "provider", "schema",
+        "_as_data", "_inside", "_passes_on", "_words", "language", "messages", "must_call", "name", "policy", "provider", "schema",
         "takes_tools", "tools",
     )  # fmt: skip
 
     def __init__(
         self, messages: Messages, policy: Policy, *, schema: Any, tools: tuple[Tool, ...], provider: str, name: str,
         language: str = "", takes_tools: bool = True, calls: "CallOptions | None" = None, accept: str = "guess",
+        passes_on: bool = False,
     ) -> None:  # fmt: skip
         self.messages = messages
         self.policy = policy
@@ -62,10 +66,14 @@ class Composer:
         self._inside = calls is not None and calls.envelope  # the calls stand in the value: they are told of in words
         self.takes_tools = takes_tools and not self._inside
         self.must_call = bool(tools) and calls is not None and calls.required
+        # The provider's own reply goes to the user: no wrapper, and no null for what is absent.
+        self._passes_on = passes_on
         # A call can be had as data where one that stands in text is taken for a call.
         readable = calls is not None and calls.from_text and accept in {"guess", "lossy"}
         self._as_data = self.must_call and readable and schema is None
-        self.name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "reply"  # as providers want the name of a schema
+        self.name = (
+            re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] if name else "reply"
+        )  # as providers want the name of a schema
         self.language = policy.language or language or "en"
         # What ships is read when something must be said; what the caller chose is refused before anything is spent.
         chosen = policy.words is not None or self.language != "en"
@@ -79,17 +87,39 @@ class Composer:
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The texts that stand for a text in the form that a model is shown."""
+        """The texts that stand for a value in the form that a model is shown, without those that the schema itself names as values."""
         if not isinstance(self.schema, dict):
             return frozenset()
-        return frozenset(_PLACEHOLDER.findall(shape(self.schema, self.words.types)))
+        return frozenset(_PLACEHOLDER.findall(shape(self.schema, self.words.types))).difference(_named_in(self.schema))
 
     @property
     def can_hold(self) -> bool:
         """Whether a provider can be held to a schema: the contract's, or that of a call that must be made."""
-        schema = self.schema
-        an_object = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
-        return an_object or self._as_data
+        return is_described(self.schema) or self._as_data
+
+    def allowed(self, modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
+        """The modes in which the contract's value can be asked for; text is always left.
+
+        A JSON object is not asked for where the value is not one; a tool is not, where one of the contract's must be called.
+        """
+        if modes == _TEXT or not self.can_hold:
+            return _TEXT
+        barred: set[Mode] = set()
+        if isinstance(self.schema, dict) and not is_object(self.schema):
+            barred |= {"json_object", "json_schema"} if self._passes_on else {"json_object"}
+        if self._passes_on or not self._can_answer_by_tool(self.schema):
+            barred.add("tool")
+        return tuple(mode for mode in modes if mode not in barred) or _TEXT
+
+    def _can_answer_by_tool(self, schema: Any) -> bool:
+        return is_described(schema) and not self.must_call and self.takes_tools
+
+    def _answer_tool(self, schema: Any) -> Tool:
+        """The tool whose arguments are the value."""
+        taken = {tool.name for tool in self.tools}
+        names = (self.name, *(f"{self.name[:55]}_answer{n or ''}" for n in range(len(taken))))  # of at most 64 letters
+        name = next(name for name in names if name not in taken)
+        return Tool(name, self.words.fill("answer_tool"), wrapped(schema))
 
     def _call_as_data(self, send: Send, faulty: Faulty | None) -> dict[str, Any] | None:
         """The schema of a step that asks for a call as data: the provider was asked for a call, and none came that can be made."""
@@ -107,7 +137,9 @@ class Composer:
         elif send.fields and faulty is not None and faulty.asked is not None:
             schema = faulty.asked.schema
         tools, may_call = self._tools(send.reduced)
-        return Request(
+        by_tool = send.mode == "tool" and self._can_answer_by_tool(schema)
+        enforced = send.mode == "json_schema" and isinstance(schema, dict)
+        request = Request(
             messages=self.compose(
                 send.purpose,
                 send.mode,
@@ -120,8 +152,8 @@ class Composer:
                 afresh=send.afresh,
             ),
             model=send.model,
-            mode=send.mode if schema is not None else "text",
-            schema=schema if isinstance(schema, dict) and send.mode == "json_schema" else None,
+            mode=send.mode if schema is not None and (by_tool or send.mode != "tool") else "text",
+            schema=wrapped(schema) if enforced else None,
             name=self.name,
             tools=() if self._inside else tools,
             must_call=self.must_call and send.forced and not held and not self._inside,
@@ -130,7 +162,10 @@ class Composer:
             max_tokens=send.max_tokens,
             timeout=send.timeout,
             parameters=self.policy.parameters,
+            without=send.without | {"nulls"} if self._passes_on else send.without,
+            wrapped=(enforced or by_tool) and not is_object(schema),
         )
+        return _answering(request, self._answer_tool(schema)) if by_tool else request
 
     def compose(
         self, purpose: Purpose, mode: Mode, faulty: Faulty | None, nth: int, most: int, *, fields: bool = False,
@@ -138,41 +173,51 @@ class Composer:
     ) -> Messages:  # fmt: skip
         """The messages of a call; a fresh list each time."""
         schema = faulty.asked.schema if fields and faulty is not None and faulty.asked is not None else self.schema
-        messages = self._instructed(schema, mode, tools)
         if purpose == "ask" or faulty is None:
-            return messages
+            return self._instructed(schema, mode, tools)
         verdict = faulty.verdict
         if purpose == "regenerate":
             hint = prompts.regenerate_text(
                 verdict, self.words, self.policy.faults, faulty.situation, nth=nth, most=most
             )
-            return with_system(messages, hint)
+            return with_system(self._instructed(schema, mode, tools), hint)
         limits: dict[str, Any] = {
             "nth": nth, "most": most, "quoted": self.policy.quote, "faults": self.policy.faults, "chance": faulty.chance,
         }  # fmt: skip
         named: dict[str, Any] = {
-            "tools": self.tools if held else self._named(verdict), "as_json": held, "inside": self._inside,
+            "tools": self.tools if held else self._named(verdict), "as_json": held, "inside": self._inside, "known": self.tools,
         }  # fmt: skip
+        # A correction that shows the form needs no instructions which show it too.
         if afresh and (held or not verdict.reply.calls):
             text = prompts.afresh_text(verdict, self.schema, self.words, **limits, **named)
             if text:
-                return with_user(messages, text)
+                return with_user(self._instructed(schema if named["tools"] else None, mode, tools), text)
         if can_echo(verdict.reply, self.provider):
-            return with_results(messages, verdict.reply, self._results(verdict), self.provider)
+            return with_results(
+                self._instructed(schema, mode, tools), verdict.reply, self._results(verdict), self.provider
+            )
         if fields and faulty.asked is not None:
-            return with_user(messages, prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits))
+            text = prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits, schema=self.schema)
+            return with_user(self._instructed(None, mode, tools), text)
+        in_words = bool(self.tools) and not self.takes_tools and not self._inside  # `tools_text` tells of them
         called = prompts.faulty_tools(verdict, self.tools)
-        tags = bool(self.tools) and not self.takes_tools and not self._inside  # `tools_text` asked for them
-        text = prompts.repair_text(verdict, self.schema, self.words, **limits, **named, called=called, tags=tags)
-        return with_user(messages, text)
+        whole = not self._by_provider(mode)
+        text = prompts.repair_text(
+            verdict, self.schema, self.words, **limits, **named, called=called, tags=in_words, whole=whole
+        )
+        shown = not named["tools"] and prompts.shows_form(self.schema, called, inside=self._inside)
+        return with_user(self._instructed(None if shown else schema, mode, tools), text)
+
+    def _by_provider(self, mode: Mode) -> bool:
+        """Whether the format is the provider's to tell, or nobody's."""
+        instruct = self.policy.instruct
+        return instruct == "never" or (instruct == "auto" and mode in ("json_schema", "tool"))
 
     def _instructed(self, schema: Any, mode: Mode, tools: tuple[Tool, ...]) -> Messages:
         """The caller's messages with what the provider does not tell the model itself."""
         messages = list(self.messages)
-        instruct = self.policy.instruct
-        by_provider = instruct == "never" or (instruct == "auto" and mode == "json_schema")
-        tools = () if self.takes_tools or instruct == "never" else tools
-        schema = None if by_provider else schema
+        tools = () if self.takes_tools or self.policy.instruct == "never" else tools
+        schema = None if self._by_provider(mode) else schema
         if schema is None and not tools:
             return messages
         for text in told(schema, tools, self.words, inside=self._inside):
@@ -189,7 +234,11 @@ class Composer:
         why = {refusal.call.index: refusal.findings for refusal in verdict.refused}
         common = [fault for fault in verdict.errors if not fault.path.startswith("$.calls[")]
         return [
-            Result(call, prompts.refused_text(why.get(call.index) or common, verdict, self.words, most), is_error=True)
+            Result(
+                call,
+                prompts.refused_text(why.get(call.index) or common, verdict, self.words, most, self.tools, self.schema),
+                is_error=True,
+            )
             for call in verdict.reply.calls
         ]
 
@@ -201,3 +250,28 @@ class Composer:
         if not kept:
             return self.tools, False
         return tuple(tool for tool in self.tools if tool.name in kept), True
+
+
+def _named_in(schema: Any) -> Iterator[str]:
+    """The texts that a schema names as values: constants, and those of enums."""
+    stack = [schema]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, dict):
+            named = here.get("enum")
+            yield from (
+                text
+                for text in (*(named if isinstance(named, list) else ()), here.get("const"))
+                if isinstance(text, str)
+            )
+            stack += here.values()
+        elif isinstance(here, list):
+            stack += here
+
+
+def _answering(request: Request, answer: Tool) -> Request:
+    """A request for the arguments of a tool; the contract's own tools may be called in its place."""
+    others = bool(request.tools) and request.call_tools
+    return msgspec.structs.replace(
+        request, tools=(*request.tools, answer), answer_tool=answer.name, must_call=others, call_tools=True
+    )

@@ -8,25 +8,25 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
-import msgspec
-
 from trueup.ask.aio import aask
 from trueup.ask.answer import Answer
-from trueup.ask.clients.find import find_client
 from trueup.ask.clock import Clock
 from trueup.ask.memory import Memory
 from trueup.ask.messages import Messages as History
-from trueup.ask.messages import assistant, opened
+from trueup.ask.messages import opened
+from trueup.ask.outgoing import Hook
 from trueup.ask.policy import Policy
+from trueup.ask.rungs import find_ladder, provider_of
 from trueup.ask.sync import ask
+from trueup.ask.taken import taken
 from trueup.contract.acting import Errors, Execution, Registry, aexecute, execute
-from trueup.contract.beside import beside, parted
 from trueup.contract.given import named
 from trueup.verdict.events import Event
-from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
+    from trueup.ask.cache import Cache
     from trueup.contract.contract import Contract
     from trueup.contract.forms import Messages, Model
 
@@ -67,7 +67,7 @@ class Conversation(Generic[T]):
         self.messages: History = opened(messages) if messages else []
         self.tenant = tenant
         self._call = call
-        self._provider = find_client(call).provider
+        self._provider = provider_of(find_ladder(call, policy).rungs)
         self._waiting: Verdict | None = None
 
     @property
@@ -82,9 +82,11 @@ class Conversation(Generic[T]):
         policy: Policy | None = None,
         *,
         on_event: Callable[[Event], object] | None = None,
+        on_request: Hook | None = None,
         context: Mapping[str, Any] | None = None,
         cancel: threading.Event | None = None,
         memory: Memory | None = None,
+        cache: "Cache | None" = None,
         clock: Clock | None = None,
         wait: Callable[[float], bool] | None = None,
     ) -> Answer[T]:
@@ -95,7 +97,7 @@ class Conversation(Generic[T]):
         messages = self._next(said)
         answer = ask(
             self.contract, self._call, messages, policy or self.policy, context=self._known(context),
-            on_event=on_event, cancel=cancel, memory=memory, clock=clock, wait=wait,
+            on_event=on_event, on_request=on_request, cancel=cancel, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
         return self._take(messages, answer)
 
@@ -106,8 +108,10 @@ class Conversation(Generic[T]):
         policy: Policy | None = None,
         *,
         on_event: Callable[[Event], object] | None = None,
+        on_request: Hook | None = None,
         context: Mapping[str, Any] | None = None,
         memory: Memory | None = None,
+        cache: "Cache | None" = None,
         clock: Clock | None = None,
         wait: Callable[[float], Awaitable[object]] | None = None,
     ) -> Answer[T]:
@@ -115,17 +119,17 @@ class Conversation(Generic[T]):
         messages = self._next(said)
         answer = await aask(
             self.contract, self._call, messages, policy or self.policy, context=self._known(context),
-            on_event=on_event, memory=memory, clock=clock, wait=wait,
+            on_event=on_event, on_request=on_request, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
         return self._take(messages, answer)
 
-    def run(self, registry: Registry, *, errors: Errors = "type") -> Execution:
-        """Run the calls that wait, and put their results into the history; `registry` and `errors` are those of `execute`."""
-        return self._ran(execute(self._called(), registry, self._provider, errors=errors))
+    def run(self, registry: Registry, *, errors: Errors = "type", deps: Any = None) -> Execution:
+        """Run the calls that wait, and put their results into the history; `registry`, `errors` and `deps` are those of `execute`."""
+        return self._ran(execute(self._called(), registry, self._provider, errors=errors, deps=deps))
 
-    async def arun(self, registry: Registry, *, errors: Errors = "type") -> Execution:
-        """The same for asynchronous functions; `registry` and `errors` are those of `execute`."""
-        return self._ran(await aexecute(self._called(), registry, self._provider, errors=errors))
+    async def arun(self, registry: Registry, *, errors: Errors = "type", deps: Any = None) -> Execution:
+        """The same for asynchronous functions; `registry`, `errors` and `deps` are those of `execute`."""
+        return self._ran(await aexecute(self._called(), registry, self._provider, errors=errors, deps=deps))
 
     def _known(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
         """The context of one turn: what the conversation knows, and what the caller adds to it."""
@@ -144,16 +148,10 @@ class Conversation(Generic[T]):
         """Keep a turn that gave something; one that failed leaves no trace."""
         if answer.outcome == "failed":
             return answer
-        verdict = answer.verdict
-        calls = tuple(
-            msgspec.structs.replace(call, id=call.id or f"call_{len(messages)}_{index}")
-            for index, call in enumerate(verdict.calls)
-        )
-        text = verdict.reply.text
-        if any(call.origin != "native" for call in calls):
-            text = (parted(verdict.data) if isinstance(verdict.data, dict) else beside(verdict)).text
-        self.messages = [*messages, assistant(Reply(text=text, calls=calls), self._provider)]
-        self._waiting = Verdict(Reply(text=text, calls=calls), calls=calls) if calls else None
+        found = taken(answer.verdict, self._provider, len(messages))
+        self.messages = [*messages, *found.messages]
+        waits = found.calls or found.refused
+        self._waiting = Verdict(found.reply, calls=found.calls, refused=found.refused) if waits else None
         return answer
 
     def _called(self) -> Verdict:

@@ -10,7 +10,7 @@ import msgspec
 
 from trueup.ask.plan import Fault, FaultKind
 from trueup.checks.standing import UNPLACED
-from trueup.verdict.facts import Finding, Findings
+from trueup.verdict.facts import NO_FINDINGS, Finding, Findings
 from trueup.verdict.paths import Parts, render
 from trueup.verdict.verdict import Verdict
 
@@ -42,7 +42,7 @@ def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
 def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
     if not codes.isdisjoint(_UNJUDGED):
         return "bug"
-    if "R001" in codes:
+    if "R001" in codes and "A002" not in codes:
         return "unreadable"
     if not codes.isdisjoint(UNPLACED):
         return "context"
@@ -51,7 +51,7 @@ def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
     if (
         "P010" in codes
         or (verdict.reply.refusal and codes == {"T019"})
-        or (verdict.reply.finish == "filter" and not verdict.reply.text.strip())
+        or verdict.reply.finish in {"refusal", "filter"}  # asking for a better form would not help
     ):
         return "refusal"
     rest = {code for code in codes if code not in _NOTHING and not code.startswith("Q")}
@@ -70,8 +70,9 @@ def unplaced(contract: Any, context: Mapping[str, Any]) -> Findings:
     ['D004']
     """
     states = None if contract.meaning is None else contract.meaning.states
-    found = () if states is None else states.standing(context).findings
-    return Findings(one for one in found if one.code in UNPLACED)
+    if states is None:
+        return NO_FINDINGS
+    return Findings(one for one in states.standing(context).findings if one.code in UNPLACED)
 
 
 def excused(verdict: Verdict) -> Verdict:
@@ -94,6 +95,8 @@ def is_usable(verdict: Verdict) -> bool:
     """Whether a faulty reply is better than none: it has a value or a text, and nothing in it must not be shown."""
     codes = {found.code for found in verdict.errors}
     if verdict.refused or any(code[0] in _NEVER for code in codes) or not codes.isdisjoint(_STATE | {"P010"}):
+        return False
+    if verdict.reply.finish == "length" or not codes.isdisjoint(_LENGTH):  # a part of it is missing
         return False
     if verdict.data is not None:
         return True

@@ -1,24 +1,30 @@
 """The gate between a model's stream and the caller: nothing passes that was not judged.
 
 Pieces of one reply enter; parts that may be shown leave. What of the text may be shown is for the contract's holder to say:
-a value passes as it grows, until a field can no longer be valid; text passes sentence by sentence.
+a value passes as it grows, until a field can no longer be valid; text passes sentence by sentence. The arguments of calls are looked at
+while they come, and never shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from trueup.read.deltas import delta_of
+from trueup.ask.received import growing
+from trueup.ask.strictness import says_null
+from trueup.conform.validating import validating
+from trueup.read.deltas import Delta, delta_of
 from trueup.verdict.bugs import tried
-from trueup.verdict.facts import Finding, finding
-from trueup.verdict.reply import Reply
-from trueup.verdict.verdict import Verdict
+from trueup.verdict.facts import Finding, Findings, finding
+from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.verdict import Refusal, Verdict
 
 if TYPE_CHECKING:
+    from trueup.ask.clients.request import Request
     from trueup.contract.contract import Contract
 
 Hold = Literal["sentence", "all"]
+_CERTAIN = frozenset({"V003", "V007", "P013"})  # of the arguments of a call, whatever becomes of them
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -37,7 +43,10 @@ class Part(msgspec.Struct, frozen=True):
 class Gate:
     """The gate for one attempt."""
 
-    def __init__(self, contract: "Contract", context: Mapping[str, Any], attempt: int, hold: Hold = "sentence") -> None:
+    def __init__(
+        self, contract: "Contract", context: Mapping[str, Any], attempt: int, hold: Hold = "sentence",
+        request: "Request | None" = None, is_last: Callable[[Verdict], bool] | None = None,
+    ) -> None:  # fmt: skip
         from trueup.contract.holder import hold as held  # its patterns are made when something is streamed
 
         self._contract = contract
@@ -45,6 +54,12 @@ class Gate:
         self._attempt = attempt
         self._tools = {tool.name for tool in contract.tools}
         self._holder = held(contract, "whole" if hold == "all" else "auto", context)
+        self._growing = None if request is None else growing(request)
+        self._is_last = is_last  # whether to give up a reply with these faults leaves the caller with nothing
+        self._deaf = False  # it is certainly faulty, and read to its end all the same
+        # A null for an absent field looks like a fault until the whole is there, if coercion does not take it out.
+        self._has_nulls = contract.options.profile == "off" and request is not None and says_null(request)
+        self._calling = Calling(contract) if contract.tools else None
         self._said: list[str] = []  # all text so far
         self.passed = False  # something was let through already
         self.size = 0
@@ -60,16 +75,21 @@ class Gate:
         """Take a piece of the stream; what of it may be shown leaves, and `doomed` says if all is lost."""
         self.chunks.append(chunk)
         delta = delta_of(chunk)
+        if self._growing is not None:
+            delta = self._growing.of(delta)
         unknown = [name for name in delta.calls if self._tools and not self._is_offered(name)]
         if unknown:
             message = f"The tool {unknown[0]!r} was not offered"
             self.doomed = (finding("T001", "$.calls[0]", message, None, {"name": unknown[0]}, "Call an offered tool."),)
             return []
-        if not delta.text:
+        if self._calling is not None and (delta.calls or delta.arguments):
+            self.size += len(delta.arguments)
+            self.doomed = self._calling.feed(delta)
+        if not delta.text or self.doomed:
             return []
         self._said.append(delta.text)
         self.size += len(delta.text)
-        return self._show(delta.text)
+        return [] if self._deaf else self._show(delta.text)
 
     def _is_offered(self, name: str) -> bool:
         """Whether a name may become a call that passes: near misses are judged with the whole."""
@@ -78,7 +98,11 @@ class Gate:
 
     def _show(self, text: str) -> list[Part]:
         holder = self._holder
-        ready = holder.feed(text)
+        with validating(self._context):
+            ready = holder.feed(text)
+        if holder.doomed and (self._has_nulls or self._ends_all(holder.doomed)):
+            self._deaf = True
+            return []
         self.doomed = holder.doomed
         parts = self._taken_back()
         if holder.by_field:
@@ -87,6 +111,9 @@ class Gate:
             parts.append(Part("text", text=ready, attempt=self._attempt))
         self.passed = self.passed or bool(parts)
         return parts
+
+    def _ends_all(self, doomed: tuple[Finding, ...]) -> bool:
+        return self._is_last is not None and self._is_last(Verdict(Reply(), None, Findings(doomed)))
 
     def _taken_back(self) -> list[Part]:
         """What was shown turned out to be reasoning: it is taken back."""
@@ -100,19 +127,61 @@ class Gate:
         if not verdict.ok:
             return []
         if self._contract.schema is not None:
+            if verdict.calls and verdict.data is None:  # who makes calls owes no value
+                return []
             return [Part("value", value=verdict.value, attempt=self._attempt)]
         left = self._holder.tail(verdict, self.text)
         return [*self._taken_back(), *([Part("text", text=left, attempt=self._attempt)] if left else [])]
 
     def aborted(self, provider: str) -> Verdict:
         """The verdict of a reply that was given up."""
-        from trueup.verdict.facts import Findings
+        call = None if self._calling is None else self._calling.call
+        text = "\n".join(part for part in (self.text, "" if call is None else f"{call.name}({call.raw_args})") if part)
+        reply = Reply(text=text, finish="error", provider=provider)
+        refused = () if call is None else (Refusal(call, self.doomed),)
+        return Verdict(reply, None, Findings(self.doomed), refused=refused)
 
-        reply = Reply(text=self.text, finish="error", provider=provider)
-        return Verdict(reply, None, Findings(self.doomed))
+
+class Calling:
+    """The arguments of the call that is under way: what of them is certainly wrong.
+
+    What coercion or a default may still mend is left to the end: only sizes, names that are not allowed, and loops are certain.
+    """
+
+    def __init__(self, contract: "Contract") -> None:
+        self._contract = contract
+        self._tools = {tool.name: tool for tool in contract.tools}
+        self._index = -1
+        self._name = ""
+        self._pieces: list[str] = []
+        self._stream: Any = None
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The call so far; None before one has begun."""
+        if not self._name:
+            return None
+        return ToolCall(self._name, None, raw_args="".join(self._pieces), index=self._index)
+
+    def feed(self, delta: Delta) -> tuple[Finding, ...]:
+        """Take a piece; what is certainly wrong leaves."""
+        if delta.calls:
+            self._index += len(delta.calls)
+            self._name, self._pieces = delta.calls[-1], []
+            self._stream = self._listen(self._name)
+        self._pieces.append(delta.arguments)
+        if self._stream is None or len(delta.calls) > 1:
+            return ()
+        self._stream.push(delta.arguments)
+        place = f"$.calls[{self._index}].args"
+        certain = (found for found in self._stream.findings.errors if found.code in _CERTAIN)
+        return tuple(msgspec.structs.replace(found, path=place + found.path[1:]) for found in certain)
+
+    def _listen(self, name: str) -> Any:
+        """What reads the arguments of a tool; None where there is nothing to know of them."""
+        tool = self._tools.get(name)
+        return None if tool is None else self._contract.arguments_of(tool).stream()
 
 
 def _calling(name: str) -> Reply:
-    from trueup.verdict.reply import ToolCall
-
     return Reply(calls=(ToolCall(name, {}, id="call", raw_args="{}"),), finish="tool")

@@ -1,47 +1,64 @@
-"""What was learned about models: the mode in which one works, so that a refused mode is not tried again in every ask.
+"""What this process knows about addresses and models: what each has rejected, and how it has been doing lately.
 
-A client's key and a model enter; a mode leaves. Bounded: the oldest is forgotten. Kept for the life of the process.
+A client's key, which holds the address, and a model enter; the modes and features that are not to be tried again leave. Only what a
+provider rejected is kept: a model that once answered in prose is asked for JSON again. Bounded: the oldest is forgotten.
 """
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
+from copy import copy
+from typing import TYPE_CHECKING
 
-from trueup.ask.policy import Mode
+from trueup.ask.breaker import Breakers
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from trueup.ask.allowance import Measure
+
+_NOTHING: frozenset[str] = frozenset()
 
 
 class Memory:
-    """The modes that worked, by client and model.
+    """The modes and features that were rejected, by client and model; `breakers` holds the circuit breakers.
 
     >>> memory = Memory()
-    >>> memory.learn("openai", "m", "text")
-    >>> memory.rungs("openai", "m", ("json_schema", "json_object", "text")), memory.rungs("openai", "x", ("text",))
-    (('text',), ('text',))
+    >>> memory.reject("openai:https://a", "m", {"json_schema", "temperature"})
+    >>> sorted(memory.known("openai:https://a", "m")), memory.known("openai:https://b", "m")
+    (['json_schema', 'temperature'], frozenset())
     """
 
     def __init__(self, most: int = 1024) -> None:
         self._most = most
-        self._modes: OrderedDict[tuple[str, str], Mode] = OrderedDict()
+        self._rejected: OrderedDict[tuple[str, str], frozenset[str]] = OrderedDict()
         self._lock = threading.Lock()
+        self.breakers = Breakers(most)
+        self.measured: dict[str, Measure] | None = None
 
-    def learn(self, key: str, model: str, mode: Mode) -> None:
+    def for_run(self) -> "Self":
+        """The same memory, shared, which also keeps how many tokens the requests of one run have, from turn to turn."""
+        memory = copy(self)
+        memory.measured = {}
+        return memory
+
+    def reject(self, key: str, model: str, what: Iterable[str]) -> None:
+        """Remember what the model at this address rejected: modes, or features such as `temperature`."""
         with self._lock:
-            self._modes[key, model] = mode
-            self._modes.move_to_end((key, model))
-            if len(self._modes) > self._most:
-                self._modes.popitem(last=False)
+            self._rejected[key, model] = self._rejected.get((key, model), _NOTHING) | frozenset(what)
+            self._rejected.move_to_end((key, model))
+            if len(self._rejected) > self._most:
+                self._rejected.popitem(last=False)
 
-    def rungs(self, key: str, model: str, modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
-        """The modes that are left to try, best first: from the one that is known to work downwards."""
-        known = self._modes.get((key, model))
-        return modes[modes.index(known) :] if known in modes else modes
-
-    def known(self, key: str, model: str) -> Mode | None:
-        """The mode that is known to work, if one is."""
-        return self._modes.get((key, model))
+    def known(self, key: str, model: str) -> frozenset[str]:
+        """What the model at this address is known to reject."""
+        return self._rejected.get((key, model), _NOTHING)
 
     def forget(self) -> None:
+        """Forget everything."""
         with self._lock:
-            self._modes.clear()
+            self._rejected.clear()
+        self.breakers.forget()
 
 
 MODES = Memory()

@@ -10,10 +10,10 @@ from typing import Any
 from trueup.read.answers import Result, tool_results
 from trueup.read.messages import role_of
 from trueup.read.objects import record
-from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply
 
 Messages = list[Any]
+_PLAIN = ("user", "system")  # roles that mean what they say where the content is a text
 
 
 def opened(messages: Any) -> Messages:
@@ -24,6 +24,8 @@ def opened(messages: Any) -> Messages:
     """
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
+    if type(messages) is list and messages:  # as most give
+        return list(messages)
     if isinstance(messages, Mapping):
         return [messages]
     if not isinstance(messages, Sequence) or isinstance(messages, bytes | bytearray):
@@ -35,8 +37,8 @@ def opened(messages: Any) -> Messages:
 
 def role(message: Any) -> str:
     """Who speaks in a message; a (role, text) pair and a framework's object are known too."""
-    if type(message) is dict and message.get("role") == "user" and type(message.get("content")) is str:
-        return "user"
+    if type(message) is dict and type(message.get("content")) is str and message.get("role") in _PLAIN:
+        return str(message["role"])
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str):
         return role_of({"role": message[0]})
     if isinstance(message, str):
@@ -87,9 +89,9 @@ def _joined(message: dict[str, Any], text: str) -> dict[str, Any] | None:
 def can_echo(reply: Reply, provider: str) -> bool:
     """Whether a reply's calls can stand in a conversation as they are: the model's own, each with arguments and an id.
 
-    Where the provider matches results by name and order, as Gemini does, no id is needed.
+    Where the provider matches results by name and order, as Gemini and Ollama do, no id is needed.
     """
-    named = provider == "gemini"
+    named = provider in {"gemini", "ollama"}
     return bool(reply.calls) and all(
         call.origin == "native" and (named or call.id) and call.args is not None and not call.answered
         for call in reply.calls
@@ -98,36 +100,28 @@ def can_echo(reply: Reply, provider: str) -> bool:
 
 def with_results(messages: Messages, reply: Reply, results: Sequence[Result], provider: str) -> Messages:
     """The messages with the reply's calls and what came of each, in the provider's shape."""
-    return [*messages, assistant(reply, provider), *tool_results(results, provider)]
+    return [*messages, *said(reply, provider), *tool_results(results, provider)]
+
+
+def said(reply: Reply, provider: str) -> Messages:
+    """A reply as messages of the conversation, in the provider's shape: one, or the items of the Responses API.
+
+    What the provider needs to see again is kept as it came: thinking blocks and their signatures, encrypted reasoning.
+
+    >>> said(Reply(text="Hello"), "openai")
+    [{'role': 'assistant', 'content': 'Hello'}]
+    """
+    from trueup.ask.shapes.replies import replied  # loaded where a conversation goes on
+
+    return replied(reply, provider)
 
 
 def assistant(reply: Reply, provider: str) -> dict[str, Any]:
-    """A reply as a message of the conversation.
+    """A reply as one message of the conversation; use `said` where a provider may need several.
 
     >>> assistant(Reply(text="Hello"), "openai")
     {'role': 'assistant', 'content': 'Hello'}
     """
-    calls = reply.calls
-    if provider == "anthropic":
-        if not calls:
-            return {"role": "assistant", "content": reply.text}
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text.strip() else []
-        blocks += [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.args or {}} for c in calls]
-        return {"role": "assistant", "content": blocks}
-    if provider == "gemini":
-        parts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
-        parts += [
-            {"functionCall": {**({"id": c.id} if c.id else {}), "name": c.name, "args": c.args or {}}} for c in calls
-        ]
-        return {"role": "model", "parts": parts}
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or (None if calls else "")}
-    if calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": written(call.args or {}).decode()},
-            }
-            for call in calls
-        ]
+    messages = said(reply, provider)
+    message: dict[str, Any] = messages[0] if len(messages) == 1 else said(reply, "openai")[0]
     return message

@@ -14,8 +14,8 @@ from trueup.ask.answer import Answer, Attempt
 from trueup.ask.clients.request import Request
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.faults import failure_in
-from trueup.ask.loop import Asked, Loop
-from trueup.ask.messages import assistant
+from trueup.ask.loop import Asked, Loop, label
+from trueup.ask.messages import said
 from trueup.ask.policy import Policy
 from trueup.verdict.verdict import Verdict
 
@@ -25,13 +25,14 @@ _SAMPLE = [{"role": "user", "content": "?"}]
 class Opening:
     """How asks of one contract, client and policy begin."""
 
-    __slots__ = ("_clock", "_end", "_loop", "_request", "send")
+    __slots__ = ("_client", "_clock", "_end", "_loop", "_request", "send")
 
     def __init__(self, loop: Loop, send: plan.Send, request: Request, end: plan.Finish, clock: Clock) -> None:
         self._loop = loop
         self._request = request
         self._end = end
         self._clock = clock
+        self._client = label(loop.client)
         self.send = send
 
     def request(self, messages: list[Any]) -> Request:
@@ -40,16 +41,17 @@ class Opening:
 
     def judge(self, raw: Any, context: dict[str, Any]) -> Verdict:
         """The verdict on the first reply."""
-        return self._loop.completed(self._loop.contract.check(raw, context))
+        return self._loop.completed(self._loop.contract.check(self._loop.received(raw), context))
 
     def answer(self, verdict: Verdict, messages: list[Any], began: float, sent: float) -> Answer | None:
         """The answer, where the first reply is good; None where more must be asked."""
         if verdict.findings and (not verdict.ok or failure_in(verdict) is not None):
             return None
-        send, now = self.send, self._clock.now()
+        send, now, reply = self.send, self._clock.now(), verdict.reply
+        cost = self._loop.policy.cost(send.model or reply.model, reply.usage)
         attempt = Attempt(
-            send.attempt, send.purpose, send.nth, send.retry, send.model, send.mode, verdict, None, verdict.reply.usage,
-            None, sent - began, now - sent,
+            send.attempt, send.purpose, send.nth, send.retry, send.model, send.mode, verdict, None, reply.usage,
+            cost, sent - began, now - sent, client=self._client,
         )  # fmt: skip
         return Answer(
             verdict, self._end.outcome, (attempt,), reason=self._end.reason, seconds=now - began,
@@ -65,7 +67,7 @@ class Opening:
         return loop
 
     def _next(self, messages: list[Any], verdict: Verdict) -> Callable[[], list[Any]]:
-        return lambda: [*messages, assistant(verdict.reply, self._loop.client.provider)]
+        return lambda: [*messages, *said(verdict.reply, self._loop.client.provider)]
 
 
 def opening_of(contract: Any, client: Asked, policy: Policy, *, clock: Clock = SYSTEM) -> Opening | None:

@@ -20,15 +20,17 @@ Reason = Literal[
 ]  # fmt: skip
 BUDGETS: frozenset[Reason] = frozenset({"attempts", "deadline", "tokens", "money"})
 FaultKind = Literal["format", "prose", "state", "nothing", "cut", "refusal", "unreadable", "context", "bug"]
-FailureKind = Literal["rate", "transient", "mode", "temperature", "choice", "fatal"]
+FailureKind = Literal["rate", "transient", "mode", "feature", "refusal", "fatal"]
 _LONGEST = 86_400.0  # seconds that a provider may ask to wait; a clock cannot count without end
 
 
 class Rung(NamedTuple):
-    """One model of the ladder, and the modes in which it may be asked, best first."""
+    """One model of the ladder, the modes in which it may be asked, best first, and what it is known to reject."""
 
     model: str
     modes: tuple[Mode, ...]
+    without: frozenset[str] = frozenset()
+    client: int = 0  # which of the clients is asked
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -42,11 +44,13 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 # What happens. `at` is in seconds since the start, `chance` at least 0 and below 1.
+# `resting` has, for each rung, the seconds until its circuit breaker lets a call through; empty if all do.
 class Began(msgspec.Struct, frozen=True):
     ladder: tuple[Rung, ...]
     at: float = 0.0
     fallback: bool = False  # there is a reply to fall back on
     unplaced: bool = False  # the context names no known state, so no reply could be accepted
+    resting: tuple[float, ...] = ()
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -54,9 +58,9 @@ class Judged(msgspec.Struct, frozen=True):
     fault: Fault | None = None
     chance: float = 0.0
     tokens: int = 0
-    input_tokens: int = 0
     cost: float | None = None
     usable: bool = False  # better than nothing: it may be given as a degraded answer
+    resting: tuple[float, ...] = ()
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -64,6 +68,18 @@ class Failed(msgspec.Struct, frozen=True):
     kind: FailureKind
     chance: float = 0.0
     retry_after: float | None = None
+    feature: str = ""  # what was rejected
+    resting: tuple[float, ...] = ()
+    tokens: int = 0
+    cost: float | None = None
+
+
+class Unaffordable(msgspec.Struct, frozen=True):
+    """The request that was planned does not fit what is left of a budget; it was not sent."""
+
+    at: float
+    budget: Reason
+    resting: tuple[float, ...] = ()
 
 
 class Waited(msgspec.Struct, frozen=True):
@@ -74,7 +90,7 @@ class Cancelled(msgspec.Struct, frozen=True):
     at: float
 
 
-Event = Began | Judged | Failed | Waited | Cancelled
+Event = Began | Judged | Failed | Unaffordable | Waited | Cancelled
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -94,7 +110,13 @@ class Send(msgspec.Struct, frozen=True):
     reduced: bool = False  # with the policy's `last_tools` only
     fields: bool = False
     afresh: bool = False  # a correction left as wrong what it was to correct: ask without showing the reply again
-    forced: bool = True  # a call that must be made may be forced; the provider has not refused that
+    without: frozenset[str] = frozenset()  # features that the provider rejected
+    client: int = 0  # which of the clients is asked
+
+    @property
+    def forced(self) -> bool:
+        """Whether a call that must be made may be forced: the provider has not rejected that."""
+        return "tool_choice" not in self.without
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -107,18 +129,17 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """It is over; `learned` is the mode in which a model worked, when that was not the first tried."""
+    """It is over."""
 
     outcome: Outcome
     reason: Reason = ""
-    learned: tuple[str, Mode] | None = None
 
 
 Step = Send | Wait | Finish
 
 
 class Past(msgspec.Struct, frozen=True):
-    """All that the plan remembers. The counters after `rung` are of the present model."""
+    """All that the plan remembers. The counters after `rung` are of the present rung of the ladder."""
 
     ladder: tuple[Rung, ...] = ()
     at: float = 0.0
@@ -126,24 +147,25 @@ class Past(msgspec.Struct, frozen=True):
     usable: bool = False
     counted: int = 0  # calls, those told to wait (429) not counted
     tokens: int = 0
-    input_tokens: int = 0
     cost: float = 0.0
-    model: int = 0
-    rung: int = 0
-    stepped: bool = False
+    tried: frozenset[int] = frozenset()  # rungs that were asked before this one
+    last: bool = False  # this rung was resting, and no other was left: it is the last one
+    later: tuple[tuple[float, int], ...] = ()  # rungs that were busy: when each may be asked again, and which
+    model: int = 0  # the present rung of the ladder
+    rung: int = 0  # and its mode
     repairs: int = 0
     regenerations: int = 0
     retries: int = 0  # of the present request
     rated: int = 0  # 429s in a row
+    waited: float = 0.0  # seconds that the provider had us wait
     same: int = 0
     signature: str = ""
     marks: frozenset[str] = frozenset()
     purpose: Purpose = "ask"
     fields: bool = False
     afresh: bool = False
-    unforced: bool = False  # without forcing a call: the provider refused to
+    without: frozenset[str] = frozenset()  # features that the provider rejected
     reduced: bool = False
-    bare: bool = False  # without a temperature: the provider refused one
     max_tokens: int | None = None
 
 
@@ -154,16 +176,22 @@ def step(policy: Policy, past: Past, event: Event) -> tuple[Past, Step]:
     >>> first.purpose, first.attempt
     ('ask', 1)
     >>> step(Policy(), past, Judged(at=1.0))[1]
-    Finish(outcome='accepted', reason='', learned=None)
+    Finish(outcome='accepted', reason='')
     """
     if isinstance(event, Began):
-        fresh = Past(ladder=event.ladder, at=event.at, fallback=event.fallback, max_tokens=policy.max_tokens)
-        return _exhausted(policy, fresh, "context") if event.unplaced else _send(policy, fresh)
+        fresh = Past(ladder=event.ladder, at=event.at, fallback=event.fallback)
+        if event.unplaced:
+            return _exhausted(policy, fresh, "context")
+        first = _choose(fresh, event.resting, None) if event.resting else None
+        return _send(policy, _on_rung(policy, fresh, *(first or (0, False))))
     past = replace(past, at=event.at)
     if isinstance(event, Judged):
         return _judged(policy, past, event)
     if isinstance(event, Failed):
+        past = replace(past, tokens=past.tokens + event.tokens, cost=past.cost + (event.cost or 0.0))
         return _failed(policy, past, event)
+    if isinstance(event, Unaffordable):
+        return _next_model(policy, replace(past, counted=past.counted - 1), event.budget, event.resting)
     if isinstance(event, Waited):
         return _send(policy, past)
     return past, Finish("failed", "cancelled")
@@ -173,7 +201,6 @@ def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
     past = replace(
         past,
         tokens=past.tokens + event.tokens,
-        input_tokens=event.input_tokens,
         cost=past.cost + (event.cost or 0.0),
         usable=past.usable or event.usable,
         rated=0,
@@ -181,41 +208,41 @@ def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
     fault = event.fault
     if fault is None:
         outcome: Outcome = {"ask": "accepted", "repair": "repaired", "regenerate": "regenerated"}[past.purpose]  # type: ignore[assignment]
-        return past, Finish(outcome, "", (_model(past), _mode(past)) if past.stepped else None)
+        return past, Finish(outcome)
     if fault.length and past.max_tokens is not None and policy.max_tokens is not None:
         past = replace(past, max_tokens=min(2 * past.max_tokens, policy.most_tokens or 4 * policy.max_tokens))
     if fault.kind == "bug":  # nobody knows whether the reply is good; neither another one nor a fallback helps
         return past, Finish("failed", "bug")
     if fault.kind in {"nothing", "cut"}:
-        return _again(policy, past, fault.kind, event.chance, None)
+        return _again(policy, past, fault.kind, event)
     if fault.kind == "unreadable" or fault.kind == "context":  # another reply would be judged alike
         return _exhausted(policy, past, fault.kind)
     if fault.kind == "refusal":
-        return _next_model(policy, past, "refusal")
+        return _next_model(policy, past, "refusal", event.resting)
     if fault.kind == "state":
-        return _regenerate(policy, past)
-    return _repair(policy, past, fault)
+        return _regenerate(policy, past, event)
+    return _repair(policy, past, fault, event)
 
 
-def _repair(policy: Policy, past: Past, fault: Fault) -> tuple[Past, Step]:
+def _repair(policy: Policy, past: Past, fault: Fault, event: Judged) -> tuple[Past, Step]:
     """A faulty reply: ask for it again with what is wrong, one mode lower where prose came in place of a value."""
     same = past.same + 1 if past.purpose == "repair" and fault.signature == past.signature else 0
     afresh = past.purpose == "repair" and (fault.length or not fault.marks.isdisjoint(past.marks))
     past = replace(past, same=same, signature=fault.signature, marks=fault.marks, afresh=afresh)
     if past.repairs >= policy.repairs:
-        return _next_model(policy, past, "repairs")
+        return _next_model(policy, past, "repairs", event.resting)
     if same >= policy.same_fault:
-        return _next_model(policy, past, "same-fault")
+        return _next_model(policy, past, "same-fault", event.resting)
     if fault.kind == "prose" and past.rung + 1 < len(_modes(past)):
-        past = replace(past, rung=past.rung + 1, stepped=True)
+        past = replace(past, rung=past.rung + 1)
     fields = fault.fields and policy.repair == "fields" and not afresh
     past = replace(past, purpose="repair", repairs=past.repairs + 1, retries=0, reduced=False, fields=fields)
     return _send(policy, past)
 
 
-def _regenerate(policy: Policy, past: Past) -> tuple[Past, Step]:
+def _regenerate(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
     if past.regenerations >= policy.regenerations:
-        return _next_model(policy, past, "regenerations")
+        return _next_model(policy, past, "regenerations", event.resting)
     done = past.regenerations + 1
     past = replace(past, purpose="regenerate", regenerations=done, retries=0, reduced=False, fields=False, afresh=False)
     return _send(policy, past)
@@ -224,62 +251,97 @@ def _regenerate(policy: Policy, past: Past) -> tuple[Past, Step]:
 def _failed(policy: Policy, past: Past, event: Failed) -> tuple[Past, Step]:
     if event.kind == "rate":  # waited for as long as there is time: without a deadline, until the caller cancels
         past = replace(past, counted=past.counted - 1, rated=past.rated + 1)
-        return _wait(policy, past, event.kind, past.rated, None, event.chance, event.retry_after)
+        return _wait(policy, past, event.kind, past.rated, None, event)
     if event.kind == "transient":
-        return _again(policy, past, event.kind, event.chance, event.retry_after)
+        if policy.deadline is not None and past.at >= policy.deadline:  # the call was ended for that, or might as well
+            return _exhausted(policy, past, "deadline")
+        return _again(policy, past, event.kind, event)
     if event.kind == "mode" and past.rung + 1 < len(_modes(past)):
-        return _send(policy, replace(past, rung=past.rung + 1, stepped=True))
-    if event.kind == "temperature" and not past.bare:
-        return _send(policy, replace(past, bare=True))
-    if event.kind == "choice" and not past.unforced:
-        return _send(policy, replace(past, unforced=True))
-    return _next_model(policy, past, "rejected")
+        return _send(policy, replace(past, rung=past.rung + 1))
+    if event.kind == "feature" and event.feature and event.feature not in past.without:
+        return _send(policy, replace(past, without=past.without | {event.feature}))
+    # What is rejected though it was left out is needed by the mode.
+    if event.kind == "feature" and past.rung + 1 < len(_modes(past)):
+        return _send(policy, replace(past, rung=past.rung + 1))
+    return _next_model(policy, past, "refusal" if event.kind == "refusal" else "rejected", event.resting)
 
 
-def _again(
-    policy: Policy, past: Past, why: FailureKind | FaultKind, chance: float, after: float | None
-) -> tuple[Past, Step]:
+def _again(policy: Policy, past: Past, why: FailureKind | FaultKind, event: Failed | Judged) -> tuple[Past, Step]:
     """The same request once more, after a wait; the last time, for a reply that says nothing, with fewer tools."""
     if past.retries >= policy.retries:
-        return _next_model(policy, past, "retries")
+        return _next_model(policy, past, "retries", event.resting)
     retry = past.retries + 1
     reduced = why == "nothing" and retry == policy.retries and policy.last_tools is not None
     past = replace(past, retries=retry, reduced=past.reduced or reduced)
-    return _wait(policy, past, why, retry, policy.retries, chance, after)
+    return _wait(policy, past, why, retry, policy.retries, event)
 
 
 def _wait(
-    policy: Policy,
-    past: Past,
-    why: FailureKind | FaultKind,
-    count: int,
-    limit: int | None,
-    chance: float,
-    after: float | None,
+    policy: Policy, past: Past, why: FailureKind | FaultKind, count: int, limit: int | None, event: Failed | Judged
 ) -> tuple[Past, Step]:
-    """Backoff with jitter, never less than the provider asked for, never past the deadline."""
+    """The time that the provider asked for, otherwise a growing backoff; with jitter, and never past the deadline.
+
+    Another rung is asked in place of a wait that the deadline does not allow, that is too long, or for a breaker that opened.
+    """
     spent = _spent(policy, past)
     if spent:
         return _exhausted(policy, past, spent)
-    steps = min(policy.backoff_cap, policy.backoff * 2.0 ** min(count - 1, 60))
-    seconds = steps * (0.5 + chance / 2)
-    if after is not None:
-        seconds = max(seconds, min(after, _LONGEST) + chance * min(1.0, policy.backoff))
+    after = event.retry_after if isinstance(event, Failed) else None
+    if after is not None and after > 0:  # a provider that says 0, or a time in the past, does not know
+        seconds = min(after, _LONGEST) + event.chance * min(1.0, policy.backoff)
+    else:
+        longest = min(policy.backoff_cap, policy.backoff * 2.0 ** min(count - 1, 60))
+        seconds = longest * (0.5 + event.chance / 2)
     if policy.deadline is not None and past.at + seconds >= policy.deadline:
-        return _exhausted(policy, past, "deadline")
+        return _next_model(policy, past, "deadline", event.resting)
+    busy = why == "rate" or after is not None
+    if busy:
+        past = replace(past, waited=past.waited + seconds)
+    opened = bool(event.resting) and event.resting[past.model] > 0
+    if opened or past.waited > policy.patience:
+        following = _choose(past, event.resting, past.model)
+        if following is not None and not following[1]:
+            later = (*past.later, (past.at + seconds, past.model)) if busy else past.later
+            return _next_model(policy, replace(past, later=later), "retries", event.resting)
     return past, Wait(seconds, why, count, limit)
 
 
-def _next_model(policy: Policy, past: Past, reason: Reason) -> tuple[Past, Step]:
-    """This model cannot do it: the next one from the start, or the end."""
-    if past.model + 1 >= len(past.ladder):
-        return _exhausted(policy, past, reason)
+def _next_model(policy: Policy, past: Past, reason: Reason, resting: tuple[float, ...]) -> tuple[Past, Step]:
+    """This rung cannot do it: the next one from the start, then one that was busy, then the end."""
+    chosen = _choose(past, resting, past.model)
     fresh = Past(
         ladder=past.ladder, at=past.at, fallback=past.fallback, usable=past.usable, counted=past.counted,
-        tokens=past.tokens, input_tokens=past.input_tokens, cost=past.cost, model=past.model + 1,
-        max_tokens=policy.max_tokens,
+        tokens=past.tokens, cost=past.cost, tried=past.tried | {past.model}, later=past.later,
     )  # fmt: skip
-    return _send(policy, fresh)
+    if chosen is not None:
+        return _send(policy, _on_rung(policy, fresh, *chosen))
+    free = [one for one in past.later if policy.deadline is None or one[0] < policy.deadline]
+    if not free or _spent(policy, past):
+        return _exhausted(policy, past, reason)
+    soonest, rung = min(free)
+    fresh = replace(fresh, later=tuple(one for one in past.later if one[1] != rung))
+    return _on_rung(policy, fresh, rung, last=True), Wait(max(0.0, soonest - past.at), "rate", 1, None)
+
+
+def _choose(past: Past, resting: tuple[float, ...], after: int | None) -> tuple[int, bool] | None:
+    """The rung to ask next, and whether it is the last; None where there is none.
+
+    A rung that rests is passed over while another is left. When none is, the one that may be asked soonest is tried, once.
+    """
+    if past.last:
+        return None
+    rests = resting or (0.0,) * len(past.ladder)
+    below = -1 if after is None else after
+    ready = next((i for i in range(below + 1, len(past.ladder)) if rests[i] <= 0), None)
+    if ready is not None:
+        return ready, False
+    left = [i for i in range(len(past.ladder)) if i != after and i not in past.tried]
+    return (min(left, key=lambda i: rests[i]), True) if left else None
+
+
+def _on_rung(policy: Policy, past: Past, rung: int, last: bool) -> Past:
+    """The past as it is when a rung is asked for the first time."""
+    return replace(past, model=rung, last=last, without=past.ladder[rung].without, max_tokens=policy.max_tokens)
 
 
 def _exhausted(policy: Policy, past: Past, reason: Reason) -> tuple[Past, Step]:
@@ -296,19 +358,26 @@ def _send(policy: Policy, past: Past) -> tuple[Past, Step]:
     if spent:
         return _exhausted(policy, past, spent)
     past = replace(past, counted=past.counted + 1)
-    left = None if policy.deadline is None else policy.deadline - past.at
-    times = [limit for limit in (policy.timeout, left) if limit is not None]
-    temperature, nth, most = {
-        "ask": (policy.temperature, 1, 1),
-        "repair": (policy.repair_temperature, past.repairs, policy.repairs),
-        "regenerate": (policy.regenerate_temperature, past.regenerations, policy.regenerations),
-    }[past.purpose]
+    timeout, left = policy.timeout, None if policy.deadline is None else policy.deadline - past.at
+    if timeout is None or (left is not None and left < timeout):
+        timeout = left
+    temperature, nth, most = _counted(policy, past)
     return past, Send(
         past.purpose, _model(past), _mode(past), past.counted, policy.attempts,
-        retry=past.retries + past.rated, nth=nth, most=most, temperature=None if past.bare else temperature,
-        max_tokens=past.max_tokens, timeout=min(times) if times else None, reduced=past.reduced, fields=past.fields,
-        afresh=past.afresh, forced=not past.unforced,
+        retry=past.retries + past.rated, nth=nth, most=most,
+        temperature=None if "temperature" in past.without else temperature,
+        max_tokens=past.max_tokens, timeout=timeout, reduced=past.reduced, fields=past.fields,
+        afresh=past.afresh, without=past.without, client=past.ladder[past.model].client,
     )  # fmt: skip
+
+
+def _counted(policy: Policy, past: Past) -> tuple[float | None, int, int]:
+    """The temperature of a request, and which of how many of its purpose it is."""
+    if past.purpose == "ask":
+        return policy.temperature, 1, 1
+    if past.purpose == "repair":
+        return policy.repair_temperature, past.repairs, policy.repairs
+    return policy.regenerate_temperature, past.regenerations, policy.regenerations
 
 
 def _spent(policy: Policy, past: Past) -> Reason:
@@ -317,17 +386,11 @@ def _spent(policy: Policy, past: Past) -> Reason:
         return "deadline"
     if past.counted >= policy.attempts:
         return "attempts"
-    # A call costs at least its input again; what is known not to fit is not begun.
-    if policy.tokens is not None and past.tokens + past.input_tokens >= policy.tokens:
+    if policy.tokens is not None and past.tokens >= policy.tokens:
         return "tokens"
-    if policy.money is not None and past.cost + _least_cost(policy, past) >= policy.money:
+    if policy.money is not None and past.cost >= policy.money:
         return "money"
     return ""
-
-
-def _least_cost(policy: Policy, past: Past) -> float:
-    price = policy.price(_model(past))
-    return past.input_tokens * price.input / 1e6 if price else 0.0
 
 
 def _model(past: Past) -> str:

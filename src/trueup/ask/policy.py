@@ -3,7 +3,7 @@
 Options enter and are refused at once when they make no sense; the plan reads them, nobody changes them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     Named: TypeAlias = msgspec.StructMeta
     Words: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | None
+    Counting: TypeAlias = Callable[[str], int] | None
     Redacting: TypeAlias = Redaction | Mapping[str, Any] | None
 else:
-    Words = Redacting = Any  # msgspec reads a policy from data, and takes no such unions
+    Words = Redacting = Counting = Any  # msgspec reads a policy from data, and takes no such unions
 
     class Named(msgspec.StructMeta):
         """Refuses a misspelled option before msgspec sees it; type checkers use the fields themselves."""
@@ -31,14 +32,20 @@ else:
             return super().__call__(*given, **options)
 
 
-Mode = Literal["json_schema", "json_object", "text"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+Mode = Literal["json_schema", "json_object", "tool", "text"]
+ALL_MODES: tuple[Mode, ...] = get_args(Mode)
+MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")  # the ladder of a client that has a JSON mode
 Repair = Literal["whole", "fields"]
 Otherwise = Literal["degraded", "failed", "text"]
 
 
 class Price(msgspec.Struct, frozen=True, metaclass=Named):
-    """What a model costs, per million tokens, in any one currency."""
+    """What a model costs, per million tokens, in any one currency.
+
+    >>> usage = {"input_tokens": 1_000_000, "cached_tokens": 400_000, "output_tokens": 100_000}
+    >>> Price(2.0, 10.0, cached=0.5).of(usage), Price(2.0, 10.0).of({})
+    (2.4, None)
+    """
 
     input: float
     """The price of a million input tokens."""
@@ -46,6 +53,48 @@ class Price(msgspec.Struct, frozen=True, metaclass=Named):
     """The price of a million output tokens."""
     cached: float | None = None
     """The price of a million input tokens from the provider's cache; None if they cost as much as others."""
+    cache_write: float | None = None
+    """The price of a million input tokens that the provider wrote to its cache; None if they cost as much as others."""
+    cache_write_hour: float | None = None
+    """The price of a million tokens that it wrote to its cache for an hour; None if they cost as much as other writes."""
+    long_after: int | None = None
+    """From how many input tokens on `long` holds; None: it never does."""
+    long: "Price | None" = None
+    """The prices of a request with more than `long_after` input tokens; None: the same ones."""
+
+    def __post_init__(self) -> None:
+        for name in ("input", "output", "cached", "cache_write", "cache_write_hour"):
+            value = getattr(self, name)
+            if value is None and name not in {"input", "output"}:
+                continue
+            if type(value) not in (int, float) or not 0 <= value < float("inf"):
+                raise ValueError(f"{name} is a price per million tokens, 0 or more; got {value!r}")
+
+    def of(self, usage: Mapping[str, int]) -> float | None:
+        """What a call with the counts in `usage` costs; None if the input or the output was not counted.
+
+        As in `Reply.usage`, the input includes what was read from a cache or written to it, and the output includes reasoning.
+        """
+        taken, given = usage.get("input_tokens"), usage.get("output_tokens")
+        if taken is None or given is None:
+            return None
+        price = self.for_input(taken)
+        read, written = usage.get("cached_tokens", 0), usage.get("cache_write_tokens", 0)
+        hour = min(written, usage.get("cache_write_hour_tokens", 0))
+        write = price.input if price.cache_write is None else price.cache_write
+        parts = (
+            (max(0, taken - read - written), price.input),
+            (read, price.input if price.cached is None else price.cached),
+            (written - hour, write),
+            (hour, write if price.cache_write_hour is None else price.cache_write_hour),
+            (given, price.output),
+        )
+        return sum(count * each for count, each in parts) / 1e6
+
+    def for_input(self, tokens: int) -> "Price":
+        """The prices that hold for a request with so many input `tokens`."""
+        long = self.long is not None and self.long_after is not None and tokens > self.long_after
+        return self.long if long and self.long is not None else self
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=Named):
@@ -93,11 +142,17 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retries: int = 3
     """How often one request is repeated after a transport failure or an empty reply."""
     backoff: float = 1.0
-    """Seconds before the first retry; each further one waits twice as long."""
+    """Seconds before the first retry; each further one waits twice as long, unless the provider says how long to wait."""
     backoff_cap: float = 30.0
     """The longest wait between retries, in seconds."""
     last_tools: tuple[str, ...] | None = ()
     """The tools that are offered in the last retry after empty replies; empty: none, None: all."""
+    patience: float = 10.0
+    """Seconds to wait for a rate-limited or busy rung in all, if there is another one to ask."""
+    breaker: int = 5
+    """How many failures in a row open the circuit breaker of a rung, so that others are asked in its place; 0: never."""
+    cooldown: float = 30.0
+    """Seconds that an open circuit breaker keeps a rung from being asked, before one call may try it again."""
 
     # what stops it
     attempts: int = 12
@@ -109,9 +164,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tokens: int | None = None
     """The most tokens of one `ask`; None: no limit."""
     money: float | None = None
-    """The most money of one `ask`, in the currency of `prices`; None: no limit."""
+    """The most money of one `ask`, in the currency of `prices`; None: no limit. Every model must have a price."""
     prices: Mapping[str, Price] = {}
-    """The price of each model by its name, `*` for any other; empty: costs are not known."""
+    """The price of each model by its name, `*` for any other. A model without one has the list price that ships with the package, in US dollars; its cost is unknown if that has none either. Empty: list prices."""
+    tokenizer: Counting = None
+    """Counts the tokens of a text, to see before a call whether it fits the budgets. None: tiktoken for OpenAI's models, if it is installed with its files; else a bound from the bytes."""
 
     # what then
     otherwise: Otherwise = "degraded"
@@ -139,14 +196,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         for name in ("models", "modes", "last_tools"):
             if isinstance(getattr(self, name), list):
                 msgspec.structs.force_setattr(self, name, tuple(getattr(self, name)))
-        for name in ("repairs", "regenerations", "retries", "quote", "raw"):
+        for name in ("repairs", "regenerations", "retries", "quote", "raw", "breaker"):
             _whole(self, name, 0)
         for name in ("attempts", "same_fault", "faults", "max_tokens", "most_tokens", "tokens"):
             _whole(self, name, 1)
-        for name in ("backoff", "backoff_cap", "deadline", "timeout", "money"):
+        for name in ("backoff", "backoff_cap", "patience", "cooldown", "deadline", "timeout", "money"):
             _positive(self, name)
-        if not self.modes or any(mode not in MODES for mode in self.modes):
-            raise ValueError(f"modes are some of {', '.join(MODES)}, the first to try first; got {self.modes!r}")
+        if not self.modes or any(mode not in ALL_MODES for mode in self.modes):
+            raise ValueError(f"modes are some of {', '.join(ALL_MODES)}, the first to try first; got {self.modes!r}")
         if not isinstance(self.models, tuple):
             raise TypeError(f"models is a tuple of names; got {self.models!r}")
         for name, allowed in (
@@ -163,15 +220,29 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise TypeError(
                     f"prices: the price of {model!r} is a Price(input, output) per million tokens; got {price!r}"
                 )
-        unpriced = [m for m in self.models or ("*",) if self.price(m) is None]
-        if self.money is not None and unpriced:
-            raise ValueError(
-                f"money needs prices: that of {unpriced[0]!r} is not given (prices={{…: Price(input, output)}})"
-            )
+        if self.tokenizer is not None and not callable(self.tokenizer):
+            raise TypeError(f"tokenizer is a function that counts the tokens of a text; got {self.tokenizer!r}")
+        if self.money is not None:
+            self.check_prices(self.models)
+
+    def check_prices(self, models: Iterable[str]) -> None:
+        """Raise a ValueError if one of the `models` has no price: money that is not counted cannot be limited."""
+        for model in models:
+            if self.price(model) is None:
+                named, key = (repr(model), repr(model)) if model else ("the client's own model", "'*'")
+                raise ValueError(
+                    f"money needs prices: that of {named} is not known (prices={{{key}: Price(input, output)}})"
+                )
 
     def price(self, model: str) -> Price | None:
-        """The price of `model`, or None if it is not known."""
-        return self.prices.get(model) or self.prices.get("*")
+        """The price of `model`: the one that was given for it or for `*`, else its list price. None if it is not known."""
+        given = self.prices.get(model) or self.prices.get("*")
+        if given is not None or not model:
+            return given
+        from trueup.ask.prices import listed  # read where a model has no price of its own
+
+        found = listed(model)
+        return None if found is None else found.price
 
     def cost(self, model: str, usage: Mapping[str, int]) -> float | None:
         """What a reply of `model` with these counts in `usage` cost; None, never 0, if the price or the counts are not known.
@@ -180,12 +251,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         >>> policy.cost("m", {"input_tokens": 1_000_000, "output_tokens": 500_000}), policy.cost("other", {})
         (3.0, None)
         """
-        price = self.price(model)
-        if price is None or "input_tokens" not in usage or "output_tokens" not in usage:
+        if "input_tokens" not in usage:
             return None
-        cached = usage.get("cached_tokens", 0) if price.cached is not None else 0
-        fresh = max(0, usage["input_tokens"] - cached)
-        return (fresh * price.input + cached * (price.cached or 0.0) + usage["output_tokens"] * price.output) / 1e6
+        price = self.price(model)
+        return None if price is None else price.of(usage)
 
 
 def _redaction(options: Mapping[str, Any]) -> Any:

@@ -100,7 +100,9 @@ class Report:
         """Count one `answer`."""
         last = next((a.verdict for a in reversed(answer.attempts) if a.verdict is not None), None)
         codes = {"R002"} if last is None else {found.code for found in last.errors}
-        known = [a.usage.get("total_tokens") for a in answer.attempts if a.verdict is not None]
+        known = [
+            0 if a.cached else a.usage.get("total_tokens") for a in answer.attempts if a.verdict is not None or a.usage
+        ]
         model = answer.attempts[-1].model if answer.attempts else ""
         self._count(
             model or answer.verdict.reply.model, codes, answer.outcome, len(answer.attempts), answer.repairs, answer.regenerations,

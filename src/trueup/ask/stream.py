@@ -7,28 +7,31 @@ There is no way to the model's own pieces: every part has passed the gate.
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from trueup.ask.answer import Answer
-from trueup.ask.clients.client import Client
-from trueup.ask.clients.find import find_client
-from trueup.ask.clients.request import Failure, Request, failure_of
+from trueup.ask.clients.request import Failure, Request, failure_of, reply_in
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.gate import Gate, Hold, Part
+from trueup.ask.late import abandoned, alate, late, limit
 from trueup.ask.loop import Loop
 from trueup.ask.memory import MODES, Memory
+from trueup.ask.outgoing import Hook
 from trueup.ask.plan import Finish, Send, Step
 from trueup.ask.policy import DEFAULT, Policy
+from trueup.ask.rungs import find_ladder
+from trueup.ask.worker import END, GRACE, Cancelled, Inline, Job, Late, Pieces, pause, seeing
 from trueup.contract.given import named
 from trueup.verdict.events import Event
 from trueup.verdict.verdict import T, Verdict
 
 if TYPE_CHECKING:
+    from trueup.ask.cache import Cache
     from trueup.contract.contract import Contract
     from trueup.contract.forms import Messages, Model
 
-_LATE = Failure("the call took too long", code="timeout")
-_END = object()
 _EMPTY = Failure("the stream ended before it began", code="cut")
 
 
@@ -46,15 +49,26 @@ class _Streaming(Generic[T]):
         context: Mapping[str, Any] | None,
         memory: Memory | None,
         clock: Clock | None,
+        on_request: Hook | None,
+        cache: "Cache | None",
+        *,
+        sync: bool,
     ) -> None:
         if hold not in ("sentence", "all"):
             raise ValueError(f"hold is 'sentence' or 'all'; got {hold!r}")
-        self._client: Client = find_client(call)
-        self._own = isinstance(call, str)
+        self._ladder = find_ladder(call, policy, sync=sync)
         self._hold: Hold = hold
         self._clock = clock = clock or SYSTEM
-        options: dict[str, Any] = {"context": context, "on_event": on_event, "memory": memory or MODES, "clock": clock}
-        self._loop = Loop(contract, self._client, messages, policy or DEFAULT, **options)
+        options: dict[str, Any] = {
+            "context": context,
+            "on_event": on_event,
+            "memory": memory or MODES,
+            "clock": clock,
+            "on_request": on_request,
+            "cache": cache,
+        }
+        self._loop = Loop(contract, self._ladder.rungs, messages, policy or DEFAULT, **options, streams=True)
+        self._gate: Gate | None = None  # that of the call that is under way
         self._shown = False  # something was shown that may have to be taken back
         self._answer: Answer[T] | None = None
 
@@ -69,16 +83,29 @@ class _Streaming(Generic[T]):
         request = self._loop.request()
         contract = self._loop.contract
         own = getattr(contract, "contract", contract)  # whoever watches is told of whole replies, not of every sentence
-        return request, Gate(own, self._loop.context, len(self._loop.attempts) + 1, self._hold)
+        self._gate = gate = Gate(
+            own, self._loop.context, len(self._loop.attempts) + 1, self._hold, request, self._loop.ends_with
+        )
+        return request, gate
 
     def _broken_off(self, gate: Gate, failure: Failure | None) -> Step | None:
         """The step after an attempt that was given up or failed; None where a whole reply is there to be judged."""
         self._shown = self._shown or gate.passed
         if failure is not None:
-            return self._loop.failed(failure)
+            return self._loop.failed(failure, heard=gate.chunks)
         if gate.doomed:
-            return self._loop.aborted(gate.aborted(self._client.provider), gate.size)
+            return self._loop.aborted(gate.aborted(self._loop.client.provider), gate.size, gate.chunks)
         return None if gate.chunks else self._loop.failed(_EMPTY)
+
+    def _cancelled(self) -> Step:
+        """The caller wants no more; what arrived of a reply is counted."""
+        return self._loop.cancelled(self._gate.chunks if self._gate is not None else ())
+
+    def _leave(self) -> None:
+        """It was closed before its end: the answer says so, and has what was spent."""
+        if self._answer is None:
+            self._cancelled()
+            self._answer = self._loop.answer()
 
     def _judged(self, gate: Gate, verdict: Verdict) -> tuple[Step, list[Part]]:
         """The step after a reply that was judged, and what may still be shown of it."""
@@ -121,15 +148,20 @@ class AskStream(_Streaming[T]):
         *,
         hold: Hold = "sentence",
         on_event: Callable[[Event], object] | None = None,
+        on_request: Hook | None = None,
         context: Mapping[str, Any] | None = None,
         cancel: threading.Event | None = None,
         memory: Memory | None = None,
+        cache: "Cache | None" = None,
         clock: Clock | None = None,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
-        super().__init__(contract, call, messages, policy, hold, on_event, context, memory, clock)
-        self._cancel = cancel or threading.Event()
-        self._wait: Callable[[float], bool] = wait or self._cancel.wait
+        super().__init__(
+            contract, call, messages, policy, hold, on_event, context, memory, clock, on_request, cache, sync=True
+        )
+        self._cancel = cancel
+        self._wait: Callable[[float], bool] = wait or partial(pause, cancel=cancel)
+        self._gave_up = False  # a call was cancelled, if only because this ask is part of one that was
         self._parts = self._run()
 
     def __iter__(self) -> Iterator[Part]:
@@ -149,13 +181,13 @@ class AskStream(_Streaming[T]):
         try:
             step = self._loop.start()
             while not isinstance(step, Finish):
-                if self._cancel.is_set():
-                    step = self._loop.cancelled()
+                if self._is_cancelled():
+                    step = self._cancelled()
                 elif isinstance(step, Send):
                     request, gate = self._open()
                     failure = yield from self._attempt(request, gate)
-                    if self._cancel.is_set():
-                        continue  # what came so far is no whole reply
+                    if self._is_cancelled():
+                        continue  # what came so far is not a whole reply
                     broken = self._broken_off(gate, failure)
                     step, parts = (broken, []) if broken else self._judged(gate, self._loop.judge(gate.chunks))
                     yield from self._restart(step)
@@ -163,34 +195,45 @@ class AskStream(_Streaming[T]):
                 else:
                     step = self._loop.cancelled() if self._wait(step.seconds) else self._loop.waited()
             yield from self._end()
+        except (GeneratorExit, KeyboardInterrupt):
+            self._leave()
+            raise
         finally:
-            if self._own:
-                self._client.close()
+            self._ladder.close()
+
+    def _is_cancelled(self) -> bool:
+        return self._gave_up or (self._cancel is not None and self._cancel.is_set())
 
     def _attempt(self, request: Request, gate: Gate) -> Generator[Part, None, Failure | None]:
-        """One stream, as far as it is worth; the failure that ended it, if one did."""
-        left = request.timeout
-        pieces: Any = None
+        """One stream, as far as it is worth; the failure that ended it, if one did. Only the time in which it is waited for counts."""
+        left = limit(self._loop, request)
+        open_stream = partial(self._loop.client.stream, request)
+        bounded = left is not None or self._cancel is not None
+        pieces = Pieces(open_stream, self._cancel) if bounded else Inline(open_stream)
         try:
-            pieces = iter(self._client.stream(request))
-            while not gate.doomed and not self._cancel.is_set():
+            while not gate.doomed and not self._is_cancelled():
                 begun = self._clock.now()
-                chunk = next(pieces, _END)
-                if chunk is _END:
+                chunk = pieces.take(left)
+                if chunk is END:
                     return None
                 left = None if left is None else left - (self._clock.now() - begun)
                 if left is not None and left <= 0:
-                    return _LATE
+                    return late(self._loop, True, request.timeout)
                 yield from gate.feed(chunk)
+        except Late as given_up:
+            return late(self._loop, given_up.job.is_stopped(), request.timeout)
+        except Cancelled as given_up:
+            self._gave_up = True
+            abandoned(self._loop, given_up.job.is_stopped())
         except Exception as error:
+            if gate.chunks and reply_in(error) is not None:  # the SDK refuses to parse what has come whole
+                return None
             failure = failure_of(error, request.mode)
             if failure is None:
                 raise
             return failure
         finally:
-            close = getattr(pieces, "close", None)
-            if close is not None:
-                close()
+            abandoned(self._loop, pieces.close())
         return None
 
 
@@ -207,12 +250,16 @@ class AsyncAskStream(_Streaming[T]):
         *,
         hold: Hold = "sentence",
         on_event: Callable[[Event], object] | None = None,
+        on_request: Hook | None = None,
         context: Mapping[str, Any] | None = None,
         memory: Memory | None = None,
+        cache: "Cache | None" = None,
         clock: Clock | None = None,
         wait: Callable[[float], Awaitable[object]] | None = None,
     ) -> None:
-        super().__init__(contract, call, messages, policy, hold, on_event, context, memory, clock)
+        super().__init__(
+            contract, call, messages, policy, hold, on_event, context, memory, clock, on_request, cache, sync=False
+        )
         self._wait = wait or asyncio.sleep
         self._parts = self._run()
 
@@ -251,30 +298,41 @@ class AsyncAskStream(_Streaming[T]):
                     step = self._loop.waited()
             for part in self._end():
                 yield part
+        except (GeneratorExit, asyncio.CancelledError):
+            self._leave()
+            raise
         finally:
-            if self._own:
-                self._client.close()
+            self._ladder.close()
 
     async def _attempt(self, request: Request, gate: Gate, failures: list[Failure]) -> AsyncGenerator[Part, None]:
         """One stream, as far as it is worth; the failure that ended it goes into the list."""
-        left = request.timeout
+        left = limit(self._loop, request)
+        jobs: list[Job] = []
         pieces: Any = None
+        timer: asyncio.Timeout | None = None
         try:
-            pieces = aiter(self._client.astream(request))
+            pieces = aiter(self._loop.client.astream(request))
             while not gate.doomed:
                 begun = self._clock.now()
+                timer = asyncio.timeout(left)
                 try:
-                    async with asyncio.timeout(left):
-                        chunk = await anext(pieces)
+                    with seeing(jobs):
+                        async with timer:
+                            chunk = await anext(pieces)
                 except StopAsyncIteration:
                     return
                 left = None if left is None else left - (self._clock.now() - begun)
                 if left is not None and left <= 0:
-                    failures.append(_LATE)
+                    failures.append(late(self._loop, True, request.timeout))
                     return
                 for part in gate.feed(chunk):
                     yield part
         except Exception as error:
+            if timer is not None and timer.expired():
+                failures.append(await alate(self._loop, jobs, request.timeout))
+                return
+            if gate.chunks and reply_in(error) is not None:  # the SDK refuses to parse what has come whole
+                return
             failure = failure_of(error, request.mode)
             if failure is None:
                 raise
@@ -282,4 +340,6 @@ class AsyncAskStream(_Streaming[T]):
         finally:
             close = getattr(pieces, "aclose", None)
             if close is not None:
-                await close()
+                with suppress(TimeoutError):  # a connection that does not close is left alone
+                    async with asyncio.timeout(GRACE):
+                        await close()

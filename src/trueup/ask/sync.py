@@ -1,26 +1,30 @@
 """The synchronous driver: carries out the plan's steps, one after the other, and decides nothing.
 
-Waits end at once when `cancel` is set, or on Ctrl-C. A call itself is bounded by the timeout that the client is given.
+A call is made in a worker, so that it ends promptly when its time is over, when `cancel` is set, and on Ctrl-C. So does a wait.
 """
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trueup.ask.answer import Answer
-from trueup.ask.clients.client import Client
-from trueup.ask.clients.find import find_client
-from trueup.ask.clients.request import failure_of
+from trueup.ask.clients.request import failure_of, reply_in
 from trueup.ask.clock import SYSTEM, Clock
+from trueup.ask.late import abandoned, late, limit
 from trueup.ask.loop import Loop
 from trueup.ask.memory import MODES, Memory
+from trueup.ask.outgoing import Hook
 from trueup.ask.plan import Finish, Send, Step
 from trueup.ask.policy import DEFAULT, Policy
+from trueup.ask.rungs import find_ladder
+from trueup.ask.worker import Cancelled, Late, pause, run
 from trueup.contract.given import named
 from trueup.verdict.events import Event
 from trueup.verdict.verdict import T
 
 if TYPE_CHECKING:
+    from trueup.ask.cache import Cache
     from trueup.contract.contract import Contract
     from trueup.contract.forms import Messages, Model
 
@@ -33,44 +37,57 @@ def ask(
     policy: Policy | None = None,
     *,
     on_event: Callable[[Event], object] | None = None,
+    on_request: Hook | None = None,
     context: Mapping[str, Any] | None = None,
     cancel: threading.Event | None = None,
     memory: Memory | None = None,
+    cache: "Cache | None" = None,
     clock: Clock | None = None,
     wait: Callable[[float], bool] | None = None,
 ) -> Answer[T]:
     """Ask a model until its reply keeps the contract, or a budget runs out. `Contract.ask` is this."""
-    client = find_client(call)
+    ladder = find_ladder(call, policy, sync=True)
     options: dict[str, Any] = {
         "context": context,
         "on_event": on_event,
         "memory": memory or MODES,
         "clock": clock or SYSTEM,
+        "on_request": on_request,
+        "cache": cache,
     }
-    loop = Loop(contract, client, messages, policy or DEFAULT, **options)
-    waiting = wait or (cancel or threading.Event()).wait
+    loop = Loop(contract, ladder.rungs, messages, policy or DEFAULT, **options)
+    waiting = wait or partial(pause, cancel=cancel)
     try:
         step = loop.start()
         while not isinstance(step, Finish):
             if cancel is not None and cancel.is_set():
                 step = loop.cancelled()
             elif isinstance(step, Send):
-                step = _send(loop, client)
+                step = _send(loop, cancel)
             else:
                 step = loop.cancelled() if waiting(step.seconds) else loop.waited()
+    except KeyboardInterrupt:
+        loop.cancelled()  # what the call has cost is counted, and told to the subscribers
+        raise
     finally:
-        if isinstance(call, str):
-            client.close()
+        ladder.close()
     return loop.answer()
 
 
-def _send(loop: Loop, client: Client) -> Step:
+def _send(loop: Loop, cancel: threading.Event | None) -> Step:
     request = loop.request()
     try:
-        raw = client.send(request)
+        raw = run(partial(loop.client.send, request), limit(loop, request), cancel)
+    except Late as given_up:
+        return loop.failed(late(loop, given_up.job.is_stopped(), request.timeout))
+    except Cancelled as given_up:
+        abandoned(loop, given_up.job.is_stopped())
+        return loop.cancelled()
     except Exception as error:
-        failure = failure_of(error, request.mode)
-        if failure is None:
+        raw = reply_in(error)
+        failure = failure_of(error, request.mode) if raw is None else None
+        if failure is not None:
+            return loop.failed(failure)
+        if raw is None:
             raise
-        return loop.failed(failure)
     return loop.replied(raw)

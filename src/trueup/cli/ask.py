@@ -1,6 +1,7 @@
 """`trueup ask`: a model is asked until its reply keeps a contract; the value goes to standard output, the rest to the other.
 
-The exit code says whether a reply kept the contract. Nothing that did not is printed, unless as part of `--json`.
+The exit code says whether a reply kept the contract, or that there was no time left. Nothing that did not keep it is printed, unless as part
+of `--json`. Ctrl-C ends the call that is under way.
 """
 
 import os
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 _MOST_PROMPT = 10_000_000  # bytes
+OUT_OF_TIME = 3
 
 
 @click.command()
@@ -74,7 +76,8 @@ def ask(prompt: str | None, file: str | None, as_json: bool, stream: bool, quiet
     """Ask a model until its reply keeps a contract.
 
     The prompt is PROMPT, --file, or standard input. The value, or the text, goes to standard output; what is going on goes to
-    standard error. Exit code 0: a reply kept the contract, 1: none did, 2: the command or the contract is wrong.
+    standard error. Exit code 0: a reply kept the contract, 1: none did, 2: the command or the contract is wrong, 3: none did before the
+    deadline, 130: stopped with Ctrl-C.
 
     \b
       trueup ask --local --schema person.json "Ana is 34. Give her name and age."
@@ -96,7 +99,7 @@ def ask(prompt: str | None, file: str | None, as_json: bool, stream: bool, quiet
     elif not stream or contract.schema is not None or answer.calls:
         _print(answer, contract)
     _summary(answer, quiet=quiet)
-    return 0 if answer.ok else 1
+    return 0 if answer.ok else OUT_OF_TIME if answer.reason == "deadline" else 1
 
 
 def _asked(
@@ -126,12 +129,14 @@ def _streamed(
     from trueup.verdict.display import safe
 
     with contract.ask_stream(client, messages, policy, context=context, on_event=on_event) as parts:
-        for part in parts:
-            if part.kind == "restart":
-                write("\n[taken back: another answer follows]\n")
-            write(safe(part.text))
-            sys.stdout.flush()
-        write("\n")
+        try:
+            for part in parts:
+                if part.kind == "restart":
+                    write("\n[taken back: another answer follows]\n")
+                write(safe(part.text))
+                sys.stdout.flush()
+        finally:
+            write("\n")
         return parts.answer
 
 
@@ -236,6 +241,6 @@ def _summary(answer: "Answer", *, quiet: bool) -> None:
     facts = [answer.outcome, f"{calls} call{'s' * (calls != 1)}"]
     facts += [f"{answer.repairs} repair{'s' * (answer.repairs != 1)}"] if answer.repairs else []
     tokens = answer.usage.get("total_tokens")
-    facts += [f"{tokens} tokens"] if tokens is not None else []
+    facts += [f"{'about ' * answer.estimated}{tokens} tokens"] if tokens is not None else []
     facts += [f"{answer.seconds:.1f} s"]
     click.echo(safe_line(f"trueup: {' · '.join(facts)}"), err=True)

@@ -1,7 +1,7 @@
 """The `trueup` command: a table of commands, each loaded only when it is called.
 
 To add a command: one file `cli/<name>.py` with a click command of that name, one row in `GROUPS`.
-Exit codes: 0 ok, 1 refused, 2 usage, configuration or a disk that takes no more, 70 a fault of trueup itself,
+Exit codes: 0 ok, 1 refused, 2 usage, configuration or a disk that takes no more, 3 out of time, 70 a fault of trueup itself,
 130 interrupted, 141 the reader of the pipe went away.
 """
 
@@ -9,6 +9,7 @@ import contextlib
 import errno
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -135,6 +136,7 @@ def _guarded(run: Callable[[], Any]) -> int:
         _say(f"trueup: {safe(error.format_message())}")
         return error.exit_code if isinstance(error, click.UsageError) else 2
     except (KeyboardInterrupt, click.Abort):
+        _ignore_interrupts()
         return INTERRUPTED
     except (PipeClosed, BrokenPipeError):
         _drop_output()
@@ -180,6 +182,12 @@ def _say(message: str) -> None:
     """Tell it on standard error; where nobody can hear it, the exit code must do."""
     with contextlib.suppress(OSError):
         click.echo(message, err=True)
+
+
+def _ignore_interrupts() -> None:
+    """The command is ending already: another Ctrl-C must not break off the clean-up of the interpreter."""
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _drop_output() -> None:

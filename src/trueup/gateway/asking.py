@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueup.ask.answer import Answer
-from trueup.ask.books import guessed
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.faults import unplaced
 from trueup.ask.loop import Loop, known
@@ -148,7 +147,7 @@ class Asking:
     def answer_so_far(self) -> Answer:
         """What came of it when it was broken off."""
         if not isinstance(self.loop.step, Finish):
-            self.loop.cancelled()
+            self.loop.cancelled(self.heard)
         return self.loop.answer()
 
     async def _attempt(self, send: Send) -> Step:
@@ -214,7 +213,7 @@ class Asking:
 
     def _guess(self, reply: Reply, model: str) -> float | None:
         """The cost of an attempt of which the upstream did not say it."""
-        return self.loop.policy.cost(model or reply.model or self.asked.model, guessed(self.loop.messages, reply))
+        return self.loop.policy.cost(model or reply.model or self.asked.model, self.loop.spent(reply))
 
     async def send(self, request: Request, send: Send) -> Answered:
         """Send the request of a step; the very bytes that the client sent, where nothing is to be changed."""
@@ -232,9 +231,9 @@ class Asking:
         self._unpaid = send
         try:
             return await self._line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
-        except TransportFailure:
+        except TransportFailure as error:
             self._unpaid = None  # nothing was answered
-            raise
+            raise TransportFailure(msgspec.structs.replace(error.failure, unsent=True)) from error
 
     async def failure(self, reply: Answered, request: Request) -> Failure | None:
         """An answer that is no reply, as a failure."""

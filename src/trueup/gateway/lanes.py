@@ -10,7 +10,7 @@ import msgspec
 from trueup.ask.loop import Traits
 from trueup.ask.memory import MODES as LEARNED
 from trueup.ask.opening import Opening, opening_of
-from trueup.ask.policy import MODES, Mode, Policy
+from trueup.ask.policy import MODES, Policy
 from trueup.contract.contract import Contract
 from trueup.gateway.config import POLICY, Route
 from trueup.gateway.exchange import Exchange
@@ -26,7 +26,7 @@ class Lane(msgspec.Struct, frozen=True):
     contract: Contract
     policy: Policy
     client: Traits
-    learned: Mode | None  # the mode that the model is known to take
+    learned: frozenset[str]  # what the model is known to reject
     opening: Opening | None  # how a request begins that is not streamed
 
 

@@ -109,9 +109,9 @@ class Streaming:
         if failed is not None:
             await asking.unpaid()
             if attempt.shown:
-                asking.loop.failed(failed)
+                asking.loop.failed(failed, heard=attempt.decoded)
                 raise Broken(failed)
-            return asking.loop.failed(failed)
+            return asking.loop.failed(failed, heard=attempt.decoded)
         verdict = await asking.verdict(lambda _: attempt.verdict(asking.loop.judge), attempt.decoded or b"")
         book = partial(asking.loop.judged, whole=not attempt.holder.doomed)
         step = await asking.paid(send, await asking.judging(book, verdict))

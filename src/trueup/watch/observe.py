@@ -18,14 +18,27 @@ from trueup.watch.lines import visible
 if TYPE_CHECKING:
     import threading
     from collections.abc import Awaitable
+    from typing import Unpack
 
     from trueup.ask.answer import Answer
+    from trueup.ask.cache import Cache
     from trueup.ask.clock import Clock
     from trueup.ask.gate import Hold
     from trueup.ask.memory import Memory
+    from trueup.ask.outgoing import Hook
     from trueup.ask.policy import Policy
+    from trueup.ask.run import Run
+    from trueup.ask.running import AsyncRunStream, RunStream
     from trueup.ask.stream import AskStream, AsyncAskStream
-    from trueup.contract.forms import Messages, Model
+    from trueup.contract.forms import (
+        AsyncRunOptions,
+        AsyncRunStreamOptions,
+        Messages,
+        Model,
+        RunOptions,
+        RunStreamOptions,
+        Tools,
+    )
     from trueup.contract.items import Items
     from trueup.contract.stream import Stream
 
@@ -100,9 +113,11 @@ class Observed(Generic[T]):
         policy: "Policy | None" = None,
         *,
         on_event: Subscriber | None = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         cancel: "threading.Event | None" = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "Answer[T]":
@@ -113,7 +128,7 @@ class Observed(Generic[T]):
         watched, tell = self._for_one(on_event)
         return Contract.ask(
             watched, call, messages, policy,
-            on_event=tell, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+            on_event=tell, on_request=on_request, context=context, cancel=cancel, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
 
     @named("aask")
@@ -124,8 +139,10 @@ class Observed(Generic[T]):
         policy: "Policy | None" = None,
         *,
         on_event: Subscriber | None = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "Answer[T]":
@@ -133,7 +150,7 @@ class Observed(Generic[T]):
         watched, tell = self._for_one(on_event)
         return await Contract.aask(
             watched, call, messages, policy,
-            on_event=tell, context=context, memory=memory, clock=clock, wait=wait,
+            on_event=tell, on_request=on_request, context=context, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
 
     def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
@@ -158,9 +175,11 @@ class Observed(Generic[T]):
         *,
         hold: "Hold" = "sentence",
         on_event: Subscriber | None = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         cancel: "threading.Event | None" = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "AskStream[T]":
@@ -171,7 +190,7 @@ class Observed(Generic[T]):
         watched, tell = self._for_one(on_event)
         return Contract.ask_stream(
             watched, call, messages, policy, hold=hold,
-            on_event=tell, context=context, cancel=cancel, memory=memory, clock=clock, wait=wait,
+            on_event=tell, on_request=on_request, context=context, cancel=cancel, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
 
     @named("aask_stream")
@@ -183,8 +202,10 @@ class Observed(Generic[T]):
         *,
         hold: "Hold" = "sentence",
         on_event: Subscriber | None = None,
+        on_request: "Hook | None" = None,
         context: Mapping[str, Any] | None = None,
         memory: "Memory | None" = None,
+        cache: "Cache | None" = None,
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "AsyncAskStream[T]":
@@ -192,8 +213,58 @@ class Observed(Generic[T]):
         watched, tell = self._for_one(on_event)
         return Contract.aask_stream(
             watched, call, messages, policy, hold=hold,
-            on_event=tell, context=context, memory=memory, clock=clock, wait=wait,
+            on_event=tell, on_request=on_request, context=context, memory=memory, cache=cache, clock=clock, wait=wait,
         )  # fmt: skip
+
+    def run(
+        self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[RunOptions]"
+    ) -> "Run[T]":
+        """Let a model use tools as the contract does; the subscribers receive every step, every check and every call.
+
+        `call`, `messages`, `policy` and the other options are those of `Contract.run`.
+        """
+        watched, tell = self._for_one(options.get("on_event"))
+        options["on_event"] = tell
+        return Contract.run(watched, call, messages, policy, **options)
+
+    async def arun(
+        self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[AsyncRunOptions]"
+    ) -> "Run[T]":
+        """The same, asynchronously; `call`, `messages`, `policy` and the other options are those of `Contract.arun`."""
+        watched, tell = self._for_one(options.get("on_event"))
+        options["on_event"] = tell
+        return await Contract.arun(watched, call, messages, policy, **options)
+
+    def run_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        **options: "Unpack[RunStreamOptions]",
+    ) -> "RunStream[T]":
+        """Let a model use tools and give parts as the contract does; the subscribers receive every step and every call.
+
+        `call`, `messages`, `policy` and the other options are those of `Contract.run_stream`.
+        """
+        watched, tell = self._for_one(options.get("on_event"))
+        options["on_event"] = tell
+        return Contract.run_stream(watched, call, messages, policy, **options)
+
+    def arun_stream(
+        self,
+        call: "Model",
+        messages: "Messages",
+        policy: "Policy | None" = None,
+        **options: "Unpack[AsyncRunStreamOptions]",
+    ) -> "AsyncRunStream[T]":
+        """The same, asynchronously; `call`, `messages`, `policy` and the other options are those of `Contract.arun_stream`."""
+        watched, tell = self._for_one(options.get("on_event"))
+        options["on_event"] = tell
+        return Contract.arun_stream(watched, call, messages, policy, **options)
+
+    def with_tools(self, tools: "Tools") -> "Observed[T]":
+        """This contract with further `tools`, as in `Contract.with_tools`, seen by the same subscribers."""
+        return Observed(self.contract.with_tools(tools), self._subscribers)
 
     def _for_one(self, also: Subscriber | None) -> "tuple[Contract[T], Subscriber]":
         """What stands for the contract while one question is asked, counting what was regenerated for it; and who is told."""

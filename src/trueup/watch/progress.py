@@ -1,11 +1,16 @@
 """A line that says what an ask is doing, for a person who waits: what is sent, why it waits, what is repaired.
 
-Events enter; one line on a terminal is redrawn and taken away at the end. Where nobody looks, each wait, repair and fallback is a
-line of its own. What a provider or a model wrote is shown as characters that print, and never read as markup.
+Events enter; one line on a terminal is redrawn and taken away at the end. It counts down the seconds that a call or a wait has left. Where
+nobody looks, each wait, repair and fallback is a line of its own. What a provider or a model wrote is shown as characters that print, and
+never read as markup.
 """
 
 import sys
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self, TextIO
+
+import msgspec
 
 from trueup.verdict import events
 from trueup.verdict.events import Event
@@ -13,6 +18,7 @@ from trueup.watch.lines import visible
 
 if TYPE_CHECKING:
     from rich.status import Status
+    from rich.text import Text
 
 _REASONS = {
     "rate": "told to slow down",
@@ -25,15 +31,25 @@ _REASONS = {
 }
 
 
+_BREAKER = {
+    "open": "{} has failed {} times in a row: others are asked for a while",
+    "half-open": "trying {} again",
+    "closed": "{} works again",
+}
+
+
 def said(event: Event) -> str:
     """What an event means, in a few words; empty for one that a person need not see.
 
     >>> said(events.Waiting(delay=2.04, reason="rate", nth=1))
     'waiting 2.0 s: told to slow down (retry 1)'
+    >>> said(events.Sent(attempt=1, limit=12, timeout=59.8))
+    'asking, call 1 of at most 12, 60 s left'
     """
     if isinstance(event, events.Sent):
         who = f"asking {event.model}" if event.model else "asking"
-        return f"{who}, call {event.attempt} of at most {event.limit}"
+        left = "" if event.timeout is None else f", {event.timeout:.0f} s left"
+        return f"{who}, call {event.attempt} of at most {event.limit}{left}"
     if isinstance(event, events.Waiting):
         of = f"{event.nth} of {event.most}" if event.most is not None else str(event.nth)
         return f"waiting {event.delay:.1f} s: {_REASONS.get(event.reason, event.reason)} (retry {of})"
@@ -44,11 +60,45 @@ def said(event: Event) -> str:
         return f"asking anew, {event.nth} of {event.most}: {_REASONS.get(event.reason, event.reason)}"
     if isinstance(event, events.SteppedDown):
         return f"{event.what} {event.before or '?'} will not do, trying {event.after}"
+    if isinstance(event, events.BreakerChanged):
+        who = " ".join(filter(None, (event.client, event.model))) or "the model"
+        return _BREAKER.get(event.state, "").format(who, event.failures)
     if isinstance(event, events.Aborted):
         return f"gave a stream up after {event.received} characters: {event.reason}"
+    if isinstance(event, events.Abandoned):
+        return "gave a call up that cannot be stopped: it is still running"
+    if isinstance(event, events.Warned):
+        return f"the request may exceed the budget of {event.budget}"
     if isinstance(event, events.FellBack):
         return f"giving the configured reply: {event.reason}"
     return ""
+
+
+def later(event: Event, seconds: float) -> Event:
+    """An event as it is told some seconds later: what a call or a wait has left has become less.
+
+    >>> said(later(events.Waiting(delay=2.0, reason="rate", nth=1), 1.5))
+    'waiting 0.5 s: told to slow down (retry 1)'
+    """
+    if isinstance(event, events.Waiting):
+        return msgspec.structs.replace(event, delay=max(0.0, event.delay - seconds))
+    if isinstance(event, events.Sent) and event.timeout is not None:
+        return msgspec.structs.replace(event, timeout=max(0.0, event.timeout - seconds))
+    return event
+
+
+class _Line:
+    """The line for an event, made anew each time it is drawn."""
+
+    def __init__(self, event: Event, now: Callable[[], float] = time.monotonic) -> None:
+        self._event = event
+        self._now = now
+        self._began = now()
+
+    def __rich__(self) -> "Text":
+        from rich.text import Text  # only where somebody looks
+
+        return Text(visible(said(later(self._event, self._now() - self._began))), no_wrap=True, overflow="ellipsis")
 
 
 class Progress:
@@ -77,15 +127,12 @@ class Progress:
         if isinstance(event, events.Finished):
             self.close()
         elif text and self._live:
-            self._show(text)
+            self._show(_Line(event))
         elif text and not isinstance(event, events.Sent):
             self._file.write(f"trueup: {text}\n")
             self._file.flush()
 
-    def _show(self, text: str) -> None:
-        from rich.text import Text  # only where somebody looks
-
-        line = Text(text, no_wrap=True, overflow="ellipsis")
+    def _show(self, line: _Line) -> None:
         if self._status is None:
             from rich.console import Console
             from rich.status import Status

@@ -237,7 +237,7 @@ class BatchEngine(Engine):
         unit_id = job.units[place]["unit_id"]
         failure = record.get("failure")
         told: dict[str, Any] | None = record
-        if failure is not None and failure["kind"] in {"mode", "temperature"}:
+        if failure is not None and failure["kind"] in {"mode", "feature"}:
             job.refused(unit_id, failure["kind"])  # not the unit's fault: it is asked in another way
         else:
             told = self._recorded(job, unit_id, cid, record)

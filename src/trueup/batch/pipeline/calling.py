@@ -124,7 +124,7 @@ class Caller:
             self._not_counted(job, unit_id, failure)
             self._stop.ask("provider", f"{self.name} refuses the calls: {failure.reason}")
             return None
-        if failure.kind in {"mode", "temperature"}:  # not the unit's fault: the plan asks in another way
+        if failure.kind in {"mode", "feature"}:  # not the unit's fault: the plan asks in another way
             self._not_counted(job, unit_id, failure)
             return {"failure": msgspec.to_builtins(failure)}
         self._failing += failure.kind == "transient"

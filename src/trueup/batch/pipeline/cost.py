@@ -1,11 +1,13 @@
 """What calls cost: counted once, where the reply is recorded; a price that is not known is said to be unknown.
 
-Prices come from the configuration (`api.prices`, per million tokens); none is guessed. The recorded and the local
-provider cost nothing unless a price is given.
+Prices come from the configuration (`api.prices`, per million tokens), or are the list prices that ship with the package; none is
+guessed. The recorded and the local provider cost nothing unless a price is given.
 """
 
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from trueup.ask.policy import Policy, Price
 from trueup.batch.pipeline.state import Money
@@ -22,9 +24,13 @@ class Prices:
     def known(self, provider: str, model: str) -> bool:
         return provider in FREE or self._policy.price(model) is not None
 
+    def _is_free(self, provider: str, model: str) -> bool:
+        given = self._policy.prices
+        return provider in FREE and model not in given and "*" not in given
+
     def cost(self, provider: str, model: str, usage: Mapping[str, int], *, batch: bool = False) -> float | None:
         """What a reply cost, or None where that is not known; a batch costs half."""
-        if self._policy.price(model) is None and provider in FREE:
+        if self._is_free(provider, model):
             return 0.0
         cost = self._policy.cost(model, usage)
         return cost if cost is None or not batch else cost / 2
@@ -50,11 +56,13 @@ def prices_of(section: Mapping[str, Any], wanted: str = "") -> Prices:
 
 
 def _price(model: Any, given: Any) -> Price:
-    numbers: list[Any] = [given.get("input"), given.get("output")] if isinstance(given, Mapping) else []
-    if len(numbers) != 2 or not all(type(n) in (int, float) and 0 <= n < 1e6 for n in numbers):
-        raise ValueError(f"api.prices: the price of {model!r} is {{input: …, output: …}} per million tokens")
-    cached = given.get("cached")
-    return Price(float(numbers[0]), float(numbers[1]), None if cached is None else float(cached))
+    try:
+        if isinstance(given, Mapping):
+            Price(**given)  # refuses names that are not those of a price
+        return msgspec.convert(given, Price)
+    except (TypeError, ValueError) as error:
+        usual = f"api.prices: the price of {model!r} is {{input: …, output: …}} per million tokens"
+        raise ValueError(f"{usual}; {error}") from None
 
 
 def money_of(usage: Mapping[str, int], cost: float | None) -> Money:

@@ -54,7 +54,8 @@ class Chat:
         if request.temperature is not None:
             new["temperature"] = request.temperature
         if request.max_tokens is not None:
-            new["max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"] = request.max_tokens
+            newer = "max_completion_tokens" in body or "max_tokens" in request.without
+            new["max_completion_tokens" if newer else "max_tokens"] = request.max_tokens
         form = None if asked.own_format else response_format(request)
         if form is not None:
             new["response_format"] = form
@@ -64,7 +65,8 @@ class Chat:
                 new["tool_choice"] = "none"
             elif request.must_call and body.get("tool_choice") in (None, "auto"):  # who names a tool wants that one
                 new["tool_choice"] = "required"
-        if asked.stream:  # what it cost is needed here, whether the client wants to know or not
+        # What it cost is needed here, whether the client wants to know or not.
+        if asked.stream and "stream_options" not in request.without:
             options = body.get("stream_options")
             new["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
         return new

@@ -1,7 +1,7 @@
 """Providers by their addresses: openai, anthropic, gemini, and any server that speaks as OpenAI's does.
 
 A request enters, the parsed body leaves; what is no reply is raised as a failure with its status. Redirects are not
-followed, bodies are bounded, and keys go to the configured address alone.
+followed, bodies are bounded, and keys go to the configured address alone; where an answer repeats the key, it is masked.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.secrets import spellings
 from trueup.batch.pipeline.providers.wire import body_of, headers_of
 from trueup.read.reader import read
+from trueup.verdict.secrets import MARK, masked
 
 MOST_REPLY = 64 << 20
 MOST_FILE = 1 << 30
@@ -25,6 +27,7 @@ class Http:
         self.provider = provider
         self.base = base
         self._headers = {"user-agent": "trueup", **headers_of(provider, key)}
+        self._secrets = sorted(spellings(key), key=len, reverse=True)
         self._session: Any = None
 
     def _open(self) -> Any:
@@ -63,10 +66,16 @@ class Http:
                     if size > most:
                         raise TransportFailure(Failure(f"the answer is longer than {most:,} bytes", "fatal"))
                     pieces.append(piece)
-                return self._checked(response.status, response.headers, b"".join(pieces), mode)
+                return self._checked(response.status, response.headers, self._scrubbed(b"".join(pieces)), mode)
         except aiohttp.ClientError as error:
-            reason = str(error) or type(error).__name__
+            reason = masked(str(error), self._secrets) or type(error).__name__
             raise TransportFailure(Failure(reason, "transient", code=type(error).__name__)) from None
+
+    def _scrubbed(self, body: bytes) -> bytes:
+        for secret in map(str.encode, self._secrets):
+            if secret in body:
+                body = body.replace(secret, MARK.encode())
+        return body
 
     def _checked(self, status: int, headers: Mapping[str, str], body: bytes, mode: str) -> bytes:
         if status < 300:
@@ -105,7 +114,7 @@ def page_of(body: bytes) -> str:
     >>> page_of(b"<h1>Bad gateway</h1>")
     '<h1>Bad gateway</h1>'
     """
-    return body[:MOST_PAGE].decode("utf-8", "replace")
+    return masked(body[:MOST_PAGE].decode("utf-8", "replace"))
 
 
 class HttpProvider:

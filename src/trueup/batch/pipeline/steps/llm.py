@@ -79,24 +79,26 @@ class LlmStep:
     def ask(self, unit: Unit, prompt: str, more: int | None = None) -> "Ask":
         """Begin to ask about a unit; `more` is how many replies it may still have after an earlier try."""
         policy = self.policy if more is None else replace(self.policy, repairs=more)
+        most = max(policy.repairs, policy.retries) if more is None else more
         seen = dict(unit)
         loop = Loop(
             self.contract, self._whom, prompt, policy,
             context={"input": seen, "question": prompt}, memory=self._memory, clock=STILL,
         )  # fmt: skip
-        return Ask(unit, loop, self.name, seen)
+        return Ask(unit, loop, self.name, seen, most + 1)
 
 
 class Ask:
     """One unit in a step: what to send next, or what became of it."""
 
-    __slots__ = ("_loop", "_name", "_page", "_seen", "_step", "given", "unit")
+    __slots__ = ("_left", "_loop", "_name", "_page", "_seen", "_step", "given", "unit")
 
-    def __init__(self, unit: Unit, loop: Loop, name: str, seen: Unit) -> None:
+    def __init__(self, unit: Unit, loop: Loop, name: str, seen: Unit, most: int) -> None:
         self.unit = unit
         self._loop = loop
         self._name = name
         self._seen = seen  # the unit as the rules see it: with the metadata of the reply that is judged
+        self._left = most  # replies that the unit may still have, empty ones included
         self._page = ""  # what the server sent in place of a reply
         self._step: Send | Wait | Finish = loop.start()
         self.given = 0  # replies that were there before this step, from an earlier try
@@ -125,6 +127,9 @@ class Ask:
         else:
             self._seen[METADATA] = metadata(self.unit, self._name, record)
             self._step = self._loop.replied(reply_of(record))
+            self._left -= 1
+            if self._left < 1 and not self.finished:
+                self._step = self._loop.cancelled()
 
     def answered(self, record: Recorded) -> "Ask":
         """The same; gives itself."""
@@ -209,7 +214,7 @@ def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:
         max_tokens=most if type(most) is int else None,
         repairs=judged - 1,
         regenerations=0,
-        retries=tries,
+        retries=tries - 1,  # the first call is one of them
         backoff=max(float(first), 0.001),
         backoff_cap=max(float(first), 0.001) * 2.0 ** min(tries, 10),
         attempts=1_000_000,

@@ -1,0 +1,101 @@
+"""Rungs: whom to ask, one after the other. What a caller gives enters, a ladder of clients with their models and modes leaves.
+
+A list is a ladder; anything else is one rung. What cannot be asked is refused here, before anything is sent.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from trueup.ask.clients.client import Client
+from trueup.ask.clients.find import find_client
+from trueup.ask.policy import ALL_MODES, Mode, Policy
+
+
+class Rung(NamedTuple):
+    """One rung of a ladder across clients; the next one is asked if this one cannot do it.
+
+    >>> Rung("https://api.example.com/v1", "small").model
+    'small'
+    """
+
+    client: Any
+    """Whom to ask, as in `Contract.ask`."""
+    model: str = ""
+    """The model; empty: those of the policy, or the client's own."""
+    mode: Mode | None = None
+    """The only mode in which to ask; None: those of the policy, best first."""
+
+
+class Ladder(NamedTuple):
+    """The rungs in order, each with its client; clients that were made here, from an address, are closed in the end."""
+
+    rungs: tuple[Rung, ...]
+    own: tuple[Client, ...] = ()
+
+    def close(self) -> None:
+        for client in self.own:
+            client.close()
+
+
+def find_ladder(call: Any, policy: Policy | None = None, *, sync: bool = False) -> Ladder:
+    """The ladder for what was given to ask; with `sync`, every client must be able to answer without being awaited.
+
+    >>> ladder = find_ladder([(lambda messages: "hi", "small"), lambda messages: "hi"])
+    >>> [rung.model for rung in ladder.rungs]
+    ['small', '']
+    """
+    if not isinstance(call, list | tuple):  # one client, as most give
+        client = find_client(call)
+        if sync and client.is_async:
+            raise _only_awaited(client)
+        return Ladder((Rung(client),), (client,) if isinstance(call, str) else ())
+    given = call if isinstance(call, list) else [call]
+    if not given:
+        raise ValueError("the list of rungs is empty; give at least one client")
+    rungs = tuple(_rung(one) for one in given)
+    if isinstance(policy, Policy) and policy.models and any(rung.model for rung in rungs):
+        raise ValueError(
+            "Policy(models=…) and a rung both name models: name them in the rungs, as in Rung(client, 'model'), or in the policy"
+        )
+    if sync:
+        for rung in rungs:
+            if rung.client.is_async:
+                raise _only_awaited(rung.client)
+    own = (rung.client for rung, one in zip(rungs, given, strict=True) if isinstance(_client_in(one), str))
+    return Ladder(rungs, tuple(own))
+
+
+def _only_awaited(client: Client) -> TypeError:
+    return TypeError(
+        f"{client.kind} is asynchronous; use `await contract.aask(…)` or `arun(…)`, or stream with `aask_stream` or `arun_stream`"
+    )
+
+
+def provider_of(rungs: Sequence[Rung]) -> str:
+    """Whose shape a history has that all rungs read: the one that they share, or OpenAI's."""
+    providers = {rung.client.provider for rung in rungs}
+    return providers.pop() if len(providers) == 1 else "openai"
+
+
+def _client_in(one: Any) -> Any:
+    return one[0] if isinstance(one, tuple) and one else one
+
+
+def _rung(one: Any) -> Rung:
+    if not isinstance(one, tuple):
+        return Rung(find_client(one))
+    if not 1 <= len(one) <= 3:
+        raise TypeError(f"a rung is (client, model, mode), the last two optional; got {len(one)} parts")
+    rung = Rung(*one)
+    if not isinstance(rung.model, str):
+        raise TypeError(
+            f"the model of a rung is its name; got {type(rung.model).__name__}. A tuple is one rung: give a list for several"
+        )
+    client = find_client(rung.client)
+    if rung.mode is not None:
+        able = getattr(client, "able", client.modes)
+        if rung.mode not in ALL_MODES:
+            raise ValueError(f"the mode of a rung is one of {', '.join(ALL_MODES)}; got {rung.mode!r}")
+        if rung.mode not in able and rung.mode != "text":
+            raise ValueError(f"{client.kind} cannot be asked in the mode {rung.mode!r}, only in {', '.join(able)}")
+    return Rung(client, rung.model, rung.mode)
