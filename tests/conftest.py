@@ -3,12 +3,16 @@
 Profiles: `dev`, the default and CI's, looks at the same examples each time; `soak` (`make soak`) draws thousands of new ones.
 """
 
+import functools
 import gc
 import os
 import shutil
+import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -29,6 +33,19 @@ if not SOAK:
     # Hypothesis also draws constants of the modules that are loaded, so that the examples of a test would depend on which tests
     # ran before it, and on every string of the sources.
     providers._get_local_constants = lambda: providers._local_constants  # there is no setting for it
+
+
+_make_context = ssl.create_default_context
+_keep_context = functools.cache(_make_context)
+
+
+def _context(*args: Any, **options: Any) -> ssl.SSLContext:
+    """The certificates that httpx brings are read once: every client of every SDK would read them again, to speak plain HTTP."""
+    brought = not args and options == {"cafile": certifi.where()}
+    return (_keep_context if brought else _make_context)(*args, **options)
+
+
+ssl.create_default_context = _context
 
 
 def _has_database() -> bool:

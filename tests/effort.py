@@ -15,6 +15,7 @@ LONGER = {
     "tests/growth.py": "growth: every shape at its full size",
     "tests/recover/test_growth.py": "growth: every token behind every start and under every contract, every mark of calls, 2,000 random runs of tokens",
     "tests/threats/test_large.py": "growth: ten megabytes of every kind of text under every kind of contract",
+    "tests/ask/matrix/test_matrix.py": "asking: every misbehaviour of a server against every client, whole and as a stream, instead of 200 cells",
     "tests/ask/test_plan.py": "asking: every path of policies with one attempt more",
     "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",
     "tests/store/test_crashes.py": "store: 1,000 crews of eight processes killed at any instant, on each database, instead of 4",

@@ -76,3 +76,30 @@ def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
     assert "earlier figures" not in page.read_text("utf-8")
     assert page.read_text("utf-8").startswith("before\n")
     assert page.read_text("utf-8").endswith("after\n")
+
+
+@pytest.mark.spec("A7")
+def test_twenty_typical_failures_cost_few_calls(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(root / "bench"))
+    import asking_cases
+    from trueup import Contract, Policy
+    from trueup.ask.clients.http import Http
+    from trueup.testing.server import ScriptedServer
+
+    assert len(asking_cases.CASES) == 20
+    played = asking_cases.Server()
+    calls, valid = {False: 0, True: 0}, {False: 0, True: 0}
+    policy = Policy(models=(asking_cases.MODEL,), backoff=0.001)
+    with ScriptedServer(played.answer) as server:
+        client = Http(server.url)
+        for stubborn in (False, True):
+            for case in asking_cases.CASES:
+                played.begin(case, stubborn=stubborn)
+                value = Contract(asking_cases.Order).ask(client, asking_cases.PROMPT, policy).value
+                valid[stubborn] += asking_cases.is_valid(value)
+                calls[stubborn] += played.calls
+        client.close()
+    sys.modules.pop("asking_cases", None)
+    assert valid == {False: 20, True: 12}
+    assert calls[False] == 28
+    assert played.tokens > 0

@@ -1,5 +1,6 @@
 """`trueup ask`: the value on standard output, the rest beside it; a server that is real, prompts from everywhere."""
 
+import contextlib
 import json
 import os
 import signal
@@ -10,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import COMMAND, PERSON, clean_environment
-from trueup.testing.script import Call, Fail, Hang, Say
+from tests.cli.running import COMMAND, PERSON, clean_environment, read_all
+from trueup.testing.script import Call, Fail, Hang, KeepAlive, Say
 from trueup.testing.server import ScriptedServer
 
 GOOD = '{"name": "Ada", "age": 36}'
@@ -137,15 +138,96 @@ def test_wrong_use_is_told_in_a_line(desk: Desk, words: list[str], message: str)
     assert "Traceback" not in done.stderr
 
 
-def test_ctrl_c_ends_it_at_once(desk: Desk) -> None:
+def start(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "ask", *words], env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def interrupt(running: subprocess.Popen[str], times: int) -> tuple[str, str]:
+    """Press Ctrl-C, and again at once if it is to be pressed more than once; what it printed."""
+    for _ in range(times):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(running.pid, signal.SIGINT)
+    return running.communicate(timeout=120)
+
+
+@pytest.mark.spec("A8")
+@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize("words", [[], ["--stream"], ["-s", PERSON]])
+def test_ctrl_c_ends_a_call(desk: Desk, words: list[str], times: int) -> None:
     desk.play(Hang())
     assert desk.server is not None
-    command = [*COMMAND, "ask", "--url", desk.server.url, "Who?"]
+    running = start("--url", desk.server.url, *words, "Who?")
+    assert desk.server.wait_until(lambda exchanges: len(exchanges) == 1, 60)
+    out, err = interrupt(running, times)
+    assert (running.returncode, out.strip()) == (130, "")
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+    assert desk.server.wait_until(lambda exchanges: exchanges[0].ended == "client left", 60)
+
+
+@pytest.mark.spec("A8", "A11")
+@pytest.mark.parametrize("words", [[], ["--stream"], ["-s", PERSON]])
+@pytest.mark.parametrize("fault", [Hang(), KeepAlive("Ada was a mathematician. ", every=0.02)])
+def test_a_deadline_has_an_exit_code_of_its_own(desk: Desk, fault: Any, words: list[str]) -> None:
+    done = desk.play(then=fault).ask("--deadline", "0.5", *words, "Who?")
+    assert (done.returncode, done.stdout.strip()) == (3, "")
+    assert "A001 $: The budget has no room for another call" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def start_in_terminal(*words: str) -> tuple[subprocess.Popen[str], int]:
+    """The command with its standard error on a terminal, once it shows that a model is being asked."""
+    terminal, end = os.openpty()
     running = subprocess.Popen(
-        command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "ask", *words], env=clean_environment(), stdout=subprocess.PIPE, stderr=end, text=True
     )
-    assert desk.server.wait_until(lambda exchanges: len(exchanges) == 1, 30)
-    os.kill(running.pid, signal.SIGINT)
-    _, err = running.communicate(timeout=20)
+    os.close(end)
+    shown = b""
+    while b"s left" not in shown:
+        shown += os.read(terminal, 65536)
+    return running, terminal
+
+
+@pytest.mark.parametrize("words", [[], ["--stream"]])
+def test_the_progress_line_counts_down_and_is_taken_away(desk: Desk, words: list[str]) -> None:
+    desk.play(Hang())
+    assert desk.server is not None
+    running, terminal = start_in_terminal("--url", desk.server.url, "--deadline", "30", *words, "Who?")
+    shown = b""
+    while b", 29 s left" not in shown:
+        shown += os.read(terminal, 65536)
+    interrupt(running, 2)
+    shown = read_all(terminal)
     assert running.returncode == 130
+    assert shown.rstrip().endswith(b"\x1b[2K")  # the line is empty, the cursor at its beginning
+    assert b"\x1b[?25h" in shown  # and to be seen again
+    os.close(terminal)
+
+
+@pytest.mark.needs("model")
+@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize("words", [[], ["--stream"]])
+def test_ctrl_c_ends_the_local_model(words: list[str], times: int) -> None:
+    running, terminal = start_in_terminal(
+        "--local", "--max-tokens", "2000", *words, "Tell a very long story about the sea."
+    )
+    interrupt(running, times)
+    shown = read_all(terminal)
+    os.close(terminal)
+    assert running.returncode == 130
+    assert b"Traceback" not in shown
+    assert b"Exception ignored" not in shown
+
+
+@pytest.mark.needs("model")
+@pytest.mark.parametrize("words", [[], ["--stream"]])
+def test_the_local_model_keeps_to_the_deadline(words: list[str]) -> None:
+    running = start(
+        "--local", "--max-tokens", "2000", "--deadline", "1", *words, "Tell a very long story about the sea."
+    )
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 3
+    assert "A001" in err
     assert "Traceback" not in err

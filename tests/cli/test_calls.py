@@ -134,6 +134,7 @@ def test_an_order_is_given_in_several_ways(order: str, run: Run, tmp_path: Path)
 
 def test_the_history_counts(run: Run, tmp_path: Path) -> None:
     before: list[Any] = [json.loads(chat(("book", "{}")))["choices"][0]["message"]]
+    before.append({"role": "tool", "tool_call_id": "call_0", "content": "booked"})
     (tmp_path / "before.json").write_text(json.dumps(before))
     (tmp_path / "request.json").write_text(json.dumps({"model": "m-1", "messages": before}))
     for name in ("before.json", "request.json"):

@@ -11,6 +11,7 @@ import pytest
 from tests.gateway.conftest import GOOD, PERSON, Open
 from tests.gateway.test_asking import LATER, SALON
 from tests.waiting import wait_for
+from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.store.open import open_store
 from trueup.testing.script import Call, Cut, Fail, Say, Slow
@@ -95,6 +96,35 @@ def test_a_field_that_cannot_be_valid_is_repaired_before_anything_is_shown(desk:
     with desk(['{"age": {"years": 1}, "name": "Ada"}', GOOD], PERSON) as d:
         response = d.chat(stream=True)
         assert json.loads(text_of(response)) == {"name": "Ada", "age": 36}
+
+
+@pytest.mark.spec("A15")
+@pytest.mark.parametrize("hold", ["whole", "auto"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"title": "' + "words without an end " * 20_000,
+        '{"other": 1, "title": "a", "tags": ["' + "words without an end " * 20_000,
+        '{"title": "a",' + "\n" * 400_000,
+    ],
+)
+def test_a_stream_is_not_read_on_once_its_fault_is_certain(desk: Open, reply: str, hold: str) -> None:
+    limited = Contract(
+        {
+            "type": "object",
+            "properties": {"title": {"type": "string", "maxLength": 20}, "tags": {"type": "array"}},
+            "required": ["title"],
+            "additionalProperties": False,
+        }
+    )
+    has_left = hold == "auto" and reply.startswith('{"title": "a"')  # a field that cannot be taken back
+    with desk([reply, '{"title": "Toast"}'], limited, hold=hold) as d:
+        response = d.chat(stream=True)
+        wait_for(lambda: d.upstream.exchanges[0].ended == "client left")
+        if has_left:
+            assert deltas(response)[-1]["error"]["findings"][0]["code"] == "P013"
+        else:
+            assert json.loads(text_of(response)) == {"title": "Toast"}
 
 
 @pytest.mark.parametrize("hold", ["whole", "auto"])

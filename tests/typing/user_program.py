@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Optional, TypedDict, Union, Unpack, 
 import msgspec
 import pydantic
 
-from trueup import Answer, Contract, Policy, Price, Rejected, Verdict
-from trueup.ask.conversation import Conversation
+from trueup import Answer, Context, Contract, Conversation, Policy, Price, Rejected, ToolCall, Verdict
+from trueup.ask.cache import MemoryCache
 from trueup.contract.forms import Given
 from trueup.watch.observe import observed
 
@@ -139,10 +139,51 @@ def ask(model: Model) -> int:
 async def ask_later(model: Model) -> Person:
     answer = await Contract(Person).aask(model, [{"role": "user", "content": "Who?"}], wait=asyncio.sleep)
     reveal_type(answer)  # is: Answer[Person]
-    asked = Contract(Person).aask_stream(model, "Who?")
+    asked = Contract(Person).aask_stream(
+        model, "Who?", Policy(tokens=900, tokenizer=len), on_request=lambda request: None, cache=MemoryCache()
+    )
     async for part in asked:
         print(part.text)
     return asked.answer.unwrap()
+
+
+@dataclasses.dataclass
+class Shop:
+    prices: dict[str, int]
+
+
+def price(ctx: Context[Shop], item: str) -> int:
+    reveal_type(ctx.deps)  # is: Shop
+    reveal_type(ctx.call)  # is: ToolCall
+    return ctx.deps.prices[item]
+
+
+def veto(call: ToolCall) -> str | None:
+    return "not now" if call.name == "price" else None
+
+
+def run(model: Model) -> Person:
+    contract = Contract(Person, tools=[price])
+    ran = contract.run(model, "Who?", Policy(), deps=Shop({}), turns=3, on_call=veto, errors="text")
+    reveal_type(ran)  # is: Run[Person]
+    reveal_type(ran.value)  # is: Person | None
+    reveal_type(ran.calls[0].status)  # is: Literal['done', 'failed', 'refused', 'vetoed', 'skipped', 'stopped']
+    with contract.run_stream(model, "Who?", tools=[judge], hold="all") as parts:
+        for part in parts:
+            reveal_type(part)  # is: RunPart
+        reveal_type(parts.run)  # is: Run[Person]
+    reveal_type(observed(contract, print).run(model, "Who?"))  # is: Run[Person]
+    reveal_type(contract.with_tools([judge]))  # is: Contract[Person]
+    return ran.unwrap()
+
+
+async def run_later(model: Model) -> Person:
+    ran = await Contract(Person).arun(model, "Who?", parallel=4, tools={"price": price}, deps=Shop({}), on_call=veto)
+    reveal_type(ran)  # is: Run[Person]
+    async with Contract(Person).arun_stream(model, "Who?") as parts:
+        async for part in parts:
+            print(part.text)
+    return parts.run.unwrap()
 
 
 def options_that_exist(model: Model, table: dict[str, Any]) -> None:
@@ -168,6 +209,9 @@ def options_that_do_not_exist(model: Model) -> None:
     Contract(Person).ask(model, "Who?", {"repairs": 1})  # error: arg-type; reportArgumentType
     Contract(Person).ask(model, "Who?", context=5)  # error: arg-type; reportArgumentType
     Contract(Person).ask_stream(model, "Who?", hold="none")  # error: arg-type; reportArgumentType
+    Contract(Person).run(model, "Who?", turn=3)  # error: call-arg; reportCallIssue
+    Contract(Person).run(model, "Who?", turns="3")  # error: arg-type; reportArgumentType
+    Contract(Person).run(model, "Who?", parallel=3)  # error: call-arg; reportCallIssue
     Policy(atempts=3)  # error: call-arg; reportCallIssue
     Policy(repairs="two")  # error: arg-type; reportArgumentType
     observed(Contract(Person), on_event=print)  # error: call-arg; reportCallIssue

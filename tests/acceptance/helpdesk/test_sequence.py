@@ -55,7 +55,7 @@ def test_without_an_expected_sequence_nothing_is_compared() -> None:
 
 def test_positions_are_those_of_the_conversation() -> None:
     # the document looks at one reply only; a diagnosis usually takes one call a turn
-    before = [{"role": "assistant", **calls(ADAPTER)}]
+    before = [{"role": "assistant", **calls(ADAPTER)}, {"role": "tool", "tool_call_id": "c0", "content": "up"}]
     assert mismatches(ADDRESS, history=before) == []
     assert mismatches(GATEWAY, history=before) == [
         f"Tool sequence mismatch at position 1: expected '{ADDRESS}', got '{GATEWAY}'"

@@ -113,7 +113,7 @@ def test_what_never_comes_back_fails_after_its_tries(tmp_path: Path) -> None:
     assert {record["failure_stage"] for record in ran.failed} == {"pipeline_internal"}
     assert {record["errors"][0]["code"] for record in ran.failed} == {"R002"}
     assert {record["tries"]["transport"] for record in ran.failed} == {1}
-    assert created(server) == 4  # the first, and three more tries
+    assert created(server) == 3  # `max_attempts` calls, and not one more
     assert ran.money.calls == 0
 
 

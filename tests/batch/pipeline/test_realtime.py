@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -107,6 +108,55 @@ def test_a_failing_transport_is_tried_again_for_that_unit_alone(tmp_path: Path, 
     assert sum("transport" in row for row in rows) == 1
 
 
+@pytest.mark.spec("A7")
+def test_a_unit_whose_replies_are_empty_gets_as_many_calls_as_the_configuration_says(tmp_path: Path) -> None:
+    def script(request: Request) -> Any:
+        return Say("") if "unit03" in json.dumps(request.fields["messages"]) else Say(GOOD)
+
+    with ScriptedServer(script) as server:
+        ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+    assert ran.ids[1] == ["unit03"]
+    assert len(server.requests) == 22
+
+
+@pytest.mark.spec("A7")
+@pytest.mark.parametrize("replies", [["", "no", ""], ["no", "", "no"], ["", "", "no"]])
+def test_empty_and_invalid_replies_count_together(tmp_path: Path, replies: list[str]) -> None:
+    left = list(replies)
+
+    def script(request: Request) -> Any:
+        if "unit03" not in json.dumps(request.fields["messages"]):
+            return Say(GOOD)
+        return Say(left.pop(0) if left else GOOD)
+
+    with ScriptedServer(script) as server:
+        ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+    assert ran.ids[1] == ["unit03"]
+    assert sum(ran.failed[0]["tries"].values()) == 3
+    assert len(server.requests) == 22
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_key_that_the_provider_repeats_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    key = "Zq7.hush+hush/42=kX9"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    body = json.dumps({"error": {"message": f"bad key {key}, or {quote(key, safe='')}", "type": key}})
+
+    def script(request: Request) -> Any:
+        return Raw(body, status=status) if "unit03" in json.dumps(request.fields["messages"]) else Say(GOOD)
+
+    with ScriptedServer(script) as server:
+        ran = run_pipeline(write(tmp_path / "pipeline", server.url), tmp_path / "run")
+        assert key in server.requests[0].headers["authorization"]
+    assert ran.ids[1] == ["unit03"]
+    for file in (tmp_path / "run").rglob("*"):
+        if file.is_file():
+            assert key not in (text := file.read_bytes().decode("utf-8", "replace")), file
+            assert quote(key, safe="") not in text, file
+
+
 def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: Path) -> None:
     down = [True]
 
@@ -118,7 +168,7 @@ def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: P
         assert ran.ids[1] == ["unit03"]
         assert ran.failed[0]["failure_stage"] == "pipeline_internal"
         assert ran.failed[0]["tries"] == {"transport": 1}
-        assert len(server.requests) == 23  # one try and three more for the one that fails
+        assert len(server.requests) == 22  # `max_attempts` calls for the one that fails, and not one more
         down[0] = False
         from trueup.batch.pipeline.retry import retry
 
