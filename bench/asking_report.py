@@ -155,8 +155,9 @@ def tables(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def put(page: Path, text: str) -> None:
+def put(page: Path, text: str, marks: tuple[str, str] = MARKS) -> None:
     """Write the figures between the two marks of a page."""
-    before, _, rest = page.read_text("utf-8").partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n{MARKS[1]}{after}", "utf-8")
+    first, last = marks
+    before, _, rest = page.read_text("utf-8").partition(first)
+    after = rest.partition(last)[2]
+    page.write_text(f"{before}{first}\n\n{text}\n{last}{after}", "utf-8")

@@ -15,6 +15,8 @@ def loop(rounds: int) -> Result:
     from trueup import Contract, Policy
     from trueup.ask.aio import aask
     from trueup.ask.clients.call import Call
+    from trueup.ask.clients.request import Request
+    from trueup.ask.tokens import estimate
 
     contract = Contract(cases.SCHEMA)
     text = cases.COMPACT
@@ -23,7 +25,9 @@ def loop(rounds: int) -> Result:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Which order?"}]
     seen: list[Any] = []
     quiet = Policy(instruct="never")
+    budget = Policy(tokens=1_000_000)
     made = Call(lambda _: text)
+    small, large = (Request([{"role": "user", "content": "word " * (size // 5)}]) for size in (1_000, 20_000))
     runner = asyncio.Runner()
 
     async def reply(_: Any) -> str:
@@ -36,9 +40,12 @@ def loop(rounds: int) -> Result:
         "ask, text, the client made once": lambda: contract.ask(made, messages),
         "ask, a chat completion": lambda: contract.ask(lambda _: body, messages),
         "ask, nothing added to the prompt": lambda: contract.ask(lambda _: text, messages, quiet),
+        "an ask with a budget of tokens": lambda: contract.ask(lambda _: text, messages, budget),
         "ask, with a subscriber": lambda: contract.ask(lambda _: text, messages, on_event=seen.append),
         "aask, text": lambda: runner.run(aask(contract, reply, messages)),
         "a coroutine alone": lambda: runner.run(reply(messages)),
+        "the estimate alone, a request of 1 KB": lambda: estimate(small),
+        "the estimate alone, a request of 20 KB": lambda: estimate(large),
     }
     for call in calls.values():
         call()  # what is loaded at the first use is not what an ask costs

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import dialogue
+import ending
 import large
 import loop
 import rules
+import running
 import start
 import tools
 import typed
@@ -162,6 +164,8 @@ DRAW: dict[str, Callable[[Any], Table]] = {
     "dialogue": dialogue.table,
     "large": large.table,
     "loop": loop.table,
+    "running": running.table,
+    "ending": ending.table,
     "rules": rules.table,
     "typed": typed.table,
     "imports": start.table,

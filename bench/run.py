@@ -14,12 +14,14 @@ from typing import Any
 
 import report
 from dialogue import dialogue
+from ending import ending
 from hostile import hostile
 from large import large
 from loop import loop
 from peers import PARSERS
 from plot import svg
 from rules import rules
+from running import running
 from sections import broken, clean, probes, streaming
 from start import start
 from tools import tools
@@ -53,6 +55,8 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "dialogue": lambda: dialogue(rounds),
         "large": lambda: large(0.05 if quick else 10),
         "loop": lambda: loop(rounds),
+        "running": lambda: running(rounds),
+        "ending": lambda: ending(1 if quick else 5),
         "rules": lambda: rules(rounds),
         "typed": lambda: typed(rounds),
         "imports": lambda: start(2 if quick else 25),

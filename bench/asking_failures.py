@@ -1,0 +1,143 @@
+"""`make study`, second part: twenty typical failures of a model server, and what each library spends to get a valid value.
+
+python bench/asking_failures.py [--markdown PAGE]
+
+Every library asks the same scripted server for the same order, each in its own words, in the mode that sends the schema as
+`response_format`, and may ask three times for a valid value; retries after failures of the transport are its own. In the first round the
+model does better when it is asked again; in the second it gives the same reply for ever. Calls and tokens are counted by the server.
+"""
+
+import argparse
+import logging
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import instructor
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI, OpenAI
+from pydantic_ai import Agent, NativeOutput
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.openai import OpenAIProvider
+from tenacity import Retrying, stop_after_attempt
+
+import asking_report
+from asking_cases import CASES, MODEL, PROMPT, Order, Server, is_valid
+from trueup import Contract, Policy
+from trueup.testing.server import ScriptedServer
+
+MARKS = ("<!-- failures -->", "<!-- end of failures -->")
+
+
+class Outcome(NamedTuple):
+    """What a library made of a case."""
+
+    valid: bool
+    calls: int
+    tokens: int
+
+
+def trueup_arm(url: str) -> Callable[[], Any]:
+    client = OpenAI(base_url=url, api_key="none")
+    contract = Contract(Order)
+    policy = Policy(models=(MODEL,), backoff=0.01)
+
+    return lambda: contract.ask(client, PROMPT, policy).value
+
+
+def instructor_arm(url: str) -> Callable[[], Any]:
+    client = instructor.from_openai(OpenAI(base_url=url, api_key="none"), mode=instructor.Mode.JSON_SCHEMA)
+
+    def run() -> Any:
+        return client.chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": PROMPT}], response_model=Order,
+            max_retries=Retrying(stop=stop_after_attempt(3), reraise=True),
+        )  # fmt: skip
+
+    return run
+
+
+def pydantic_ai_arm(url: str) -> Callable[[], Any]:
+    provider = OpenAIProvider(openai_client=AsyncOpenAI(base_url=url, api_key="none"))
+    model = OpenAIChatModel(MODEL, provider=provider, profile=OpenAIModelProfile(supports_json_schema_output=True))
+    return lambda: Agent(model, output_type=NativeOutput(Order), retries=2).run_sync(PROMPT).output
+
+
+def langchain_arm(url: str) -> Callable[[], Any]:
+    model = ChatOpenAI(model=MODEL, base_url=url, api_key="none")  # type: ignore[arg-type]  # a plain text will do
+    runnable = model.with_structured_output(Order, method="json_schema").with_retry(
+        stop_after_attempt=3, wait_exponential_jitter=False
+    )
+    return lambda: runnable.invoke(PROMPT)
+
+
+ARMS: dict[str, Callable[[str], Callable[[], Any]]] = {
+    "trueup": trueup_arm,
+    "pydantic-ai": pydantic_ai_arm,
+    "instructor": instructor_arm,
+    "LangChain": langchain_arm,
+}
+PACKAGES = ("trueup", "pydantic-ai-slim", "instructor", "langchain-openai", "openai")
+
+
+def measure() -> dict[str, dict[str, list[Outcome]]]:
+    """Every library on every case, for a model that improves and for one that does not."""
+    server = Server()
+    found: dict[str, dict[str, list[Outcome]]] = {}
+    with ScriptedServer(server.answer) as scripted:
+        for name, arm in ARMS.items():
+            run = arm(scripted.url)
+            found[name] = {"improves": [], "never improves": []}
+            for way, outcomes in found[name].items():
+                for case in CASES:
+                    server.begin(case, stubborn=way == "never improves")
+                    outcomes.append(Outcome(_is_valid(run), server.calls, server.tokens))
+    return found
+
+
+def _is_valid(run: Callable[[], Any]) -> bool:
+    try:
+        made = run()
+    except Exception:  # each library has its own way to say that it got no value
+        return False
+    return is_valid(made)
+
+
+def tables(found: dict[str, dict[str, list[Outcome]]]) -> str:
+    """The figures as Markdown."""
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    lines = [f"{len(CASES)} failures; {versions}.", ""]
+    lines += ["|  | valid, the model improves | calls | tokens | valid, it never improves | calls | tokens |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for name, ways in found.items():
+        cells = []
+        for outcomes in ways.values():
+            cells += [f"{sum(o.valid for o in outcomes)} of {len(outcomes)}", f"{sum(o.calls for o in outcomes)}"]
+            cells += [f"{sum(o.tokens for o in outcomes):,}"]
+        lines.append("| " + " | ".join([f"**{name}**" if name == "trueup" else name, *cells]) + " |")
+    lines += ["", "Calls for each failure, where the model improves; `–` where no valid value came:", ""]
+    lines += ["| failure | " + " | ".join(found) + " |", "|---" * (len(found) + 1) + "|"]
+    for at, case in enumerate(CASES):
+        each = [ways["improves"][at] for ways in found.values()]
+        cells = [f"{one.calls}" if one.valid else f"– ({one.calls})" for one in each]
+        lines.append("| " + " | ".join([case.name, *cells]) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--markdown", type=Path, help="write the tables into this page, between its two marks")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)  # what the peers log about each failure is expected here
+    text = tables(measure())
+    if options.markdown:
+        asking_report.put(options.markdown, text, MARKS)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
