@@ -146,12 +146,15 @@ def importable(block: Block) -> bool:
     return all(importlib.util.find_spec(name.partition(".")[0]) for name in names)
 
 
+_CALLING = "pydantic-ai"  # it takes its output from a tool call, and the replies of the page are texts
+
+
 def test_the_other_side_runs_too_where_its_library_is_installed(module: dict[str, Any]) -> None:
     run = 0
     for block in BLOCKS:
         if block.language == "python" and not block.title:
             printed(block, module)
-        elif block.language == "py" and importable(block):
+        elif block.language == "py" and block.title != _CALLING and importable(block):
             assert printed(block, dict(module))
             run += 1
     assert run >= 5, "LangChain's parsers are installed with the tests"

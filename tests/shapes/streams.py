@@ -58,6 +58,11 @@ def _asked(text: str) -> None:
     assert list(AskStream(_TEXT, stream, "Hi", memory=Memory()))
 
 
+def _numbered(size: int) -> str:
+    """Words that differ: a text that repeats one for ever is given up."""
+    return " ".join(f"word{n * 7919 % 10_000}" for n in range(size // 9))
+
+
 def _gated(text: str) -> None:
     assert Gate(_TEXT, {}, 1).feed(text) == []
 
@@ -78,7 +83,7 @@ VALUES += [
 EVENTS = [Shape(repr(event), repeated(event, _HEAD), read_stream, 16_000 * len(event)) for event in _EVENTS]
 CONVERSATIONS = [Shape("calls and their outputs", _conversation, read, 12_000)]
 SENTENCES: list[Shape] = [
-    Shape("words, passed on by sentence", repeated("word "), _asked, 40_000),
+    Shape("words, passed on by sentence", _numbered, _asked, 40_000),
     *(Shape(repr(marks), repeated(marks), _gated, 200_000, 1.0) for marks in ("!", "?)", "…")),
 ]
 SHOWN = [Shape(name, repeated(unit), _located, 300_000, 5.0) for name, unit in _SHOWN.items()]

@@ -13,7 +13,7 @@ MARK = "[key]"
 
 # Keys and tokens as the large providers and clouds write them, in a reply: strict, for a reply may be about anything.
 FORMS = (
-    r"\b(?:sk|pk|rk)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{12,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{6,})",
+    r"\b(?:sk|pk|rk)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{12,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{6,}|[a-z]{20,})",
     r"\b(?:gsk|xai|hf|nvapi|pplx|glpat)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{16,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{9,})",
     r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{16,}=*",
     r"\bgh[pousr]_[A-Za-z0-9]{30,}",
@@ -31,7 +31,7 @@ HINT = (
 # The same in the words of a provider, whole or with stars in their middle: an error says little that only looks like a key.
 _KEYS = lazy_regex(
     r"\b(?:[spr]k[-_]|(?:gsk|hf|r8|fw|tgp|gh[opusr]|github_pat)_|(?:xai|csk|nvapi|pplx|glpat|sess)-)"
-    r"(?=[a-z_\-]{0,60}[A-Z0-9*.])[A-Za-z0-9*][\w\-*.]{9,}[\w*]"
+    r"(?=[a-z_\-]{0,60}[A-Z0-9*.]|[a-z]{20})[A-Za-z0-9*][\w\-*.]{9,}[\w*]"
     r"|\bAIza[\w\-*]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{12,}|\bya29\.[\w\-.]{10,}|\bxox[abprs]-[\w\-]{10,}"
     r"|\beyJ[\w\-]{6,1500}\.[\w\-]{6,}(?:\.[\w\-]*)?"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"

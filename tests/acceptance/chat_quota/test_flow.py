@@ -53,7 +53,8 @@ def test_a_model_that_only_says_nothing_is_asked_several_times_and_never_accepte
 
 
 def test_an_interrupted_stream_is_asked_for_again_while_asking_is_possible() -> None:
-    with ScriptedServer([Cut("Let me help you with that", events=-2, silent=True), GOOD]) as model:
+    cut = Cut("Let me help you with that", events=-3, silent=True)  # before its end, its usage and its mark
+    with ScriptedServer([cut, GOOD]) as model:
         stream = CONTRACT.ask_stream(model.url, "Hello", QUICK)
         shown = "".join(part.text for part in stream if part.kind == "text")
     assert (len(stream.answer.attempts), stream.answer.text) == (2, GOOD)
