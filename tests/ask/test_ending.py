@@ -291,8 +291,9 @@ def test_a_request_says_how_long_it_may_take() -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_ctrl_c_ends_a_program_that_asks(way: str, is_async: bool) -> None:
     program = f"""
-import asyncio, sys
+import asyncio, signal, sys
 import openai
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program that was started in the background ignores it
 from trueup import Contract, Policy
 client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key="none")
 contract, given = Contract(), (client, "Who?", Policy(models=("m",)))

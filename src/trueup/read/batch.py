@@ -47,7 +47,7 @@ def unwrap(line: Row) -> Line:
     """Take a batch line apart.
 
     >>> unwrap({"custom_id": "r3", "response": None, "error": {"code": "batch_expired", "message": "Too late"}}).failure
-    Failure(message='Too late', code='batch_expired', status=None, failed_generation='')
+    Failure(message='Too late', code='batch_expired', status=None, failed_generation='', retry_after=None)
     """
     key = next((word(line[name]) for name in _KEYS if line.get(name) is not None), "")
     key = key or word(record(line.get("metadata")).get("key"))

@@ -64,6 +64,7 @@ def test_ctrl_c_while_it_is_loaded_ends_the_program() -> None:
     program = """
 import os, signal
 import xllamacpp
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program that was started in the background ignores it
 from trueup.ask.clients.local import LocalModel
 real = xllamacpp.Server
 def interrupted(given):
