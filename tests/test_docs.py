@@ -5,12 +5,14 @@ of one page share their names; a `console` block runs its `$` lines among the fi
 """
 
 import doctest
+import gc
 import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -76,6 +78,12 @@ def test_python_examples_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyP
             runner.run(test, out=report.write, clear_globs=False)
             names.update(test.globs)
             assert runner.failures == 0, report.getvalue()
+    names.clear()
+    with (
+        warnings.catch_warnings()
+    ):  # a program that ends need not close its clients; what they hold goes here, not in a later test
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 PARTS = [
