@@ -79,9 +79,8 @@ def test_python_examples_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyP
             names.update(test.globs)
             assert runner.failures == 0, report.getvalue()
     names.clear()
-    with (
-        warnings.catch_warnings()
-    ):  # a program that ends need not close its clients; what they hold goes here, not in a later test
+    # A program that ends need not close its clients. What they hold is collected here, not in a later test.
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
 
