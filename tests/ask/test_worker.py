@@ -462,3 +462,42 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+COLLECTING = """
+import gc, threading, time
+from trueup.ask.interrupt import interrupt
+
+gc.callbacks.append(lambda *_: time.sleep(0.0001))  # other threads run while garbage is collected
+done = threading.Event()
+
+def start_threads():
+    while not done.is_set():
+        threading.Thread(target=int).start()
+
+starting = threading.Thread(target=start_threads)
+starting.start()
+gc.set_threshold(1)
+for _ in range(200):
+    interrupt(starting.ident)
+gc.set_threshold(0)
+done.set()
+starting.join()
+print("ended", gc.isenabled())
+"""
+
+
+@pytest.mark.spec("A11")
+def test_an_interruption_while_garbage_is_collected_does_not_block_the_process() -> None:
+    command = [sys.executable, "-c", COLLECTING]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (ended.stdout, ended.stderr) == ("ended True\n", "")
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    gc.disable()
+    try:
+        interrupt(threading.get_ident() + 1)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

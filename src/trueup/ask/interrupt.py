@@ -2,12 +2,15 @@
 
 A thread's id enters; what the thread waits on is found in its innermost frames, so it works for every HTTP library that is written in
 Python. Other connections, such as those to a database, are left alone: they may be in the middle of something that must not be cut short.
-Nothing is raised inside the thread and no lock is taken: the call ends as if the network had failed.
+Nothing is raised inside the thread, and none of its locks is taken: the call ends as if the network had failed.
 """
 
 import contextlib
+import gc
+import os
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -17,6 +20,17 @@ _LINES = frozenset({"socket", "ssl"})  # modules that stand between an HTTP libr
 _HTTP = ("http", "urllib")  # how packages that speak HTTP are called: `httpcore2`, `urllib3`; also inside of others
 _NEAR = 3  # frames between the wait and the object that holds the socket
 _RUNS = frozenset({"run_until_complete", "run"})  # functions that run an event loop until a task is done
+_listing = threading.RLock()
+
+
+def _forget_lock() -> None:
+    """In a child process: a thread that it does not have may hold the lock."""
+    global _listing
+    _listing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
 
 
 def interrupt(thread: int, is_over: Callable[[], bool] = lambda: False) -> bool:
@@ -25,7 +39,7 @@ def interrupt(thread: int, is_over: Callable[[], bool] = lambda: False) -> bool:
     >>> interrupt(-1)
     False
     """
-    frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented, in spite of its name
+    frame = frames().get(thread)
     if frame is None:
         return False
     at = frame.f_lasti
@@ -34,13 +48,31 @@ def interrupt(thread: int, is_over: Callable[[], bool] = lambda: False) -> bool:
     connection = _connection(frame)
     if connection is None:
         return _cancel_task(frame)
-    now = sys._current_frames().get(thread)  # noqa: SLF001
+    now = frames().get(thread)
     if now is not frame or now.f_lasti != at:  # it went on meanwhile: the connection may be someone else's by now
         return False
     with contextlib.suppress(OSError):
         # That of the base class: the one of `ssl.SSLSocket` takes away the session that the thread is reading from.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
     return True
+
+
+def frames() -> dict[int, FrameType]:
+    """The innermost frame of every thread, by the thread's id.
+
+    CPython before 3.11.9 lists them under a lock that each new thread needs, and may collect garbage meanwhile. If the collector then runs
+    code that releases the GIL, the process stops for good (python/cpython#106883). So nothing is collected here.
+    """
+    if sys.version_info >= (3, 11, 9):
+        return sys._current_frames()  # noqa: SLF001 - documented, in spite of its name
+    with _listing:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return sys._current_frames()  # noqa: SLF001
+        finally:
+            if collects:
+                gc.enable()
 
 
 def _connection(frame: FrameType) -> socket.socket | None:

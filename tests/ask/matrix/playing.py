@@ -7,7 +7,6 @@ closed by the ask itself.
 import asyncio
 import functools
 import gc
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from tests.ask.matrix.expected import EXPECTED, Expected, expected_of
 from tests.ask.stage import Log
 from trueup import Contract, Policy, Price
 from trueup.ask.answer import Answer
+from trueup.ask.interrupt import frames
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.misbehaviours import MISBEHAVIOURS
@@ -157,7 +157,7 @@ def reading_threads() -> list[str]:
     """The threads of ours that wait for bytes of a connection."""
     own = {thread.ident: thread.name for thread in threading.enumerate() if thread is not threading.main_thread()}
     found = []
-    for ident, frame in sys._current_frames().items():
+    for ident, frame in frames().items():
         name = own.get(ident, "")
         if not name or name == "scripted-server" or frame.f_code.co_name == "accept":
             continue
