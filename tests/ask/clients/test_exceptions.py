@@ -30,6 +30,14 @@ ODD: dict[str, Any] = {
     "an empty list": [],
     "a text": "x",
     "null content": {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": None, "usage": None},
+    "null text": {
+        "id": "x",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": None}],
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    },
     "no candidates": {"candidates": []},
     "null candidates": {"candidates": None},
 }
@@ -363,3 +371,13 @@ class _Bad:
 def test_an_sdk_that_stumbles_over_a_reply_is_told_from_a_bug(package: str, function: str, kind: str | None) -> None:
     failure = failure_of(_Bad.raised(package, function))
     assert (failure and failure.kind) == kind
+
+
+def test_bytes_that_are_not_http_are_not_a_rejection() -> None:
+    """aiohttp gives its errors about such bytes the status 400."""
+    from aiohttp.http_exceptions import LineTooLong, TransferEncodingError
+
+    for error in (LineTooLong(b"x" * 100, 10), TransferEncodingError("zz")):
+        failure = failure_of(error)
+        assert failure is not None
+        assert (failure.kind, failure.status) == ("transient", None)

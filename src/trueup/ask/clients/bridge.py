@@ -48,12 +48,12 @@ def leave(awaited: Coroutine[Any, Any, object]) -> None:
 
 
 def pieces_of(pieces: AsyncIterator[R]) -> Iterator[R]:
-    """The pieces of an asynchronous iterator, which is closed at the end."""
+    """The pieces of an asynchronous iterator, which is closed at the end: of a call that was given up too."""
     try:
         while (piece := wait(_next(pieces))) is not _END:
             yield piece
     finally:
-        wait(_closed(pieces))
+        leave(_closed(pieces))
 
 
 async def _next(pieces: AsyncIterator[Any]) -> Any:

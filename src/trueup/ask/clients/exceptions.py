@@ -23,7 +23,7 @@ _TRANSPORT = frozenset(
     " RequestException ServerDisconnectedError ClientConnectionError ClientPayloadError ServiceUnavailableError Timeout"
     " RequestError ClientResponseError NetworkError ProtocolError URLError gaierror IncompleteRead BadStatusLine NoResponseError"
     " EndpointConnectionError HTTPClientError ConnectTimeoutError ReadTimeoutError IncompleteReadError ResponseStreamingError"
-    " ModelConnectionError ModelTimeoutError ModelAPIError RetryableError".split()
+    " ModelConnectionError ModelTimeoutError ModelAPIError RetryableError HttpProcessingError".split()
 )
 _REFUSED = frozenset(
     "ContentFilterFinishReasonError ContentPolicyViolationError OpenAIRefusalError ContentFilterError"
@@ -47,7 +47,7 @@ _READING = lazy_regex(
     r"(?i)pars|respon|result|output|chunk|delta|event|construct_type|unmarshal|decod|snapshot|dict_to_message|^_?a?(?:request|iter\w*|stream)$"
     r"|_handle_|^inner$|request_streamed$|^async_generator$|^raise_error|_from_(?:mldev|vertex)$"
 )
-_HELPING = frozenset({"get_value_by_path"})  # functions of SDKs that serve requests and replies alike
+_HELPING = frozenset({"get_value_by_path", "set_text"})  # functions of SDKs that serve requests and replies alike
 # What an SDK stumbles with; errors of pydantic are ValueErrors.
 _PLAIN = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
 _UNSENT = frozenset(
@@ -159,7 +159,7 @@ def _status(error: BaseException) -> int | None:
         getattr(response, "status_code", None),
         met.get("HTTPStatusCode") if isinstance(met, dict) else None,
     ]
-    if "HttpProcessingError" in {kind.__name__ for kind in type(error.__cause__).__mro__}:
+    if any(kind.__name__ == "HttpProcessingError" for held in (error, error.__cause__) for kind in type(held).__mro__):
         return None  # aiohttp calls bytes that are not HTTP a 400
     if _home(error) not in {"builtins", "__main__"}:
         found += [getattr(error, name, None) for name in _held(error)]
