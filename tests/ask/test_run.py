@@ -3,6 +3,7 @@
 import _thread
 import asyncio
 import json
+import signal
 import threading
 from typing import Any
 
@@ -567,6 +568,7 @@ def test_cancelling_the_task_ends_it() -> None:
 
 def test_an_interrupt_ends_a_run_while_a_tool_hangs() -> None:
     hang, release = hanging()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
 
     def interrupting() -> None:
         wait_for(lambda: "hang" in made)
@@ -576,6 +578,7 @@ def test_an_interrupt_ends_a_run_while_a_tool_hangs() -> None:
     thread.start()
     with pytest.raises(KeyboardInterrupt):
         Contract(tools=[hang]).run(Model([calling(call("hang")), "Done."]), "Go.")
+    signal.signal(signal.SIGINT, before)
     thread.join()
     assert not release.is_set(), "the tool was still running"
     release.set()

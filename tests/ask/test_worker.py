@@ -451,6 +451,7 @@ def test_an_interrupt_from_the_keyboard_ends_a_call() -> None:
     program = """
 import os, signal, threading, time
 from trueup.ask.worker import run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program that was started in the background ignores it
 def interrupt():
     time.sleep(0.1)
     os.kill(os.getpid(), signal.SIGINT)

@@ -225,7 +225,7 @@ def test_ctrl_c_ends_the_local_model(words: list[str], times: int) -> None:
 @pytest.mark.parametrize("words", [[], ["--stream"]])
 def test_the_local_model_keeps_to_the_deadline(words: list[str]) -> None:
     running = start(
-        "--local", "--max-tokens", "2000", "--deadline", "1", *words, "Tell a very long story about the sea."
+        "--local", "--max-tokens", "2000", "--deadline", "0.3", *words, "Tell a very long story about the sea."
     )
     _, err = running.communicate(timeout=120)
     assert running.returncode == 3

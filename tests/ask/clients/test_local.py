@@ -20,6 +20,9 @@ from trueup import Contract, Policy
 from trueup.ask.clients import local, weights
 from trueup.ask.clients.local import LocalError, LocalModel, shared
 
+ENDLESS: Any = {  # a reply that only a limit ends
+    "messages": [{"role": "user", "content": "Tell a very long story."}], "max_tokens": 2000, "ignore_eos": True,
+}  # fmt: skip
 ASK: Any = [{"role": "user", "content": "Reply with a JSON object with keys name and age for Ana, 34 years old."}]
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -106,7 +109,7 @@ def test_a_stream_is_the_same_reply_and_can_be_left(model: LocalModel) -> None:
     whole = model.complete(messages=ASK, temperature=0, max_tokens=60)["choices"][0]["message"]["content"]
     chunks = list(model.chunks(messages=ASK, temperature=0, max_tokens=60))
     assert "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks) == whole
-    left = model.chunks(messages=[{"role": "user", "content": "Tell a very long story."}], max_tokens=2000)
+    left = model.chunks(**ENDLESS)
     next(left)
     left.close()  # type: ignore[attr-defined]
     assert model.complete(messages=ASK, max_tokens=1)  # at once: the long story is not finished first
@@ -115,12 +118,12 @@ def test_a_stream_is_the_same_reply_and_can_be_left(model: LocalModel) -> None:
 @needs_model
 def test_a_reply_has_a_limit_if_the_request_names_none(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "MAX_TOKENS", 12)
-    long: Any = [{"role": "user", "content": "Tell a very long story."}]
-    assert model.complete(messages=long)["usage"]["completion_tokens"] == 12
-    assert model.complete(messages=long, max_tokens=20)["usage"]["completion_tokens"] == 20
+    endless = {name: value for name, value in ENDLESS.items() if name != "max_tokens"}
+    assert model.complete(**endless)["usage"]["completion_tokens"] == 12
+    assert model.complete(**endless, max_tokens=20)["usage"]["completion_tokens"] == 20
     with LocalModel(threads=1) as limited:  # and so has one over loopback
         headers = {"authorization": f"Bearer {limited.api_key}"}
-        said = httpx.post(limited.url + "/v1/chat/completions", json={"messages": long}, headers=headers, timeout=60)
+        said = httpx.post(limited.url + "/v1/chat/completions", json=endless, headers=headers, timeout=60)
         assert said.json()["usage"]["completion_tokens"] == 12
 
 
@@ -131,7 +134,7 @@ def test_an_ask_that_is_cancelled_stops_the_model(model: LocalModel, prompt: str
     """While it writes, and while it reads a long prompt."""
     cancel = threading.Event()
     threading.Thread(target=lambda: (wait_for(lambda: local._working), cancel.set()), daemon=True).start()
-    policy = Policy(max_tokens=2000)
+    policy = Policy(max_tokens=2000, parameters={"ignore_eos": True})
     if streams:
         parts = Contract().ask_stream(model, prompt, policy, cancel=cancel)
         assert list(parts) == []
@@ -146,7 +149,7 @@ def test_an_ask_that_is_cancelled_stops_the_model(model: LocalModel, prompt: str
 @needs_model
 def test_a_timeout_stops_the_model(model: LocalModel) -> None:
     with pytest.raises(TimeoutError, match=r"within 0\.2 s"):
-        model.complete(messages=[{"role": "user", "content": "Tell a very long story."}], max_tokens=2000, timeout=0.2)
+        model.complete(**ENDLESS, timeout=0.2)
     wait_for(lambda: not local._working)
 
 
