@@ -40,7 +40,7 @@ def loop(rounds: int) -> Result:
         "ask, text, the client made once": lambda: contract.ask(made, messages),
         "ask, a chat completion": lambda: contract.ask(lambda _: body, messages),
         "ask, nothing added to the prompt": lambda: contract.ask(lambda _: text, messages, quiet),
-        "an ask with a budget of tokens": lambda: contract.ask(lambda _: text, messages, budget),
+        "ask, with a budget of tokens": lambda: contract.ask(lambda _: text, messages, budget),
         "ask, with a subscriber": lambda: contract.ask(lambda _: text, messages, on_event=seen.append),
         "aask, text": lambda: runner.run(aask(contract, reply, messages)),
         "a coroutine alone": lambda: runner.run(reply(messages)),

@@ -576,9 +576,11 @@ def test_an_interrupt_ends_a_run_while_a_tool_hangs() -> None:
 
     thread = threading.Thread(target=interrupting)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        Contract(tools=[hang]).run(Model([calling(call("hang")), "Done."]), "Go.")
-    signal.signal(signal.SIGINT, before)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Contract(tools=[hang]).run(Model([calling(call("hang")), "Done."]), "Go.")
+    finally:
+        signal.signal(signal.SIGINT, before)
     thread.join()
     assert not release.is_set(), "the tool was still running"
     release.set()

@@ -59,10 +59,18 @@ class _Running(Generic[T]):
             self._ladder.close()
             raise
         self._on_call = on_call
+        self._run: Run[T] | None = None
         asked["memory"] = (asked["memory"] or MODES).for_run()
         self._asked = {name: option for name, option in asked.items() if option is not None}
         if settings.on_event is not None:
             self._asked["on_event"] = settings.on_event
+
+    @property
+    def run(self) -> Run[T]:
+        """What came of it, once all parts were taken."""
+        if self._run is None:
+            raise RuntimeError("the run has not been read to its end")
+        return self._run
 
     def _next(self, policy: Policy) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What the next ask is called with."""
@@ -112,15 +120,7 @@ class RunStream(_Running[T]):
         super().__init__(contract, call, messages, policy, settings, on_call, asked, sync=True)
         self._hold = hold
         self._cancel = cancel
-        self._run: Run[T] | None = None
         self._parts = self._drive()
-
-    @property
-    def run(self) -> Run[T]:
-        """What came of it, once all parts were taken."""
-        if self._run is None:
-            raise RuntimeError("the run has not been read to its end")
-        return self._run
 
     def __iter__(self) -> Iterator[RunPart]:
         return self._parts
@@ -193,15 +193,7 @@ class AsyncRunStream(_Running[T]):
         settings = Settings(tools, deps, turns, errors, max_result, parallel, on_event)
         super().__init__(contract, call, messages, policy, settings, on_call, asked, sync=False)
         self._hold = hold
-        self._run: Run[T] | None = None
         self._parts = self._drive()
-
-    @property
-    def run(self) -> Run[T]:
-        """What came of it, once all parts were taken."""
-        if self._run is None:
-            raise RuntimeError("the run has not been read to its end")
-        return self._run
 
     def __aiter__(self) -> AsyncIterator[RunPart]:
         return self._parts

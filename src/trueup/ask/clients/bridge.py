@@ -48,7 +48,7 @@ def leave(awaited: Coroutine[Any, Any, object]) -> None:
 
 
 def pieces_of(pieces: AsyncIterator[R]) -> Iterator[R]:
-    """The pieces of an asynchronous iterator, which is closed at the end: of a call that was given up too."""
+    """The pieces of an asynchronous iterator, which is closed at the end, also if the call was given up."""
     try:
         while (piece := wait(_next(pieces))) is not _END:
             yield piece
