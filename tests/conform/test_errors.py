@@ -213,3 +213,39 @@ def test_text_that_is_no_unicode_raises_nothing() -> None:
     schema = compile_schema({"type": "string", "pattern": "^a", "format": "date"})
     assert schema.errors("\ud800")
     assert compile_schema({"patternProperties": {"^a": {"type": "integer"}}}).errors({"\ud800": 1, "a": "x"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "", "tags": ["a", 1], "at": {"x": 1, "y": "no", "more": {"z": [1, None, -1]}}},
+        {"name": "Ada", "tags": [], "at": {"x": 1, "y": 2, "more": {"z": "no"}}, "kind": "d"},
+        {"name": "Ada", "at": [], "kind": 4, "other": {"deep": 1}},
+        {"name": "Ada", "tags": "a", "at": {"x": -1}},
+    ],
+)
+def test_places_that_are_often_looked_at_find_the_same(value: dict[str, Any]) -> None:
+    schema = {
+        "type": "object",
+        "required": ["name", "tags"],
+        "additionalProperties": False,
+        "properties": {
+            "name": {"type": "string", "minLength": 1},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "kind": {"enum": ["a", "b"]},
+            "at": {
+                "type": "object",
+                "required": ["x"],
+                "properties": {
+                    "x": {"type": "integer", "minimum": 0},
+                    "y": {"type": "number", "maximum": 9},
+                    "more": {"type": "object", "properties": {"z": {"type": "array", "items": {"minimum": 0, "type": "integer"}}}},
+                },
+            },
+        },
+    }  # fmt: skip
+    often = compile_schema(schema)
+    first = often.errors(value, 20)
+    assert first
+    for _ in range(60):
+        assert often.errors(value, 20) == first

@@ -21,6 +21,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["n"],
 }
 CONTRACT = Contract(SCHEMA, rules=["n <= limit", {"expr": "n != 3", "level": "warning"}])
+OWN = Contract(SCHEMA, rules=["n > 0", {"expr": "n != 3", "level": "warning"}])  # no rule sees a field of the unit
 numbers = st.one_of(st.integers(-9, 9), st.sampled_from([5.0, 1e300, 0.5, 2**70, "3", None, True]))
 values = st.one_of(
     st.fixed_dictionaries(
@@ -41,9 +42,8 @@ texts = st.one_of(
 fields = st.fixed_dictionaries({"limit": st.integers(-5, 9)}, optional={"unit_id": st.just("u"), "n": numbers})
 
 
-@given(texts, fields, st.booleans())
-def test_what_is_clean_is_what_a_check_finds_nothing_in(text: str, given: dict[str, Any], bare: bool) -> None:
-    contract = Contract(SCHEMA) if bare else CONTRACT
+@given(texts, fields, st.sampled_from([Contract(SCHEMA), CONTRACT, OWN]))
+def test_what_is_clean_is_what_a_check_finds_nothing_in(text: str, given: dict[str, Any], contract: Contract) -> None:
     written = contract.clean(text, given)
     verdict = contract.check(text, {"input": given})
     if written is not None:
@@ -68,6 +68,24 @@ def test_what_is_clean_is_what_a_check_finds_nothing_in(text: str, given: dict[s
 )
 def test_contracts_that_ask_for_more_have_no_short_way(contract: Contract) -> None:
     assert contract.clean('{"n": 1}', {}) is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "sees"),
+    [
+        (None, False),
+        (["n > 0"], False),
+        (["n > 0 and of != []"], True),
+        (["n <= limit"], True),
+        (["unit_id != 'a'"], True),
+        ({"required": ["n"]}, False),
+    ],
+)
+def test_the_fields_of_a_unit_are_only_asked_for_where_a_rule_can_see_them(rules: Any, sees: bool) -> None:
+    schema = {**SCHEMA, "required": ["n", "unit_id"]}
+    way = Contract(schema, rules=rules, input=["limit"]).short_way
+    assert way is not None
+    assert way.sees_fields is sees
 
 
 def test_a_contract_file_loads_only_the_rooms_it_speaks_of(tmp_path: Path) -> None:

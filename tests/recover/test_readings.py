@@ -3,9 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from tests.recover.laws import reads_as as check
 from trueup import Contract
+from trueup.recover.aims import Aims
+from trueup.recover.readings import every_reading, is_mere_prose, readings
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -212,3 +216,52 @@ def test_a_stream_does_not_show_a_draft(size: int) -> None:
             stream.feed(text[at : at + size])
             assert (stream.partial or {}).get("a", "x") in ("x", "")
         assert stream.finish().unwrap() == {"a": "x", "b": "y"}
+
+
+def aims_of(*types: str, keys: tuple[str, ...] = ("unit_price", "colour"), field: tuple[str, ...] = ()) -> Aims:
+    known = frozenset(keys)
+    return Aims(known, known, frozenset(types), 64, eager=True, any_value=False, field=frozenset(field))
+
+
+WORDS_OF_PROSE = st.sampled_from(
+    ["I", "am", "sorry", "can't", "price", "unit", "true", "None", "yes", "no", "Infinity", "json", "Thinking", "at"]
+)
+PROSE = st.lists(WORDS_OF_PROSE | st.text("aBz'", min_size=1, max_size=4), min_size=2, max_size=12)
+
+
+@given(
+    PROSE,
+    st.lists(st.sampled_from([" ", ", ", ". ", "! ", "?\n", "\n\n", "... ", ".\n'", "  "]), min_size=12),
+    st.booleans(),
+)
+def test_mere_prose_has_no_reading(words: list[str], signs: list[str], named: bool) -> None:
+    text = "".join(word + sign for word, sign in zip(words, signs, strict=False))
+    aims = aims_of("object") if named else aims_of("object", keys=())
+    assume(is_mere_prose(text, aims))
+    assert not any(every_reading(text, aims))
+    assert not any(readings(text, aims))
+
+
+@pytest.mark.parametrize(
+    ("text", "aims"),
+    [
+        pytest.param("Unit price five, colour red", aims_of("object"), id="names-a-field"),
+        pytest.param("red, green, blue", aims_of("array"), id="a-list"),
+        pytest.param("red, green, blue", aims_of("object", "array"), id="a-list-or-an-object"),
+        pytest.param("The answer is yes", aims_of("boolean"), id="a-scalar"),
+        pytest.param("light blue", aims_of("object", field=("string",)), id="the-only-field"),
+        pytest.param("true.", aims_of("object"), id="one-word"),
+        pytest.param("Sorry, here it is: {}", aims_of("object"), id="a-bracket"),
+        pytest.param("'light blue'", aims_of("object"), id="in-quotes"),
+        pytest.param("", aims_of("object"), id="nothing"),
+    ],
+)
+def test_what_may_be_a_value_is_not_mere_prose(text: str, aims: Aims) -> None:
+    assert not is_mere_prose(text, aims)
+
+
+def test_an_apology_is_mere_prose() -> None:
+    text = "I'm sorry, but I can't help with that.\n\nIs there anything else?"
+    assert is_mere_prose(text, aims_of("object"))
+    (found,) = Contract(PAIR).check("Sorry, I do not know.").findings
+    assert (found.code, found.span) == ("P001", (0, 21))

@@ -1,13 +1,17 @@
 """Suggestions: the name that was likely meant, by letters and by words, and never worse than difflib."""
 
+import re
 from difflib import get_close_matches
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup.expressions import errors as expressions
 from trueup.verdict.likeness import KnownNames, nearest
 
+SOURCE = Path(__file__).parents[2] / "src" / "trueup"
 NET = ["check_adapter_status", "get_ip_config", "ping_gateway", "ping_dns", "test_dns_resolution", "create_ticket"]
 SHOP = ["search_products", "get_order", "list_orders", "cancelOrder", "refund-payment", "cart.add_item", "track_parcel"]
 
@@ -82,3 +86,25 @@ def test_letters_alone_can_be_asked_for() -> None:
     names = KnownNames(NET)
     assert names.misspelt("ping_gatway", 90) == "ping_gateway"
     assert names.misspelt("get_ip", 75) is None
+
+
+def test_nothing_suggests_by_parts_of_names() -> None:
+    """`process.extractOne` without a scorer finds `n` in `pionts`: it looks for the shorter name anywhere in the longer one."""
+    calls = {
+        f"{file.relative_to(SOURCE)}: {call.group(0)[:60]}"
+        for file in SOURCE.rglob("*.py")
+        for call in re.finditer(r"process\.extract(?:One)?\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8"))
+        if "scorer=" not in call.group(0)
+    }
+    assert calls == set()
+
+
+@pytest.mark.parametrize("known", [["n", "points"], ["points", "n"], ["n", "name", "points", "unit_id"]])
+def test_letters_that_changed_places(known: list[str]) -> None:
+    assert nearest("pionts", known) == "points"
+    assert expressions.nearest("pionts", known) == "points"
+
+
+def test_a_name_of_one_letter_is_like_no_other() -> None:
+    assert nearest("x", ["n", "y"]) is None
+    assert expressions.nearest("x", ["n", "y"]) == ""

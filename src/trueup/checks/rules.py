@@ -73,6 +73,22 @@ class Rules:
             found.update(str(field.path[0]) for field in expression.tested)
         return frozenset(found)
 
+    def hold(self, record: Mapping[str, Any]) -> bool:
+        """Whether nothing is wrong with a `record`: what `check` says, without saying it.
+
+        >>> compile_rules(["hp <= max_hp"]).hold({"hp": 12, "max_hp": 10})
+        False
+        """
+        if self._required.fields or self._checks:
+            return not self.check(record)
+        try:
+            for _, expr, when, _, _, _ in self.rules:
+                if (when is None or when.evaluate(record, self.budget)) and not expr.evaluate(record, self.budget):
+                    return False
+        except ExpressionError:
+            return False
+        return True
+
     def check(self, record: Mapping[str, Any]) -> list[Finding]:
         """What is wrong with a `record`.
 

@@ -5,7 +5,7 @@ Nothing is ever fetched: a reference that leaves the document leads nowhere.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from jsonschema_rs import Registry, Validator
@@ -43,10 +43,27 @@ def _forgiving(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return check
 
 
+_NEAR_ROOT = 2
+_OFTEN = 20  # looks at a place, before it has a check of its own
+Members = tuple[dict[str, "Place"], frozenset[str], bool]
+
+
 class Place:
     """One subschema: where it stands in its document and what it says."""
 
-    __slots__ = ("_below", "_judge", "base", "document", "flat", "plain", "pointer", "rules", "schema")
+    __slots__ = (
+        "_below",
+        "_judge",
+        "_looks",
+        "base",
+        "document",
+        "flat",
+        "members",
+        "plain",
+        "pointer",
+        "rules",
+        "schema",
+    )
 
     def __init__(self, document: "Document", pointer: str, schema: JsonSchema, base: str) -> None:
         self.document = document
@@ -58,7 +75,10 @@ class Place:
         self.plain: frozenset[type] | None = None
         # The same of the members of an object, with the keys it requires, or of the items of an array; False for neither.
         self.flat: tuple[dict[str, frozenset[type]], frozenset[str]] | frozenset[type] | bool | None = None
+        # The places of its members, the keys it requires and whether it takes no others; False where it asks for more.
+        self.members: Members | Literal[False] | None = None
         self._judge: Callable[[Any], bool] | None = None
+        self._looks = 0
         self._below: dict[tuple[str | int, ...], Place] = {}
 
     def child(self, *parts: str | int) -> "Place":
@@ -91,6 +111,19 @@ class Place:
         except ValueError:  # a lone surrogate, or what is no JSON at all
             return False
 
+    def holds(self, value: Json, depth: int) -> bool:
+        """Whether a value surely fits. False says nothing: a check is compiled only for a place that is often looked at.
+
+        Containers are only judged near the root, at a `depth` of a few steps: at every level, the whole would not be linear.
+        """
+        if depth > _NEAR_ROOT and (type(value) is dict or type(value) is list):
+            return False
+        if self._judge is None:
+            self._looks += 1
+            if self._looks <= _OFTEN or not self.document.has_room:
+                return False
+        return self.valid(value)
+
     def __repr__(self) -> str:
         return f"<Place #{self.pointer}>"
 
@@ -111,6 +144,11 @@ class Document:
         self.types: dict[int, frozenset[str]] = {}  # by the id of a place; filled by `survey`
         self.root = self._place("", schema, HOME)
         self.base_uri = self.root.base
+
+    @property
+    def has_room(self) -> bool:
+        """Whether checks may be compiled that only save time."""
+        return self._judges < MAX_JUDGES // 2
 
     def _place(self, pointer: str, schema: JsonSchema, base: str) -> Place:
         place = self._places.get(pointer)

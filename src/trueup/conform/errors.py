@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trueup.conform import arms, keywords, words
-from trueup.conform.document import Place, reference
+from trueup.conform.document import Members, Place, reference
 from trueup.conform.run import Fuel
 from trueup.conform.survey import root_keys, type_of
 from trueup.conform.words import Parts
@@ -77,6 +77,9 @@ class Search:
 
     def _look(self, place: Place, value: Any, cell: Cell) -> Iterator[Step | Finding]:
         """The faults of one place itself, and the places to look at next."""
+        if type(value) is dict and (members := keywords.members(place)) is not None:
+            yield from self._members(place, members, value, cell)
+            return
         if place.schema is False:
             yield words.not_allowed(cell.path, "false", "Nothing is allowed here", "Leave it out.")
         target = reference(place)
@@ -99,6 +102,17 @@ class Search:
         if not _COMBINING.isdisjoint(place.rules):
             yield from self._combined(place, value, cell)
 
+    def _members(self, place: Place, members: Members, value: dict[str, Any], cell: Cell) -> Iterator[Step | Finding]:
+        """The same of an object that has nothing but named members, the usual case."""
+        known, required, closed = members
+        keys = value.keys()
+        if not required <= keys or (closed and not keys <= known.keys()):
+            yield from keywords.keys(place, value, cell.path)
+        for key, item in value.items():
+            below = known.get(key)
+            if below is not None and type(item) not in (below.plain or ()) and not below.holds(item, len(cell.path)):
+                yield below, item, cell.below(key)
+
     def _properties(self, place: Place, value: dict[str, Any], cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules
         known = schema.get("properties") or {}
@@ -108,7 +122,8 @@ class Search:
             matched = [expression for check, expression in patterns if check(key)] if patterns else ()
             if key in known:
                 below = place.child("properties", key)
-                if below.plain is None or type(item) not in below.plain:  # most members are plain, and right
+                # most members are right
+                if type(item) not in (below.plain or ()) and not below.holds(item, len(cell.path)):
                     yield below, item, cell.below(key)
             elif other is not None and not matched:
                 yield other, item, cell.below(key)
@@ -135,8 +150,9 @@ class Search:
         if rest in schema and schema[rest] is not True:
             below = place.child(rest)
             for index in range(count, len(value)):
-                if below.plain is None or type(value[index]) not in below.plain:
-                    yield below, value[index], cell.below(index)
+                item = value[index]
+                if type(item) not in (below.plain or ()) and not below.holds(item, len(cell.path)):
+                    yield below, item, cell.below(index)
 
     def _combined(self, place: Place, value: Any, cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from trueup.conform import words
-from trueup.conform.document import Place
+from trueup.conform.document import Members, Place
 from trueup.conform.survey import own_types, type_of
 from trueup.conform.words import Parts
 from trueup.verdict.facts import Finding
@@ -21,6 +21,7 @@ Check = Callable[[Place, Any, Parts], Iterator[Finding]]
 _ANNOTATIONS = frozenset({"type", "title", "description", "default", "examples"})
 _OF_OBJECT = _ANNOTATIONS | {"properties", "required", "additionalProperties"}
 _OF_ARRAY = _ANNOTATIONS | {"items"}
+_NAMING = frozenset({"$schema", "$id", "$defs", "definitions", "$comment"})
 _NOTHING: frozenset[type] = frozenset()
 _KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -46,6 +47,21 @@ def plainly_fits(place: Place, value: Any) -> bool:
         members, required = flat
         return required <= value.keys() and all(type(item) in members.get(key, _NOTHING) for key, item in value.items())
     return kind is list and type(flat) is frozenset and flat.issuperset(map(type, value))
+
+
+def members(place: Place) -> Members | None:
+    """The places of the members of an object, the keys it requires, and whether it takes no others; None where more is asked of it."""
+    if place.members is None:
+        rules = place.rules
+        named = rules.get("properties")
+        simple = rules.get("type") == "object" and rules.keys() <= _OF_OBJECT | _NAMING and isinstance(named, dict)
+        other = rules.get("additionalProperties", True)
+        if simple and isinstance(named, dict) and isinstance(other, bool):
+            below = {key: place.child("properties", key) for key in named}
+            place.members = below, frozenset(rules.get("required") or ()), other is False
+        else:
+            place.members = False
+    return place.members or None
 
 
 def _plain_kinds(place: Place) -> frozenset[type]:

@@ -1,6 +1,10 @@
-"""Options of coercion: how far a value may be brought to its types, and other names that it may use."""
+"""Options of coercion: how far a value may be brought to its types, and other names that it may use.
 
-from typing import Literal
+Wherever a schema can be given, they can be given beside it: a profile, a mapping or `Options` enter, `Options` leave.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -23,3 +27,31 @@ class Options(msgspec.Struct, frozen=True):
 
 
 STANDARD = Options()
+_PROFILES = get_args(Profile)
+
+
+def read_options(given: Any) -> Options:
+    """The options that `coerce` stands for; a ValueError says what is wrong with it.
+
+    >>> read_options({"enum_prefixes": ["shadow "]}).enum_prefixes, read_options("eager").profile
+    (('shadow ',), 'eager')
+    """
+    if isinstance(given, Options):
+        return given
+    if isinstance(given, str) and given in _PROFILES:
+        given = {"profile": given}
+    keys = Options.__struct_fields__
+    if not isinstance(given, Mapping):
+        known = f"{', '.join(_PROFILES)}, Options, or a mapping of {', '.join(keys)}"
+        raise ValueError(f"coerce is one of {known}; got {given!r}")  # noqa: TRY004 - a word that is not known, too
+    for key in given:
+        if key not in keys:
+            from trueup.verdict.likeness import nearest  # loaded where a name is wrong
+
+            near = nearest(str(key), keys)
+            also = f"did you mean {near!r}?" if near else f"it has {', '.join(keys)}"
+            raise ValueError(f"coerce has no {key!r}; {also}")
+    try:
+        return msgspec.convert(dict(given), Options)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"coerce: {str(error).replace('$.', '')}") from None

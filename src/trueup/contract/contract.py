@@ -11,7 +11,7 @@ from warnings import warn
 import msgspec
 from orjson import dumps
 
-from trueup.conform.options import Options, Profile
+from trueup.conform.options import Options, Profile, read_options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.conversation import arrived, completed
 from trueup.contract.envelope import SCHEMA as ENVELOPE
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from trueup.ask.words.prompts import Form
     from trueup.conform.dialects import Provider
     from trueup.contract.calls import CallJudge, CallOptions
+    from trueup.contract.clean import ShortWay
     from trueup.contract.early import Early
     from trueup.contract.fingerprint import Fingerprint
     from trueup.contract.forms import (
@@ -99,7 +100,7 @@ class Contract(Generic[T]):
     - `fallbacks`: for a state, the text to send if no reply keeps the contract; `default` stands for all others. None: no text.
     - `checks`: checks of your own: functions, `CustomCheck`s, or names of installed ones. None: no such checks.
     - `accept`: the boldest fix that is still ok: `none`, `lossless`, `guess` or `lossy`.
-    - `coerce`: how far values are brought to their types: `off`, `standard`, `eager`, or `Options`.
+    - `coerce`: how far values are brought to their types: `off`, `standard`, `eager`, `Options`, or a mapping of their fields.
     - `strict`: whether a warning refuses the reply too.
     - `max_size`: the longest reply that is read, in characters.
     - `max_depth`: the deepest nesting that is read.
@@ -115,7 +116,7 @@ class Contract(Generic[T]):
 
     __slots__ = (
         "_brief", "_calls", "_early", "_fallbacks", "_given", "_guide", "_integral", "_is_valid", "_listens", "_made", "_meaning", "_plain", "_print", "_shallow",
-        "_text_only", "_validates",
+        "_text_only", "_validates", "_way",
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
@@ -140,7 +141,7 @@ class Contract(Generic[T]):
         fallbacks: Mapping[str, str] | None = None,
         checks: "ChecksGiven | None" = None,
         accept: Accept = "guess",
-        coerce: Profile | Options = "standard",
+        coerce: Profile | Options | Mapping[str, Any] = "standard",
         strict: bool = False,
         max_size: int = 10_000_000,
         max_depth: int = 500,
@@ -155,7 +156,7 @@ class Contract(Generic[T]):
             schema = ENVELOPE
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
         self.accept = accept
-        self.options = coerce if isinstance(coerce, Options) else Options(profile=coerce)
+        self.options = read_options(coerce)
         self.strict = strict
         self.max_size = max_size
         self.max_depth = max_depth
@@ -172,6 +173,7 @@ class Contract(Generic[T]):
         self._text_only = self._calls is None and self._meaning is None
         self._validates = self._calls is not None or (self.schema is not None and self.schema.is_type)
         self._brief = False
+        self._way: ShortWay | None = None
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
             self._shallow = max_depth < WRITABLE_DEPTH
@@ -283,20 +285,19 @@ class Contract(Generic[T]):
         >>> contract.clean('{"n": 1}', {"limit": 5}), contract.clean('{"n": 9}', {"limit": 5})
         (b'{"n":1}', None)
         """
-        if not self._brief or len(text) > self.max_size:
-            return None
-        try:
-            data = decode(text)
-            again = dumps(data)
-        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError, TypeError):
-            return None
-        if text.count('"') != again.count(b'"') or ("\\" in text and looks_odd(text)):
-            return None
-        if not self._is_valid(data) or (self._shallow and depth_over(data, self.max_depth)):
-            return None
-        if self._integral is not None and self._integral(data):
-            return None
-        return again if self._meaning is None or self._meaning.keeps_rules(data, fields) else None
+        way = self.short_way
+        return None if way is None else way.judge(text, fields)
+
+    @property
+    def short_way(self) -> "ShortWay | None":
+        """How `clean` judges, for who judges many replies; None where every reply needs a `check`."""
+        if self._way is None and self._brief:
+            from trueup.contract.clean import short_way  # of use where files are sifted
+
+            assert self.schema is not None
+            depth = self.max_depth if self._shallow else None
+            self._way = short_way(self.schema, self._integral, self._meaning, self.max_size, depth)
+        return self._way
 
     def check_value(
         self, value: Any, context: dict[str, Any] | None = None, *, keep_fields: bool = False

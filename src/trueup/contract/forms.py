@@ -105,7 +105,7 @@ class Beside(TypedDict, total=False):
     fallbacks: Mapping[str, str] | None
     checks: ChecksGiven | None
     accept: Accept
-    coerce: Profile | Options
+    coerce: Profile | Options | Mapping[str, Any]
     strict: bool
     max_size: int
     max_depth: int

@@ -5,14 +5,11 @@ Options enter, words about them leave, or a refusal of one that is wrong; nothin
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
-from trueup.conform.options import Options, Profile
+from trueup.conform.options import read_options
 from trueup.verdict.catalogue import GRADES
 from trueup.verdict.likeness import nearest
-
-_PROFILES = get_args(Profile)
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 _REST, _ASYNC = 0x04, 0x80  # flags of code: `*args`, a coroutine function; `inspect` takes milliseconds to import
@@ -127,8 +124,7 @@ def refuse_bad_options(accept: Any, coerce: Any, strict: Any, max_size: Any, max
     """Say which option is wrong, and what it takes."""
     if accept not in GRADES:
         raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
-    if coerce not in _PROFILES and not isinstance(coerce, Options):
-        raise ValueError(f"coerce is one of {', '.join(_PROFILES)}, or Options; got {coerce!r}")
+    read_options(coerce)
     if not isinstance(strict, bool):
         raise TypeError(f"strict is True or False; got {strict!r}")
     for name, number, highest in (("max_size", max_size, None), ("max_depth", max_depth, 500)):

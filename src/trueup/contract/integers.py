@@ -69,7 +69,20 @@ def integral_test(source: Any, has_integer: bool) -> Test | None:
     if not has_integer:
         return None
     place = _place(source)
-    return _anywhere if place is None else place.holds_float
+    if place is None:
+        return _anywhere
+    flat = not (place.inside or place.item or place.items_are_integers)
+    return _flat_test(place.integers) if flat and len(place.integers) == 1 else place.holds_float
+
+
+def _flat_test(integers: tuple[str, ...]) -> Test:
+    """The test of an object with one integer, the most usual case: a look at one key."""
+    (key,) = integers
+
+    def holds_float(value: Any) -> bool:
+        return type(value) is dict and type(value.get(key)) is float
+
+    return holds_float
 
 
 def alias_test(aliases: Mapping[str, Sequence[str]], keys: frozenset[str]) -> Test | None:

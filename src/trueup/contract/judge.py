@@ -43,6 +43,8 @@ _ASK = "Reply with one JSON value that matches the schema, and nothing else."
 _OPEN_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"))
 _GUESS = GRADES["guess"]
 _OBJECT = frozenset({"object"})
+# after these more than the value is looked at: what stood around it, or how it was written
+_OPEN_CODES = frozenset({"C006", "C008"})
 _MAX_FINDINGS = 20
 _SHOWN = 80
 
@@ -119,7 +121,10 @@ class Judge:
         return self._is_valid(value) and (self._integral is None or not self._integral(value))
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
-        return to_fixes(text, choose_only(text, candidate, self._fit, self._aims).records())
+        if candidate.spans == [(0, len(text))]:
+            return to_fixes(text, candidate.records)  # nothing stands outside
+        reading = Reading(candidate, Fit(candidate.value, [], 0, ok=True), (), [], [])
+        return to_fixes(text, Choice(text, reading, [], []).records())
 
     def odd(self, reply: Any, text: str, data: Any) -> Verdict:
         """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
@@ -149,8 +154,22 @@ class Judge:
             return self._too_deep(reply, text)
         start = len(text) - len(text.lstrip(" \t\r\n"))
         whole = Candidate(data, [(start, len(text))], [])
-        choice = choose_only(text, whole, self._fit, self._aims, keep_fields=keep_fields)
+        fit = self._fit(data)
+        if not start and self._is_quietly_coerced(fit):
+            reading = Reading(whole, fit, (), [], [])
+            return Verdict(shown(reply, text), fit.value, NO_FINDINGS, partial(_coerced, text, reading, self._aims))
+
+        def fit_part(value: Any) -> Fit:
+            return fit if value is data else self._fit(value)
+
+        choice = choose_only(text, whole, fit_part, self._aims, keep_fields=keep_fields)
         return self._conclude(reply, text, choice, [], located)
+
+    def _is_quietly_coerced(self, fit: Fit) -> bool:
+        """Whether a value fits after coercions that give no cause to a finding, and that change nothing else in the verdict."""
+        if not (fit.ok and fit.notes and self._lenient):
+            return False
+        return all(note.code not in _OPEN_CODES and note.code not in self._loud for note in fit.notes)
 
     # -- the way on ----------------------------------------------------------------------------
 
@@ -167,6 +186,8 @@ class Judge:
             return self._too_deep(reply, text)
         if choice is None:
             found = finding("P001", "$", "The reply holds no JSON value", (0, len(text)), {}, _ASK)
+            if not records:
+                return self._verdict(reply, text, None, None, (), [found])
             said = islice(remarks(to_fixes(text, records[:_MAX_FINDINGS]), self._accept), _MAX_FINDINGS)
             return self._verdict(reply, text, None, None, partial(to_fixes, text, records), [found, *said])
         return self._conclude(reply, text, choice, records)
@@ -184,9 +205,9 @@ class Judge:
         codes = choice.codes
         codes.update(record[0] for record in before)
         codes.update(note.code for note in fit.notes)
-        fixes = _Fixes(text, before, choice, self._aims)
+        fixes = _Fixes(text, before, choice, self._aims) if codes else None
         findings: list[Finding] = []
-        if self._allowed < _GUESS or not self._loud.isdisjoint(codes):
+        if fixes is not None and (self._allowed < _GUESS or not self._loud.isdisjoint(codes)):
             findings += islice(remarks(fixes.of(self._loud), self._accept), _MAX_FINDINGS)
         if not codes and "\\" in text and (where := unmeant(text, *reading.candidate.spans[0])) is not None:
             findings.append(_unmeant(text, where))
@@ -201,13 +222,14 @@ class Judge:
         elif self._schema.is_type:
             value = fit.built
         findings += _located(refused, text, reading, self._aims) if located else refused
-        return self._verdict(reply, text, data, value, fixes, findings)
+        return self._verdict(reply, text, data, value, fixes or (), findings)
 
     def _verdict(self, reply: Any, text: str, data: Any, value: Any, fixes: Any, findings: list[Finding]) -> Verdict:
         if self._strict:
             findings = [promoted(f) for f in findings]
-        ordered = Findings(sorted(findings, key=lambda f: f.level != "error"))
-        return Verdict(shown(reply, text), data, ordered, fixes, value)
+        if len(findings) > 1:
+            findings.sort(key=lambda f: f.level != "error")
+        return Verdict(shown(reply, text), data, Findings(findings), fixes, value)
 
     def _too_deep(self, reply: Any, text: str) -> Verdict:
         limit = self._aims.max_depth
@@ -390,18 +412,27 @@ class _Fixes:
         records = [record for record in self._before + self._choice.records() if record[0] in codes]
         notes = [note for note in reading.fit.notes if note.code in codes]
         read = to_fixes(self._text, records, reading.base)
-        return tuple(sorted((*read, *self._coerced(notes)), key=lambda f: f.span or (0, 0))) if notes else read
+        return _ordered((*read, *_coercions(self._text, reading, self._aims, notes))) if notes else read
 
-    def _coerced(self, notes: list[Note]) -> Iterator[Fix]:
-        """Coercions as fixes; the span is that of the member in the text."""
-        spans = Spans(self._text, self._choice.reading, self._aims)
-        changed = self._choice.reading.fit.notes
-        keys = {note.path: note.before for note in changed if note.is_key or note.code == "C010"}
-        for note in notes:
-            span = spans.of(_as_named(note.path, keys), "C010" if note.is_key else note.code)
-            as_written = note.code == "C008" and isinstance(note.before, str)
-            before = note.before if as_written else _short(note.before)
-            yield fix(note.code, render(note.path), span, before, _short(note.after))
+
+def _coerced(text: str, reading: Reading, aims: Aims) -> Fixes:
+    """The fixes of a value that was coerced, and read as it stands in the text."""
+    return _ordered(tuple(_coercions(text, reading, aims, reading.fit.notes)))
+
+
+def _ordered(fixes: Fixes) -> Fixes:
+    return tuple(sorted(fixes, key=lambda f: f.span or (0, 0))) if len(fixes) > 1 else fixes
+
+
+def _coercions(text: str, reading: Reading, aims: Aims, notes: list[Note]) -> Iterator[Fix]:
+    """Coercions as fixes; the span is that of the member in the text."""
+    spans = Spans(text, reading, aims)
+    keys = {note.path: note.before for note in reading.fit.notes if note.is_key or note.code == "C010"}
+    for note in notes:
+        span = spans.of(_as_named(note.path, keys), "C010" if note.is_key else note.code)
+        as_written = note.code == "C008" and isinstance(note.before, str)
+        before = note.before if as_written else _short(note.before)
+        yield fix(note.code, render(note.path), span, before, _short(note.after))
 
 
 def _as_named(path: Parts, keys: dict[Parts, str]) -> Parts:

@@ -32,7 +32,12 @@ RESERVED = frozenset({"unit_id", "_metadata", "retry_count", "error"})
 class RuleCheck(Protocol):
     """Business rules over a record: `checks.rules.Rules`."""
 
+    @property
+    def names(self) -> frozenset[str] | None: ...
+
     def check(self, record: dict[str, Any]) -> list[Finding]: ...
+
+    def hold(self, record: dict[str, Any]) -> bool: ...
 
 
 class ReplyCheck(Protocol):
@@ -147,6 +152,9 @@ class Meaning:
 
     def _broken_rules(self, data: Any, context: Context) -> list[Finding]:
         assert self.rules is not None
+        fields = context.get("input")
+        if type(fields) is dict and self.keeps_rules(data, fields):
+            return []  # what they say is only put together where they say something
         found = self.rules.check(record(data, context))
         if isinstance(data, dict):
             return found
@@ -157,7 +165,7 @@ class Meaning:
         if self.rules is None or data is None:
             return True
         alone = type(data) is dict and self._names is not None and self._names.isdisjoint(fields)
-        return not self.rules.check(data if alone else _over(fields, data))
+        return self.rules.hold(data if alone else _over(fields, data))
 
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
         """The same for a value that no reply brought: only the rules speak of it, and the context must name a state."""

@@ -42,12 +42,8 @@ def nearest(word: str, words: list[str]) -> str:
     >>> nearest("max_ph", ["hp", "max_hp"])
     'max_hp'
     """
-    allowed = max(1, len(word) // 3)
-    near = [one for one in words[:1000] if len(one) <= len(word) + allowed]
-    if len(word) > _LONGEST or not near:
+    if len(word) > _LONGEST:
         return ""
-    from rapidfuzz import process  # loaded where a name is wrong
-    from rapidfuzz.distance import DamerauLevenshtein
+    from trueup.verdict.likeness import nearest as nearest_name  # loaded where a name is wrong
 
-    found = process.extractOne(word, near, scorer=DamerauLevenshtein.distance, score_cutoff=allowed)
-    return "" if found is None else str(found[0])
+    return nearest_name(word, words[:1000]) or ""

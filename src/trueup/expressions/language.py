@@ -15,6 +15,7 @@ from trueup.expressions.displays import DISPLAYS
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.explain import explainer
 from trueup.expressions.formats import FORMATS
+from trueup.expressions.reads import always_read, has_branches
 from trueup.expressions.syntax import Source, parse
 from trueup.expressions.translate import NODES, Field, Translator, is_dir
 from trueup.expressions.work import BUDGET, FILENAME
@@ -64,6 +65,20 @@ class Expression:
             text = Source(self.source)
             self._left = _runnable(_left_side(self._tree), Translator(_HANDLERS, text.column, self._functions), text)
         return self._left(record, budget)
+
+    @property
+    def always(self) -> frozenset[str]:
+        """The fields that every evaluation reads, whatever the values are.
+
+        >>> sorted(compile_expression("hp > 0 or shield > 0").always)
+        ['hp']
+        """
+        return always_read(self._tree) & self.names
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether a part of it may not be evaluated, as the right side of `or`."""
+        return has_branches(self._tree)
 
     def __repr__(self) -> str:
         return f"<Expression {self.source!r}>"

@@ -77,12 +77,16 @@ class Candidate:
 def to_fixes(text: str, records: list[Record], base: Parts = ()) -> tuple[Fix, ...]:
     """Records as fixes, in the order of the text; `base` is the path of the part that was taken."""
     fixes = []
-    for code, start, end, after, node in sorted(records, key=lambda r: (r[1], r[2], r[0])):
-        parts = parts_of(node)
-        path = render(parts[len(base) :] if parts[: len(base)] == base else ())
-        fixes.append(Fix(code, GRADE[code], path, (start, end), _cut(text[start:end]), _cut(after)))
+    for code, start, end, after, node in records if len(records) < 2 else sorted(records, key=_in_text):
+        path = "$"
+        if node is not None:
+            parts = parts_of(node)
+            path = render(parts[len(base) :] if parts[: len(base)] == base else ())
+        before = text[start:end] if end - start <= _SHORT else f"{text[start : start + _SHORT - 1]}…"
+        after = after if len(after) <= _SHORT else f"{after[: _SHORT - 1]}…"
+        fixes.append(Fix(code, GRADE[code], path, (start, end), before, after))
     return tuple(fixes)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+def _in_text(record: Record) -> tuple[int, int, str]:
+    return record[1], record[2], record[0]

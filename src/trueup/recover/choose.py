@@ -7,7 +7,7 @@ one choice leaves, with records for everything that was passed over. The order o
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.recover.envelopes import Said
+    from trueup.recover.envelopes import Inside, Said
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 _TEXT = frozenset({"string", "null"})
@@ -105,12 +105,10 @@ class Choice:
         used = list(winner.candidate.spans)
         if used == [(0, len(self._text))] and not self._passed and winner.candidate.form == "json":
             return []  # nothing stands outside
-        from trueup.recover.layers.around import gap_records  # loaded when a reply first needs it
-        from trueup.recover.layers.reasoning import reasoning_spans
-
+        outside = _outside_rooms()
         records: list[Record] = []
         at = 0
-        for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]):
+        for other in sorted(self._passed, key=lambda r: r.candidate.spans[0]) if self._passed else ():
             value, start, stop = other.candidate.value, other.candidate.spans[0][0], other.candidate.end
             apart = start >= at and all(b <= start or stop <= a for a, b in winner.candidate.spans)
             alike = _is_list_of_scalars(value) and _is_list_of_scalars(winner.candidate.value)
@@ -118,11 +116,11 @@ class Choice:
                 records.append((self._name(other), start, stop, "", None))
                 used.append((start, stop))
                 at = stop
-        reasoning = reasoning_spans(self._text)
+        reasoning = outside.reasoning_spans(self._text)
         if winner.candidate.form != "json":
             # the other forms are read with reasoning blanked out, so it may lie inside what they used
             records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
-        gaps = gap_records(self._text, used, self._apart(reasoning))
+        gaps = outside.gap_records(self._text, used, self._apart(reasoning))
         if len(used) > len(winner.candidate.spans):
             # closing brackets beside several values: they were one value, and it broke apart
             # (a parenthesis belongs to the words that one of them stands in)
@@ -139,36 +137,65 @@ class Choice:
     def _apart(self, reasoning: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
         """Stretches that are not part of a value that broke: reasoning, and fences of code that the value is not in."""
         apart = [(start, stop, "W003") for start, stop in reasoning]
-        if "```" in self._text or "~~~" in self._text:
-            from trueup.recover.layers.fence import code_blocks  # as above
-
+        if ("```" in self._text or "~~~" in self._text) and not self._fills_the_fence():
             taken = sorted([*self.reading.candidate.spans, *reasoning])
-            for start, stop in code_blocks(self._text):
+            for start, stop in _outside_rooms().code_blocks(self._text):
                 after = bisect_left(taken, (stop, stop))
                 if after == 0 or taken[after - 1][1] <= start:
                     apart.append((start, stop, "W002"))
             apart.sort()
         return apart
 
+    def _fills_the_fence(self) -> bool:
+        """Whether the text has one fence, and the value stands in it."""
+        text, spans = self._text, self.reading.candidate.spans
+        opened, closed = text.find("```"), text.rfind("```")
+        if not 0 <= opened < spans[0][0] or spans[-1][1] > closed or "~~~" in text:
+            return False
+        return text.count("```") == 2
+
     def _doubts(self, winner: Candidate) -> list[Record]:
         """Records of what the words around the value say against it."""
         if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form == "scalar":
             return []
-        from trueup.recover.said import changes, is_example, is_withdrawn  # as above
-
+        outside = _outside_rooms()
         span = winner.spans[0][0], winner.end
         found: list[Record] = []
-        if winner.form == "json" and is_example(self._text, span[0]):
+        if winner.form == "json" and outside.is_example(self._text, span[0]):
             found.append(("W017", *span, "", None))
-        if is_withdrawn(self._text, span[1]) or changes(self._text, span[1], winner.value):
+        if outside.is_withdrawn(self._text, span[1]) or outside.changes(self._text, span[1], winner.value):
             found.append(("W018", *span, "", None))
         return found
+
+
+class _Outside(NamedTuple):
+    """What names the text around a value."""
+
+    gap_records: Callable[[str, list[tuple[int, int]], list[tuple[int, int, str]]], list[Record]]
+    reasoning_spans: Callable[[str], list[tuple[int, int]]]
+    code_blocks: Callable[[str], list[tuple[int, int]]]
+    is_example: Callable[[str, int], bool]
+    is_withdrawn: Callable[[str, int], bool]
+    changes: Callable[[str, int, Any], bool]
+
+
+@cache
+def _outside_rooms() -> _Outside:
+    # loaded when a reply first needs it, and once: an import costs as much as some of these take
+    from trueup.recover.layers.around import gap_records
+    from trueup.recover.layers.fence import code_blocks
+    from trueup.recover.layers.reasoning import reasoning_spans
+    from trueup.recover.said import changes, is_example, is_withdrawn
+
+    return _Outside(gap_records, reasoning_spans, code_blocks, is_example, is_withdrawn, changes)
 
 
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
     """The best reading of a text; None when there is nothing to read."""
     seen: list[Reading] = []
     for found in _readings(text, aims):
+        if not found:
+            continue
         judged = _judged(text, found, judge, aims)
         gathered = _gather(text, judged, judge, judge_item)
         if gathered is not None:
@@ -186,9 +213,21 @@ def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Cho
 
 
 def _readings(text: str, aims: Aims) -> Iterator[list[Candidate]]:
+    return _reader()(text, aims)
+
+
+@cache
+def _reader() -> Callable[[str, Aims], Iterator[list[Candidate]]]:
     from trueup.recover.readings import readings  # as above
 
-    return readings(text, aims)
+    return readings
+
+
+@cache
+def _open_envelope() -> "Callable[[Any, frozenset[str], Callable[[Parts, str], Said | None]], Iterator[Inside]]":
+    from trueup.recover.envelopes import opened  # as above
+
+    return opened
 
 
 def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Choice:
@@ -215,12 +254,12 @@ def _rewritten(readings: list[Reading], judge: Judge, aims: Aims) -> list[Readin
 
 def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once fractions are numbers."""
-    from trueup.recover.numbers import computed  # as above
-
     out: list[Reading] = []
     for reading in readings:
         if reading.candidate.form == "json" and "S015" not in reading.candidate.codes:
             continue
+        from trueup.recover.numbers import computed  # as above
+
         found = computed(reading.candidate, aims.wants_at)
         if found is not None and (fit := judge(found.value)).ok:
             out.append(reading._replace(candidate=found, fit=fit))
@@ -229,11 +268,13 @@ def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
     """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
-    from trueup.recover.numbers import regrouped  # as above
-
     out: list[Reading] = []
     for reading in readings:
-        both = regrouped(reading.candidate, aims.wants) if "S015" in reading.candidate.codes else None
+        if "S015" not in reading.candidate.codes:
+            continue
+        from trueup.recover.numbers import regrouped  # as above
+
+        both = regrouped(reading.candidate, aims.wants)
         if both is None or not (fit := judge(both[0].value)).ok:
             continue
         if both[0].value == both[1].value or not judge(both[1].value).ok:
@@ -259,16 +300,16 @@ def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, kee
     fits = whole.ok and not _is_wrapped(candidate.value, whole, aims)
     if fits or not aims.opens or not isinstance(candidate.value, dict | str):
         return Reading(candidate, whole, (), [], [])
+    if isinstance(candidate.value, dict) and aims.root_keys.issuperset(candidate.value):
+        return Reading(candidate, whole, (), [], [])  # no key is an envelope
 
     def fit_inside(base: Parts, value: Any) -> Fit:
         return _fit_beside(base, value, candidate.value, judge) if keep_fields else judge(value)
 
-    from trueup.recover.envelopes import opened  # as above
-
     def read_inside(base: Parts, said: str) -> "Said | None":
         return _said(said, partial(fit_inside, base), aims)
 
-    found = opened(candidate.value, aims.root_keys, read_inside)
+    found = _open_envelope()(candidate.value, aims.root_keys, read_inside)
     fitting = [(inside, fit) for inside in found if (fit := fit_inside(inside.base, inside.value)).ok]
     if not fitting or (aims.types <= _TEXT and _stands_in_prose(text, candidate)):
         return Reading(candidate, whole, (), [], [])
@@ -520,7 +561,10 @@ def doubt(text: str, choice: Choice) -> None:
 
 def _lost_a_list(text: str, choice: Choice) -> bool:
     """Whether neighbours became lists of one and a closing bracket was too many: `[[1, 2], 3, 4]]` lost an opening one."""
-    wrapped = Counter(note.path[:-1] for note in choice.reading.fit.notes if note.code == "C006" and note.path)
+    notes = choice.reading.fit.notes
+    if len(notes) < _NEIGHBOURS:
+        return False
+    wrapped = Counter(note.path[:-1] for note in notes if note.code == "C006" and note.path)
     if not wrapped or max(wrapped.values()) < _NEIGHBOURS:
         return False
     return any(code == "S007" and "]" in text[start:stop] for code, start, stop, _, _ in choice.records())

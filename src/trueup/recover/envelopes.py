@@ -97,8 +97,10 @@ def may_wrap(key: str, own: frozenset[str]) -> bool:
 
 
 def _is_envelope(key: str, size: int, own: frozenset[str], folded: frozenset[str]) -> bool:
+    if key in own:
+        return False
     name = fold(key)
-    if key in own or name in folded or name in _FAILED or any(word in name for word in _FAILURES):
+    if name in folded or name in _FAILED or any(word in name for word in _FAILURES):
         return False
     if name in _DETAILS and size == 1:
         return False

@@ -4,6 +4,8 @@ A text and what is looked for enter; lists of candidates leave. A later kind is 
 """
 
 from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from trueup.recover.aims import Aims
 from trueup.recover.candidate import Candidate
@@ -20,6 +22,9 @@ from trueup.recover.layers.view import View, refold
 from trueup.recover.layers.whole import unwrapped
 from trueup.verdict.patterns import lazy_regex
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
 # A quote that is not escaped: more than one string.
 _INNER_QUOTE = {quote: lazy_regex(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
 _INVISIBLE = lazy_regex("[\u200b-\u200f\u2060-\u2064\ufeff\u180e]+")
@@ -31,10 +36,25 @@ _TEXT = frozenset({"string", "null"})
 _MAX_UNFOLD = 3
 _BRIEF = 60
 _TAG_NAME = lazy_regex(r"<\s*([\w:.-]{1,40})")
+# Two words and more of them: no sign that any form of value is written with.
+_SENTENCES = lazy_regex(r"[A-Za-z][A-Za-z']*[,.]? [A-Za-z][A-Za-z ,.!?'\n]*")
+_OBJECT = frozenset({"object"})
 
 
 def readings(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
     """Lists of candidates, likeliest kind first; `level` counts the encodings that were taken off before."""
+    return iter(()) if is_mere_prose(text, aims) else every_reading(text, aims, level)
+
+
+def is_mere_prose(text: str, aims: Aims) -> bool:
+    """Whether an object is looked for and the text is plain sentences that name no field of it, such as an apology."""
+    if aims.types != _OBJECT or aims.field or not _SENTENCES.fullmatch(text):
+        return False
+    return not _forms().outline.Keys(aims.root_keys).may_stand_in(text)
+
+
+def every_reading(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
+    """The same for any text, mere prose or not."""
     if text and not (text[0].isprintable() or text[0].isspace()) and (lead := _INVISIBLE.match(text)):
         for behind in readings(text[lead.end() :], aims, level):
             yield [_shifted(candidate, lead.end()) for candidate in behind]
@@ -93,12 +113,10 @@ class _Page:
             yield from self.boxed()
             for view_of, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
                 yield self.under(view_of(text), code)
-        # loaded with the first reply that is not plain JSON: their many patterns take a while to compile
-        from trueup.recover.forms.shapes import without_parts
-
         found = _scan(self._scan, aims, self.visible, self.level)
         found = [c for c in found if not is_fragment(text, c, self.inside, aims.any_value)]
-        self.json, self.parts = without_parts(text, found, aims)
+        if found:
+            self.json, self.parts = _forms().shapes.without_parts(text, found, aims)
 
     def boxed(self) -> Iterator[list[Candidate]]:
         """What the last box of LaTeX holds."""
@@ -109,19 +127,17 @@ class _Page:
 
     def forms(self) -> Iterator[list[Candidate]]:
         """Text that is not JSON but carries the fields; broken JSON is not read again as lines of fields."""
-        from trueup.recover.forms import scalars, shapes  # as above
-
+        forms = _forms()
         own = self.aims.root_keys | self.aims.item_keys
         has_json = any(isinstance(found.value, dict) and not own.isdisjoint(found.value) for found in self.json)
-        yield from shapes.readings(self.shown, self.aims, has_json)
+        yield from forms.shapes.readings(self.shown, self.aims, has_json)
         yield self.parts
-        yield scalars.fenced_scalar(self.shown)
+        yield forms.scalars.fenced_scalar(self.shown)
 
     def rest(self) -> Iterator[list[Candidate]]:
         """What is left to be read: a string for another type, values inside broken ones, reasoning, all of the text."""
-        from trueup.recover.forms.scalars import scalar  # as above
-
         aims = self.aims
+        scalar = _forms().scalars.scalar
         if self.scalar is not None and self.is_lone_string and not aims.any_value and not aims.types & _STRING:
             yield [self.scalar]
         yield self._scan.inner()
@@ -138,6 +154,22 @@ class _Page:
             yield scalar(self.shown, aims.types, aims.eager)
         elif aims.field & _SCALARS and _is_brief(self.shown[start:stop]):
             yield scalar(self.shown, aims.field, aims.eager)
+
+
+class _Forms(NamedTuple):
+    """The rooms of texts that are not JSON."""
+
+    outline: "ModuleType"
+    scalars: "ModuleType"
+    shapes: "ModuleType"
+
+
+@cache
+def _forms() -> _Forms:
+    # loaded with the first reply that is not plain JSON: their many patterns take a while to compile
+    from trueup.recover.forms import outline, scalars, shapes
+
+    return _Forms(outline, scalars, shapes)
 
 
 def _is_field(text: str, span: tuple[int, int], known: frozenset[str]) -> bool:

@@ -6,7 +6,7 @@ message or on the source takes nothing back. The words themselves are data: see 
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from trueup.recover.json.lexer import fold
@@ -77,7 +77,11 @@ def is_example(text: str, start: int) -> bool:
     >>> is_example("For example: {}", 13), is_example("The answer: {}", 12)
     (True, False)
     """
-    before = _before(text, start)
+    return _calls_example(_before(text, start))
+
+
+@lru_cache(512)  # a model mostly puts the same words before its values
+def _calls_example(before: str) -> bool:
     if not before.rstrip().removesuffix("json").strip(_NO_WORDS):
         return False  # a fence alone says nothing, and needs no phrases
     return pattern(_EXAMPLE).search(before) is not None

@@ -1,21 +1,23 @@
 """Export: rows of a store enter, a JSON Lines, CSV or Parquet file leaves, whole or not at all.
 
-JSON Lines keeps every character. In CSV no cell is taken for a formula. Parquet (extra `analysis`) holds replies and
+JSON Lines keeps every character. In CSV no cell is taken for a formula. Parquet (extra `tables`) holds replies and
 verdicts as JSON text, which keeps what its own strings cannot.
 """
 
 import csv
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
 from trueup.store.cells import calm, pack, to_text, unpack
-from trueup.store.errors import MICROS, StoreError
+from trueup.store.columns import Column, write_parquet
+from trueup.store.errors import MICROS, StoreError, StoreFull
 from trueup.store.session import Session
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
         count = write(part, rows)
         os.replace(part, path)  # noqa: PTH105 - in one step, over what was there
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise (StoreFull if full else StoreError)(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
     return count
@@ -102,37 +105,29 @@ def _cell(value: Any) -> Any:
 
 def _parquet(path: Path, rows: Iterable[Item]) -> int:
     try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        from pyarrow import parquet
+        import pyarrow  # type: ignore[import-untyped]  # noqa: F401, ICN001
     except ImportError:
-        raise StoreError("Parquet needs a writer: pip install 'trueup[analysis]'") from None
-    count, writer, source = 0, None, iter(rows)
-    try:
-        while batch := list(islice(source, 2000)):
-            columns = {name: [_column(row[name]) for row in batch] for name in batch[0]}
-            schema = pa.schema([(name, _kind(pa, name)) for name in columns])
-            if writer is None:
-                writer = parquet.ParquetWriter(path, schema, compression="zstd")
-            writer.write_table(pa.table(columns, schema=schema))
-            count += len(batch)
-        if writer is None:
-            parquet.write_table(pa.table({}), path)
-    finally:
-        if writer is not None:
-            writer.close()
-    return count
+        raise StoreError("Parquet needs a writer: pip install 'trueup[tables]'") from None
+    source = iter(rows)
+    first = next(source, None)
+    if first is None:
+        return write_parquet(path, (), ())
+    return write_parquet(path, [Column(name, _kind(name)) for name in first], _batches(chain((first,), source)))
 
 
-_NUMBERS = {"at": "float64", "latency": "float64", "ok": "bool_", "helpful": "bool_"}
-_WHOLE = frozenset({"attempt", "attempts", "tokens_in", "tokens_out", "cost"})
+def _batches(rows: Iterator[Item]) -> Iterator[dict[str, list[Any]]]:
+    while batch := list(islice(rows, 2000)):
+        yield {name: [_column(row[name]) for row in batch] for name in batch[0]}
 
 
-def _kind(pa: Any, name: str) -> Any:
-    if name == "codes":
-        return pa.list_(pa.string())
-    if name in _WHOLE:
-        return pa.int64()
-    return getattr(pa, _NUMBERS.get(name, "string"))()
+_KINDS = {
+    "at": "number", "latency": "number", "ok": "boolean", "helpful": "boolean", "codes": "text[]",
+    **dict.fromkeys(("attempt", "attempts", "tokens_in", "tokens_out", "cost"), "integer"),
+}  # fmt: skip
+
+
+def _kind(name: str) -> str:
+    return _KINDS.get(name, "text")
 
 
 def _column(value: Any) -> Any:

@@ -304,9 +304,10 @@ _FINDINGS = (
     FindingKind(
         "N036", "unknown-section", "warning", "A section of a pipeline, or a key of one, is not one that is read."
     ),
-    FindingKind("N037", "no-such-value", "warning", "A template names a field that nothing gives."),
+    FindingKind("N037", "no-such-value", "error", "A template names a field that nothing gives."),
     FindingKind("N038", "no-such-script", "warning", "A script that is run at the end is missing."),
     FindingKind("N039", "fails-on-mock", "warning", "A rule or an expression fails on made-up data."),
+    FindingKind("N040", "never-given", "warning", "A rule names a value that the schema of its field does not allow."),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
     FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),
@@ -317,11 +318,15 @@ _FINDINGS = (
     FindingKind("U007", "out-of-memory", "error", "Judging a unit took more memory than allowed."),
     FindingKind("U008", "crashed", "error", "Judging a unit ended its process, twice."),
     FindingKind("U009", "check-raised", "error", "Judging a unit raised an error outside its checks and validators."),
+    FindingKind(
+        "U010", "field-replaced", "warning", "A line has a field whose name its record uses for something else."
+    ),
     FindingKind("U030", "no-prompt", "error", "The template gives no prompt for a unit."),
     FindingKind("U031", "expression-failed", "error", "An expression of a step fails for a unit."),
     FindingKind("U032", "loop-unfinished", "error", "A loop of a step does not end for a unit."),
     FindingKind("U033", "not-storable", "error", "An expression gives what JSON cannot hold."),
     FindingKind("U034", "nothing-to-fan-out", "error", "A unit has no list to fan out."),
+    FindingKind("U035", "no-reply-helps", "error", "A rule of the configuration refuses whatever a model replies."),
     # bugs in the code of a contract
     FindingKind("X001", "contract-bug", "error", "A check or a validator of the contract has a bug and did not judge."),
 )

@@ -51,7 +51,16 @@ class Fix(msgspec.Struct, frozen=True, order=True):
         >>> Fix("S001", "lossless", "$.tags", (20, 21), ",", "").to_dict()["name"]
         'trailing-comma'
         """
-        return _named(self)
+        kind = FIXES.get(self.code)
+        return {
+            "code": self.code,
+            "name": kind.name if kind else self.code.lower(),
+            "grade": self.grade,
+            "path": self.path,
+            "span": None if self.span is None else [*self.span],
+            "before": self.before,
+            "after": self.after,
+        }
 
     def __str__(self) -> str:
         return f"{self.code} {self.path}: {self.before!r} → {self.after!r} ({self.grade})"
@@ -88,7 +97,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON-able data, with its name."""
-        return _named(self)
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return {"code": fields.pop("code"), "name": self.name, **fields}
 
     @property
     def sort_key(self) -> tuple[bool, str, str, str]:
@@ -103,11 +113,6 @@ class Finding(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.code} {self.path}: {self.message}"
-
-
-def _named(fact: Fix | Finding) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(fact)
-    return {"code": fields.pop("code"), "name": fact.name, **fields}
 
 
 def finding(

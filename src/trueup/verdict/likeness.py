@@ -1,7 +1,7 @@
 """The name that was likely meant: one measure of likeness for every place that suggests a name.
 
 An unknown name and the known ones go in; the nearest known name comes out, or None. Names are alike by their letters
-(`check_adaptor_status`) or by their words (`get_ip` and `get_ip_config`). Use it for suggestions only: a reply is never
+(`check_adaptor_status`), also where two of them changed places, or by their words (`get_ip` and `get_ip_config`). Use it for suggestions only: a reply is never
 changed because of it.
 """
 
@@ -34,6 +34,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     >>> nearest("get_ip", ["get_ip_config", "ping_dns"]), nearest("completely_different", ["check_adapter_status"])
     ('get_ip_config', None)
+    >>> nearest("pionts", ["n", "points"]), nearest("ph", ["n", "hp"]), nearest("x", ["n"])
+    ('points', 'hp', None)
     """
     return KnownNames(known).nearest(name)
 
@@ -70,7 +72,7 @@ class KnownNames:
         )  # fmt: skip
         blocks = 0
         for _, letters, of_words, each, known in ranked:
-            if letters >= _LETTERS or of_words >= _WORDS:
+            if letters >= _LETTERS or of_words >= _WORDS or _is_swapped(each, plain):
                 return str(known)
             if letters >= _BLOCKS and blocks < _MOST_BLOCKS:
                 blocks += 1
@@ -85,6 +87,13 @@ class KnownNames:
         plain = "_".join(name_words(name[:_LONGEST]))
         found = process.extractOne(plain, self._plain, scorer=fuzz.ratio, score_cutoff=least)
         return str(found[2]) if found else None
+
+
+def _is_swapped(one: str, other: str) -> bool:
+    """Whether two names differ in two neighbouring letters that changed places; in short names that is all they share."""
+    from rapidfuzz.distance import OSA  # as above
+
+    return len(one) == len(other) and sorted(one) == sorted(other) and OSA.distance(one, other, score_cutoff=1) <= 1
 
 
 def _shared(words: tuple[str, ...], others: list[tuple[str, ...]]) -> list[float]:

@@ -5,6 +5,7 @@ Keys that are not plain words are quoted: `$["unit price"]`.
 """
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from trueup.verdict.patterns import lazy_regex
@@ -13,6 +14,7 @@ type_part = str | int
 Parts = tuple[type_part, ...]
 
 _WORD = lazy_regex(r"[^\W\d][\w-]*\Z")
+_INDEX = lazy_regex(r'\[\d+\]|"(?:[^"\\]|\\.)*"')
 _STEP = lazy_regex(r'\.([^\W\d][\w-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
@@ -22,6 +24,8 @@ def render(parts: Parts) -> str:
     >>> render(("items", 0, "unit price"))
     '$.items[0]["unit price"]'
     """
+    if not parts:
+        return "$"
     out = ["$"]
     for part in parts:
         if isinstance(part, int):
@@ -51,6 +55,25 @@ def parse(path: str) -> Parts:
         parts.append(word if word is not None else int(index) if index is not None else json.loads(quoted))
         at = step.end()
     return tuple(parts)
+
+
+def folded(path: str) -> str:
+    """A path with the indexes of arrays left out: the same field of every element.
+
+    >>> folded("$.lines[3].price"), folded('$["a[0]"][12]')
+    ('$.lines[].price', '$["a[0]"][]')
+    """
+    if "[" not in path:
+        return path
+    return _folded(path) if len(path) <= _KEPT else _without_indexes(path)
+
+
+def _without_indexes(path: str) -> str:
+    return _INDEX.sub(lambda found: "[]" if found[0][0] == "[" else found[0], path)
+
+
+_KEPT = 200  # characters of a path whose folded form is remembered
+_folded = lru_cache(4096)(_without_indexes)
 
 
 def value_at(value: Any, parts: Parts) -> Any:

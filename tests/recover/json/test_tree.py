@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueup import Contract
+from trueup.recover.json import tree
 from trueup.recover.json.tree import Seen, Tree, json_spans, mended_offsets, nodes_at
 from trueup.verdict.paths import Parts
 
@@ -45,3 +48,46 @@ def test_many_paths_are_found_where_each_alone_is(value: Any) -> None:
             assert json_spans(text, 0, (*path, part), seen) == json_spans(text, 0, (*path, part))
         members = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
         stack += [((*path, key), inner) for key, inner in members]
+
+
+@given(st.dictionaries(st.text('ab_"\\é:,', max_size=3), values, max_size=4), st.booleans(), st.booleans())
+def test_what_the_signs_beside_an_offset_tell_is_what_a_walk_finds(value: Any, wide: bool, plain: bool) -> None:
+    text = json.dumps(value, indent=1 if wide else None, ensure_ascii=plain)
+    for at in range(len(text)):
+        for is_around in (False, True):
+            near = tree._near_nodes(text, [(at, is_around)])
+            assert near is None or at == 0 or near == tree._walked_nodes(text, [(at, is_around)])
+
+
+@given(st.dictionaries(st.text('ab_"\\é:,', max_size=3), values, max_size=4), st.booleans())
+def test_a_member_whose_key_stands_once_is_where_a_walk_finds_it(value: Any, plain: bool) -> None:
+    text = json.dumps(value, ensure_ascii=plain)
+    stack: list[tuple[Parts, Any]] = [((), value)]
+    while stack:
+        path, here = stack.pop()
+        if path and isinstance(path[-1], str):
+            found = tree.only_member(text, 0, len(text), path[-1])
+            assert found is None or found == json_spans(text, 0, path)
+        inner = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
+        stack += [((*path, key), item) for key, item in inner]
+
+
+def test_a_coerced_member_is_found_without_going_through_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = 0
+    end_of = tree._end
+
+    def counted(text: str, at: int) -> int:
+        nonlocal steps
+        steps += 1
+        return end_of(text, at)
+
+    monkeypatch.setattr(tree, "_end", counted)
+    taken: dict[int, int] = {}
+    for size in (10, 1000):
+        names = [f"field_{number}" for number in range(size)]
+        contract = Contract({"properties": {names[-1]: {"type": "integer"}}})
+        steps = 0
+        (fix,) = contract.check(json.dumps(dict.fromkeys(names, "7"))).fixes
+        assert fix.code == "C001"
+        taken[size] = steps
+    assert taken[10] == taken[1000] <= 2

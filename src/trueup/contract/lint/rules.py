@@ -9,6 +9,8 @@ from trueup.conform.schema import Schema
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.lint.values import allowed, never_given
+from trueup.contract.lint.values import said as said_of_value
 from trueup.contract.provided import Provided, declared, said, suggested
 from trueup.expressions.errors import CONSTANTS, ExpressionError
 from trueup.expressions.language import Expression, compile_expression
@@ -101,6 +103,11 @@ class _Known:
             here = here.member(part)
         return None
 
+    def allowed(self, path: Parts) -> list[Any] | None:
+        """The values that the schema lists for a field; None if it lists none, or the field comes with the input."""
+        source = self._schema.source
+        return None if path[0] in self._given else allowed(source, source, path)
+
     def expression(self, source: Any) -> Expression | None:
         """The expression in a text; None if it does not compile, which is reported elsewhere."""
         if not isinstance(source, str):
@@ -135,6 +142,10 @@ def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[F
             for field, column in expression.fields:
                 if field[:1] and field[0] not in guarded:
                     yield from _no_field(field, path, inside(marks.value(path), column), known)
+            for one, values in never_given(expression.source, known.allowed):
+                hint = did_you_mean(str(one.value), [str(value) for value in values])
+                message = said_of_value(one.path, one.value, values)
+                yield fault("N040", inside(marks.value(path), one.column), path, message, hint)
         template = rule.get("error") if isinstance(rule, dict) else None
         if isinstance(template, str):
             path = (*base, index, "error")

@@ -8,22 +8,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
-from trueup.conform.options import Options
 from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.contract import Contract
 from trueup.contract.files.extends import Origins, Whole, read_whole
 from trueup.contract.files.faults import ContractError, Fault, fault
 from trueup.contract.lint.rules import lint_rules
+from trueup.contract.lint.schemas import refused_at
 from trueup.contract.lint.tools import lint_tools, offered
 from trueup.contract.lint.words import lint_words
-from trueup.verdict.paths import Parts, parse
-from trueup.verdict.patterns import lazy_regex
+from trueup.verdict.paths import Parts
 
 NOT_OPTIONS = frozenset({"$schema", "description", "examples"})  # for editors, people, and lint
 
-_WHERE = lazy_regex(r" at (\$(?:\.[\w-]+|\[\d+\])*): ")
 _OF_SHAPE = frozenset({"N005", "N006"})
 
 
@@ -95,16 +91,13 @@ def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
     try:
         return compile_schema(source), lint_words(source, whole.marks)
     except SchemaError as error:
-        named = _WHERE.search(str(error))
-        path: Parts = ("schema", *(parse(named[1]) if named else ()))
+        path: Parts = ("schema", *refused_at(str(error)))
         return None, [fault("N007", whole.marks.value(path), path, f"the schema cannot be used: {error}")]
 
 
 def _options(data: dict[str, Any]) -> dict[str, Any]:
     """The data of a file as options of a contract."""
     options = {key: part for key, part in data.items() if key not in NOT_OPTIONS}
-    if isinstance(options.get("coerce"), dict):
-        options["coerce"] = msgspec.convert(options["coerce"], Options)
     if "version" in options:
         options["version"] = str(options["version"])
     return options

@@ -37,6 +37,8 @@ _SPACED_VALUE = lazy_regex(
 _EMPHASIS = "*_`"
 _QUOTES = tuple("\"'“”‘’«»")
 _MAX_LABEL = 60
+_MOST_FOLDED = 4_000  # characters of a text that is folded as a whole
+_SIGNS = {code: None for code in range(128) if not chr(code).isalnum()}
 _MAX_WORDS = 4
 _MAX_SPACED = 200
 _BLANK = lazy_regex(r"[ \t]+")
@@ -70,6 +72,17 @@ class Keys:
             found = self._find(_ASIDE.sub("", label))
         self._seen[label] = found
         return found
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether a text may hold one of the names; quick, and True when in doubt.
+
+        >>> Keys(["unit_price"]).may_stand_in("The Unit Price is 5"), Keys(["unit_price"]).may_stand_in("I am sorry.")
+        (True, False)
+        """
+        if len(text) > _MOST_FOLDED or not text.isascii():
+            return True
+        folded = text.lower().translate(_SIGNS)
+        return any(name in folded for name in self._exact) or any(name in folded for name in self._loose)
 
     def _find(self, label: str) -> str | None:
         if not label or len(label) > _MAX_LABEL:

@@ -79,6 +79,8 @@ def written_out(text: str, aims: "Aims") -> Iterator[list[Candidate]]:
         return
     if text.count("\n") > MOST_PLACES:
         raise TooMany("lines", MOST_PLACES)
+    if not plain_list and not Keys(aims.root_keys | items).may_stand_in(text):
+        return
     whole = lines_of(text, 0, len(text))
     spans = [(whole[start].start, whole[stop - 1].stop) for start, stop in fenced(whole)]
     documents = [lines_of(text, *span) for span in [*spans, *_answer(text)]]

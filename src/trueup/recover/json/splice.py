@@ -5,8 +5,8 @@ reader takes over. What this lane takes it reads exactly as the reader would.
 """
 
 import json
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from orjson import dumps
@@ -26,6 +26,9 @@ from trueup.recover.json.sweeps import (
 )
 from trueup.verdict.codec import decode
 from trueup.verdict.patterns import lazy_regex
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _MAX_SPLICES = 10
 _WORD = lazy_regex(r"(?:True|False|None)(?![\w(])")
@@ -98,22 +101,24 @@ def _has_drive(text: str) -> bool:
 
 
 def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
-    from trueup.recover.json.tree import (  # loaded when somebody asks for fixes
-        OF_CONTAINER,
-        Tree,
-        mended_offsets,
-        nodes_at,
-    )
-
+    tree_of = _tree()
     edits = work.edits()
-    where = mended_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
+    where = tree_of.mended_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
     if where is not None:
-        nodes = nodes_at(work.text, [(at, edit[3] in OF_CONTAINER) for at, edit in zip(where, edits, strict=True)])
+        spots = [(at, edit[3] in tree_of.OF_CONTAINER) for at, edit in zip(where, edits, strict=True)]
+        nodes = tree_of.nodes_at(work.text, spots)
         return [
             (code, start + a, start + b, after, node) for (a, b, after, code), node in zip(edits, nodes, strict=True)
         ]
-    tree = Tree(text, start, stop, work.known, max_depth)
+    tree = tree_of.Tree(text, start, stop, work.known, max_depth)
     return [(code, start + a, start + b, after, tree.node_at(code, start + a)) for a, b, after, code in edits]
+
+
+@cache
+def _tree() -> "ModuleType":
+    from trueup.recover.json import tree  # loaded when somebody asks for fixes
+
+    return tree
 
 
 def _mended(work: Mending, message: str) -> bool:

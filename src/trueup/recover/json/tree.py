@@ -10,9 +10,12 @@ import re
 from bisect import bisect_right
 from contextlib import suppress
 
+import msgspec
+
 from trueup.recover.json.frames import Node, TooDeep, parts_of
 from trueup.recover.json.lexer import fold
 from trueup.recover.json.parser import Parser
+from trueup.verdict.codec import decode
 from trueup.verdict.paths import Parts
 from trueup.verdict.patterns import lazy_regex
 
@@ -24,6 +27,7 @@ Place = tuple[int, int, Node]
 Edit = tuple[int, int, str, str]
 Inside = dict[str | int, tuple[Span | None, int]]  # the key and the start of each member of a container
 Seen = dict[int, Inside]  # by where the container starts
+_BESIDE_TOKENS = frozenset(("", " ", "\t", "\r", "\n", ",", ":", "{", "}"))
 _FEW = 4  # paths that are looked up one by one; for more, containers are gone through as a whole
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -70,6 +74,25 @@ def json_spans(text: str, start: int, parts: Parts, seen: "Seen | None" = None) 
     return key, (at, _end(text, at))
 
 
+def only_member(text: str, start: int, end: int, key: str) -> tuple[Span, Span] | None:
+    """Where the one member with a key stands in a stretch of JSON, with its value; None where that takes a walk.
+
+    >>> only_member('{"a": {"b": 12}}', 0, 16, "b"), only_member('{"a": {"a": 1}}', 0, 15, "a")
+    (((7, 10), (12, 14)), None)
+    """
+    token = f'"{key}"'
+    at = text.find(token, start, end)
+    if at < 0 or text.find(token, at + 1, end) >= 0:
+        return None
+    # a plain key that is not written in escapes stands between its own quotes, unless the first one is escaped
+    if "\\" in text and ("\\u" in text or text[at - 1] == "\\" or not key.isidentifier()):
+        return None
+    found = _KEY.match(text, at)
+    if found is None or found.end(1) != at + len(token):
+        return None
+    return found.span(1), (found.end(), _end(text, found.end()))
+
+
 def _members(text: str, at: int) -> "Inside":
     """Where the key and the value of every member of an object stand, by the key and by its folded form."""
     exact: Inside = {}
@@ -92,17 +115,16 @@ def _items(text: str, at: int) -> "Inside":
 
 def _member(text: str, at: int, part: str) -> tuple[Span, int] | None:
     """The key of a member and where its value starts; the last of those that are written alike."""
-    folded, loose, exact = fold(part), None, None
+    others: list[tuple[str, tuple[Span, int]]] = []
     while found := _KEY.match(text, at):
         key = _word(found[1])
+        member = (found.span(1), found.end())
         if key == part:
-            exact = (found.span(1), found.end())
-        elif exact is None and fold(key) == folded:
-            loose = (found.span(1), found.end())
-        if exact is not None:
-            return exact
+            return member
+        others.append((key, member))
         at = _end(text, found.end())
-    return loose
+    folded = fold(part)
+    return next((member for key, member in reversed(others) if fold(key) == folded), None)
 
 
 def _item(text: str, at: int, index: int) -> tuple[None, int] | None:
@@ -135,6 +157,12 @@ def nodes_at(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
     >>> nodes_at('{"a": [1, 22]}', [(10, False), (10, True), (1, False)])
     [((None, 'a'), 1), (None, 'a'), (None, 'a')]
     """
+    near = _near_nodes(text, wanted)
+    return _walked_nodes(text, wanted) if near is None else near
+
+
+def _walked_nodes(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
+    """The same, the text walked through."""
     out: list[Node] = [None] * len(wanted)
     order = sorted(range(len(wanted)), key=lambda index: wanted[index][0])
     turn = at = 0
@@ -177,6 +205,69 @@ def nodes_at(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
                 stack[-1] = (node, number + 1)
                 place = (node, number + 1)
     return out
+
+
+def _near_nodes(text: str, wanted: list[tuple[int, bool]]) -> list[Node] | None:
+    """The same, found from the signs beside each offset where that is enough; None where the text has to be walked through.
+
+    >>> _near_nodes('{"a": true, "b": {"c": 2}}', [(6, False), (23, False), (25, True)])
+    [(None, 'a'), ((None, 'b'), 'c'), None]
+    """
+    if len(wanted) > _FEW or "\\\\" in text or "\\u" in text:
+        return None  # each of them looks at all of the text
+    flat = text.count("{") == 1 and "[" not in text
+    nodes: dict[str, Node] | None = None
+    out: list[Node] = []
+    for at, is_around in wanted:
+        if is_around:
+            if not flat and len(text[at:].strip()) != 1:
+                return None
+            out.append(None)
+            continue
+        before = text[:at].rstrip(" \t\r\n")
+        if before[-1:] != ":" or (before.count('"') - before.count('\\"')) % 2 or text[at : at + 1] in _BESIDE_TOKENS:
+            return None  # inside a string, or not at the start of a member's value
+        stop = before.rfind('"')
+        start = before.rfind('"', 0, stop)
+        if before[start - 1] == "\\":
+            return None
+        key = before[start + 1 : stop]
+        if flat:
+            out.append((None, key))
+            continue
+        if nodes is None:
+            nodes = _keyed(text)
+        if nodes is None or key not in nodes or text.count(f'"{key}"') != 1:
+            return None
+        out.append(nodes[key])
+    return out
+
+
+def _keyed(text: str) -> dict[str, Node] | None:
+    """The node of every key that a JSON text has once; None for text that is no JSON."""
+    try:
+        value = decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    nodes: dict[str, Node] = {}
+    twice: set[str] = set()
+    stack: list[tuple[Node, object]] = [(None, value)]
+    while stack:
+        node, here = stack.pop()
+        if type(here) is dict:
+            for key, item in here.items():
+                if key in nodes:
+                    twice.add(key)
+                nodes[key] = below = (node, key)
+                if type(item) is dict or type(item) is list:
+                    stack.append((below, item))
+        elif type(here) is list:
+            stack += [
+                ((node, index), item) for index, item in enumerate(here) if type(item) is dict or type(item) is list
+            ]
+    for key in twice:
+        del nodes[key]
+    return nodes
 
 
 def _word(token: str) -> str:

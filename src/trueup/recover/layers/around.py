@@ -4,6 +4,8 @@ The text and the stretches that were used enter; the records that cover everythi
 No character outside the used stretches goes unnamed, white space alone excepted.
 """
 
+from functools import lru_cache
+
 from trueup.recover.json.frames import Record
 from trueup.recover.marks import INVISIBLE, SPECIAL_TOKEN
 from trueup.verdict.patterns import lazy_regex
@@ -15,6 +17,9 @@ _PIECE = lazy_regex(
     rf"|(?P<invisible>{INVISIBLE}+)"
 )
 _JSON_BLANK = " \t\r\n"
+_OF_VALUES = frozenset("{}[])\"'“")  # without these nothing is the rest of a value, or the start of one
+_SHORT = 200
+Named = tuple[str, int, int]  # a code, and where what it names starts and ends
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = lazy_regex(r"[\s,;]*[}\])][\s}\]),;.]*+(?=```|~~~|\Z)")
 _COMMENT_ONLY = lazy_regex(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
@@ -94,36 +99,53 @@ def _name_gap(
 
 
 def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Record]) -> None:
+    piece = text[start:stop]
+    # what is no part of a value, or all that stands before one, is named by itself
+    if len(piece) <= _SHORT and (start == 0 or _OF_VALUES.isdisjoint(piece)):
+        named = _named(piece, behind, stop < len(text))
+        records += [(code, start + a, start + b, "", None) for code, a, b in named]
+    else:
+        records += [(code, a, b, "", None) for code, a, b in _naming(text, start, stop, behind, stop < len(text))]
+
+
+@lru_cache(512)
+def _named(piece: str, behind: bool, before: bool) -> list[Named]:
+    """The names in a short text: a model mostly puts the same words around its values."""
+    return _naming(piece, 0, len(piece), behind, before)
+
+
+def _naming(text: str, start: int, stop: int, behind: bool, before: bool) -> list[Named]:
+    """The names of a stretch; it stands `behind` a value, `before` one, or both."""
     if not text[start:stop].strip(_JSON_BLANK):
-        return
+        return []
     if not text[start:stop].strip():
-        records.append(("W006", start, stop, "", None))
-        return
+        return [("W006", start, stop)]
     if behind and (closers := _CLOSERS_ONLY.match(text, start, stop)):
-        records.append(("S007", start, closers.end(), "", None))
-        _name_piece(text, closers.end(), stop, False, records)
-        return
-    if behind and is_debris(text, start, stop):
-        records.append(("S031", start, stop, "", None))
-        return
-    if stop < len(text) and leads_in(text, start, stop):
-        records.append(("S031", start, stop, "", None))
-        return
+        return [("S007", start, closers.end()), *_naming(text, closers.end(), stop, False, before)]
+    if (behind and is_debris(text, start, stop)) or (before and leads_in(text, start, stop)):
+        return [("S031", start, stop)]
+    return _parted(text, start, stop)
+
+
+def _parted(text: str, start: int, stop: int) -> list[Named]:
+    """Fences, tags and tokens, and the rest as prose."""
+    named: list[Named] = []
     at = start
     for piece in _PIECE.finditer(text, start, stop):
-        _name_prose(text, at, piece.start(), records)
-        records.append((_CODES[piece.lastgroup or "tag"], piece.start(), piece.end(), "", None))
+        _name_prose(text, at, piece.start(), named)
+        named.append((_CODES[piece.lastgroup or "tag"], piece.start(), piece.end()))
         at = piece.end()
-    _name_prose(text, at, stop, records)
+    _name_prose(text, at, stop, named)
+    return named
 
 
-def _name_prose(text: str, start: int, stop: int, records: list[Record]) -> None:
+def _name_prose(text: str, start: int, stop: int, named: list[Named]) -> None:
     words = text[start:stop]
     if not words.strip(_JSON_BLANK):
         return
     if _COMMENT_ONLY.match(words):
-        records.append(("S017", start, stop, "", None))
+        named.append(("S017", start, stop))
     elif words.strip() in (",", ";", ".", "，"):
-        records.append(("S038", start, stop, "", None))
+        named.append(("S038", start, stop))
     else:
-        records.append(("W002", start, stop, "", None))
+        named.append(("W002", start, stop))

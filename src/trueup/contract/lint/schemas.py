@@ -1,0 +1,16 @@
+"""Where a schema is refused: the message of a `SchemaError` enters, the path that it names leaves."""
+
+from trueup.verdict.paths import Parts, parse
+from trueup.verdict.patterns import lazy_regex
+
+_WHERE = lazy_regex(r" at (\$(?:\.[\w-]+|\[\d+\])*)[: ]")
+
+
+def refused_at(message: str) -> Parts:
+    """The path inside a schema that a refusal names; the root if it names none.
+
+    >>> refused_at("the schema is not valid JSON Schema at $.properties.a.type: 'objekt' is no type")
+    ('properties', 'a', 'type')
+    """
+    named = _WHERE.search(message)
+    return parse(named[1]) if named else ()

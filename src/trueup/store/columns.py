@@ -1,0 +1,49 @@
+"""Columns of Parquet and Arrow files: names with the kind of their values enter, a schema of Arrow and files leave.
+
+Kinds are `text`, `integer`, `number`, `boolean`, and lists of them, written `text[]`. A file is written batch by batch, each a row
+group of its own, so that memory does not grow with it. pyarrow is in the extra `tables`.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_KINDS = {"text": "string", "integer": "int64", "number": "float64", "boolean": "bool_"}
+
+
+class Column(NamedTuple):
+    """A column: its name, the kind of its values, and a note for those who read the file."""
+
+    name: str
+    kind: str = "text"
+    note: dict[bytes, bytes] | None = None
+
+
+Batch = dict[str, list[Any]]
+
+
+def schema_of(columns: Iterable[Column]) -> Any:
+    """The schema of columns, as Arrow has it."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    return pa.schema([pa.field(column.name, _type(pa, column.kind), metadata=column.note) for column in columns])
+
+
+def _type(pa: Any, kind: str) -> Any:
+    if kind.endswith("[]"):
+        return pa.list_(_type(pa, kind.removesuffix("[]")))
+    return getattr(pa, _KINDS[kind])()
+
+
+def write_parquet(path: Path, columns: Iterable[Column], batches: Iterable[Batch]) -> int:
+    """Write a Parquet file; how many rows."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema, count = schema_of(columns), 0
+    with path.open("wb") as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in batches:
+            table = pa.table(batch, schema=schema)
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+            count += table.num_rows
+    return count
