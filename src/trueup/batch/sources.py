@@ -1,21 +1,30 @@
-"""Sources: what a user names becomes files that can be read from any place: JSONL as it is, the rest spooled beside the run.
+"""Sources: what a user names becomes files that can be read from any place: lines and tables as they are, the rest spooled.
 
-Plain files and addresses of a file system that fsspec knows are read where they are. `.gz`, `.zst`, standard input and what comes by
-HTTP, where many servers give nothing but the whole, are written once into the run's folder. No name that leaves here carries a
-password.
+Plain files and addresses of a file system that fsspec knows are read where they are. `.gz`, `.zst`, standard input, CSV in another
+encoding and what comes by HTTP, where many servers give nothing but the whole, are written once into the run's folder. A folder or a
+pattern stands for the files in it. No name that leaves here carries a password.
 """
 
+import codecs
+import errno
 import gzip
 import hashlib
+import io
 import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from trueup.batch.tally import writable
+from trueup.batch.folders import BadFolder, File, files_of
+from trueup.batch.groups import writable
+from trueup.batch.ranges import Long, Range, Spoiled, lines_of
+from trueup.batch.tables.kinds import kind_of
+from trueup.batch.tables.rows import Columns, renamed
+from trueup.batch.tables.table import BadTable, Table
 
 _CHUNK = 1 << 20
 _EDGE = 65_536
@@ -28,31 +37,105 @@ class Unreadable(ValueError):
     """A source cannot be read: says which and why."""
 
 
+class Form(NamedTuple):
+    """How files are read: the columns of tables that a user named, the encoding of CSV files, and how long a line may be."""
+
+    columns: Columns = Columns()
+    encoding: str = "utf-8"
+    max_line: int = 8 << 20
+
+
+class _AtAddress(io.RawIOBase):
+    """A file at an address. An `OSError` that it raises has a number: without one it would be taken for damage in the file."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._opened.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._opened.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            found = self._opened.read(len(buffer))
+        except OSError as error:
+            if type(error) is not OSError or error.errno is not None:
+                raise
+            raise OSError(errno.EIO, str(error)) from error
+        buffer[: len(found)] = found
+        return len(found)
+
+    def close(self) -> None:
+        try:
+            self._opened.close()
+        finally:
+            super().close()
+
+
 class Source(NamedTuple):
-    """One file of lines: where it is read, what it is called, how long it is, and what tells it from another."""
+    """One file: where it is read, what it is called, how long it is, what tells it from another, and what is in it if not lines."""
 
     path: str
     name: str
     size: int
     mark: str
+    table: Table | None = None
+    columns: Columns = Columns()
 
     def open(self) -> BinaryIO:
         """Open it for reading from any place."""
         if "://" in self.path:
-            return cast("BinaryIO", _fsspec(self.path).open(self.path, "rb"))
+            opened = _AtAddress(_fsspec(self.path).open(self.path, "rb"))
+            return cast("BinaryIO", io.BufferedReader(opened, _CHUNK))  # its own `readline` takes no limit
         return Path(self.path).open("rb")
 
+    @property
+    def extent(self) -> int:
+        """The bytes that its lines have a place in: those of the file, or those that a table counts as."""
+        return self.size if self.table is None else self.table.extent
 
-def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None) -> list[Source]:
+    @property
+    def by_row(self) -> bool:
+        """Whether a line has a place that does not follow from the lines before it."""
+        return self.table is not None or any(self.columns)
+
+    def row(self, place: int) -> int:
+        """What names a line to people: the offset of its first byte, or the number of its row."""
+        return place if self.table is None else self.table.row(place)
+
+    def rows(self, opened: BinaryIO, piece: Range, limit: int) -> Iterator[tuple[int, bytes | Long | Spoiled]]:
+        """The lines in a range, each with its place; a table opens the file itself."""
+        if self.table is None:
+            lines = lines_of(opened, piece, limit, self.size)
+            return renamed(lines, self.columns) if any(self.columns) else lines
+        from trueup.batch.tables.reading import lines_of_table  # not needed for lines
+
+        return lines_of_table(self.table, f"{self.path} {self.mark}", self.open, piece, limit, self.columns)
+
+
+PLAIN = Form()
+
+
+def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None, form: Form = PLAIN) -> list[Source]:
     """The sources behind names, in order; what must be spooled is spooled, or found spooled already."""
     if given.count(STDIN) > 1:
         raise Unreadable("standard input ('-') can be named once")
-    names = _names(given)
+    files = [file for path in given for file in _files(path)]
     sources = []
-    for index, (path, name) in enumerate(zip(given, names, strict=True)):
+    for index, ((path, _), name) in enumerate(zip(files, _names(files), strict=True)):
         target = spool / f"{index:04d}.jsonl"
         try:
-            sources.append(_source(path, name, target, stdin))
+            sources.append(_with_table(_source(path, name, target, stdin), target, form))
+        except BadTable as error:
+            raise Unreadable(f"{name}: {error}") from None
         except FileNotFoundError as error:
             raise Unreadable(f"{shown(path)}: {_absent(error)}") from None
         except IsADirectoryError:
@@ -70,6 +153,65 @@ def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None) -
                 f"{shown(path)}: cannot be read: {type(error).__name__}"
             ) from None  # its text may hold a key
     return sources
+
+
+def _files(given: str) -> list[File]:
+    """What a name stands for: itself, or the files in a folder."""
+    try:
+        found = None if given == STDIN else files_of(given, _fsspec)
+    except BadFolder as error:
+        raise Unreadable(f"{shown(given)}: {error}") from None
+    except Unreadable:
+        raise
+    except Exception as error:
+        if "://" not in given:
+            raise
+        raise Unreadable(f"{shown(given)}: cannot be read: {type(error).__name__}") from None  # as below
+    return [File(given, shown(given).rstrip("/").rpartition("/")[2] or given)] if found is None else found
+
+
+def _with_table(source: Source, target: Path, form: Form) -> Source:
+    """A source with what is in it, where that is not lines."""
+    with source.open() as opened:
+        head = opened.read(8)
+    kind = kind_of(source.name, head)
+    if not kind:
+        return source._replace(columns=form.columns)
+    from trueup.batch.tables.reading import open_table  # not needed for lines
+
+    if kind == "csv":
+        source = _in_utf8(source, head, target, form.encoding)
+    table = open_table(kind, source.open, form.columns, form.max_line)
+    return source._replace(table=table, columns=form.columns)
+
+
+def _in_utf8(source: Source, head: bytes, target: Path, encoding: str) -> Source:
+    """A CSV file in UTF-8: itself, or a copy in the run's folder."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    if codecs.lookup(encoding).name == "utf-8":
+        return source
+    copy = target.with_suffix(".csv")
+    mark = source.mark if source.mark.startswith("spool ") else f"spool {source.mark}"
+    try:
+        _keep(copy, f"{mark} {encoding}", lambda: _decoded(source.open(), encoding))
+    except UnicodeError as error:
+        raise BadTable(f"not in {encoding}: {error}") from None
+    return source._replace(path=str(copy), size=copy.stat().st_size, mark=mark)
+
+
+def _decoded(opened: BinaryIO, encoding: str) -> Iterator[bytes]:
+    with opened, io.TextIOWrapper(opened, encoding, newline="") as text:
+        while chunk := text.read(_CHUNK):
+            yield chunk.encode("utf-8")
+
+
+def _keep(target: Path, mark: str, chunks: Callable[[], Iterator[bytes]]) -> None:
+    """Spool what is not there yet, or is of another file."""
+    note = target.with_suffix(f"{target.suffix}.mark")
+    if not (target.exists() and note.exists() and note.read_text("utf-8") == mark):
+        _spool(chunks(), target)
+        note.write_text(mark, "utf-8")
 
 
 def _absent(error: FileNotFoundError) -> str:
@@ -112,10 +254,7 @@ def _source(path: str, name: str, target: Path, stdin: BinaryIO | None) -> Sourc
         mark = _mark(path)
         return Source(path, name, _size(path), mark)
     mark = f"spool {_mark(path)}"
-    note = target.with_suffix(".mark")
-    if not (target.exists() and note.exists() and note.read_text("utf-8") == mark):
-        _spool(_unpacked(path, packed), target)
-        note.write_text(mark, "utf-8")
+    _keep(target, mark, lambda: _unpacked(path, packed))
     return Source(str(target), name, target.stat().st_size, mark)
 
 
@@ -223,7 +362,7 @@ def _mark(path: str) -> str:
     return digest.hexdigest()
 
 
-def _names(given: list[str]) -> list[str]:
+def _names(files: list[File]) -> list[str]:
     """Short names where they tell the files apart, else as given, never with a password."""
-    short = [shown(path).rstrip("/").rpartition("/")[2] or path for path in given]
-    return [writable(name if short.count(name) == 1 else shown(path)) for name, path in zip(short, given, strict=True)]
+    short = Counter(file.name for file in files)
+    return [writable(name if short[name] == 1 else shown(path)) for path, name in files]

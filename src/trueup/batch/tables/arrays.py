@@ -1,0 +1,168 @@
+"""Arrays: a column of Arrow enters, its values leave as JSON has them, whatever its type.
+
+What is done to a value depends on the type of its column alone, so a column is converted at once where nothing needs to be done.
+Points in time are written by Arrow itself: Python cannot hold nanoseconds.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from trueup.batch.tables.values import Convert, decimal, encoded, moment, number, pairs, plain
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def reader(kind: Any) -> Callable[[Any], list[Any]]:
+    """The function that gives the values of an array of this type.
+
+    >>> import pyarrow as pa
+    >>> kind = pa.list_(pa.date32())
+    >>> reader(kind)(pa.array([[0, 1], None], kind))
+    [['1970-01-01', '1970-01-02'], None]
+    """
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    convert = _convert(kind)
+    in_runs = pa.types.is_run_end_encoded(kind)
+    kind = kind.value_type if in_runs else kind
+    through = [target for target in (_in_utc(kind), _as_text(kind)) if target != kind]
+
+    def values(array: Any) -> list[Any]:
+        if in_runs:
+            import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+            array = pc.run_end_decode(array)
+        for target in through:
+            array = array.cast(target)
+        found: list[Any] = array.to_pylist()
+        if convert is None:
+            return found
+        return [None if value is None else convert(value) for value in found]
+
+    return values
+
+
+def text_reader(kind: Any) -> Callable[[Any], list[Any]] | None:
+    """The reader of a binary column that holds text: a reply or an id; None for a column of another type."""
+    import pyarrow as pa
+
+    if not _is_binary(pa.types, kind):
+        return None
+    text = pa.large_string() if pa.types.is_large_binary(kind) else pa.string()
+    return lambda array: array.cast(text).to_pylist()
+
+
+def _convert(kind: Any) -> Convert | None:
+    """What is to be done to a value that `to_pylist` gave; None: nothing."""
+    import pyarrow as pa
+
+    of = pa.types
+    kind = _inner(pa, kind)
+    if of.is_floating(kind):
+        return number
+    if of.is_decimal(kind):
+        return decimal
+    if of.is_timestamp(kind) or of.is_time(kind):
+        return moment
+    if of.is_duration(kind):
+        per = _PER_SECOND[kind.unit]
+        return lambda count: count // per if count % per == 0 else count / per
+    if _is_binary(of, kind):
+        return encoded
+    if isinstance(kind, pa.UuidType):
+        return lambda value: str(UUID(bytes=value) if isinstance(value, bytes) else value)
+    if of.is_nested(kind):
+        return _nested(pa, kind)
+    return None if _is_simple(of, kind) else plain
+
+
+def _nested(pa: Any, kind: Any) -> Convert | None:
+    if pa.types.is_struct(kind):
+        fields = {field.name: convert for field in kind if (convert := _convert(field.type))}
+        return _struct(fields) if fields else None
+    if pa.types.is_map(kind):
+        key, item = _convert(kind.key_type) or _same, _convert(kind.item_type) or _same
+        return lambda found: pairs([(_given(key, one), _given(item, other)) for one, other in found])
+    if hasattr(kind, "value_type"):
+        convert = _convert(kind.value_type)
+        return None if convert is None else lambda items: [_given(convert, item) for item in items]
+    return plain  # a union
+
+
+def _struct(fields: dict[str, Convert]) -> Convert:
+    def convert(value: dict[str, Any]) -> dict[str, Any]:
+        return {name: _given(fields[name], item) if name in fields else item for name, item in value.items()}
+
+    return convert
+
+
+def _given(convert: Convert, value: Any) -> Any:
+    return None if value is None else convert(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _inner(pa: Any, kind: Any) -> Any:
+    """The type of the values of a dictionary, of runs, or of an extension."""
+    while True:
+        if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        elif isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
+            kind = kind.storage_type
+        else:
+            return kind
+
+
+def _mapped(pa: Any, kind: Any, leaf: Callable[[Any], Any]) -> Any:
+    """A type with other leaves, its shape kept."""
+    of = pa.types
+    inner = _inner(pa, kind)
+    if inner is not kind:
+        mapped = _mapped(pa, inner, leaf)
+        return kind if mapped == inner else mapped
+    if of.is_struct(kind):
+        return pa.struct([field.with_type(_mapped(pa, field.type, leaf)) for field in kind])
+    if of.is_map(kind):
+        return pa.map_(_mapped(pa, kind.key_type, leaf), _mapped(pa, kind.item_type, leaf))
+    if of.is_fixed_size_list(kind):
+        return pa.list_(_mapped(pa, kind.value_type, leaf), kind.list_size)
+    if of.is_large_list(kind):
+        return pa.large_list(_mapped(pa, kind.value_type, leaf))
+    if of.is_list(kind):
+        return pa.list_(_mapped(pa, kind.value_type, leaf))
+    return leaf(kind)
+
+
+def _in_utc(kind: Any) -> Any:
+    import pyarrow as pa
+
+    def leaf(kind: Any) -> Any:
+        zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+        return pa.timestamp(kind.unit, "UTC") if zoned else kind
+
+    return _mapped(pa, kind, leaf)
+
+
+def _as_text(kind: Any) -> Any:
+    import pyarrow as pa
+
+    def leaf(kind: Any) -> Any:
+        if pa.types.is_duration(kind):
+            return pa.int64()
+        return pa.string() if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else kind
+
+    return _mapped(pa, kind, leaf)
+
+
+def _is_binary(of: Any, kind: Any) -> bool:
+    return bool(
+        of.is_binary(kind) or of.is_large_binary(kind) or of.is_fixed_size_binary(kind) or of.is_binary_view(kind)
+    )
+
+
+def _is_simple(of: Any, kind: Any) -> bool:
+    texts = of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
+    return bool(texts or of.is_integer(kind) or of.is_boolean(kind) or of.is_null(kind) or of.is_date(kind))

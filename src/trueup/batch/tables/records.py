@@ -1,0 +1,152 @@
+"""The records of a sift as columns: which there are, and the cells of a record.
+
+The columns depend on the contract alone, so every run under it has the same. Nested values are JSON text. Where the contract's schema
+is an object, each field with a simple type has a column of its own too, `data_` before its name. Fields without a column are in `more`.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from trueup.batch.groups import writable
+from trueup.batch.tables.rows import MARK
+from trueup.batch.units import Row, read_row
+from trueup.store.columns import Column
+
+_JSON, _MORE, _AGAIN = ({MARK: how} for how in (b"json", b"more", b"again"))
+_MOST_FIELDS = 500
+_SIMPLE = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
+_MOST = 1 << 63
+_raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+VALID = (
+    Column("unit_id"), Column("input", note=_JSON), Column("raw_response"), Column("data", note=_JSON),
+    Column("calls", note=_JSON), Column("fixes", note=_JSON), Column("warnings", note=_JSON), Column("more", note=_MORE),
+)  # fmt: skip
+FAILED = (
+    Column("unit_id"), Column("failure_stage"), Column("input", note=_JSON), Column("raw_response"),
+    Column("codes", "text[]", _AGAIN), Column("errors", note=_JSON), Column("fixes", note=_JSON),
+    Column("retry_count", "integer"), Column("warnings", note=_JSON), Column("place"), Column("more", note=_MORE),
+)  # fmt: skip
+
+
+def value_columns(schema: Any) -> list[Column]:
+    """The columns of the fields that a JSON Schema names, those with a simple type.
+
+    >>> schema = {
+    ...     "properties": {
+    ...         "age": {"type": ["integer", "null"]},
+    ...         "tags": {"items": {"type": "string"}, "type": "array"},
+    ...         "at": {},
+    ...     }
+    ... }
+    >>> [column[:2] for column in value_columns(schema)]
+    [('data_age', 'integer'), ('data_tags', 'text[]')]
+    """
+    root = _resolved(schema, schema)
+    fields = root.get("properties")
+    if not isinstance(fields, dict) or len(fields) > _MOST_FIELDS:
+        return []
+    kinds = {str(name): _kind(field, schema) for name, field in fields.items()}
+    return [Column(f"data_{writable(name)}", kind, _AGAIN) for name, kind in kinds.items() if kind]
+
+
+def _kind(field: Any, schema: Any) -> str:
+    """The kind of column a field fits into; "" if there is none."""
+    field = _resolved(field, schema)
+    choices = field.get("anyOf") or field.get("oneOf")
+    if isinstance(choices, list):
+        kinds = {_kind(choice, schema) for choice in choices if _resolved(choice, schema).get("type") != "null"}
+        return kinds.pop() if len(kinds) == 1 else ""
+    named = field.get("type")
+    types = [one for one in (named if isinstance(named, list) else [named]) if one != "null"]
+    if len(types) != 1:
+        return ""
+    if types == ["array"]:
+        inner = _kind(field.get("items"), schema)
+        return f"{inner}[]" if inner and not inner.endswith("[]") else ""
+    return _SIMPLE.get(str(types[0]), "")
+
+
+def _resolved(field: Any, schema: Any) -> Row:
+    """A schema behind its references inside the same document; {} where there is none."""
+    for _ in range(20):
+        if not isinstance(field, dict):
+            return {}
+        target = field.get("$ref")
+        if not isinstance(target, str):
+            return field
+        field = schema
+        for part in target.removeprefix("#").strip("/").split("/") if target != "#" else ():
+            part = part.replace("~1", "/").replace("~0", "~")
+            field = field.get(part) if isinstance(field, dict) else None
+    return {}
+
+
+def cells_of(columns: tuple[Column, ...]) -> Callable[[bytes], list[Any]]:
+    """The function that gives the cells of a record, from its line."""
+    own = {column.name for column in columns if column.note != _AGAIN}
+    typed = [(column.name.removeprefix("data_"), column.kind) for column in columns if column.name.startswith("data_")]
+
+    def cells(line: bytes) -> list[Any]:
+        fields = _fields(line)
+        data = read_row(fields["data"].encode()) if typed and "data" in fields else None
+        values = data if isinstance(data, dict) else {}
+        derived = {f"data_{name}": fitting(values.get(name), kind) for name, kind in typed}
+        if "errors" in fields:
+            derived["codes"] = [str(error.get("code")) for error in read_row(fields["errors"].encode())]
+        more = {name: msgspec.Raw(text.encode()) for name, text in fields.items() if name not in own}
+        return [_cell(column, fields, derived, more) for column in columns]
+
+    return cells
+
+
+def _cell(column: Column, fields: dict[str, str], derived: Row, more: dict[str, msgspec.Raw]) -> Any:
+    if column.note == _AGAIN:
+        return derived.get(column.name)
+    if column.note == _MORE:
+        return msgspec.json.encode(more).decode() if more else None
+    text = fields.get(column.name)
+    if text is None or text == "null":
+        return None
+    if column.note == _JSON:
+        return text
+    return fitting(read_row(text.encode()), column.kind)
+
+
+def _fields(line: bytes) -> dict[str, str]:
+    """The fields of a record, each as JSON text."""
+    try:
+        return {name: bytes(value).decode() for name, value in _raw(line).items()}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {name: _written(value) for name, value in read_row(line).items()}
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))  # with escapes for what UTF-8 cannot hold
+
+
+def fitting(value: Any, kind: str) -> Any:
+    """A value if a column of this kind can hold it, else None.
+
+    >>> fitting(5, "integer"), fitting(2**64, "integer"), fitting(True, "number"), fitting(["a", None], "text[]")
+    (5, None, None, ['a', None])
+    """
+    if kind.endswith("[]"):
+        inner = kind.removesuffix("[]")
+        fits = isinstance(value, list) and all(item is None or fitting(item, inner) is not None for item in value)
+        return [fitting(item, inner) for item in value] if fits else None
+    if kind == "text":
+        return writable(value) if isinstance(value, str) else None
+    if kind == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if kind == "integer":
+        return value if isinstance(value, int) and -_MOST <= value < _MOST else None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

@@ -1,0 +1,131 @@
+"""Values: what a cell of a table or a frame holds enters, what JSON can say leaves.
+
+Times are ISO 8601 text, binary is base64, a decimal is a number where that keeps all its digits and text elsewhere, NaN is null and
+infinity is text. A map with text for keys is an object. Integers of any size stay exact.
+"""
+
+import math
+from base64 import b64encode
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+Convert = Callable[[Any], Any]
+
+
+def plain(value: Any) -> Any:
+    """Any Python value as JSON has it; what has no form in JSON is a `TypeError`.
+
+    >>> from decimal import Decimal
+    >>> plain({"a": (1, Decimal("2.50")), "b": float("nan"), "c": b"hi"})
+    {'a': [1, 2.5], 'b': None, 'c': 'aGk='}
+    """
+    kind = type(value)
+    if value is None or kind is str or kind is int or kind is bool:
+        return value
+    if convert := _BY_TYPE.get(kind):
+        return convert(value)
+    if kind.__name__ in _MISSING:
+        return None
+    for base, convert in _BY_TYPE.items():
+        if isinstance(value, base):
+            return convert(value)
+    return _foreign(value)
+
+
+def number(value: float) -> float | str | None:
+    """A float as JSON has it: NaN is what frames have for nothing.
+
+    >>> number(1.5), number(float("nan")), number(float("-inf"))
+    (1.5, None, '-Infinity')
+    """
+    if math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def decimal(value: Decimal) -> float | int | str | None:
+    """A decimal as a number where one says the same, else as text.
+
+    >>> decimal(Decimal("12.50")), decimal(Decimal("3.00")), decimal(Decimal("0.1234567890123456789"))
+    (12.5, 3, '0.1234567890123456789')
+    """
+    if not value.is_finite():
+        return number(float(value))
+    if value == value.to_integral_value():
+        return int(value)
+    near = float(value)
+    return near if Decimal(repr(near)) == value else str(value)
+
+
+def moment(text: str) -> str:
+    """A point in time as Arrow writes it, in ISO 8601, without zeros at the end of its seconds.
+
+    >>> moment("2024-05-01 12:00:00.120000Z"), moment("12:00:00.000")
+    ('2024-05-01T12:00:00.12Z', '12:00:00')
+    """
+    text = text.replace(" ", "T", 1)
+    head, dot, rest = text.partition(".")
+    if not dot:
+        return text
+    digits = rest.rstrip("Z")
+    kept = digits.rstrip("0")
+    return f"{head}{'.' + kept if kept else ''}{rest[len(digits) :]}"
+
+
+def encoded(value: bytes) -> str:
+    """Bytes as base64."""
+    return b64encode(value).decode("ascii")
+
+
+def pairs(items: list[tuple[Any, Any]]) -> Any:
+    """A map: an object where its keys are texts and different, else a list of pairs.
+
+    >>> pairs([("a", 1)]), pairs([(1, "x")])
+    ({'a': 1}, [[1, 'x']])
+    """
+    made = dict(items)
+    if len(made) == len(items) and all(type(key) is str for key in made):
+        return made
+    return [list(item) for item in items]
+
+
+def _datetime(value: datetime) -> str:
+    if value.tzinfo is None:
+        return moment(value.isoformat(sep=" "))
+    return moment(value.astimezone(UTC).isoformat(sep=" ").replace("+00:00", "Z"))
+
+
+def _mapping(value: dict[Any, Any]) -> Any:
+    return pairs([(plain(key), plain(item)) for key, item in value.items()])
+
+
+def _sequence(value: Any) -> Any:
+    items = [plain(item) for item in value]
+    if items and type(value) is list and all(type(item) is tuple and len(item) == 2 for item in value):
+        return pairs([tuple(item) for item in items])  # so Arrow gives a map
+    return items
+
+
+_MISSING = frozenset({"NAType", "NaTType"})  # of pandas: the second is a datetime too
+_BY_TYPE: dict[type, Convert] = {
+    str: str, bool: bool, int: int, float: number, Decimal: decimal, datetime: _datetime, date: date.isoformat,
+    time: lambda value: moment(value.isoformat()), timedelta: timedelta.total_seconds, UUID: str, bytes: encoded,
+    bytearray: encoded, memoryview: lambda value: encoded(bytes(value)), dict: _mapping, list: _sequence, tuple: _sequence,
+    set: lambda value: _sequence(sorted(value, key=repr)),
+}  # fmt: skip
+
+
+def _foreign(value: Any) -> Any:
+    """A value of numpy's or pandas': theirs know what they are in Python."""
+    if type(value).__name__ == "datetime64":  # as nanoseconds it would be a bare number
+        text = str(value)
+        return None if text == "NaT" else moment(text)
+    for name in ("tolist", "item", "to_pylist", "as_py", "to_list"):
+        if callable(give := getattr(value, name, None)):
+            return plain(give())
+    if type(value).__module__.partition(".")[0] == "pandas":  # a period or an interval
+        return str(value)
+    raise TypeError(f"a value of type {type(value).__name__} has no form in JSON")
