@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from trueup.batch.full import is_full
 from trueup.batch.work import IDLE, Done, EngineFailed, Guard, Job, Task, judge_range, write_part
 
 _TICK = 0.1
@@ -27,7 +28,7 @@ def run(
     job: Job, tasks: Iterable[Task], workers: int, guard: Guard, at_start: Callable[[], None] | None = None
 ) -> Iterator[Done]:
     """Judge ranges on `workers` processes; parts come in any order."""
-    pool = _Pool(job, guard, at_start)
+    pool = Pool(job, guard, at_start)
     try:
         yield from pool.run(iter(tasks), workers)
     finally:
@@ -74,7 +75,7 @@ class _Worker:
         self.connection.close()
 
 
-class _Pool:
+class Pool:
     def __init__(self, job: Job, guard: Guard, at_start: Callable[[], None] | None) -> None:
         # a fork starts at once and shares the compiled contract; beside other threads it is not quite safe, and taken only for
         # a contract that can get to a worker in no other way (one that hangs is ended by its guard)
@@ -128,6 +129,8 @@ class _Pool:
             return
         if isinstance(said, str):
             raise EngineFailed(said)
+        if isinstance(said, OSError):
+            raise said
         worker.task = None
         yield said
 
@@ -175,7 +178,7 @@ def _work(
         other.close()
     if at_start is not None:
         at_start()
-    _end_with_parent()
+    end_with_parent()
     _keep_memory()
     _limit_memory(megabytes)
     contract = job.spec.open()
@@ -192,7 +195,11 @@ def _work(
         except EngineFailed as error:
             said = str(error)
         except OSError as error:
-            said = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+            said = (
+                error
+                if is_full(error)
+                else f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+            )
         except Exception as error:  # noqa: BLE001 - a file system's own kind of error; told by the driver, not by a traceback
             said = f"judging range {task.piece.number} raised {type(error).__name__}"
         try:
@@ -213,7 +220,7 @@ def _keep_memory() -> None:
         mallopt(-1, 64 << 20)  # M_TRIM_THRESHOLD
 
 
-def _end_with_parent() -> None:
+def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
     """Ask the system to end this process with the driver, where it can be asked; elsewhere the closed pipe does."""
     if sys.platform != "linux":
         return
@@ -221,7 +228,7 @@ def _end_with_parent() -> None:
 
     parent = os.getppid()
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # 1 is PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(1, by, 0, 0, 0)  # 1 is PR_SET_PDEATHSIG
     if os.getppid() != parent:
         os._exit(1)
 

@@ -1,104 +1,176 @@
-"""The Ray engine: the same ranges as tasks on a cluster, the same bytes; and a function for people who hold a Ray Dataset.
+"""The Ray engine: the same ranges as tasks on a cluster, the same bytes.
 
-A task gives its part back and the driver puts it in place, so workers need to reach the input but not the output. A worker that
-is killed is retried by Ray; a range that keeps failing, or takes too long, goes to the local engine, which finds the unit at fault.
+A courier, a process of its own, is connected to Ray; on each node the ranges are judged by the local engine (see `desk`). Workers
+must reach the input, not the output. A range whose node dies is judged on another; one that Ray keeps losing is judged here.
 """
 
-import contextlib
-import io
+import hashlib
+import importlib
+import importlib.util
 import os
+import pickle
+import secrets
 import socket
-import time
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from trueup.batch.contracts import Spec, spec_of
+from trueup import __version__
 from trueup.batch.engines import local
-from trueup.batch.sieve import Sieve
-from trueup.batch.work import Done, EngineFailed, Guard, Job, Task, judge_range, write_part
+from trueup.batch.engines.courier import Ready, Start, Suspect
+from trueup.batch.engines.desk import Failure, Parcel
+from trueup.batch.engines.luggage import pack
+from trueup.batch.engines.pipes import Ended, Helper
+from trueup.batch.frames import Sift
+from trueup.batch.full import DiskFull
+from trueup.batch.work import Done, EngineFailed, Guard, Job, Task
 
-_RETRIES = 2
-_PATIENCE = 120.0  # seconds for the units of a range together, beside the longest that one may take
+__all__ = ["Sift", "run"]  # the first has its own room now
+
 _REACH = 10.0  # seconds until a host has answered
-_contracts: dict[str, Any] = {}
+_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # 0: Ray's processes take the address of loopback, on any system
+_TOKEN = "RAY_AUTH_TOKEN"
 
 
 def run(job: Job, tasks: Iterable[Task], address: str, workers: int, guard: Guard) -> Iterator[Done]:
-    """Judge ranges as Ray tasks; parts come in any order."""
-    ray = _connected(address, workers)
-    started = ray.remote(num_cpus=1, max_retries=_RETRIES)(_judge)
-    shared = ray.put(job._replace(spec=job.spec.portable()))
-    most = 2 * (workers or max(1, int(ray.cluster_resources().get("CPU", 1))))
-    waiting: dict[Any, tuple[Task, float]] = {}
+    """Judge ranges as Ray tasks; parts come in any order. Without ranges no cluster is needed, and none is started."""
     left = iter(tasks)
-    task: Task | None = next(left, None)
-    limit = guard.seconds + _PATIENCE
-    while task is not None or waiting:
-        while task is not None and len(waiting) < most:
-            waiting[started.remote(shared, task)] = (task, time.monotonic())
-            task = next(left, None)
-        ready, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
-        for reference in ready:
-            yield from _taken(ray, job, reference, waiting.pop(reference)[0], guard)
-        late = [reference for reference, (_, since) in waiting.items() if time.monotonic() - since > limit]
-        for reference in late:
-            slow, _ = waiting.pop(reference)
-            ray.cancel(reference, force=True)
-            yield from local.run(job, [slow], 1, guard)
-
-
-def _taken(ray: Any, job: Job, reference: Any, task: Task, guard: Guard) -> Iterator[Done]:
-    """The part of a finished task, put in place; what failed on the cluster is tried here, unit by unit."""
-    try:
-        part = ray.get(reference)
-    except ray.exceptions.RayTaskError as error:
-        raise EngineFailed(
-            f"judging range {task.piece.number} failed on the cluster: {type(error.cause).__name__}"
-        ) from None
-    except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError):
-        yield from local.run(job, [task], 1, guard)
+    first = next(left, None)
+    if first is None:
         return
-    yield write_part(job.parts, task.piece.number, part)
+    if importlib.util.find_spec("ray") is None:
+        raise EngineFailed("--engine ray needs a package: pip install 'trueup[ray]'")
+    address = address or _known_address()
+    _reach(address)
+    with tempfile.TemporaryFile() as errors:
+        proof = Path(job.parts) / f"proof-{secrets.token_hex(16)}"
+        proof.touch()
+        courier = Helper("trueup.batch.engines.courier", errors=errors, environment=_environment(address))
+        try:
+            courier.send(_start(job, guard, proof, address, workers))
+            yield from _Exchange(courier, job, guard).run(first, left)
+        except Ended:
+            raise EngineFailed(_why(errors, address)) from None
+        except _Failed as failure:
+            said = failure.args[0]
+            raise EngineFailed(_refused(errors, said) or said) from None
+        finally:
+            courier.close()
+            proof.unlink(missing_ok=True)
 
 
-def _judge(job: Job, task: Task) -> tuple[bytes, ...]:
-    """One task: a worker compiles the contract once."""
-    return tuple(judge_range(job, _contract(job.spec), task, [0]))
+class _Failed(Exception):
+    """What the courier reports instead of a range."""
 
 
-def _contract(spec: Spec) -> Any:
-    found = _contracts.get(spec.digest)
-    if found is None:
-        found = _contracts[spec.digest] = spec.open()
-    return found
+class _Exchange:
+    """Ranges to the courier, no more than the cluster can take, and what comes back."""
+
+    def __init__(self, courier: Helper, job: Job, guard: Guard) -> None:
+        self._courier, self._job, self._guard = courier, job, guard
+        self._under_way = self._most = 0
+
+    def run(self, first: Task, left: Iterator[Task]) -> Iterator[Done]:
+        task: Task | None = first
+        while task is not None or self._under_way:
+            while task is not None and self._under_way < self._most:
+                self._courier.send(task)
+                self._under_way += 1
+                task = next(left, None)
+            yield from self._taken(self._courier.receive())
+
+    def _taken(self, answer: Any) -> Iterator[Done]:
+        if isinstance(answer, Ready):
+            self._most = answer.ranges
+            return
+        self._under_way -= 1
+        if isinstance(answer, Suspect):
+            yield from local.run(self._job, [answer.task], 1, self._guard)
+        elif not isinstance(answer, Failure):
+            yield answer
+        elif answer.number:
+            raise DiskFull(answer.number, answer.text, answer.path)
+        else:
+            raise _Failed(answer.text)
 
 
-def _connected(address: str, workers: int) -> Any:
-    """Ray, started here or joined at an address."""
-    try:
-        import ray
-    except ImportError:
-        raise EngineFailed("--engine ray needs a package: pip install 'trueup[ray]'") from None
-    if ray.is_initialized():
-        return ray
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+def _start(job: Job, guard: Guard, proof: Path, address: str, workers: int) -> Start:
+    spec, luggage = pack(job.spec, job.sources)
+    parcel = Parcel(__version__, job._replace(spec=spec), guard, luggage, str(proof))
+    packed = pickle.dumps(parcel)
+    if b"__main__" in packed:  # a contract of the user's script, which no other process has as a module
+        packed = importlib.import_module("ray.cloudpickle").dumps(parcel)
+    return Start(hashlib.sha256(packed).hexdigest(), packed, job.parts, address, workers)
+
+
+def _known_address() -> str:
+    """The cluster that this process has joined already, or the one that Ray's own variable names."""
+    joined = sys.modules.get("ray")
+    if joined is not None and joined.is_initialized():
+        return str(joined.get_runtime_context().gcs_address)
+    return os.environ.get("RAY_ADDRESS", "")
+
+
+def _environment(address: str) -> dict[str, str]:
+    """The variables of the courier. A cluster that it starts listens on loopback and wants a token that nobody else has."""
     if address:
-        _reach(address)
-        options["address"] = address
+        return {_LOOPBACK: "0"} if _on_loopback_alone(address) else {}
+    settings = {
+        _LOOPBACK: "0",
+        "RAY_AUTH_MODE": "token",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_enable_metrics_collection": "0",
+        "RAY_task_events_report_interval_ms": "0",  # nobody looks at its dashboard
+        "RAY_memory_monitor_refresh_ms": "0",  # a worker of ours has a limit of its own
+    }
+    settings = {name: os.environ.get(name, value) for name, value in settings.items()}
+    if not (os.environ.get(_TOKEN) or os.environ.get("RAY_AUTH_TOKEN_PATH")):
+        settings[_TOKEN] = secrets.token_hex(32)
+    return settings
+
+
+def _why(errors: Any, address: str) -> str:
+    """Why the courier has ended."""
+    where = f"the Ray cluster at {address}" if address else "the Ray cluster of this run"
+    return _refused(errors) or f"the connection to {where} was lost: its head node has stopped or cannot be reached"
+
+
+def _refused(errors: Any, said: str = "") -> str:
+    """What to set if the cluster requires a token; empty if that is not the reason. Ray reports it in its log only."""
+    errors.seek(0)
+    text = said + errors.read().decode("utf-8", "replace")
+    if "InvalidAuthToken" not in text and "Token authentication is enabled" not in text:
+        return ""
+    if os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+        why, what = "requires a token", "set RAY_AUTH_MODE=token, and the token"
     else:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        options |= {"include_dashboard": False, "num_cpus": workers or None}
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):  # it greets
-            ray.init(**options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        where = f" at {address}" if address else ""
-        raise EngineFailed(f"Ray cannot be reached{where}: {str(error)[:200]}") from None
-    return ray
+        why, what = "does not accept the token, or there is none", "set the token"
+    return f"the Ray cluster {why}; {what} in RAY_AUTH_TOKEN, in a file named by RAY_AUTH_TOKEN_PATH, or in ~/.ray/auth_token"
+
+
+def _on_loopback_alone(address: str) -> bool:
+    """Whether a cluster on this machine can be reached by loopback only. By default Ray takes the machine's own address."""
+    host, _, port = address.rpartition(":")
+    if host not in {"localhost", "127.0.0.1"} or not port.isdecimal():
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_route:
+        try:
+            any_route.connect(
+                ("198.51.100.1", 9)
+            )  # nothing is sent: the system says which address of its own it would use
+            socket.create_connection((any_route.getsockname()[0], int(port)), _REACH).close()
+        except OSError:
+            return True
+    return False
 
 
 def _reach(address: str) -> None:
-    """Refuse a host and port where nobody listens: Ray would try for minutes. Of what else is wrong with an address Ray tells itself."""
+    """Refuse a host and port where nobody listens: Ray would try for minutes. Ray reports every other fault of an address itself."""
+    if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
+        direct = "give the address of the head node, such as 10.0.0.1:6379"
+        raise EngineFailed(f"{address} is an address for Ray's client: {direct}, or pip install 'ray[client]'")
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal():
         return
@@ -107,55 +179,3 @@ def _reach(address: str) -> None:
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise EngineFailed(f"Ray cannot be reached at {address}: {reason}") from None
-
-
-class Sift:
-    """For `Dataset.map_batches`: a batch of units enters, the same units with their verdicts leave.
-
-    Columns `unit_id` and `raw_response` are read, `input` where there is one; `valid` and `record` (JSON) are added. Use it with
-    `ds.map_batches(Sift, fn_constructor_args=("contract.yaml",), batch_format="pyarrow", concurrency=2)`.
-
-    `contract` is the path of a contract file, `module:name`, or a contract; None: `options` make one, which are those of `Contract`.
-    """
-
-    def __init__(self, contract: Any = None, **options: Any) -> None:
-        self._spec = spec_of(contract, options=options or None)
-        self._contract = _contract(self._spec)
-
-    def __call__(self, batch: Any) -> Any:
-        """Judge a batch: a pyarrow table, or columns by name."""
-        table = hasattr(batch, "column_names")
-        names = batch.column_names if table else list(batch)
-        columns = {name: batch.column(name).to_pylist() if table else list(batch[name]) for name in names}
-        valid, records = self._judged(columns)
-        if table:
-            import pyarrow as pa  # type: ignore[import-untyped]
-
-            batch = batch.select([name for name in names if name not in {"valid", "record"}])  # of an earlier time
-            return batch.append_column("valid", pa.array(valid, pa.bool_())).append_column(
-                "record", pa.array(records, pa.string())
-            )
-        return {**batch, "valid": valid, "record": records}
-
-    def _judged(self, columns: dict[str, list[Any]]) -> tuple[list[bool], list[str]]:
-        valid: list[bool] = []
-        records: list[str] = []
-        if "raw_response" not in columns:
-            raise ValueError(
-                f"a batch has the column raw_response; this one has {', '.join(map(str, columns)) or 'none'}"
-            )
-        replies = [
-            raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw for raw in columns["raw_response"]
-        ]
-        count = len(replies)
-        given = columns.get("input") or [None] * count
-        ids = columns.get("unit_id") or [None] * count
-        from trueup.batch.records import line_of
-
-        for row in zip(ids, given, replies, strict=True):
-            sieve = Sieve(self._contract, "dataset", max_line=1 << 62)
-            sieve.sift(line_of(dict(zip(("unit_id", "input", "raw_response"), row, strict=True))), 0, len(valid))
-            line = sieve.take()
-            valid.append(bool(line))
-            records.append((line or sieve.failed[0]).decode().rstrip("\n"))
-        return valid, records

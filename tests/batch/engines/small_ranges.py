@@ -1,0 +1,11 @@
+"""`trueup` with ranges of a few lines, so that a small file is work for several nodes."""
+
+from functools import partial
+from unittest.mock import patch
+
+from trueup.batch.sift import Options
+from trueup.cli.main import main
+
+if __name__ == "__main__":
+    with patch("trueup.batch.sift.Options", partial(Options, range_size=3000)):
+        main()

@@ -1,0 +1,79 @@
+"""The model of docs/scale.md: its tables are what the stored parameters give, and a simulation of small runs agrees with it."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from trueup.batch import duplicates
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ("scale", "scale_model", "scale_simulation", "sift_ways", "tree", "cases")
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[ModuleType]:
+    """The script, with the folder that its modules are in on the path."""
+    sys.path.insert(0, str(ROOT / "bench"))
+    try:
+        yield importlib.import_module("scale")
+    finally:
+        sys.path.remove(str(ROOT / "bench"))
+        for name in MODULES:
+            sys.modules.pop(name, None)
+
+
+def test_the_tables_of_the_page_are_what_the_stored_parameters_give(bench: ModuleType) -> None:
+    page = (ROOT / "docs" / "scale.md").read_text("utf-8")
+    stored = json.loads((ROOT / "bench" / "data" / "scale.json").read_text("utf-8"))
+    for name, text in bench.sections(stored):
+        assert bench.written(page, name, text) == page, (
+            f"python bench/scale.py --no-measure --markdown docs/scale.md: {name}"
+        )
+
+
+@pytest.mark.parametrize("replies", [40_000, 1_000_000])
+def test_a_simulated_run_takes_as_long_as_the_model_says(bench: ModuleType, replies: int) -> None:
+    parameters = bench.model.read_parameters()
+    for setup in bench.model.SETUPS:
+        said = bench.model.predict(parameters, replies, setup)
+        ran = bench.simulate(parameters, replies, setup)
+        assert ran.wall == pytest.approx(said.wall, rel=0.1), setup.name
+        assert bench.simulate(parameters, replies, setup) == ran  # the same seed, the same run
+
+
+def test_nodes_that_die_cost_time_and_lose_no_range(bench: ModuleType) -> None:
+    model = bench.model
+    # judging that takes long beside everything else, so that nodes die while they judge
+    parameters = model.read_parameters()._replace(clean=0.01, courier=0.0, driver=0.0, ray_byte=0.0)
+    setup = model.Setup("a small cluster", 4, 4, 1e12, 1e12)
+    calm = bench.simulate(parameters, 1_000_000, setup)
+    rough = [bench.simulate(parameters, 1_000_000, setup, hours=0.1, seed=seed) for seed in range(5)]
+    assert all(ran.deaths and ran.again for ran in rough)
+    assert all(ran.wall > calm.wall for ran in rough)
+
+
+def test_what_holds_a_run_up_moves_from_judging_to_the_steps_of_one_process(bench: ModuleType) -> None:
+    model = bench.model
+    parameters = model.read_parameters()
+    laptop, server = model.SETUPS[:2]
+    assert model.predict(parameters, 10**6, laptop).holds_up == "judging"
+    assert model.predict(parameters, 10**9, server).holds_up == "merging"
+
+
+def test_the_comparison_of_ids_grows_with_their_number(bench: ModuleType) -> None:
+    model = bench.model
+    parameters, server = model.read_parameters(), model.SETUPS[1]
+    day = model.predict(parameters, 10**9, server).comparing
+    assert day < 2 * 24 * model.predict(parameters, 10**9 // 24, server).comparing, "split twice instead of once"
+
+
+def test_the_model_knows_how_the_code_splits_ids(bench: ModuleType) -> None:
+    model = bench.model
+    assert (model.AT_ONCE, model.BUCKETS) == (duplicates.AT_ONCE, duplicates.MOST_BUCKETS)
+    assert duplicates._ROW.size == model.BUCKET_ROW
+    assert [model.splits_of(amount) for amount in (10**5, 250_000, 250_001, 10**8, 10**9)] == [0, 0, 1, 1, 2]
