@@ -15,13 +15,18 @@ from typing import Any
 
 import pytest
 
+from tests.batch.by_line import expected, found
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
+from tests.batch.test_merging import CONTRACT, HOW, some_lines
 from tests.effort import SOAK
+from trueup.batch import duplicates
 from trueup.batch import manifest as manifest_room
 from trueup.batch.contracts import Spec, spec_of
+from trueup.batch.full import DiskFull
 from trueup.batch.sift import Options, Refused, Tell, sift
 
 KILLS = 2000 if SOAK else 20
+SEEDS = 1000 if SOAK else 8
 STRIDE = 1 if SOAK else 4  # parts are removed one after the other: a kill before each of them, or each fourth
 RANGE = 1000
 REPLIES = ['{"name": "Ada", "age": 36}', "Sorry.", '```\n{"name": "Bo", "age": "7",}\n```', '{"name": 1}']
@@ -164,13 +169,7 @@ def test_killed_before_each_step_that_lasts(
 
         return call
 
-    for owner, name in (
-        (os, "fsync"),
-        (os, "ftruncate"),
-        (Path, "replace"),
-        (Path, "unlink"),
-        (manifest_room.Manifest, "commit"),
-    ):
+    for owner, name in LASTING:
         monkeypatch.setattr(owner, name, guarded(getattr(owner, name)))
     step = 0
     while True:
@@ -206,6 +205,124 @@ def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Pat
     assert os.waitstatus_to_exitcode(status) == 0
     assert not (tmp_path / "out" / "validated.jsonl").exists()
     assert finish(file, tmp_path / "out", spec) == calm
+
+
+@pytest.mark.spec("B11", "X46")
+@pytest.mark.parametrize("fault", ["kill", "full disk"])
+def test_a_comparison_that_is_disturbed_starts_again(tmp_path: Path, file: Path, spec: Spec, fault: str) -> None:
+    calm = finish(file, tmp_path / "calm", spec)
+    buckets, out = tmp_path / "out" / ".sift" / "buckets", tmp_path / "out"
+    real = Path.open
+
+    def act() -> None:
+        duplicates.AT_ONCE = 10
+        opened: list[Path] = []
+
+        def opening(path: Path, *given: Any, **more: Any) -> Any:
+            if path.parent == buckets:
+                opened.append(path)
+                if len(opened) == 9 and fault == "kill":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                if len(opened) == 9:
+                    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+            return real(path, *given, **more)
+
+        Path.open = opening  # type: ignore[method-assign, assignment]
+        with pytest.raises(DiskFull, match="buckets"):
+            sifting(file, out, spec)()
+
+    _, status = os.waitpid(forked(act), 0)
+    assert os.WIFSIGNALED(status) if fault == "kill" else status == 0
+    assert (len(list(buckets.iterdir())) == 8) if fault == "kill" else not buckets.exists()
+    assert finish(file, out, spec) == calm
+    assert not buckets.exists()
+
+
+class Schedule:
+    """A random course of things: files that grow, with ids given several times, sifted by processes that are killed or run out of disk."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.dice = dice = random.Random(seed)
+        self.how = dice.choice(HOW)
+        self.out = folder / "out"
+        self.paths = [folder / f"{name}.jsonl" for name in "ab"[: dice.randint(1, 2)]]
+        self._range = dice.choice((150, 900, 4000, 1 << 20))
+        self._texts = [b"\n".join(some_lines(dice, dice.randrange(2, 60), dice.choice((3, 12)))) for _ in self.paths]
+        self._at_once = dice.choice((5, duplicates.AT_ONCE))  # of ids that are compared
+
+    @property
+    def files(self) -> list[Path]:
+        return [path for path in self.paths if path.exists()]
+
+    def grow(self, share: float) -> None:
+        """Let the files be there up to some share of each, the second one later than the first."""
+        for number, (path, text) in enumerate(zip(self.paths, self._texts, strict=True)):
+            if share == 1 or share > number / 2:
+                path.write_bytes(text[: max(int(len(text) * share), path.stat().st_size if path.exists() else 0)])
+
+    def sift(self, spec: Spec, most: int = 0, steps: int = 0) -> bool:
+        """Sift in a process of its own, which writes files up to a size and is killed at some step that lasts; whether it got through."""
+        workers = self.dice.choice((1, 2))
+
+        def act() -> None:
+            duplicates.AT_ONCE = self._at_once
+            if steps:
+                _killed_at(steps)
+            if most:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            options = Options(workers=workers, range_size=self._range, max_line=1 << 20, merge=self.how, grow=True)
+            sift([str(file) for file in self.files], spec, self.out, options)
+
+        _, status = os.waitpid(forked(act), 0)
+        assert most or os.WIFSIGNALED(status) or status == 0
+        return status == 0
+
+
+LASTING = ((os, "fsync"), (os, "ftruncate"), (Path, "replace"), (Path, "unlink"), (manifest_room.Manifest, "commit"))
+
+
+def _killed_at(steps: int) -> None:
+    """Let this process be killed at a step that lasts."""
+    driver, left = os.getpid(), steps
+
+    def guarded(real: Any) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            nonlocal left
+            left -= os.getpid() == driver
+            if left == 0:
+                os.kill(driver, signal.SIGKILL)
+            return real(*args, **more)
+
+        return call
+
+    for owner, name in LASTING:
+        setattr(owner, name, guarded(getattr(owner, name)))
+
+
+@pytest.mark.spec("B11", "X46")
+@pytest.mark.timeout(7200 if SOAK else 600)
+def test_killed_and_out_of_disk_while_files_grow_and_ids_repeat(tmp_path: Path) -> None:
+    """Whatever happens on the way, what is there in the end is what each line gives by itself."""
+    spec = spec_of(CONTRACT)
+    faults = 0
+    for seed in range(SEEDS):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        schedule = Schedule(folder, seed)
+        for share in (0.4, 0.7, 1.0):
+            schedule.grow(share)
+            for _ in range(schedule.dice.randrange(3)):
+                if schedule.dice.random() < 0.7:
+                    faults += not schedule.sift(spec, steps=schedule.dice.randrange(1, 40))
+                else:
+                    faults += not schedule.sift(spec, most=schedule.dice.randrange(3_000, 60_000))
+            if share == 1 or schedule.dice.random() < 0.5:  # else the next lines come while the run is under way
+                assert schedule.sift(spec)
+                assert found(schedule.out) == expected(schedule.files, CONTRACT, schedule.how), seed
+        shutil.rmtree(folder)
+    assert faults > SEEDS / 2
 
 
 @pytest.mark.spec("X46")

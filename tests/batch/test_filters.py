@@ -1,4 +1,4 @@
-"""One phase as a filter, line by line: what leaves as it came, what is refused, what a log tells."""
+"""One phase as a filter, line by line: what passes unchanged, what is refused, what a log says."""
 
 import json
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 from tests.batch.sifting import SCHEMA, unit
 from trueup import Contract
 from trueup.batch.filters import Filter, RulesFilter, Sorted
+from trueup.batch.trace import TRACE
 
 RULES = [
     {"name": "low", "expr": "age > 5", "level": "warning", "error": "{age} is low"},
@@ -37,7 +38,7 @@ def test_a_flat_unit_leaves_as_it_came_where_nothing_was_changed() -> None:
 @pytest.mark.spec("B3", "B4")
 def test_coerced_fields_stay_where_they_stood() -> None:
     found = sort('{"age": "7", "_m": 1, "unit_id": "a", "name": "Bo", "retry_count": 2}')
-    assert found.valid == b'{"age":7,"_m":1,"unit_id":"a","name":"Bo","retry_count":2}\n'
+    assert found.valid.startswith(b'{"age":7,"_m":1,"unit_id":"a","name":"Bo","retry_count":2,"_trueup":')
     assert found.notes == ('[COERCE] age: "7" \u2192 7 (string \u2192 int)',)
 
 
@@ -103,4 +104,73 @@ def test_a_unit_that_looks_like_a_provider_s_reply_keeps_its_other_fields() -> N
 def test_what_is_no_object_stands_beside_the_fields_of_its_unit() -> None:
     made = Filter(Contract({"type": "array", "items": {"type": "integer"}}), 1 << 20)
     row = json.loads(sort('{"unit_id": "a", "city": "Oslo", "response": "[1, 2]"}', made).valid)
+    assert [fix["code"] for fix in row.pop(TRACE)["fixes"]] == ["W007", "C005"]
     assert row == {"unit_id": "a", "city": "Oslo", "response": "[1, 2]", "value": [1, 2]}
+
+
+@pytest.mark.spec("B3", "B10")
+def test_a_changed_flat_unit_takes_its_text_and_its_fixes_along() -> None:
+    line = '{"unit_id": "a", "name": "Bo", "age": "7",}'
+    row = json.loads(sort(line).valid)
+    assert row[TRACE]["raw_response"] == line
+    assert [(fix["code"], fix["path"]) for fix in row[TRACE]["fixes"]] == [("S001", "$"), ("C001", "$.age")]
+    again = sort(json.dumps(row), RulesFilter(Contract(True, rules=["age > 1", "'_trueup' not in dir()"]), 1 << 20))
+    assert json.loads(again.valid) == row
+    refused = failure(json.dumps(row), RulesFilter(Contract(True, rules=["age > 9"]), 1 << 20))
+    assert (refused["raw_response"], refused["fixes"]) == (line, row[TRACE]["fixes"])
+    assert TRACE not in refused
+
+
+@pytest.mark.spec("B3", "B10")
+def test_a_record_of_the_first_phase_keeps_its_fixes_where_the_second_refuses_it() -> None:
+    first = json.loads(sort(unit("a", '```json\n{"name": "Bo", "age": "7"}\n```')).valid)
+    refused = failure(json.dumps(first), RulesFilter(Contract(True, rules=["age > 9"]), 1 << 20))
+    assert refused["fixes"] == first["fixes"] != []
+    assert refused["raw_response"] == first["raw_response"]
+
+
+@pytest.mark.spec("B3", "B10")
+def test_a_record_of_the_first_phase_keeps_its_warnings_where_the_second_refuses_it() -> None:
+    first = sort(json.dumps({"unit_id": "a", "input": {}, "raw_response": '{"name": "Bo", "age": 3}', "errors": 1}))
+    warned = json.loads(sort(first.valid, RulesFilter(Contract(True, rules=RULES), 1 << 20)).valid)["warnings"]
+    assert [found["code"] for found in warned] == ["U010", "B005", "B007"]
+    record = {**json.loads(first.valid), "warnings": warned}
+    strict = RulesFilter(Contract(True, rules=["age > 9", *RULES[1:]]), 1 << 20)
+    assert [found["code"] for found in failure(json.dumps(record), strict)["warnings"]] == [
+        "U010",
+        "B005",
+        "B007",
+        "B007",
+    ]
+
+
+@pytest.mark.parametrize("held", [1, None, {}, {"raw_response": 1, "fixes": []}, {"raw_response": "", "fixes": [1]}])
+def test_a_field_with_the_name_of_the_trace_is_refused_unless_it_is_one(held: Any) -> None:
+    line = json.dumps({"unit_id": "a", "name": "Bo", "age": 7, TRACE: held})
+    row = failure(line)
+    assert [(error["code"], error["path"]) for error in row["errors"]] == [("U002", f"$.{TRACE}")]
+    assert row["raw_response"] == line
+
+
+@pytest.mark.spec("B3")
+def test_numbers_keep_their_digits_where_another_field_is_coerced() -> None:
+    digits = "0.1000000000000000055511151231257827021181583404541015625"
+    line = f'{{"unit_id": "a", "name": "Bo", "age": "7", "x": {digits}, "in": [{{"y": {digits}, "big": {2**70}}}]}}'
+    found = sort(line, Filter(Contract({"properties": {"age": {"type": "integer"}}}), 1 << 20)).valid.decode()
+    assert found.count(digits) == line.count(digits) + 2, "as they were, and once more in the text of the line"
+    assert found.startswith(f'{{"unit_id":"a","name":"Bo","age":7,"x":{digits},"in":[{{"y":{digits},"big":{2**70}}}],')
+
+
+@pytest.mark.spec("B3")
+@pytest.mark.parametrize("reply", ["{}", '```json\n{"name": "Bo", "age": "7"}\n```'])
+def test_a_key_that_any_line_gives_twice_is_reported(reply: str) -> None:
+    line = f'{{"unit_id": "a", "raw_response": {json.dumps(reply)}, "city": "Oslo", "city": "Rome"}}'
+    row = failure(line)
+    assert [error["message"] for error in row["errors"]] == ["The line gives 'city' twice"]
+    assert row["raw_response"] == line
+
+
+@pytest.mark.spec("B3")
+def test_a_provider_s_line_keeps_the_fields_that_a_sift_leaves_out() -> None:
+    line = '{"custom_id": "a", "city": "Oslo", "role": "assistant", "content": "{\\"name\\": \\"Ada\\", \\"age\\": 1}"}'
+    assert json.loads(sort(line).valid)["response"]["city"] == "Oslo"

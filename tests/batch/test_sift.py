@@ -122,6 +122,14 @@ def test_one_bad_line_fails_alone(tmp_path: Path) -> None:
     assert ran.summary["codes"]["U005"]["units"] == 2
 
 
+@pytest.mark.spec("B1", "B10", "B11")
+def test_a_flat_unit_keeps_its_text(tmp_path: Path) -> None:
+    """A flat unit is for the filters; a sift has no reply in it, and says so with the line as it was."""
+    line = '{"unit_id": "a",  "name": "Ada", "age": 36.0}'
+    (row,) = run(tmp_path, [line]).failed
+    assert (row["unit_id"], row["raw_response"], row["errors"][0]["code"]) == ("a", line, "U002")
+
+
 def test_ids_are_compared_over_all_files_and_ranges(tmp_path: Path) -> None:
     one = write(tmp_path / "one.jsonl", [unit(f"u{n}") for n in range(60)])
     two = write(tmp_path / "two.jsonl", [unit(f"u{n}") for n in range(50, 90)])
@@ -173,7 +181,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
     (tmp_path / "cut.zst").write_bytes(b"no zst")
     for given, says in (
         (tmp_path / "none", f"^{tmp_path}/none: there is no such file"),
-        (tmp_path, "directory"),
+        (tmp_path, "no file in it ends in .jsonl"),
         (tmp_path / "cut.gz", "cut.gz: cannot be read"),
         (tmp_path / "cut.zst", "cut.zst: cannot be read"),
         ("nope://a:secret@b/c", "nope://b/c"),
@@ -257,7 +265,8 @@ def test_no_units_is_no_failure(tmp_path: Path) -> None:
 def test_the_summary_tells_counts_codes_fixes_and_examples(tmp_path: Path) -> None:
     lines = [unit(f"u{n}", "no" if n % 2 else '{"name": "x", "age": "1",}') for n in range(20)]
     summary = run(tmp_path, lines).summary
-    assert summary["counts"] == {"units": 20, "valid": 10, "failed": 10, "fixed": 10, "warned": 0, "blank": 0}
+    counts = {"lines": 20, "units": 20, "valid": 10, "failed": 10, "fixed": 10, "warned": 0, "blank": 0, "merged": 0}
+    assert summary["counts"] == counts
     assert summary["stages"] == {"parse": 10}
     assert summary["codes"]["P001"]["examples"] == ["u1", "u3", "u5", "u7", "u9"]
     assert summary["fixes"]["C001"] == {

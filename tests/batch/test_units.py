@@ -139,7 +139,7 @@ def test_what_was_no_unit_before_is_none_now() -> None:
     "errors", [3, True, "none", {"code": "U002"}, [None, 1], [{"code": ["U002"]}], [{"code": {}}], [{}]]
 )
 def test_errors_of_another_making_stop_nothing(errors: Any) -> None:
-    unit = read({"unit_id": "a", "raw_response": "hi", "data": {"n": 1}, "errors": errors})
+    unit = read({"unit_id": "a", "raw_response": "hi", "data": {"n": 1}, "fixes": [], "errors": errors})
     assert (unit.id, unit.reply, unit.findings) == ("a", "hi", ())
 
 
@@ -180,6 +180,26 @@ def test_a_stored_response_is_read_again(response: Any) -> None:
         first.reply if isinstance(first.reply, str) else first.reply.text,
         first.findings,
     )
+
+
+@pytest.mark.spec("B3", "B11")
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"unit_id": "a", "x": 1, "x": 2, "raw_response": "{}"}', "The line gives 'x' twice"),
+        ('{"unit_id": "a", "m": {"y": 1, "y": 2}, "raw_response": "{}"}', "An object of the line gives a key twice"),
+        ('{"unit_id": "a", "x": 1, "x": 2, "z": "\\ud800", "raw_response": "{}"}', "The line gives 'x' twice"),
+        ('{"custom_id": "a", "response": {"a": 1}, "response": {"body": {}}}', "The line gives 'response' twice"),
+    ],
+)
+def test_a_value_that_a_second_key_would_hide_is_never_dropped(line: str, says: str) -> None:
+    (found,) = read_unit(line.encode(), "f@0").findings
+    assert (found.code, found.message) == ("U002", says)
+
+
+@pytest.mark.parametrize("held", ['"q\\""', r'"\u0022"', '"\\ud800"', '[{"y": 1}, {"y": 2}]'])
+def test_quotes_and_keys_of_different_objects_hide_nothing(held: str) -> None:
+    assert read_unit(f'{{"unit_id": "a", "x": {held}, "raw_response": "{{}}"}}'.encode(), "f@0").findings == ()
 
 
 def test_a_line_that_names_its_parts_twice_is_no_unit() -> None:
@@ -289,6 +309,9 @@ def test_on_a_stream_that_broke_off_the_contract_decides(tmp_path: Path) -> None
     assert sifted(Contract(True), "value") == {"chunks": ["R003"], "short": ["R003"], "stored": ["R003"]}
     failed = (tmp_path / "value" / "failures.jsonl").read_text()
     assert failed.count('"failure_stage":"parse"') == 3
+    summaries = [json.loads((tmp_path / name / "summary.json").read_text()) for name in ("reply", "value")]
+    levels = [summary["codes"]["R003"]["level"] for summary in summaries]
+    assert levels == ["warning", "error"], "the level is the one that the contract gives it"
 
 
 class Other:

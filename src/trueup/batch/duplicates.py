@@ -1,90 +1,234 @@
-"""Duplicates: the parts of a run enter, the lines whose id an earlier line has taken leave, by range.
+"""Duplicates: the ids of all ranges enter, the lines that share an id leave, group by group, each in the order of the input.
 
-The ids of a part are sorted hashes of 128 bits. They are compared one interval of hashes after the other, in the order of the
-input, so that memory does not grow with the number of units.
+The ids of a range are sorted hashes of 128 bits. More of them than fit in memory are first split into buckets, files that hold the
+hashes with the same leading bits, and compared one bucket after the other. Every id is read, written and compared a fixed number of
+times, so the time grows with the number of units and memory does not.
 """
 
+import shutil
 import struct
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
-from trueup.batch.sieve import ID_ROW, ID_SIZE
-from trueup.batch.work import ordinal_of, part_path
+from trueup.batch.full import writing
+from trueup.batch.sieve import FAILED, ID_ROW, ID_SIZE, SILENT, STRANGE
+from trueup.batch.stored import Place
 
-Ranges = Callable[[], Iterable[tuple[int, int, int]]]
+Ranges = Callable[[], Iterable[tuple[int, Place]]]  # the number of each range and its ids, in the order of the input
 AT_ONCE = 250_000  # ids held in memory
-_HASHES = struct.Struct(f"{ID_SIZE}s{ID_ROW - ID_SIZE}x")
+MOST_BUCKETS = 1024  # files of one split
+_BUFFERED = 16 << 20  # bytes held in memory until they are written to buckets
+_CHUNK = 16_384  # rows read at once
+
+# a row of a bucket: an id, the offset of its line with what came of it, the place of its range in the input, and its number
+_ROW = struct.Struct(f">{ID_SIZE}sQII")
+_RANGE = struct.Struct(">II")
+_HASHES = struct.Struct(f"{ID_SIZE}s{_ROW.size - ID_SIZE}x")
+_LEADING = struct.Struct(f">I{_ROW.size - 4}x")
+_LEADING_BITS = 32
+
+_Blocks = Callable[[], Iterable[bytes]]  # rows of a bucket, some at a time; they can be read more than once
 
 
-def duplicates_in(parts: str | Path, ranges: Ranges, at_once: int = AT_ONCE) -> dict[int, list[int]]:
-    """The lines to be condemned, by the number of their range; `ranges` gives them anew for each interval."""
-    total = sum(size for _, _, size in ranges()) // ID_ROW
-    passes = max(1, -(-total // at_once))
-    found: dict[int, list[int]] = {}
-    for turn in range(passes):
-        edges = _edge(turn, passes), _edge(turn + 1, passes)
+class Line(NamedTuple):
+    """A line by its range and offset, and what came of it; a line that is `silent` holds no reply."""
+
+    number: int
+    offset: int
+    failed: bool
+    silent: bool
+
+
+def groups_in(
+    ranges: Ranges, folder: Path, tell: Callable[[int, int], None] | None = None, at_once: int = 0
+) -> Iterator[list[Line]]:
+    """The lines of each id that several lines have; `tell` hears how many ids were compared, and of how many.
+
+    Buckets are files in `folder`, which is removed before and after: a comparison that was killed starts again.
+    """
+    total = sum(place.size for _, place in ranges()) // ID_ROW
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield from _Comparison(_Progress(total, tell), at_once or AT_ONCE).groups(
+            lambda: _rows_of(ranges), total, folder, 0
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Progress:
+    """How many ids were compared; one that only lies in its bucket counts half."""
+
+    def __init__(self, total: int, tell: Callable[[int, int], None] | None) -> None:
+        self._total, self._tell = total, tell
+        self._split = self._compared = 0
+
+    def split(self, rows: int) -> None:
+        self._split += rows
+        self._say()
+
+    def compared(self, rows: int) -> None:
+        self._compared += rows
+        self._say()
+
+    def _say(self) -> None:
+        if self._tell is not None:
+            self._tell((min(max(self._split, self._compared), self._total) + self._compared) // 2, self._total)
+
+
+class _Comparison:
+    """The comparison of some rows, bucket by bucket where they are too many to hold."""
+
+    def __init__(self, progress: _Progress, at_once: int) -> None:
+        self._progress, self._at_once = progress, at_once
+
+    def groups(self, blocks: _Blocks, total: int, folder: Path, known: int) -> Iterator[list[Line]]:
+        """The groups among some rows whose hashes have their first `known` bits in common; split, if there are too many."""
+        bits = min(MOST_BUCKETS.bit_length() - 1, (2 * total // self._at_once).bit_length(), _LEADING_BITS - known)
+        if total <= self._at_once or not bits:
+            yield from self._compared(blocks)
+            return
+        buckets = _Buckets(folder, known + bits, _BUFFERED >> bits)
+        for block in blocks():
+            buckets.add(_sorted(block) if known else block)
+            self._progress.split(len(block) // _ROW.size)
+        for path in buckets.close():
+            rows = path.stat().st_size // _ROW.size
+            yield from self.groups(_reading(path), rows, path.with_suffix(".split"), known + bits)
+            path.unlink()
+        folder.rmdir()
+
+    def _compared(self, blocks: _Blocks) -> Iterator[list[Line]]:
         seen: set[bytes] = set()
-        count = 0
-        for _, block in _blocks(parts, ranges, *edges):
-            seen.update(_hashes(block))
-            count += len(block) // ID_ROW
-        if len(seen) < count:  # which ones, is asked only where there are any
+        shared: set[bytes] = set()
+        for block in blocks():
+            _compare(block, seen, shared)
+            self._progress.compared(len(block) // _ROW.size)
+        if shared:
             seen.clear()
-            for number, block in _blocks(parts, ranges, *edges):
-                if taken := list(_taken(block, seen)):
-                    found.setdefault(number, []).extend(taken)
-    return found
+            yield from _lines_of(blocks, shared)
 
 
-def _taken(block: bytes, seen: set[bytes]) -> Iterator[int]:
-    """The lines of a part whose id was seen before, in other parts or in this one; all its ids are seen from now on."""
-    for at, key in enumerate(_hashes(block)):
-        if key in seen:
-            yield ordinal_of(block[at * ID_ROW : (at + 1) * ID_ROW])
-        seen.add(key)
+class _Buckets:
+    """Files by the leading bits of the hashes in them; a file is opened whenever its buffer is full, so few are open at once."""
+
+    def __init__(self, folder: Path, bits: int, buffered: int) -> None:
+        self._folder, self._shift, self._buffered = folder, _LEADING_BITS - bits, buffered
+        self._waiting: dict[int, bytearray] = {}
+        self._used: set[int] = set()
+        with writing(folder):
+            folder.mkdir(parents=True)
+
+    def add(self, block: bytes) -> None:
+        """Put rows, which come sorted, into their buckets."""
+        leading = list(chain.from_iterable(_LEADING.iter_unpack(block)))
+        row = 0
+        while row < len(leading):
+            bucket = leading[row] >> self._shift
+            end = bisect_left(leading, (bucket + 1) << self._shift, row)
+            waiting = self._waiting.setdefault(bucket, bytearray())
+            waiting += block[row * _ROW.size : end * _ROW.size]
+            if len(waiting) >= self._buffered:
+                self._write(bucket)
+            row = end
+
+    def close(self) -> list[Path]:
+        """Write what is left; gives the files."""
+        for bucket in list(self._waiting):
+            self._write(bucket)
+        return [self._path(bucket) for bucket in sorted(self._used)]
+
+    def _write(self, bucket: int) -> None:
+        path = self._path(bucket)
+        with writing(path), path.open("ab", buffering=0) as opened:
+            rest = memoryview(self._waiting.pop(bucket))
+            while rest:
+                rest = rest[opened.write(rest) :]
+        self._used.add(bucket)
+
+    def _path(self, bucket: int) -> Path:
+        return self._folder / f"{bucket:08x}.ids"
+
+
+def _rows_of(ranges: Ranges) -> Iterator[bytes]:
+    """The ids of all ranges as sorted rows, some at a time."""
+    for order, (number, place) in enumerate(ranges()):
+        left = place.size
+        if not left:
+            continue
+        with place.path.open("rb") as opened:
+            opened.seek(place.start)
+            while left and (block := opened.read(min(left, _CHUNK * ID_ROW))):
+                yield _widened(block, _RANGE.pack(order, number))
+                left -= len(block)
+
+
+def _widened(block: bytes, more: bytes) -> bytes:
+    """Rows with more bytes at the end of each; column by column, as there are fewer of those than rows."""
+    rows = bytearray(len(block) // ID_ROW * _ROW.size)
+    for column in range(ID_ROW):
+        rows[column :: _ROW.size] = block[column::ID_ROW]
+    for column, byte in enumerate(more, ID_ROW):
+        rows[column :: _ROW.size] = bytes((byte,)) * (len(block) // ID_ROW)
+    return bytes(rows)
+
+
+def _reading(path: Path) -> _Blocks:
+    """The rows of a bucket, some at a time."""
+
+    def blocks() -> Iterator[bytes]:
+        with path.open("rb") as opened:
+            while block := opened.read(_CHUNK * _ROW.size):
+                yield block
+
+    return blocks
+
+
+def _sorted(block: bytes) -> bytes:
+    return b"".join(sorted(block[at : at + _ROW.size] for at in range(0, len(block), _ROW.size)))
+
+
+def _compare(block: bytes, seen: set[bytes], shared: set[bytes]) -> None:
+    """Add the hashes of a block to those that were seen, and those that were seen before to the shared ones."""
+    hashes = set(_hashes(block))
+    if len(hashes) * _ROW.size < len(block):
+        shared.update(key for key, times in Counter(_hashes(block)).items() if times > 1)
+    if not seen.isdisjoint(hashes):
+        shared |= seen & hashes
+    seen |= hashes
+
+
+def _lines_of(blocks: _Blocks, shared: set[bytes]) -> Iterator[list[Line]]:
+    """The lines of some hashes, those of each together."""
+    groups: dict[bytes, list[tuple[int, int, Line]]] = {key: [] for key in sorted(shared)}
+    for block in blocks():
+        if shared.isdisjoint(_hashes(block)):
+            continue
+        for key, value, order, number in _ROW.iter_unpack(block):
+            if key in shared and not value & STRANGE:
+                offset = value & (STRANGE - 1)
+                groups[key].append((order, offset, Line(number, offset, bool(value & FAILED), bool(value & SILENT))))
+    for lines in groups.values():
+        if len(lines) > 1:
+            yield [line for _, _, line in sorted(lines)]
 
 
 def _hashes(block: bytes) -> Iterable[bytes]:
     return chain.from_iterable(_HASHES.iter_unpack(block))
 
 
-def _blocks(parts: str | Path, ranges: Ranges, low: bytes, high: bytes) -> Iterator[tuple[int, bytes]]:
-    """The ids inside an interval, by the number of their range."""
-    for number, start, size in ranges():
-        if size:
-            yield number, _block(part_path(parts, number), start, size // ID_ROW, low, high)
+class Held:
+    """The sorted ids of a block in memory, to be searched."""
 
-
-def _edge(turn: int, passes: int) -> bytes:
-    """Where an interval of hashes begins; the last one ends beyond all of them."""
-    if turn == passes:
-        return b"\xff" * (ID_SIZE + 1)
-    return (turn * (1 << 8 * ID_SIZE) // passes).to_bytes(ID_SIZE, "big")
-
-
-def _block(path: Path, start: int, count: int, low: bytes, high: bytes) -> bytes:
-    """The ids of a part inside an interval, as they stand."""
-    with path.open("rb") as opened:
-        table = _Table(opened, start, count)
-        first, last = bisect_left(table, low), bisect_left(table, high)
-        opened.seek(start + first * ID_ROW)
-        return opened.read((last - first) * ID_ROW)
-
-
-class _Table:
-    """The sorted ids of a part, each read where it stands."""
-
-    def __init__(self, opened: BinaryIO, start: int, count: int) -> None:
-        self._opened = opened
-        self._start = start
-        self._count = count
+    def __init__(self, block: bytes) -> None:
+        self._block = block
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._block) // ID_ROW
 
     def __getitem__(self, index: int) -> bytes:
-        self._opened.seek(self._start + index * ID_ROW)
-        return self._opened.read(ID_SIZE)
+        return self._block[index * ID_ROW : index * ID_ROW + ID_SIZE]

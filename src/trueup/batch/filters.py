@@ -1,8 +1,9 @@
 """One phase as a filter: takes lines, gives valid units on one side and failure records on the other, one line each.
 
 A line is any that a sift takes, or a flat unit: an object whose fields are the value, except `unit_id` and names that begin with `_`.
-Every field is kept: coerced values take the place of the given ones, an envelope such as `response` is opened in place, and an
-unchanged unit is passed through as it is. Ids are not compared: a stream has no end to wait for.
+Every field is kept: coerced values replace the given ones, an envelope such as `response` is opened in place, and an unchanged unit
+is passed through as it is. What was changed in a unit travels with it, so that the failure records of a later phase hold every fix and
+the text as it was first given. Ids are not compared: a stream has no end to wait for.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,11 +14,12 @@ from trueup.batch.notes import fix_lines, warned_line
 from trueup.batch.ranges import Long
 from trueup.batch.records import Stage, error_of, failed_line, line_of, stage_of, unit_fields
 from trueup.batch.sieve import Sieve, broke
-from trueup.batch.units import Row, Unit, id_of, read_row, twice, unit_of
+from trueup.batch.spelling import respelled
+from trueup.batch.trace import TRACE, Trace, earlier_fixes, not_a_trace, read_trace
+from trueup.batch.units import Row, Unit, given_twice, id_of, is_record, read_row, unit_of
 from trueup.contract.contract import Contract
 from trueup.contract.meaning import RESERVED, record
 from trueup.read.batch import is_line
-from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
 from trueup.verdict.codec import written
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.paths import render
@@ -37,6 +39,15 @@ class Sorted(NamedTuple):
     unnamed: bool = False
 
 
+class Line(NamedTuple):
+    """One line to judge: its JSON, the text it is now, and the trace with fixes of its syntax and of earlier phases."""
+
+    row: Any
+    text: bytes
+    trace: Trace
+    mended: bool = False
+
+
 class Filter:
     """Puts lines through one phase: a contract with a schema, or one with rules."""
 
@@ -47,85 +58,159 @@ class Filter:
     def sort(self, line: bytes | Long, offset: int) -> Sorted:
         """Judge one line; faults of its syntax that lose nothing, such as a trailing comma, are mended first."""
         if isinstance(line, Long):
-            return self._sort(line, None, offset)
-        row = _row(line)
-        fixes = _faults(line) if row is None else None
-        if fixes is None:
-            return self._sort(line, row, offset)
-        mended = line_of(fixes.data)
-        found = self._sort(mended, fixes.data, offset)
-        if found.valid:
-            return found._replace(notes=(*fix_lines(fixes.fixes), *found.notes))
-        record = read_row(found.failed)
-        if record["raw_response"] == mended.decode().strip():
-            record["raw_response"] = line.decode().strip()
-        record["fixes"] = [*(fix.to_dict() for fix in fixes.fixes), *record["fixes"]]
-        return found._replace(failed=line_of(record))
-
-    def _sort(self, line: bytes | Long, row: Any, offset: int) -> Sorted:
-        """Judge one line; `row` is its JSON."""
-        sieve = Sieve(self._contract, "stdin", max_line=self._max_line, notes=True)
-        if isinstance(line, Long):
-            sieve.sift_long(line.head, line.size, 0, offset)
-        elif _is_flat(row):
-            return self._sort_flat(row, line, offset)
-        else:
-            sieve.sift(line, 0, offset)
-        valid, failed = sieve.take(), b"".join(sieve.failed)
-        notes = (*fix_lines(sieve.notes), *starmap(warned_line, sieve.warned))
-        return Sorted(valid, failed, notes, "U005" in sieve.tally.codes)
-
-    def _sort_flat(self, row: Row, line: bytes, offset: int) -> Sorted:
-        """Judge a unit whose fields are the value; the schema does not see the fields that belong to the unit."""
-        own = {name: value for name, value in row.items() if _is_own(name)}
-        data = {name: value for name, value in row.items() if name not in own}
-        place = f"stdin@{offset}"
-        uid, remarks = id_of({"unit_id": own.get("unit_id")}, place)
+            sieve = self._sieve()
+            sieve.sift_long(line.head, line.size, offset)
+            return _sifted(sieve)
         text = line.decode("utf-8", "replace").strip()
-        unit = Unit(uid, None, text, None, {name: own[name] for name in own if name != "unit_id"}, remarks)
-        slip = _slip(row, data, text)
-        if slip is not None:
-            return _failed(unit, stage_of((slip,)), (slip,), None, place)
+        row = _row(line)
+        mended = _faults(line) if row is None else None
+        if mended is None:
+            return self._sort(Line(row, line, Trace(text)), offset)
+        fixes = Trace(text).with_fixes(mended.fixes, placed=True)
+        found = self._sort(Line(mended.data, line_of(mended.data), fixes, mended=True), offset)
+        return found._replace(notes=(*fix_lines(mended.fixes), *found.notes)) if found.valid else found
+
+    def _sort(self, line: Line, offset: int) -> Sorted:
+        """Judge one line."""
+        if isinstance(line.row, dict):
+            lost = _given_twice(line.row, line.trace.raw)
+            if lost is not None:
+                return _refused(line, lost, offset)
+            if _is_flat(line.row):
+                return self._sort_flat(line, offset)
+        return self._sift(line, offset)
+
+    def _sieve(self) -> Sieve:
+        return Sieve(self._contract, "stdin", max_line=self._max_line, notes=True)
+
+    def _sift(self, line: Line, offset: int) -> Sorted:
+        """Judge a line that is not a flat unit as a sift does, and keep what a sift leaves out."""
+        sieve = self._sieve()
+        sieve.sift(line.text, 0, offset)
+        found = _sifted(sieve)
+        record = read_row(found.valid or found.failed)
+        more: Row = {}
+        if line.mended:
+            more["fixes"] = [*line.trace.fixes, *record["fixes"]]
+            if record["raw_response"] == line.text.decode().strip():
+                more["raw_response"] = line.trace.raw
+        if isinstance(line.row, dict) and _is_left_out(line.row, record):
+            more["response"] = line.row
+        if not more:
+            return found
+        written = line_of({**record, **more})
+        return found._replace(valid=written) if found.valid else found._replace(failed=written)
+
+    def _sort_flat(self, line: Line, offset: int) -> Sorted:
+        """Judge a unit whose fields are the value; the schema does not see the fields that belong to the unit."""
+        row, place = line.row, f"stdin@{offset}"
+        earlier = read_trace(row, line.trace.raw)
+        if earlier is None:
+            return _refused(line, not_a_trace(), offset)
+        own = {name: value for name, value in row.items() if _is_own(name) and name != TRACE}
+        data = {name: value for name, value in row.items() if not _is_own(name)}
+        trace = earlier._replace(fixes=(*earlier.fixes, *line.trace.fixes))
+        uid, remarks = id_of({"unit_id": own.get("unit_id")}, place)
+        unit = Unit(uid, None, trace.raw, None, {name: own[name] for name in own if name != "unit_id"}, remarks)
+        half = _half_character(data)
+        if half is not None:
+            return _failed(unit, stage_of((half,)), (half,), place, trace.fixes)
         try:
             verdict = self._contract.check_value(data, {"input": own}, keep_fields=True)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a bug of the user's or of ours: it fails this unit alone
-            return _failed(unit, "pipeline_internal", (broke(error),), None, place)
+            return _failed(unit, "pipeline_internal", (broke(error),), place, trace.fixes)
+        made = trace.with_fixes(verdict.fixes)
         if not verdict.ok:
-            return _failed(unit, stage_of(verdict.errors), verdict.findings, verdict, place)
+            return _failed(unit, stage_of(verdict.errors), verdict.findings, place, made.fixes)
         notes = (*fix_lines(verdict.fixes), *(warned_line(uid, found) for found in (*remarks, *verdict.findings)))
-        if not verdict.fixes and line[:1] == b"{":
-            return Sorted(_ended(line), b"", notes, bool(remarks))
+        if not verdict.fixes and not line.mended and line.text[:1] == b"{":
+            return Sorted(_ended(line.text), b"", notes, bool(remarks))
         # a value that is not an object goes beside the fields, under the name `value`
         fields = record(verdict.data, {"input": own if isinstance(verdict.data, dict) else row})
-        ordered = {name: fields[name] for name in row if name in fields} | fields
-        return Sorted(line_of(ordered), b"", notes, bool(remarks))
+        changed = {name: fields[name] for name in row if name in fields} | fields
+        if made.fixes:
+            changed = {**changed, TRACE: made.field()}
+        return Sorted(respelled(line.text, row, changed) + b"\n", b"", notes, bool(remarks))
 
 
 class RulesFilter(Filter):
     """The second phase: rules see what the first phase stored under `data`; the line itself stays as it is."""
 
-    def _sort(self, line: bytes | Long, row: Any, offset: int) -> Sorted:
-        """Judge one line."""
-        if not isinstance(row, dict) or "data" not in row or "raw_response" not in row or "failure_stage" in row:
-            return super()._sort(line, row, offset)
+    def _sift(self, line: Line, offset: int) -> Sorted:
+        """Judge a line that is not a flat unit."""
+        row = line.row
+        if not _is_valid_record(row):
+            return super()._sift(line, offset)
         unit = unit_of(row, f"stdin@{offset}")
+        fixes, warnings = [*line.trace.fixes, *earlier_fixes(row)], _listed(row.get("warnings"))
         try:
             verdict = self._contract.check_value(row["data"], {"input": unit_fields(unit.id, unit.input)})
         except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-            return _failed(unit, "pipeline_internal", (broke(error),), None, f"stdin@{offset}")
+            return _failed(unit, "pipeline_internal", (broke(error),), f"stdin@{offset}", fixes, warnings)
+        if not verdict.ok:
+            fixes += [fix.to_dict() for fix in verdict.fixes]
+            return _failed(unit, stage_of(verdict.errors), verdict.findings, f"stdin@{offset}", fixes, warnings)
+        more: Row = {"fixes": fixes} if line.mended else {}
+        notes = tuple(warned_line(unit.id, found) for found in verdict.findings)
+        if verdict.findings:
+            more["warnings"] = [*warnings, *map(error_of, verdict.findings)]
         unnamed = any(found.code == "U005" for found in unit.findings)
-        if verdict.ok and verdict.findings:
-            warned = [*(row.get("warnings") or ()), *map(error_of, verdict.findings)]
-            notes = tuple(warned_line(unit.id, found) for found in verdict.findings)
-            return Sorted(line_of({**row, "warnings": warned}), b"", notes, unnamed)
-        if verdict.ok:
-            assert isinstance(line, bytes)
-            return Sorted(_ended(line), b"", (), unnamed)
-        return _failed(unit, stage_of(verdict.errors), verdict.findings, verdict, f"stdin@{offset}")
+        if not more:
+            return Sorted(_ended(line.text), b"", notes, unnamed)
+        return Sorted(respelled(line.text, row, {**row, **more}) + b"\n", b"", notes, unnamed)
 
 
-def _failed(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: Any, place: str) -> Sorted:
-    line = failed_line(unit, stage, (*unit.findings, *findings), verdict, place)
+def _sifted(sieve: Sieve) -> Sorted:
+    valid, failed = sieve.take(), b"".join(sieve.failed)
+    notes = (*fix_lines(sieve.notes), *starmap(warned_line, sieve.warned))
+    return Sorted(valid, failed, notes, "U005" in sieve.tally.codes)
+
+
+def _is_left_out(row: Row, record: Row) -> bool:
+    """Whether fields of a provider's line are nowhere in its record."""
+    if "raw_response" in row or "response" in record:
+        return False
+    # what is not a unit has all of its line in the text
+    return all(error["code"] != "U002" for error in _listed(record.get("errors")))
+
+
+def _is_valid_record(row: Any) -> bool:
+    """Whether the JSON of a line is a unit that an earlier phase let through."""
+    return (
+        isinstance(row, dict)
+        and {"raw_response", "data"} <= row.keys()
+        and "failure_stage" not in row
+        and is_record(row)
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _refused(line: Line, why: Finding, offset: int) -> Sorted:
+    """A line that is not judged."""
+    uid, remarks = id_of(line.row, f"stdin@{offset}")
+    unit = Unit(uid, None, line.trace.raw, None, {}, remarks)
+    return _failed(unit, stage_of((why,)), (why,), f"stdin@{offset}", line.trace.fixes)
+
+
+def _failed(
+    unit: Unit,
+    stage: Stage,
+    findings: Iterable[Finding],
+    place: str,
+    fixes: Iterable[Row],
+    warnings: Iterable[Any] = (),
+) -> Sorted:
+    """The failure record of a unit; `fixes` are those of all phases, `warnings` those of the phases before."""
+    line = failed_line(unit, stage, (*unit.findings, *findings), None, place)
+    made, warned = list(fixes), list(warnings)
+    if made or warned:
+        row = read_row(line)
+        if warned:
+            row["warnings"] = [*warned, *_listed(row.get("warnings"))]
+        line = line_of({**row, "fixes": made})
     return Sorted(b"", line, (), any(found.code == "U005" for found in unit.findings))
 
 
@@ -179,12 +264,14 @@ def _ended(line: bytes) -> bytes:
     return line if line.endswith(b"\n") else line + b"\n"
 
 
-def _slip(row: Row, data: Row, text: str) -> Finding | None:
-    """What makes a flat unit none that can be judged: a key that it gives twice, half a surrogate pair in a value."""
-    if not keeps_all_keys(text, line_of(row)) and repeats_a_key(text):
-        name = twice(text.encode())
-        said = f"The line gives {name!r} twice" if name else "An object of the line gives a key twice"
-        return finding("U002", "$", said, None, {}, "Give each key once.")
+def _given_twice(row: Row, text: str) -> Finding | None:
+    """A key that the line gives twice: one of its values would be lost."""
+    said = given_twice(row, text.encode())
+    return finding("U002", "$", said, None, {}, "Give each key once.") if said else None
+
+
+def _half_character(data: Row) -> Finding | None:
+    """Half a surrogate pair in a value, which cannot be judged."""
     for name, value in data.items():
         try:
             written({name: value})

@@ -1,7 +1,8 @@
-"""Merging: parts become the files of the run, in the order of the input, and each is removed once what it held is safe.
+"""Merging: judged ranges become the files of the run, in the order of the input, with the edits of their lines.
 
-How far the files are written is committed to the manifest after they are synced; a file that is longer than that when a run
-resumes has a torn end, which is cut off before anything is appended.
+Beside the files, the index is written: the ids, spots and foot of every range, and records that were edited as they were before.
+With it a finished run can grow. How far the files are written is committed to the manifest after they are synced; a file that is longer
+than that when a run resumes has a torn end, which is cut off before anything is appended. A part is removed once all is safe.
 """
 
 import errno
@@ -11,78 +12,126 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.manifest import Manifest
+from trueup.batch.editing import Cut, Editor
+from trueup.batch.full import writing
+from trueup.batch.manifest import Manifest, Planned, kept
+from trueup.batch.ranges import Range
+from trueup.batch.stored import FILES, Broken, Place, Section, Shelf
 from trueup.batch.tally import Tally
-from trueup.batch.work import Part, part_path, read_part
+from trueup.batch.work import part_path
 
-FILES = ("validated.jsonl", "failures.jsonl", "flips.jsonl")
 _COPY = 1 << 20
 _EVERY = 64 << 20  # bytes between two commits
 _SECONDS = 1.0
+_MANY = 32  # pieces from which on it is quicker to hold them in memory
+INDEX = len(FILES)
 
+_Piece = tuple[str, int, int]  # some bytes of a file by its name, where they begin, and how many
 
 # the two files are on systems that cannot do it, or the system does not know it
 _CANNOT = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
 
 
-class Broken(RuntimeError):
-    """A part that should be there is not, or is not whole."""
-
-
 class Merge:
-    """The files of a run as they grow."""
+    """The files of a run as they grow; the last of them is its index."""
 
-    def __init__(self, work: Path, manifest: Manifest, key: str, total: int, *, flips: bool) -> None:
-        self._parts = work / "parts"
-        self._manifest = manifest
-        self._key = key
-        self._total = total
-        self._names = FILES if flips else FILES[:2]
-        state = manifest.get("merge") or {"next": 0, "sizes": [0] * len(FILES), "tally": Tally().to_dict()}
-        self._next: int = state["next"]
+    def __init__(self, work: Path, manifest: Manifest, shelf: Shelf, editor: Editor, index: str) -> None:
+        self._work = work
+        self._manifest, self._shelf, self._editor = manifest, shelf, editor
+        self._index = index
+        self._total = manifest.count()
+        self._names = (*FILES, index)
+        state = manifest.get("merge") or {"done": 0, "last": None, "sizes": [0] * len(self._names), "tally": None}
+        self._done: int = state["done"]
+        self._last: Range | None = Range(*state["last"]) if state["last"] else None
         self._sizes: list[int] = list(state["sizes"])
-        self.tally = Tally.of(state["tally"])
-        self._files = [_cut(work / name, size) for name, size in zip(self._names, self._sizes, strict=False)]
+        self.tally = Tally.of(state["tally"]) if state["tally"] else Tally()
+        self._files = [_cut(work / name, size) for name, size in zip(self._names, self._sizes, strict=True)]
         self._copied = 0
         self._since = time.monotonic()
-        self._spent: list[Path] = []
+        self._kept: list[tuple[int, int, dict[str, Any]]] = []
 
     def run(self, tell: Callable[[int, int], None]) -> None:
-        """Append every part that is not yet in; `tell` hears how many of them are."""
+        """Append every range that is not yet in; `tell` hears how many of them are."""
         try:
-            while self._next < self._total:
-                self._append(self._next)
-                self._next += 1
+            for row in self._manifest.plan(self._last):
+                self._append(row)
+                self._done, self._last = self._done + 1, row.piece
                 if self._copied >= _EVERY or time.monotonic() - self._since >= _SECONDS:
                     self._commit()
-                    tell(self._next, self._total)
+                    tell(self._done, self._total)
             self._commit()
+            tell(self._done, self._total)
         finally:
             for handle in self._files:
                 os.close(handle)
 
-    def _append(self, number: int) -> None:
-        path = part_path(self._parts, number)
-        part = read_part(path)
-        if part is None or part.key != self._key:
-            raise Broken(f"{path}: a part of this run is missing or not whole; use --fresh to begin anew")
-        _copy(path, part, self._files)
-        for index, size in enumerate(part.sizes[: len(self._files)]):
-            self._sizes[index] += size
-            self._copied += size
-        self.tally.add(part.tally)
-        self._spent.append(path)
+    def _append(self, row: Planned) -> None:
+        stored = self._shelf.of(row)
+        edits = self._manifest.edits(row.piece.number)
+        if edits:
+            cuts, tally = self._editor.apply(stored, edits)
+            pieces = [self._cut_through(file, stored.records[file], some) for file, some in enumerate(cuts)]
+            self.tally.add(tally.to_dict())
+        else:
+            pieces = [[self._copied_to(file, section)] for file, section in enumerate(stored.records)]
+            self.tally.add(stored.part.tally)
+        ids = self._sizes[INDEX]
+        for place in (stored.ids, stored.spots, stored.foot):
+            self._write(INDEX, Section([place]))
+        end = self._sizes[INDEX]
+        where = {"index": self._index, "foot": end - stored.foot.size, "end": end, "pieces": pieces}
+        self._kept.append((row.piece.number, ids, where))
+
+    def _cut_through(self, file: int, section: Section, cuts: list[Cut]) -> list[_Piece]:
+        """Write a section with its cuts; gives where it is now as it was before: what was cut goes to the index."""
+        pieces: list[_Piece] = []
+        take = _in_memory(section) if len(cuts) > _MANY else section.cut
+        at = 0
+        for cut in cuts:
+            if cut.start > at:
+                pieces.append(self._copied_to(file, take(at, cut.start)))
+            if cut.by:
+                self._write(file, cut.by)
+            if cut.end > cut.start:
+                pieces.append(self._copied_to(INDEX, take(cut.start, cut.end)))
+            at = max(at, cut.end)
+        if at < section.size:
+            pieces.append(self._copied_to(file, take(at, section.size)))
+        return pieces
+
+    def _copied_to(self, file: int, piece: Section | bytes) -> _Piece:
+        start = self._sizes[file]
+        self._write(file, piece)
+        return self._names[file], start, self._sizes[file] - start
+
+    def _write(self, file: int, piece: Section | bytes) -> None:
+        with writing(self._work / self._names[file]):
+            if isinstance(piece, Section) and len(piece.places) <= _MANY:
+                size = sum(_copy(self._files[file], place) for place in piece.places)
+            else:
+                size = _put(self._files[file], piece if isinstance(piece, bytes) else piece.read())
+        self._sizes[file] += size
+        self._copied += size
 
     def _commit(self) -> None:
         for handle in self._files:
             os.fsync(handle)
-        state: dict[str, Any] = {"next": self._next, "sizes": self._sizes, "tally": self.tally.to_dict()}
-        self._manifest.commit({"merge": state})
-        for path in self._spent:
-            path.unlink(missing_ok=True)
-        self._spent.clear()
+        state: dict[str, Any] = {
+            "done": self._done, "last": list(self._last or ()), "sizes": self._sizes, "tally": self.tally.to_dict(),
+        }  # fmt: skip
+        self._manifest.commit({"merge": state}, kept(self._kept))
+        for number, _, _ in self._kept:
+            part_path(self._work / "parts", number).unlink(missing_ok=True)
+        self._kept.clear()
+        self._editor.forget()
         self._copied = 0
         self._since = time.monotonic()
+
+
+def _in_memory(section: Section) -> Callable[[int, int], bytes]:
+    raw = section.read()
+    return lambda start, end: raw[start:end]
 
 
 def _cut(path: Path, size: int) -> int:
@@ -90,21 +139,24 @@ def _cut(path: Path, size: int) -> int:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     if os.fstat(handle).st_size < size:
         os.close(handle)
-        raise Broken(f"{path}: the file is shorter than it was; use --fresh to begin anew")
+        raise Broken(f"{path}: the file is shorter than it was; use --fresh to start over")
     os.ftruncate(handle, size)
     os.lseek(handle, size, os.SEEK_SET)
     return handle
 
 
-def _copy(path: Path, part: Part, files: list[int]) -> None:
-    with path.open("rb", buffering=0) as opened:
-        for handle, size in zip(files, part.sizes, strict=False):
-            left = size
-            while left:
-                moved = _move(opened.fileno(), handle, left)
-                if not moved:
-                    raise Broken(f"{path}: the part ends too early")
-                left -= moved
+def _copy(handle: int, place: Place) -> int:
+    if not place.size:  # a file without anything may not be there
+        return 0
+    with place.path.open("rb", buffering=0) as opened:
+        opened.seek(place.start)
+        left = place.size
+        while left:
+            moved = _move(opened.fileno(), handle, left)
+            if not moved:
+                raise Broken(f"{place.path}: the file ends too early; use --fresh to start over")
+            left -= moved
+    return place.size
 
 
 def _move(source: int, target: int, most: int) -> int:
@@ -115,8 +167,11 @@ def _move(source: int, target: int, most: int) -> int:
         except OSError as error:
             if error.errno not in _CANNOT:
                 raise
-    rest = memoryview(os.read(source, min(_COPY, most)))
-    size = len(rest)
+    return _put(target, os.read(source, min(_COPY, most)))
+
+
+def _put(handle: int, data: bytes) -> int:
+    rest = memoryview(data)
     while rest:
-        rest = rest[os.write(target, rest) :]
-    return size
+        rest = rest[os.write(handle, rest) :]
+    return len(data)

@@ -28,6 +28,14 @@ class Long(NamedTuple):
     size: int
 
 
+class Spoiled(NamedTuple):
+    """A row of a table that cannot be read: its text where it has one, why, and its id if that is known."""
+
+    text: bytes
+    why: str
+    id: str = ""
+
+
 def ranges_of(sizes: list[int], size: int = RANGE_SIZE) -> Iterator[Range]:
     """The pieces of files with these sizes, in order.
 
@@ -46,6 +54,9 @@ def count_ranges(sizes: list[int], size: int = RANGE_SIZE) -> int:
     return sum(-(-length // size) for length in sizes)
 
 
+Lines = list[bytes] | Long
+
+
 def lines_of(opened: BinaryIO, piece: Range, limit: int, length: int) -> Iterator[tuple[int, bytes | Long]]:
     """The lines that start inside a range, each with its offset; `length` is where the file ended when the run began.
 
@@ -53,6 +64,14 @@ def lines_of(opened: BinaryIO, piece: Range, limit: int, length: int) -> Iterato
     >>> list(lines_of(io.BytesIO(b"one" + bytes([10]) + b"two"), Range(0, 0, 2, 7), 100, 7))
     [(4, b'two')]
     """
+    for at, lines in blocks_of(opened, piece, limit, length):
+        for line in (lines,) if isinstance(lines, Long) else lines:
+            yield at, line
+            at += len(line) + 1
+
+
+def blocks_of(opened: BinaryIO, piece: Range, limit: int, length: int) -> Iterator[tuple[int, Lines]]:
+    """The same in blocks: lines that follow each other, with the offset of the first, or one that is too long."""
     at, end = _begin(opened, piece), piece.end
     head = min(_HEAD, limit)
     held = b""  # what was read already of the line that starts at `at`
@@ -61,16 +80,28 @@ def lines_of(opened: BinaryIO, piece: Range, limit: int, length: int) -> Iterato
         if not block:
             break
         lines = (held + block).split(b"\n")
+        stop = at + len(held) + len(block)
         held = lines.pop()
-        for line in lines:
-            yield at, line if len(line) <= limit else Long(line[:head], len(line) + 1)
-            at += len(line) + 1
+        if stop - at <= limit or max(map(len, lines), default=0) <= limit:
+            if lines:
+                yield at, lines
+        else:
+            yield from _apart(lines, at, limit, head)
+        at = stop - len(held)
         if len(held) > limit:
             stop = _past_line(opened, at + len(held), length)
             yield at, Long(held[:head], stop - at)
             at, held = stop, b""
     if held:
-        yield at, _last(opened, held, at, limit, length)
+        last = _last(opened, held, at, limit, length)
+        yield at, last if isinstance(last, Long) else [last]
+
+
+def _apart(lines: list[bytes], at: int, limit: int, head: int) -> Iterator[tuple[int, Lines]]:
+    """Lines of which some are too long, one by one."""
+    for line in lines:
+        yield at, [line] if len(line) <= limit else Long(line[:head], len(line) + 1)
+        at += len(line) + 1
 
 
 def _begin(opened: BinaryIO, piece: Range) -> int:

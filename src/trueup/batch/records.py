@@ -50,7 +50,8 @@ def stage_of(errors: Iterable[Finding]) -> Stage:
     >>> stage_of([finding("V001", "$", ""), finding("P001", "$", "")])
     'parse'
     """
-    return min(map(_stage, errors), key=_ORDER.__getitem__)
+    stages = [_stage(error) for error in errors]
+    return stages[0] if len(stages) == 1 else min(stages, key=_ORDER.__getitem__)
 
 
 def _stage(error: Finding) -> Stage:
@@ -84,16 +85,18 @@ def valid_line(unit: Unit, verdict: Verdict) -> bytes:
         row["calls"] = [{"name": c.name, "args": c.args, "id": c.id} for c in verdict.calls]
     fixes = verdict.fixes
     row["fixes"] = [fix.to_dict() for fix in fixes]
-    warned = [f for f in (*unit.findings, *verdict.findings) if f.level == "warning"]
-    if warned:
-        row["warnings"] = [error_of(f) for f in warned]
-    return line_of({**row, **_kept(unit)})
+    if unit.findings or verdict.findings:
+        row["warnings"] = [error_of(f) for f in (*unit.findings, *verdict.findings) if f.level == "warning"]
+    return line_of({**row, **_kept(unit)} if unit.kept else row)
 
 
 def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: Verdict | None, place: str) -> bytes:
     """The failure record of a unit."""
-    retries = unit.kept.get("retry_count")
-    errors = [error_of(f) for f in findings if f.level == "error"]
+    retries = unit.kept.get("retry_count") if unit.kept else 0
+    errors: list[Row] = []
+    warned: list[Row] = []
+    for found in findings:
+        (errors if found.level == "error" else warned).append(error_of(found))
     row: Row = {
         "unit_id": unit.id,
         "failure_stage": stage,
@@ -103,18 +106,14 @@ def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: 
         "fixes": [fix.to_dict() for fix in verdict.fixes] if verdict is not None else [],
         "retry_count": retries if type(retries) is int else 0,
     }
-    warned = [error_of(f) for f in findings if f.level == "warning"]
     if warned:
         row["warnings"] = warned
     row["place"] = place
-    return line_of({**row, **_kept(unit)})
+    return line_of({**row, **_kept(unit)} if unit.kept else row)
 
 
 def _kept(unit: Unit) -> Row:
-    kept = unit.kept
-    if not kept:
-        return kept
-    return {name: value for name, value in kept.items() if name not in FIELDS or name in _FROM_UNIT}
+    return {name: value for name, value in unit.kept.items() if name not in FIELDS or name in _FROM_UNIT}
 
 
 _FROM_UNIT = frozenset({"_metadata", "error", "response", "retry_count"})

@@ -1,29 +1,34 @@
 """The report: what a sift left in a folder enters, one HTML page that needs nothing else leaves.
 
-The page holds the summary and the first units of each code. Replies stand in it as data: its policy lets no other script run and
-nothing be loaded, and its script sets them as text. The page's size is bounded, however many units there were.
+The page holds the complete counts and a sample of the units: the first of each code, field and rule. Its size is bounded, however
+many units there are. A sift that is not finished is shown as far as it is.
 """
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trueup.batch.records import line_of
-from trueup.batch.summary import read_summary
-from trueup.verdict.codec import decode
+from trueup.batch.explained import explained
+from trueup.batch.html import put_page, render, written_size
+from trueup.batch.pipeline.disk import decode
+from trueup.batch.sifted import Missing, Moved, Piece, Sifted, read_sifted, settled
+from trueup.batch.tally import Tally, rule_of
+from trueup.verdict.paths import folded
+
+__all__ = ["REPORT", "Missing", "Row", "collect", "page_data", "render", "write_page", "write_report"]
 
 REPORT = "report.html"
-_A_CODE = 12
+_EACH = {"code": 12, "path": 3, "rule": 3, "merged": 12}  # units that are shown of each
 _UNITS = 600
 _LINES = 200_000
 _SHOWN = 20_000
 _TOTAL = 8_000_000
+_FACTS = 50  # findings and fixes of a unit
+_EARLIER = 5  # replies that a unit was merged from
+_MESSAGE = 1_000
 _CLEAN = b',"fixes":[]}\n'  # how a record ends that has neither fixes nor warnings
 
 Row = dict[str, Any]
@@ -31,21 +36,33 @@ Row = dict[str, Any]
 
 class _Fact(msgspec.Struct):
     code: str
+    path: str = "$"
+    rule: str = ""
+    message: str = ""
+    span: tuple[int, int] | None = None
 
 
-class _Fix(_Fact):
+class _Fix(msgspec.Struct):
+    code: str
     before: str
     after: str
+    grade: str = ""
+    path: str = "$"
+    span: tuple[int, int] | None = None
+
+
+class _Earlier(msgspec.Struct):
+    raw_response: str = ""
+    place: str = ""
+    errors: list[_Fact] | None = None
 
 
 class _Told(msgspec.Struct):
+    raw_response: str
     errors: list[_Fact] | None = None
     warnings: list[_Fact] | None = None
     fixes: list[_Fix] | None = None
-
-
-class Missing(ValueError):
-    """The folder holds no finished sift."""
+    merged: list[_Earlier] | None = None
 
 
 def write_report(folder: Path) -> Path:
@@ -55,93 +72,162 @@ def write_report(folder: Path) -> Path:
 
 def write_page(folder: Path, data: Row) -> Path:
     """Write the page over some data into a folder."""
-    page = render(data).encode("utf-8", "surrogatepass")
-    path = folder / REPORT
-    draft = folder / (REPORT + ".tmp")
-    draft.write_bytes(page)
-    draft.replace(path)
-    return path
+    return put_page(folder / REPORT, render(data))
 
 
 def collect(folder: Path) -> Row:
     """The summary of a sift, and the units that its page shows."""
-    try:
-        summary = read_summary((folder / "summary.json").read_bytes())
-    except FileNotFoundError:
-        raise Missing(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` to its end first") from None
-    except ValueError as error:
-        raise Missing(f"{folder / 'summary.json'} is no summary of a sift: {error}") from None
-    files = (("failed", "failures.jsonl"), ("valid", "validated.jsonl"))
-    return sampled(summary, ((kind, row) for kind, name in files for row in _rows(folder / name)))
+    return settled(lambda: _collected(read_sifted(folder)))
 
 
-def sampled(summary: Row, rows: Iterable[tuple[str, Row]]) -> Row:
-    """A summary, and of the records, each `failed` or `valid`, the first ones of each code."""
-    seen: dict[str, int] = {}
-    units: list[Row] = []
-    room = _TOTAL
-    wanted = _wanted(summary)
-    for kind, row in rows if wanted else ():
-        codes = {fact.get("code", "") for part in ("errors", "warnings", "fixes") for fact in row.get(part) or ()}
-        if not codes or all(seen.get(code, 0) >= _A_CODE for code in codes):
-            continue
-        shown = _shown(kind, row)
-        room -= len(shown["raw_response"])
-        if room < 0 or len(units) >= _UNITS:
-            break
-        units.append(shown)
-        for code in codes:
-            seen[code] = seen.get(code, 0) + 1
-            if seen[code] == wanted.get(code):
-                del wanted[code]
-        if not wanted:
-            break  # no unit after this one has a code that is still to be shown
+def _collected(sifted: Sifted) -> Row:
+    notes = []
+    if sifted.state != "done":
+        notes.append("This sift is not finished: the page shows what is judged so far.")
+    summary = sifted.summary
+    if "by_path" not in summary:
+        summary = _counted_again(sifted)
+    damaged: list[int] = []
+    failing_first = sorted(sifted.pieces, key=lambda piece: piece.kind)
+    rows = ((piece.kind, row) for piece in failing_first for row in _rows(sifted, piece, damaged))
+    data = page_data("sift", summary, rows)
+    if damaged:
+        notes.append(_said(len(damaged)))
+    return {**data, "notes": notes, "files": "failures.jsonl and validated.jsonl"}
+
+
+def _said(damaged: int) -> str:
+    lines = "1 line is" if damaged == 1 else f"{damaged:,} lines are"
+    return f"{lines} not a record of a sift, and not shown here."
+
+
+def _counted_again(sifted: Sifted) -> Row:
+    """The summary of an earlier version, with the findings by level, path and rule counted from the records."""
+    tally = Tally()
+    for piece in sifted.pieces:
+        for _, line in _lines(sifted, piece):
+            row = None if line.endswith(_CLEAN) else _record(line)
+            if row is not None:
+                tally.note_record(row)
+    found = tally.account()
+    return {**sifted.summary, **{name: found[name] for name in ("codes", "rules", "by_path", "by_rule")}}
+
+
+def page_data(kind: str, summary: Row, rows: Iterable[tuple[str, Row]]) -> Row:
+    """The data of a page: a summary, and of the records, each `failed` or `valid`, a sample."""
+    units, sampled = _sample(_wanted(summary), rows)
     counts = summary["counts"]
     fixed_and_failed = sum(1 for unit in units if unit["kind"] == "failed" and unit["fixes"])
-    of = max(len(units), counts["failed"] + counts["fixed"] - fixed_and_failed)
-    return {"summary": summary, "units": units, "of": of}
+    shown = {fact["code"] for unit in units for part in ("errors", "warnings", "fixes") for fact in unit.get(part, ())}
+    return {
+        "kind": kind,
+        "summary": {name: value for name, value in summary.items() if name not in {"by_path", "by_rule"}},
+        "paths": [{"key": path, **row} for path, row in summary["by_path"].items()],
+        "rules": [{"key": rule, **row} for rule, row in summary["by_rule"].items()],
+        "units": units,
+        "sampled": sampled,
+        "of": max(len(units), counts["failed"] + counts["fixed"] - fixed_and_failed),
+        "notes": [],
+        "explained": explained({*summary["codes"], *summary["fixes"], *shown}),
+    }  # fmt: skip
 
 
-def _wanted(summary: Row) -> dict[str, int]:
-    """Each code of a sift, and how many units with it the page shows."""
-    tables = (summary["codes"], summary["fixes"])
-    return {code: min(_A_CODE, row["units"]) for table in tables for code, row in table.items()}
+def _sample(wanted: dict[tuple[str, str], int], rows: Iterable[tuple[str, Row]]) -> tuple[list[Row], bool]:
+    """The first units of each code, path and rule, and whether there are more."""
+    units: list[Row] = []
+    room = _TOTAL
+    taken: dict[tuple[str, str], int] = {}
+    sampled = False
+    for kind, row in rows:
+        keys = _keys(row)
+        if not any(taken.get(key, 0) < wanted.get(key, _EACH[key[0]]) for key in keys):
+            sampled = sampled or bool(keys)
+            if sampled and not wanted:
+                break  # no unit after this one has anything that is still to be shown
+            continue
+        shown = _shown(kind, row)
+        room -= written_size(shown)
+        if room < 0 or len(units) >= _UNITS:
+            return units, True
+        units.append(shown)
+        for key in keys:
+            taken[key] = taken.get(key, 0) + 1
+            if taken[key] >= wanted.get(key, _UNITS + 1):
+                del wanted[key]
+    return units, sampled
 
 
-def _rows(path: Path) -> Iterator[Row]:
-    """The records of a file, as far as the report looks; a line that is none is passed over."""
-    if not path.exists():
-        return
-    with path.open("rb") as lines:
-        for _, line in zip(range(_LINES), lines, strict=False):
-            if line.endswith(_CLEAN):
-                continue  # nothing to show of it
-            try:
-                row = decode(line)
-            except (msgspec.MsgspecError, RecursionError):
-                continue
-            if isinstance(row, dict) and isinstance(row.get("raw_response"), str) and _is_whole(row):
-                yield row
+def _keys(row: Row) -> set[tuple[str, str]]:
+    """What a unit is an example of."""
+    findings = [fact for part in ("errors", "warnings") for fact in row.get(part) or ()]
+    keys = {("code", fact["code"]) for fact in (*findings, *(row.get("fixes") or ()))}
+    keys |= {("path", folded(fact.get("path", "$"))) for fact in findings}
+    keys |= {("merged", "")} if row.get("merged") else set()
+    return keys | {("rule", rule) for fact in findings if (rule := rule_of(fact)) is not None}
 
 
-def _is_whole(row: Row) -> bool:
-    """Whether what was found and changed is told as a sift tells it."""
+def _wanted(summary: Row) -> dict[tuple[str, str], int]:
+    """What the page shows examples of, and how many units of each."""
+    tables = (
+        ("code", summary["codes"]),
+        ("code", summary["fixes"]),
+        ("path", summary["by_path"]),
+        ("rule", summary["by_rule"]),
+    )
+    merged = (summary.get("merged") or {}).get("units", 0)
+    wanted = {("merged", ""): min(_EACH["merged"], merged)} if merged else {}
+    return wanted | {(kind, key): min(_EACH[kind], row["units"]) for kind, table in tables for key, row in table.items()}  # fmt: skip
+
+
+def _rows(sifted: Sifted, piece: Piece, damaged: list[int]) -> Iterator[Row]:
+    """The records of a file, as far as the report looks; the places of lines that are none are noted."""
+    for _, (place, line) in zip(range(_LINES), _lines(sifted, piece), strict=False):
+        if line.endswith(_CLEAN):
+            continue  # nothing to show of it
+        row = _record(line)
+        if row is None:
+            damaged.append(place)
+        else:
+            yield row
+
+
+def _lines(sifted: Sifted, piece: Piece) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file; if that of a finished sift was deleted, there are none to show."""
     try:
+        yield from piece.lines()
+    except FileNotFoundError:
+        if sifted.state != "done":
+            raise Moved(sifted.path) from None
+
+
+def _record(line: bytes) -> Row | None:
+    """A record that has what a page shows, or None."""
+    try:
+        row = decode(line)
         msgspec.convert(row, _Told)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return {**row, "unit_id": str(row.get("unit_id", ""))}
 
 
 def _shown(kind: str, row: Row) -> Row:
     """A record as the page needs it, a long reply cut."""
+    told = msgspec.to_builtins(msgspec.convert(row, _Told))
     raw = row["raw_response"]
-    unit: Row = {"kind": kind, "unit_id": str(row.get("unit_id", "")), "raw_response": raw[:_SHOWN], "errors": []}
+    unit: Row = {"kind": kind, "unit_id": row["unit_id"][:_MESSAGE], "raw_response": raw[:_SHOWN]}
+    unit["errors"] = _findings(told["errors"])
     unit["fixes"] = [
-        {**fix, "before": fix["before"][:300], "after": fix["after"][:300]} for fix in row.get("fixes") or ()
+        {**fix, "before": fix["before"][:300], "after": fix["after"][:300]} for fix in (told["fixes"] or ())[:_FACTS]
     ]
-    for name in ("errors", "warnings", "failure_stage", "place"):
-        if row.get(name) is not None:
+    if told["warnings"]:
+        unit["warnings"] = _findings(told["warnings"])
+    if told["merged"]:
+        unit["merged"] = [
+            {"place": each["place"], "raw_response": each["raw_response"][:_SHOWN], "errors": _findings(each["errors"])}
+            for each in told["merged"][-_EARLIER:]
+        ]
+    for name in ("failure_stage", "place", "step"):
+        if isinstance(row.get(name), str):
             unit[name] = row[name]
     if len(raw) > _SHOWN:
         unit["cut"] = len(raw)
@@ -150,35 +236,12 @@ def _shown(kind: str, row: Row) -> Row:
         if row.get(name) is not None:
             laid_out = json.dumps(row[name], indent=2, ensure_ascii=False)
             unit[name] = laid_out if len(laid_out) <= _SHOWN else laid_out[:_SHOWN] + "\n… (cut here)"
-    return unit
+    return unit  # fmt: skip
 
 
-def render(data: Row) -> str:
-    """The page: its parts put together, and a policy that allows just these."""
-    folder = resources.files("trueup.batch") / "page"
-    style, script, page = (folder.joinpath(f"report.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
-    written = line_of(data).decode("utf-8", "surrogatepass").strip()
-    # no tag can end or begin inside the data, and no separator can end a line of it
-    for sign, escape in (
-        ("<", "\\u003c"),
-        (">", "\\u003e"),
-        ("&", "\\u0026"),
-        ("\u2028", "\\u2028"),
-        ("\u2029", "\\u2029"),
-    ):
-        written = written.replace(sign, escape)
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; style-src-attr 'unsafe-inline'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    parts = {"@POLICY@": policy, "@STYLE@": style, "@SCRIPT@": script, "@DATA@": written}
-    pieces: list[str] = []
-    rest = page
-    for mark in ("@POLICY@", "@STYLE@", "@DATA@", "@SCRIPT@"):
-        before, _, rest = rest.partition(mark)
-        pieces += (before, parts[mark])
-    return "".join((*pieces, rest))
-
-
-def _digest(source: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+def _findings(facts: list[Row] | None) -> list[Row]:
+    rows = facts or []
+    shown = [{**fact, "message": fact["message"][:_MESSAGE]} for fact in rows[:_FACTS]]
+    if len(rows) > _FACTS:
+        shown[-1]["message"] += f" (and {len(rows) - _FACTS:,} more)"
+    return shown

@@ -1,7 +1,7 @@
 """Sifting: files of replies and a contract enter; `validated.jsonl`, `failures.jsonl` and `summary.json` leave, in the order of the input.
 
-Three steps, each of which can be killed at any instant and taken up again: every range is judged into a part of its own;
-ids taken twice are found over the whole input; the parts are merged and the files put in place.
+Three steps, each of which can be killed at any instant and resumed: every range is judged into a part of its own; lines that
+share an id are found over the whole input; the parts are merged and the files put in place. A finished run can grow by new lines.
 """
 
 import hashlib
@@ -9,28 +9,37 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
 import orjson
 
 from trueup import __version__
+from trueup.batch.choosing import HOW, edits_of
 from trueup.batch.contracts import Spec
-from trueup.batch.duplicates import duplicates_in
-from trueup.batch.manifest import FORMAT, Manifest
-from trueup.batch.merge import FILES, Merge
+from trueup.batch.duplicates import groups_in
+from trueup.batch.editing import Editor, Lines
+from trueup.batch.folders import address_of
+from trueup.batch.growing import Changed, growth_of, looks_grown
+from trueup.batch.manifest import FORMAT, Edit, Manifest, dropped, edited, judged, no_edits, planned
+from trueup.batch.merge import Merge
 from trueup.batch.pipeline.lock import Busy, Lock
-from trueup.batch.ranges import RANGE_SIZE, count_ranges, ranges_of
-from trueup.batch.sources import Source, changed, open_sources
+from trueup.batch.ranges import RANGE_SIZE, ranges_of
+from trueup.batch.sources import Form, Source, changed, open_sources
+from trueup.batch.stored import FILES, Place, Shelf
 from trueup.batch.summary import read_summary
+from trueup.batch.tables.writing import NAMES, TABLES, clear_tables, target_of, write_tables
 from trueup.batch.tally import Tally
 from trueup.batch.work import Done, Guard, Job, Task, part_path, read_part
 
 WORK = ".sift"
+BUCKETS = "buckets"
 SUMMARY = "summary.json"
 OUTPUTS = (*FILES, SUMMARY, "report.html")
 MAX_LINE = 8 << 20
 _COMMIT = 0.5  # seconds between two notes of what is judged
+_EDITS = 10_000  # edits that are committed together
 
 
 class Refused(ValueError):
@@ -42,7 +51,12 @@ class OutOfTime(RuntimeError):
 
 
 class Options(NamedTuple):
-    """How a sift is run; none of these changes what comes out of a unit but `max_line` and `guard`."""
+    """How a sift is run; none of these changes what comes out of a unit but `max_line`, `guard` and `merge`.
+
+    `merge` says what becomes of lines that share an id: `fail`, `first`, `last` or `valid`. By default it is `valid` if every line
+    is one of a provider's batch, else `fail`. `grow` lets the files of an earlier run have new lines at their end, or new files after them.
+    `form` says how tables are read; `format` is what the records are written as too, beside the JSON lines.
+    """
 
     engine: str = "local"
     workers: int = 0
@@ -52,13 +66,20 @@ class Options(NamedTuple):
     fresh: bool = False
     flips: bool = False
     time_limit: float = 0.0
+    form: Form = Form()
+    merge: str = ""
+    grow: bool = False
+    format: str = "jsonl"
 
 
 DEFAULTS = Options()
 
 
 class Progress(NamedTuple):
-    """How far a run is: `step` is judging, comparing or merging; counts are of units."""
+    """How far a run is: `step` is judging, comparing or merging; counts are of units.
+
+    `kept_units` and `kept_bytes` were judged by an earlier start: they are part of the counts, and not of the work of these seconds.
+    """
 
     step: str
     done: int
@@ -66,6 +87,8 @@ class Progress(NamedTuple):
     seconds: float
     tally: Tally
     resumed: int = 0
+    kept_units: int = 0
+    kept_bytes: int = 0
 
 
 class Result(NamedTuple):
@@ -93,7 +116,9 @@ def sift(
         if options.fresh:
             _clear(out, work)
         with _Run(files, spec, out, work, lock, options, tell or _silent, stdin) as run:
-            return run.finish()
+            result = run.finish()
+            run.write_tables()
+            return result
     finally:
         lock.release()
 
@@ -107,22 +132,23 @@ class _Run:
         self._options, self._tell, self._spec = options, tell, spec
         self._began = time.monotonic()
         self._resumed = 0
+        self._kept = (0, 0)  # units and bytes of the ranges resumed
         self._judged: list[tuple[int, int, int]] = []
         self.tally = Tally()
         self.manifest = Manifest(work)
         try:
             self.manifest.own()
-            self.sources = open_sources(files, work / "spool", stdin)
-            self.sizes = [source.size for source in self.sources]
-            self.key = _key(self.sources, spec, options)
+            self.sources = open_sources(files, work / "spool", stdin, options.form._replace(max_line=options.max_line))
+            self.settings = _settings(spec, options)
+            self.key = _key(self.sources, self.settings)
+            self._shelf = Shelf(work, out, self.manifest, self.settings)
             self._settle_identity()
         except BaseException:
             self.manifest.close()
             raise
         (work / "parts").mkdir(exist_ok=True)
         parts = str((work / "parts").absolute())
-        self.job = Job(self.key, spec, tuple(self.sources), parts, options.max_line, options.flips)
-        self.total = count_ranges(self.sizes, options.range_size)
+        self.job = Job(self.settings, spec, tuple(self.sources), parts, options.max_line, options.flips)
 
     def __enter__(self) -> Self:
         return self
@@ -134,53 +160,133 @@ class _Run:
         """Begin a run, or make sure that this is the one that was begun."""
         known = self.manifest.get("key")
         if known is None:
-            taken = [name for name in OUTPUTS[:4] if (self._out / name).exists()]
+            taken = [name for name in (*OUTPUTS[:4], *TABLES) if (self._out / name).exists()]
             if taken:
                 raise Refused(f"{self._out}: {taken[0]} is there and not of this run; choose another --out, or --fresh")
-            self.manifest.commit({"key": self.key, "format": FORMAT, "state": "judging", "started": time.time()})
+            pieces = ranges_of([source.extent for source in self.sources], self._options.range_size)
+            begun = {"format": FORMAT, "settings": self.settings, "state": "judging", "index": 1}
+            self.manifest.commit({**begun, "started": time.time(), **self._identity()}, planned(pieces))
             return
         if self.manifest.get("format") != FORMAT:
-            raise Refused(f"{self._out}: the run was begun by another version of trueup; use --fresh to begin anew")
+            raise Refused(
+                f"{self._out}: the run was started by another version of trueup; choose another --out, or --fresh to start over"
+            )
         if known != self.key:
+            self._grow_or_refuse()
+
+    def _identity(self) -> dict[str, Any]:
+        """What the manifest knows the run by."""
+        files = [[source.name, source.size, source.mark] for source in self.sources]
+        return {"key": self.key, "sources": files, "contract": self._spec.digest}
+
+    def _grow_or_refuse(self) -> None:
+        """Go on with a run whose files have grown since, if that is wanted."""
+        try:
+            self._expect_growth()
+            self._grow(self._earlier())
+        except Refused:
             if self.manifest.get("state") == "done":
                 shutil.rmtree(self._work / "spool", ignore_errors=True)
-            before = self.manifest.get("about") or {}
-            what = (
-                "a different contract" if before.get("contract") != self._spec.digest else "different files or options"
-            )
-            raise Refused(f"{self._out}: another run is there, begun with {what}; choose another --out, or --fresh")
+            raise
+
+    def _expect_growth(self) -> None:
+        """Refuse what differs in anything but its files, and files that differ unless they may grow."""
+        if self.manifest.get("contract") != self._spec.digest:
+            raise Refused(self._other_run("a different contract"))
+        if self.manifest.get("settings") != self.settings:
+            raise Refused(self._other_run("different options"))
+        if self._options.grow:
+            return
+        if looks_grown(self._earlier(), self.sources):
+            what = "the files changed since; if lines were only added, use --grow to sift those"
+            raise Refused(f"{self._out}: {what}; else choose another --out, or --fresh")
+        raise Refused(self._other_run("different files"))
+
+    def _other_run(self, what: str) -> str:
+        return f"{self._out}: another run is there, started with {what}; choose another --out, or --fresh"
+
+    def _earlier(self) -> list[Source]:
+        """The files as the run knows them."""
+        now = chain(self.sources, repeat(Source("", "", 0, "")))
+        known = self.manifest.get("sources")
+        return [
+            source._replace(name=name, size=size, mark=mark)
+            for source, (name, size, mark) in zip(now, known, strict=False)
+        ]
+
+    def _grow(self, earlier: list[Source]) -> None:
+        """Plan the ranges that are new; a run that was being merged is finished first."""
+        options = self._options
+        try:
+            growth = growth_of(
+                self.manifest, self._shelf, earlier, self.sources, options.range_size, options.max_line
+            )  # fmt: skip
+        except Changed as error:
+            raise Refused(f"{self._out}: cannot grow: {error}; choose another --out, or --fresh") from None
+        if self.manifest.get("state") in {"merging", "publishing"}:
+            now, self.sources = self.sources, earlier
+            self._merge_and_publish()
+            self.sources = now
+        if not growth.new and not growth.gone:
+            self.manifest.commit(self._identity())
+            return
+        index = self.manifest.get("index") + (self.manifest.get("state") == "done")
+        begun = {"state": "judging", "merge": None, "index": index, **self._identity()}
+        self.manifest.commit(begun, planned(growth.new), dropped(growth.gone), no_edits())
 
     def finish(self) -> Result:
         """Take every step that is left."""
         if self.manifest.get("state") == "done":
             return self._done_before()
-        self.manifest.commit({"about": {"contract": self._spec.digest}})
         if self.manifest.get("state") == "judging":
             self._judge(self._tasks())
-            self._condemn_duplicates()
+            how = self._options.merge or _usual(self.tally)
+            self._compare(how)
             for source in self.sources:
                 if changed(source):
-                    raise Refused(f"{source.name}: the file changed while it was read; use --fresh to begin anew")
-            self.manifest.commit({"state": "merging"})
+                    more = "use --grow to sift what was added, or --fresh to start over"
+                    raise Refused(f"{source.name}: the file changed while it was read; {more}")
+            self.manifest.commit({"state": "merging", "how": how})
+        return Result(self._merge_and_publish())
+
+    def _merge_and_publish(self) -> dict[str, Any]:
         if self.manifest.get("state") == "merging":
-            merge = Merge(self._work, self.manifest, self.key, self.total, flips=self._options.flips)
-            merge.run(lambda done, total: self._say("merging", done, total, merge.tally))
+            self._stay_published()
+            options = self._options
+            lines = Lines(self.sources, options.max_line)
+            try:
+                editor = Editor(self._shelf, lines, self._spec.open(), options.max_line, flips=options.flips)
+                merge = Merge(self._work, self.manifest, self._shelf, editor, self._index)
+                merge.run(lambda done, total: self._say("merging", done, total, merge.tally))
+            finally:
+                lines.close()
             self.manifest.commit({"state": "publishing"})
-        return Result(self._publish(Tally.of(self.manifest.get("merge")["tally"])))
+        return self._publish(Tally.of(self.manifest.get("merge")["tally"]))
+
+    @property
+    def _index(self) -> str:
+        return f"index.{self.manifest.get('index')}"
+
+    def _stay_published(self) -> None:
+        """Refuse to build on files of an earlier run that somebody has changed."""
+        for name, about in (self.manifest.get("published") or {}).items():
+            if _about(self._out / name) != about:
+                raise Refused(f"{self._out}: {name} changed since it was sifted; use --fresh to start over")
 
     def _done_before(self) -> Result:
         """The run has ended: its summary, if what it wrote is still there."""
         for name in (*self._names, SUMMARY):
             if not (self._out / name).is_file():
                 raise Refused(
-                    f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it anew"
+                    f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it again"
                 )
         try:
             summary = read_summary((self._out / SUMMARY).read_bytes())
         except ValueError:
             raise Refused(
-                f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it anew"
+                f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it again"
             ) from None
+        shutil.rmtree(self._work / "spool", ignore_errors=True)
         return Result(summary, already=True)
 
     @property
@@ -191,17 +297,25 @@ class _Run:
 
     def _tasks(self) -> Iterator[Task]:
         """The ranges whose parts are not there yet; those that are, are counted."""
-        for piece in ranges_of(self.sizes, self._options.range_size):
-            part = read_part(part_path(self.job.parts, piece.number))
-            if part is not None and part.key == self.key:
-                self._resumed += 1
-                self.tally.add(part.tally)
-                self._judged.append((piece.number, sum(part.sizes[:3]), part.sizes[3]))
+        for row in self.manifest.plan():
+            if row.kept is not None:
+                self._keep(self._shelf.of(row).part.tally)
+                continue
+            part = read_part(part_path(self.job.parts, row.piece.number))
+            if part is not None and part.key == self.settings and part.piece == row.piece:
+                self._keep(part.tally)
+                self._judged.append((row.piece.number, sum(part.sizes[:3]), part.sizes[3]))
             else:
-                yield Task(piece)
+                yield Task(row.piece)
+
+    def _keep(self, tally: dict[str, Any]) -> None:
+        """Count a range that an earlier start has judged."""
+        self._resumed += 1
+        self._kept = (self._kept[0] + tally["counts"]["units"], self._kept[1] + tally["counts"]["bytes"])
+        self.tally.add(tally)
 
     def _judge(self, tasks: Iterator[Task]) -> None:
-        total = sum(self.sizes)
+        total = sum(source.extent for source in self.sources)
         since = time.monotonic()
         for done in self._engine(tasks):
             self.tally.add(done.tally)
@@ -215,7 +329,7 @@ class _Run:
     def _commit_judged(self) -> None:
         """Note the ranges that are done; a part that is not noted yet is found by itself when a run resumes."""
         self._lock.check()
-        self.manifest.commit({}, self._judged)
+        self.manifest.commit({}, judged(self._judged))
         self._judged.clear()
 
     def _engine(self, tasks: Iterator[Task]) -> Iterator[Done]:
@@ -233,29 +347,36 @@ class _Run:
 
     # -- comparing -------------------------------------------------------------------------------
 
-    def _condemn_duplicates(self) -> None:
-        """Judge anew the ranges that hold ids which others before them have taken."""
-        self._say("comparing", 0, self.total, self.tally)
-        found = duplicates_in(self.job.parts, self.manifest.ranges)
-        if not found:
-            return
-        pieces = (piece for piece in ranges_of(self.sizes, self._options.range_size) if piece.number in found)
-        tasks = []
-        for piece in pieces:
-            part = read_part(part_path(self.job.parts, piece.number))
-            before = part.condemned if part is not None else {}
-            tasks.append(Task(piece, {**dict.fromkeys(found[piece.number], "U003"), **before}))
-        for _ in self._engine(iter(tasks)):
-            self._say("comparing", 0, self.total, self.tally)
+    def _compare(self, how: str) -> None:
+        """Find the lines that share an id, and note what becomes of them."""
+        if how not in HOW:
+            raise Refused(f"no way to merge {how!r}; there are {', '.join(HOW)}")
+        self._say("comparing", 0, self.tally.counts["lines"], self.tally)
+        self.manifest.commit({}, no_edits())
+        edits: list[Edit] = []
+        folder = self._work / BUCKETS
+        for lines in groups_in(self._ids, folder, lambda done, total: self._say("comparing", done, total, self.tally)):
+            edits += edits_of(lines, how)
+            if len(edits) >= _EDITS:
+                self.manifest.commit({}, edited(edits))
+                edits.clear()
+        self.manifest.commit({}, edited(edits))
+
+    def _ids(self) -> Iterator[tuple[int, Place]]:
+        return ((row.piece.number, self._shelf.ids(row)) for row in self.manifest.plan())
 
     # -- the end ---------------------------------------------------------------------------------
 
     def _publish(self, tally: Tally) -> dict[str, Any]:
         """Put the files in place; each step may be taken again."""
         self._lock.check()
-        for name in self._names:
-            if (self._work / name).exists():
-                (self._work / name).replace(self._out / name)
+        drafts = [name for name in self._names if (self._work / name).exists()]
+        if drafts:  # a summary is there only beside the files that it is about
+            for name in (SUMMARY, "report.html"):
+                (self._out / name).unlink(missing_ok=True)
+            clear_tables(self._out)
+        for name in drafts:
+            (self._work / name).replace(self._out / name)
         summary = self._summary(tally)
         beside = self._work / SUMMARY
         with beside.open("wb") as opened:
@@ -264,10 +385,26 @@ class _Run:
             os.fsync(opened.fileno())
         beside.replace(self._out / SUMMARY)
         _sync_folder(self._out)
-        self.manifest.commit({"state": "done"})
+        self.manifest.commit({"state": "done", "published": {name: _about(self._out / name) for name in self._names}})
         for name in ("parts", "spool"):
             shutil.rmtree(self._work / name, ignore_errors=True)
+        for path in (*self._work.glob("index.*"), *(self._work / name for name in FILES)):
+            if path.name != self._index:
+                path.unlink(missing_ok=True)
         return summary
+
+    def write_tables(self) -> None:
+        """Write the records in another format too, unless they are there; whoever is killed meanwhile does it again."""
+        form, published = self._options.format, self.manifest.get("published")
+        if form == "jsonl":
+            return
+        known = self.manifest.get("tables") or {}
+        if known.get(form) == published and all(target_of(self._out, name, form).exists() for name in NAMES):
+            return
+        self._lock.check()
+        schema = getattr(getattr(self._spec.open(), "schema", None), "source", None)
+        write_tables(self._out, self._work, form, schema)
+        self.manifest.commit({"tables": {**known, form: published}})
 
     def _fingerprint(self) -> str:
         """That of the contract, which verdicts in a store carry too; of another kind of contract there is none."""
@@ -277,6 +414,12 @@ class _Run:
         seconds = time.monotonic() - self._began
         units = tally.counts["units"]
         account = tally.account()
+        counts = tally.counts
+        account["counts"] = {"lines": counts["lines"], **account["counts"], "merged": counts["merged"]}
+        kinds = dict(sorted(tally.merged.items()))
+        account["merged"] = {
+            "how": self.manifest.get("how"), "units": kinds.pop("units", 0), "replies": counts["merged"], "kinds": kinds,
+        }  # fmt: skip
         if self._options.flips:
             account["flips"] = dict(sorted(tally.flips.items()))
         return {
@@ -289,29 +432,53 @@ class _Run:
             "timings": {
                 "started": self.manifest.get("started"),
                 "seconds": round(seconds, 3),
-                "units_per_second": round(units / seconds) if seconds else 0,
+                "units_per_second": round(max(units - self._kept[0], 0) / seconds) if seconds else 0,
                 "engine": self._options.engine.partition(":")[0],
                 "workers": self._options.workers or _cores(),
-                "ranges": self.total,
+                "ranges": self.manifest.count(),
                 "ranges_resumed": self._resumed,
             },
         }
 
     def _say(self, step: str, done: int, total: int, tally: Tally) -> None:
         seconds = time.monotonic() - self._began
-        self._tell(Progress(step, done, total, seconds, tally, self._resumed))
+        self._tell(Progress(step, done, total, seconds, tally, self._resumed, *self._kept))
         if self._options.time_limit and seconds > self._options.time_limit:
             raise OutOfTime(f"the {self._options.time_limit:g} seconds of the run are over")
 
 
-def _key(sources: list[Source], spec: Spec, options: Options) -> str:
-    """What tells this run from any other whose parts would differ."""
-    told: list[Any] = [FORMAT, spec.digest, options.max_line, options.range_size, options.flips]
-    told += [[source.name, source.size, source.mark] for source in sources]
+def _settings(spec: Spec, options: Options) -> str:
+    """What tells the parts of a run from those of another over the same bytes."""
+    told: list[Any] = [FORMAT, spec.digest, options.max_line, options.flips, options.merge]
+    if options.form != Form():
+        told.append([*options.form.columns, options.form.encoding])
     return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
 
+def _key(sources: list[Source], settings: str) -> str:
+    """What tells a run from any other."""
+    told = [settings, *([source.name, source.size, source.mark] for source in sources)]
+    return hashlib.sha256(orjson.dumps(told)).hexdigest()
+
+
+def _usual(tally: Tally) -> str:
+    """How lines that share an id are merged unless a user says so: those of a provider's files are attempts at the same unit."""
+    units = tally.counts["lines"] - tally.counts["strange"]
+    return "valid" if units and tally.counts["provided"] == units else "fail"
+
+
+def _about(path: Path) -> list[int]:
+    """What tells a published file from itself after a change."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return []
+    return [about.st_size, about.st_mtime_ns]
+
+
 def _open_folder(out: Path) -> Path:
+    if address := address_of(out):
+        raise Refused(f"{address}: results are written to a local folder; choose one, and copy it when the run is done")
     work = out / WORK
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -331,9 +498,10 @@ def _clear(out: Path, work: Path) -> None:
     """Remove what an earlier run left, and nothing else."""
     for name in OUTPUTS:
         (out / name).unlink(missing_ok=True)
-    for name in ("parts", "spool"):
+    clear_tables(out)
+    for name in ("parts", "spool", BUCKETS):
         shutil.rmtree(work / name, ignore_errors=True)
-    for path in [*work.glob("manifest.db*"), *work.glob("*.json*")]:
+    for path in [*work.glob("manifest.db*"), *work.glob("*.json*"), *work.glob("index.*")]:
         path.unlink(missing_ok=True)
 
 

@@ -22,6 +22,14 @@ class _Found(msgspec.Struct):
     examples: list[str]
 
 
+class _Group(msgspec.Struct):
+    units: int
+    failed: int
+    warned: int
+    times: int
+    codes: dict[str, int]
+
+
 class _Fixed(msgspec.Struct):
     name: str
     grade: str
@@ -42,6 +50,8 @@ class _Summary(msgspec.Struct):
     fixes: dict[str, _Fixed]
     timings: _Timings
     flips: dict[str, int] = {}
+    by_path: dict[str, _Group] = {}
+    by_rule: dict[str, _Group] = {}
 
 
 def read_summary(raw: bytes) -> dict[str, Any]:
@@ -58,3 +68,22 @@ def read_summary(raw: bytes) -> dict[str, Any]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     return dict(found)
+
+
+def levels_of(codes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The rows of `codes` by level: under `error` with the units that failed, under `warning` with those that were warned about.
+
+    A summary of an earlier version counts both together; the level of the code decides there.
+
+    >>> split = levels_of({"B005": {"level": "error", "units": 5, "failed": 2, "warned": 4, "examples": []}})
+    >>> split["error"]["B005"]["units"], split["warning"]["B005"]["units"]
+    (2, 4)
+    """
+    split: dict[str, dict[str, Any]] = {"error": {}, "warning": {}}
+    for code, row in codes.items():
+        for level, name in (("error", "failed"), ("warning", "warned")):
+            units = row.get(name, row["units"] if row["level"] == level else 0)
+            if units:
+                examples = row.get(f"{name}_examples", row["examples"])
+                split[level][code] = {**row, "level": level, "units": units, "examples": examples}
+    return split

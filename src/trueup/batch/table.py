@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from trueup.batch.full import writing
 from trueup.batch.records import line_of, merged
 from trueup.batch.units import Row
+from trueup.store.cells import calm
 
 MOST_COLUMNS = 1000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 KINDS = (".csv", ".jsonl")
 
 
@@ -29,8 +30,9 @@ def write_table(validated: Path, target: Path) -> int:
         raise BadTable(f"{target}: a table is a file that ends in {' or '.join(KINDS)}")
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        count = _write_csv(validated, beside) if target.suffix == ".csv" else _write_lines(validated, beside)
-        beside.replace(target)
+        with writing(target):
+            count = _write_csv(validated, beside) if target.suffix == ".csv" else _write_lines(validated, beside)
+            beside.replace(target)
     except OSError as error:
         raise BadTable(f"{target}: cannot be written: {error.strerror}") from None
     finally:
@@ -47,7 +49,7 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        return calm(value)
     return json.dumps(value, ensure_ascii=False)
 
 

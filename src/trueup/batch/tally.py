@@ -6,42 +6,67 @@ Tallies of ranges are added in the order of the input, so that the same input gi
 from collections.abc import Iterable
 from typing import Any
 
-from trueup.verdict.catalogue import FINDINGS, FIXES, OWN, FindingKind
+from trueup.batch import groups
+from trueup.batch.groups import EXAMPLES, Seen, shown_id
+from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.facts import Finding, Fix
+from trueup.verdict.paths import folded
 
-EXAMPLES = 5
-_SHOWN_ID = 200
-
-COUNTS = ("units", "valid", "failed", "fixed", "warned", "blank", "bytes")
+RULED = frozenset("BDQ")  # families of findings that name the rule that was broken
+COUNTS = ("lines", "units", "valid", "failed", "merged", "fixed", "warned", "blank", "bytes", "provided", "strange")
+_INSIDE = frozenset({"lines", "merged", "bytes", "provided", "strange"})  # counts of a sift alone
 
 
 class Tally:
-    """Counts that only grow."""
+    """Counts of some units."""
 
-    __slots__ = ("codes", "counts", "fixes", "flips", "rules", "stages")
+    __slots__ = ("codes", "counts", "fixes", "flips", "merged", "paths", "rules", "stages")
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
         self.stages: dict[str, int] = {}
+        # findings by code, by path and by the name of a rule
+        self.codes: groups.Table = {}
+        self.paths: groups.Table = {}
+        self.rules: groups.Table = {}
         # code → [units, times, [ids]]
-        self.codes: dict[str, list[Any]] = {}
         self.fixes: dict[str, list[Any]] = {}
-        self.rules: dict[str, int] = {}
         self.flips: dict[str, int] = {}
+        # units that stand for several lines, and those lines by what they were and what they became
+        self.merged: dict[str, int] = {}
 
-    def note_findings(self, uid: str, findings: Iterable[Finding], seen: set[str] | None = None) -> None:
-        """Count findings about a unit; `seen` holds the codes it was counted under before, and is added to."""
-        seen = set() if seen is None else seen
+    def note_findings(self, uid: str, findings: Iterable[Finding], seen: Seen | None = None) -> None:
+        """Count findings about a unit; `seen` is what was counted before, and is added to."""
+        seen = {} if seen is None else seen
         for found in findings:
-            _note(self.codes, found.code, uid, seen)
-            rule = found.data.get("rule")
-            if isinstance(rule, str) and found.code[0] == "B":
-                self.rules[rule] = self.rules.get(rule, 0) + 1
+            rule = found.data.get("rule") if found.code[0] in RULED else None
+            self.note_finding(uid, (found.code, found.path, rule, found.level), seen)
 
-    def note_fixes(self, uid: str, fixes: Iterable[Fix], seen: set[str] | None = None) -> None:
+    def note_finding(self, uid: str, facts: tuple[str, str, Any, str], seen: Seen) -> None:
+        """Count one finding, given as its code, its path, the name of its rule if it has one, and its level."""
+        code, path, rule, level = facts
+        finding = uid, code, level
+        groups.note(self.codes, code, finding, seen)
+        groups.note(self.paths, folded(path), finding, seen)
+        if isinstance(rule, str):
+            groups.note(self.rules, rule, finding, seen)
+
+    def note_record(self, row: dict[str, Any], seen: Seen | None = None) -> None:
+        """Count what a record of `validated.jsonl` or `failures.jsonl` says was found and changed."""
+        seen = {} if seen is None else seen
+        uid = str(row["unit_id"])
+        for name, level in (("errors", "error"), ("warnings", "warning")):
+            for fact in row.get(name) or ():
+                self.note_finding(uid, (fact["code"], fact.get("path", "$"), rule_of(fact), level), seen)
+        fixes = [fix for fix in row.get("fixes") or () if fix["code"] in FIXES]
+        for fix in fixes:
+            _note(self.fixes, fix["code"], uid, seen)
+        self.counts["fixed"] += bool(fixes)
+
+    def note_fixes(self, uid: str, fixes: Iterable[Fix], seen: Seen | None = None) -> None:
         """The same for the fixes of a unit."""
         self.counts["fixed"] += 1
-        seen = set() if seen is None else seen
+        seen = {} if seen is None else seen
         for fix in fixes:
             _note(self.fixes, fix.code, uid, seen)
 
@@ -51,17 +76,40 @@ class Tally:
             self.counts[name] += n
         for mine, theirs in (
             (self.stages, other["stages"]),
-            (self.rules, other["rules"]),
             (self.flips, other["flips"]),
+            (self.merged, other["merged"]),
         ):
             for name, n in theirs.items():
                 mine[name] = mine.get(name, 0) + n
-        for table, rows in ((self.codes, other["codes"]), (self.fixes, other["fixes"])):
-            for code, (units, times, ids) in rows.items():
-                row = table.setdefault(code, [0, 0, []])
-                row[0] += units
-                row[1] += times
-                row[2] += ids[: EXAMPLES - len(row[2])]
+        for table, rows in (
+            (self.codes, other["codes"]),
+            (self.paths, other["paths"]),
+            (self.rules, other["rules"]),
+        ):
+            groups.add(table, rows)
+        for code, (units, times, ids) in other["fixes"].items():
+            row = self.fixes.setdefault(code, [0, 0, []])
+            row[0] += units
+            row[1] += times
+            row[2] += ids[: EXAMPLES - len(row[2])]
+
+    def take(self, other: "Tally") -> None:
+        """Take units out again that were counted; the examples stay as they are."""
+        for name, n in other.counts.items():
+            self.counts[name] -= n
+        for mine, theirs in ((self.stages, other.stages), (self.flips, other.flips)):
+            for name, n in theirs.items():
+                mine[name] -= n
+                if not mine[name]:
+                    del mine[name]
+        for table, rows in ((self.codes, other.codes), (self.paths, other.paths), (self.rules, other.rules)):
+            groups.take(table, rows)
+        for code, (units, times, _) in other.fixes.items():
+            row = self.fixes[code]
+            row[0] -= units
+            row[1] -= times
+            if not row[0]:
+                del self.fixes[code]
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -78,45 +126,41 @@ class Tally:
         for code, row in self.fixes.items():
             grades[FIXES[code].grade] += row[1]
         return {
-            "counts": {name: n for name, n in self.counts.items() if name != "bytes"},
+            "counts": {name: n for name, n in self.counts.items() if name not in _INSIDE},
             "stages": dict(sorted(self.stages.items())),
-            "codes": {code: _code_row(code, row) for code, row in _ranked(self.codes)},
-            "rules": dict(sorted(self.rules.items(), key=lambda item: (-item[1], item[0]))),
+            "codes": groups.by_code(self.codes),
+            "rules": {rule: row[1] for rule, row in groups.ranked(self.rules) if row[3]},
+            "by_path": groups.account(self.paths),
+            "by_rule": groups.account(self.rules),
             "fixes": {code: _fix_row(code, row) for code, row in _ranked(self.fixes)},
             "grades": grades,
         }
 
 
-def _note(table: dict[str, list[Any]], code: str, uid: str, seen: set[str]) -> None:
+def rule_of(fact: dict[str, Any]) -> str | None:
+    """The rule of the contract that a finding in a record names; findings of other kinds name none.
+
+    >>> rule_of({"code": "B005", "rule": "grown"}), rule_of({"code": "V001", "rule": "wrong-type"})
+    ('grown', None)
+    """
+    kind = FINDINGS.get(fact["code"])
+    rule = fact.get("rule")
+    return rule if kind is not None and kind.code[0] in RULED and rule != kind.name else None
+
+
+def _note(table: dict[str, list[Any]], code: str, uid: str, seen: Seen) -> None:
     row = table.get(code)
     if row is None:
         row = table[code] = [0, 0, []]
     row[1] += 1
-    if code not in seen:
-        seen.add(code)
+    if groups.is_new(seen, (code, uid)):
         row[0] += 1
         if len(row[2]) < EXAMPLES:
-            row[2].append(writable(uid if len(uid) <= _SHOWN_ID else f"{uid[: _SHOWN_ID - 1]}…"))
-
-
-def writable(text: str) -> str:
-    r"""A text that any JSON can hold: half a surrogate pair is spelt out.
-
-    >>> writable("a\ud800"), writable("é")
-    ('a\\ud800', 'é')
-    """
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+            row[2].append(shown_id(uid))
 
 
 def _ranked(table: dict[str, list[Any]]) -> list[tuple[str, list[Any]]]:
     return sorted(table.items(), key=lambda item: (-item[1][0], item[0]))
-
-
-def _code_row(code: str, row: list[Any]) -> dict[str, Any]:
-    kind = FINDINGS.get(code) or OWN.get(code) or FindingKind(code, code.lower(), "error", "")
-    return {
-        "name": kind.name, "level": kind.level, "title": kind.title, "units": row[0], "times": row[1], "examples": row[2],
-    }  # fmt: skip
 
 
 def _fix_row(code: str, row: list[Any]) -> dict[str, Any]:

@@ -8,12 +8,15 @@ is not a unit has a finding that says so.
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
+from trueup.batch.ranges import Spoiled
 from trueup.read.batch import is_line, salvage_key
 from trueup.read.reading import Reading
+from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
 from trueup.verdict.codec import decode, written
 from trueup.verdict.facts import Finding, finding, promoted
 from trueup.verdict.verdict import Verdict
@@ -27,9 +30,8 @@ _OWN = frozenset({"unit_id", "input", "raw_response", "failure_stage", "errors",
 _STORED = frozenset({"id", "body", "ok", "codes", "reason", "outcome"})  # not kept of a store's line
 _SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
 # what failed for one of these has no reply of its own to judge again
-_NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
+NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
 _ID = re.compile(r'"unit_id"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
-_NAMES = (b'"unit_id"', b'"raw_response"', b'"custom_id"')  # a name given twice would hide one of its values
 
 
 class Unit(NamedTuple):
@@ -37,6 +39,7 @@ class Unit(NamedTuple):
 
     `kept` are the other fields of its line; `before` is the record if the line comes from an earlier sift or a store; `context`
     is what the line says about the conversation. `claims` says whether the unit takes its id: a line without a reply does not.
+    `provided` is True for a line of a provider's batch output or error file.
     """
 
     id: str
@@ -48,6 +51,7 @@ class Unit(NamedTuple):
     claims: bool = True
     before: Row | None = None
     context: Row = {}
+    provided: bool = False
 
 
 def read_unit(line: bytes, place: str) -> Unit:
@@ -69,10 +73,10 @@ def unit_of(row: Any, place: str, line: bytes = b"") -> Unit:
     """The unit of a line that was read already."""
     if type(row) is not dict:
         return _no_unit(row, place, f"The line holds {_kind(row)}, not an object", line)
-    if any(line.count(name) > 1 for name in _NAMES) and (name := twice(line)):
-        return _no_unit(row, place, f"The line gives {name!r} twice", line)
+    if line and (lost := given_twice(row, line)):
+        return _no_unit(row, place, lost, line)
     if "raw_response" in row:
-        return _recorded(row, place) if "failure_stage" in row or "data" in row else _plain(row, place)
+        return _plain(row, place) if is_plain(row) else _recorded(row, place)
     if is_stored(row):
         return _stored(row, place, line)
     messages = row.get("messages")
@@ -127,23 +131,63 @@ def _conversed(row: Row, place: str, line: bytes) -> Unit:
     if not any(map(role_of, row["messages"])):
         return _no_unit(row, place, "No message of the line has a role that is known", line)
     uid, remarks = id_of(row, place)
-    kept = {name: value for name, value in row.items() if name not in _OWN and name != "messages"}
-    given, kept = _input_of(row, kept)
-    return _with_reply(uid, row["messages"], given, kept, remarks, None)
+    given, kept, replaced = _input_of(row, "messages")
+    return _with_reply(uid, row["messages"], given, kept, (*remarks, *replaced), None)
 
 
 def _plain(row: Row, place: str) -> Unit:
     uid, remarks = id_of(row, place)
-    given, kept = _input_of(row, {name: value for name, value in row.items() if name not in _OWN})
-    return _with_reply(uid, row["raw_response"], given, kept, remarks, None)
+    given, kept, replaced = _input_of(row, "raw_response")
+    return _with_reply(uid, row["raw_response"], given, kept, (*remarks, *replaced), None)
 
 
-def _input_of(row: Row, kept: Row) -> tuple[Any, Row]:
-    """The input of a unit, and the fields kept beside it; without an `input`, the other fields are the input."""
+def is_plain(row: Row) -> bool:
+    """Whether a line holds a reply in `raw_response`, and is not a record of an earlier sift."""
+    return "raw_response" in row and not is_record(row)
+
+
+def is_record(row: Row) -> bool:
+    """Whether a line is a record of an earlier sift or filter: those have a stage, or data and fixes.
+
+    >>> is_record({"raw_response": "{}", "data": {}, "fixes": []}), is_record({"raw_response": "{}", "data": {}})
+    (True, False)
+    """
+    return isinstance(row.get("failure_stage"), str) or ("data" in row and isinstance(row.get("fixes"), list))
+
+
+def beside_reply(row: Row) -> tuple[Any, Row]:
+    """The input of a plain unit, and the fields that are kept beside it.
+
+    >>> beside_reply({"unit_id": "a", "city": "Oslo", "raw_response": "{}", "retry_count": 1})
+    ({'city': 'Oslo'}, {'retry_count': 1})
+    """
+    return _input_of(row, "raw_response")[:2]
+
+
+def _input_of(row: Row, reply: str) -> tuple[Any, Row, tuple[Finding, ...]]:
+    """The input of a unit, the fields kept beside it, and a remark if the record replaces some; `reply` names the field of the reply.
+
+    Without an `input`, the other fields are the input.
+    """
     if "input" in row:
-        return row["input"], kept
-    given = {name: value for name, value in kept.items() if name not in _IDS and name != "retry_count"}
-    return given, {name: value for name, value in kept.items() if name not in given}
+        kept = {name: value for name, value in row.items() if name not in _OWN and name != reply}
+        return row["input"], kept, _replaced(_not_kept(row))
+    kept = {name: row[name] for name in (*_IDS, "retry_count") if name in row and name not in _OWN}
+    return {name: value for name, value in row.items() if name not in kept and name not in {"unit_id", reply}}, kept, ()
+
+
+def _not_kept(row: Row) -> list[str]:
+    return [name for name in row if name in _OWN and name not in ("unit_id", "input", "raw_response")]
+
+
+def _replaced(names: Iterable[str]) -> tuple[Finding, ...]:
+    """A remark about fields of a line whose names the record uses for its own."""
+    lost = sorted(names)
+    if not lost:
+        return ()
+    several = len(lost) > 1
+    said = f"The record has {'fields' if several else 'a field'} {' and '.join(lost)} of its own; the line's {'are' if several else 'is'} not kept"
+    return (finding("U010", "$", said, None, {"fields": lost}, "Rename the field, or put it into the input."),)
 
 
 def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Finding, ...], before: Row | None) -> Unit:
@@ -159,6 +203,7 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
             return Unit(uid, text, text, given, kept, remarks, before=before)
         reading = read(raw)
         if not any(found.code == "R001" for found in reading.findings):
+            remarks = (*remarks, *_replaced(name for name in kept if name == "response"))
             kept = {**kept, "response": raw}
             judged, failed = _judged(reading)
             claims = not reading.findings
@@ -176,13 +221,14 @@ def _recorded(row: Row, place: str) -> Unit:
     kept = {name: value for name, value in row.items() if name not in _OWN}
     told = row.get("errors")  # of anybody's making: a line of other people may have such a field too
     errors = [error for error in told if isinstance(error, dict)] if isinstance(told, list) else []
-    if errors and all(str(error.get("code")) in _NEVER_UNITS for error in errors):
+    if errors and all(str(error.get("code")) in NEVER_UNITS for error in errors):
         same = tuple(_found_before(error) for error in errors)
         return Unit(uid, None, str(row["raw_response"]), row.get("input"), kept, same, claims=False, before=row)
-    response = kept.pop("response", None)
-    unit = _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
+    response = row.get("response")
     if not isinstance(response, dict | list):
-        return unit
+        return _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
+    del kept["response"]
+    unit = _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
     if isinstance(response, dict) and is_stored(response):
         again = _stored(response, place, b"")
     elif isinstance(response, dict) and is_line(response):
@@ -236,7 +282,10 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
     kept: Row = {} if plain and "unit_id" not in row else {"response": row}
     raw = reply.text or (line.decode("utf-8", "replace").strip() if line else written(row).decode())
     claims = not reading.findings
-    return Unit(uid, reply.text if plain else judged, raw, None, kept, (*remarks, *found), claims)
+    provided = bool(reading.key) and "unit_id" not in row
+    return Unit(
+        uid, reply.text if plain else judged, raw, None, kept, (*remarks, *found), claims, provided=provided
+    )  # fmt: skip
 
 
 def id_of(row: Row, place: str) -> tuple[str, tuple[Finding, ...]]:
@@ -258,6 +307,13 @@ def _unreadable(line: bytes, place: str, error: Exception) -> Unit:
     why = "its bytes are not UTF-8" if isinstance(error, UnicodeDecodeError) else _said(error)
     found = finding("U001", "$", f"The line is not JSON: {why}", None, {}, "Write the line again.")
     return Unit(uid, None, text, None, {}, (found,), claims=False)
+
+
+def spoiled(row: Spoiled, place: str) -> Unit:
+    """The unit of a row of a table that cannot be read; its text is kept, where it has one."""
+    text = row.text[:SHOWN_LINE].decode("utf-8", "replace")
+    found = finding("U001", "$", row.why, None, {}, "Write the row again.")
+    return Unit(row.id or place, None, text, None, {}, (found,), claims=False)
 
 
 def too_long(head: bytes, size: int, limit: int, place: str) -> Unit:
@@ -298,6 +354,24 @@ def _finite(word: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the number {word[:40]} is too large to hold")
     return number
+
+
+def given_twice(row: Row, line: bytes) -> str:
+    """What to say of a line that gives a key twice: one of the values is lost in its row; "" if no key is.
+
+    >>> given_twice({"a": 2}, b'{"a": 1, "a": 2}'), given_twice({"a": 1}, b'{"a": 1}')
+    ("The line gives 'a' twice", '')
+    """
+    text = line.decode("utf-8", "replace")
+    try:
+        if keeps_all_keys(text, written(row)):
+            return ""
+    except (UnicodeEncodeError, RecursionError):
+        pass  # half a surrogate pair, or nested as deep as the stack
+    if not repeats_a_key(text.lstrip("\ufeff")):
+        return ""
+    name = twice(line)
+    return f"The line gives {name!r} twice" if name else "An object of the line gives a key twice"
 
 
 def twice(line: bytes) -> str:

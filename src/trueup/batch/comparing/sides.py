@@ -1,0 +1,227 @@
+"""One side of a comparison: the folder of a sift or a run directory enters, its counts and every unit of it leave, in a stream.
+
+Nothing is changed and nothing is locked: a sift or a run that is under way is read as far as it is. Lines that are not records are
+counted, with the places of the first ones.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.batch.comparing.join import digest_of
+from trueup.batch.groups import Seen
+from trueup.batch.pipeline.disk import decode
+from trueup.batch.records import line_of, merged
+from trueup.batch.sifted import Missing, Moved, Piece, is_sifted, read_sifted
+from trueup.batch.tally import Tally
+
+Row = dict[str, Any]
+METADATA = "_metadata"
+_PLACES = 5
+_CLEAN = b',"fixes":[]}\n'  # how the record of a unit ends about which there is nothing to count
+
+
+class Changed(Moved):
+    """The files of a side were written to while they were compared."""
+
+    doing = "compared"
+
+
+class Side(NamedTuple):
+    """A sift or a run to compare: where it is, how it stands, and the stretches of files that hold its units."""
+
+    path: Path
+    kind: str
+    state: str
+    pieces: tuple[Piece, ...]
+    pending: int = 0
+    seconds: float = 0.0
+    money: Row | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its records."""
+        total = 0
+        for piece in self.pieces:
+            try:
+                stop = piece.path.stat().st_size if piece.stop < 0 else piece.stop
+            except FileNotFoundError:
+                continue
+            total += stop - piece.start
+        return total
+
+
+class Unit(NamedTuple):
+    """A unit of a side: its id, whether it failed, a digest of what it came to, and where its record stands."""
+
+    id: str
+    failed: bool
+    digest: bytes
+    piece: int
+    place: int
+
+
+class _Error(msgspec.Struct):
+    code: str
+    path: str = "$"
+    rule: str = ""
+    message: str = ""
+
+
+class _Fix(msgspec.Struct):
+    code: str
+
+
+class _Failed(msgspec.Struct):
+    unit_id: str
+    errors: list[_Error]
+    warnings: list[_Error] | None = None
+    fixes: list[_Fix] | None = None
+
+
+class _Noted(msgspec.Struct):
+    unit_id: str
+    warnings: list[_Error] | None = None
+    fixes: list[_Fix] | None = None
+
+
+class _Valid(_Noted, kw_only=True):
+    data: msgspec.Raw
+
+
+_failed = msgspec.json.Decoder(_Failed).decode
+_valid = msgspec.json.Decoder(_Valid).decode
+FAULTS = (msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError)
+
+
+def open_side(path: Path) -> Side:
+    """The sift or the run at a path."""
+    side = _run(path) if (path / "journal.jsonl").is_file() else _sift(path)
+    for piece in side.pieces:
+        if piece.stop < 0 and not piece.path.is_file():
+            raise Missing(f"{piece.path} is missing: without it the units of {path} cannot be compared")
+    return side
+
+
+def _sift(path: Path) -> Side:
+    if not is_sifted(path):
+        raise Missing(f"{path} is neither the folder of a `trueup sift` nor a run of a pipeline")
+    sifted = read_sifted(path)
+    state = sifted.state if sifted.state == "done" else "not finished"
+    return Side(path, "sift", state, sifted.pieces, seconds=float(sifted.summary["timings"]["seconds"]))
+
+
+def _run(path: Path) -> Side:
+    from trueup.batch.pipeline.gathering import final_file
+    from trueup.batch.pipeline.rundir import RunDir
+    from trueup.batch.pipeline.status import status
+
+    run = RunDir.look(path)
+    state = run.state
+    pieces = []
+    for chunk in state.ordered():
+        file = final_file(run, chunk)
+        if file is not None:
+            pieces.append(Piece("valid", file))
+        failing = [step for step, done in chunk.done.items() if done.failures]
+        pieces += (Piece("failed", run.file(chunk.name, step, "failures")) for step in failing)
+    found = status(state)
+    word = (
+        "running" if run.is_running else {"running": "stopped", "ready": "not started"}.get(state.status, state.status)
+    )
+    seconds = sum(step["seconds"] for step in found["steps"])
+    return Side(path, "run", word, tuple(pieces), found["pending"], seconds, found["money"])
+
+
+class Reader:
+    """Reads the units of a side, and counts on the way what was found in them; `flat` values can be compared with those of a run."""
+
+    def __init__(self, side: Side, *, flat: bool) -> None:
+        self._side = side
+        self._flat = flat
+        self.tally = Tally()
+        self.damaged = 0
+        self.places: list[str] = []  # of the first lines that are not records
+
+    def units(self) -> Iterator[Unit]:
+        """Every unit, the valid ones of each file in their order."""
+        counts = self.tally.counts
+        for number, piece in enumerate(self._side.pieces):
+            take = self._take_failed if piece.kind == "failed" else self._take_valid
+            for place, line in self._lines(piece):
+                try:
+                    uid, digest = take(line)
+                except FAULTS:
+                    self._note_damage(piece, place)
+                    continue
+                counts[piece.kind] += 1
+                yield Unit(uid, piece.kind == "failed", digest, number, place)
+        counts["units"] = counts["valid"] + counts["failed"]
+
+    def _lines(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+        try:
+            yield from piece.lines()
+        except FileNotFoundError:
+            raise Changed(self._side.path) from None
+
+    def read(self, piece: int, line: bytes) -> tuple[str, tuple[Row, ...], Any]:
+        """The id, the errors and the value of the record in a line."""
+        row = decode(line)
+        if self._side.pieces[piece].kind == "failed":
+            errors = msgspec.to_builtins(msgspec.convert(row, _Failed).errors)
+            return row["unit_id"], tuple(errors), None
+        return row["unit_id"], (), self._value(row)
+
+    def _note_damage(self, piece: Piece, place: int) -> None:
+        self.damaged += 1
+        if len(self.places) < _PLACES:
+            self.places.append(f"{piece.path.name}@{place}")
+
+    def _take_failed(self, line: bytes) -> tuple[str, bytes]:
+        try:
+            row = _failed(line)
+        except msgspec.DecodeError:  # half a surrogate pair, which this decoder refuses; or no record
+            row = msgspec.convert(decode(line), _Failed)
+        self.tally.note_record(msgspec.to_builtins(row))
+        facts = sorted(f"{error.code} {error.path} {error.rule}" for error in row.errors)
+        return row.unit_id, digest_of("\n".join(facts).encode("utf-8", "surrogatepass"))
+
+    def _take_valid(self, line: bytes) -> tuple[str, bytes]:
+        if self._flat:
+            whole = decode(line)
+            self._note_flat(whole)
+            return str(whole["unit_id"]), digest_of(line_of({"value": self._value(whole)}))
+        row: _Noted
+        try:
+            row = judged = _valid(line)
+            data = bytes(judged.data)
+        except msgspec.DecodeError:  # as above
+            whole = decode(line)
+            row, data = msgspec.convert(whole, _Noted), line_of({"value": whole["data"]})
+        if not line.endswith(_CLEAN):
+            self.tally.note_record(
+                {"unit_id": row.unit_id, "warnings": _plain(row.warnings), "fixes": _plain(row.fixes)}
+            )
+        return row.unit_id, digest_of(data)
+
+    def _note_flat(self, row: Row) -> None:
+        """Count the fixes and warnings of a unit: of a sift in its record, of a run by step in its metadata."""
+        told = [row] if self._side.kind == "sift" else [*(row.get(METADATA) or {}).values()]
+        seen: Seen = {}
+        for each in told:
+            if isinstance(each, dict) and (each.get("warnings") or each.get("fixes")):
+                notes = {"warnings": each.get("warnings"), "fixes": each.get("fixes")}
+                self.tally.note_record({"unit_id": row["unit_id"], **notes}, seen)
+
+    def _value(self, row: Row) -> Any:
+        """What a valid unit came to: the data of a sift; flat, the fields of the unit without what belongs to the run."""
+        if not self._flat:
+            return row["data"]
+        fields = merged(row["unit_id"], row.get("input"), row["data"]) if self._side.kind == "sift" else row
+        return {name: value for name, value in fields.items() if name not in {METADATA, "unit_id"}}
+
+
+def _plain(facts: list[Any] | None) -> Any:
+    return msgspec.to_builtins(facts)

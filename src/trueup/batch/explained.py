@@ -1,0 +1,55 @@
+"""Explanations: codes enter, what their pages say leaves, as plain text by section, for a page that is read without a network.
+
+Codes of custom checks have the pages of the packages that define them. A code that nothing installed here knows has no explanation.
+"""
+
+from collections.abc import Iterable
+from importlib import resources
+from typing import Any
+
+from trueup.verdict.catalogue import FINDINGS, FIXES
+from trueup.verdict.patterns import lazy_regex
+
+_SECTIONS = ("Finds", "Why", "Triggers", "Fix")
+_LINK = lazy_regex(r"\[([^\]\[]+)\]\([^)\s]*\)")
+
+Row = dict[str, Any]
+
+
+def explained(codes: Iterable[str]) -> dict[str, Row]:
+    """What each code means: its name, its title, and the sections of its page with their paragraphs.
+
+    >>> explained(["S001"])["S001"]["sections"][0]
+    ['Finds', ['A comma with nothing after it but the closing bracket. It is dropped.']]
+    """
+    rows: dict[str, Row] = {}
+    for code in sorted(set(codes)):
+        page = _page(code)
+        if page:
+            rows[code] = {"title": page.partition("\n")[0].removeprefix("# "), "sections": _sections(page)}
+    return rows
+
+
+def _page(code: str) -> str:
+    kind = FINDINGS.get(code) or FIXES.get(code)
+    if kind is not None:
+        return (resources.files("trueup.findings") / f"{kind.code}-{kind.name}.md").read_text("utf-8")
+    from trueup.contract.plugins import installed
+
+    return next((check.page() for check in installed().values() if check.code == code), "")
+
+
+def _sections(page: str) -> list[Any]:
+    """The sections of a page, each a title and its paragraphs; of the examples, the first."""
+    found = []
+    for part in page.split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        if title not in _SECTIONS:
+            continue
+        if title == "Triggers":
+            example = text.partition("```trueup\n")[2].partition("\n```")[0]
+            found.append(["Example", [], example])
+        else:
+            paragraphs = [" ".join(each.split()) for each in text.strip().split("\n\n")]
+            found.append([title, [_LINK.sub(r"\1", each) for each in paragraphs if each]])
+    return found
