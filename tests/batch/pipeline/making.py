@@ -13,6 +13,7 @@ from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.create import Wanted, create_run
 from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.providers.replay import Replay
+from trueup.batch.pipeline.recheck import recheck
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.running import Options, Result, execute
 from trueup.batch.pipeline.state import Money
@@ -134,8 +135,9 @@ def timeless(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def assert_whole(path: Path) -> None:
-    """Every unit is there exactly once, and everything is as the journal says."""
-    assert [*verify(RunDir.look(path))] == []
+    """Every unit is there exactly once, everything is as the journal says, and what is stored is what the contract gives."""
+    run = RunDir.look(path)
+    assert [*verify(run), *recheck(run, None).problems] == []
 
 
 def results(path: Path) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from tests.batch.pipeline.making import (
 )
 from trueup.batch.pipeline.batching import sorted_out
 from trueup.batch.pipeline.providers.http import Http
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
@@ -107,12 +107,29 @@ def test_faults_of_a_batch_touch_only_their_own_lines(tmp_path: Path, fault: Bat
         assert created(server) == 5
 
 
+@pytest.mark.spec("B17")
+@pytest.mark.parametrize(
+    ("fault", "why"), [(Batch(expired=2), "expired"), (Batch(missing=2), "no answer")], ids=["expired", "missing"]
+)
+def test_requests_that_are_sent_again_are_in_the_log_and_the_summary(tmp_path: Path, fault: Batch, why: str) -> None:
+    ran, _ = served(tmp_path, [fault, Batch()], size=20)
+    (row,) = RunDir.look(ran.path).state.step_rows()
+    assert row["resent"] == {why: 2}
+    log = (ran.path / "RUN_LOG.txt").read_text("utf-8")
+    assert log.count("are sent again") == 1
+    assert "2 of 12 requests of batch " in log
+    assert f"are sent again: 2 {why}" in log
+
+
 def test_what_never_comes_back_fails_after_its_tries(tmp_path: Path) -> None:
     ran, server = served(tmp_path, [Batch(missing=12)] * 20, size=20)
     assert not ran.valid
     assert {record["failure_stage"] for record in ran.failed} == {"pipeline_internal"}
     assert {record["errors"][0]["code"] for record in ran.failed} == {"R002"}
     assert {record["tries"]["transport"] for record in ran.failed} == {1}
+    assert RunDir.look(ran.path).state.step_rows()[0]["resent"] == {
+        "no answer": 24
+    }  # twice each; the third was the last
     assert created(server) == 3  # `max_attempts` calls, and not one more
     assert ran.money.calls == 0
 
@@ -280,6 +297,35 @@ def test_the_cost_cap_stops_before_a_batch_that_may_not_fit(tmp_path: Path) -> N
         assert not created(server)
     assert ran.result.code == 3
     assert "cost cap" in ran.result.reason
+
+
+@pytest.mark.spec("B17")
+def test_the_cost_cap_counts_batches_under_way(tmp_path: Path) -> None:
+    """Each batch may cost 0.000212: four fit below the cap, however many may be under way."""
+    with ScriptedServer(lambda _: Say(GOOD, usage=(12, 100)), batches=[Batch(polls=3)] * 12) as server:
+        pipeline = write(tmp_path / "pipeline", server.url, size=1, max_tokens=100)
+        path = start(pipeline, tmp_path / "run")
+        ran = go(path, OPTIONS._replace(max_cost=0.001))
+        assert created(server) == 4
+        assert (ran.result.code, ran.money.calls) == (3, 4)
+        assert "$0.0008 spent, 0 calls under way" in ran.result.reason
+        again = go(path, OPTIONS._replace(max_cost=1.0))
+    assert len(again.valid) == 12
+    assert_whole(path)
+
+
+@pytest.mark.spec("B17", "B18")
+def test_batches_that_a_killed_process_sent_count_against_the_cap_and_are_collected_first(tmp_path: Path) -> None:
+    with ScriptedServer(lambda _: Say(GOOD, usage=(12, 100)), batches=[Batch(polls=3)] * 12) as server:
+        pipeline = write(tmp_path / "pipeline", server.url, size=1, max_tokens=100, max_inflight_batches=3)
+        path = start(pipeline, tmp_path / "run")
+        with pytest.raises(Crash):
+            go(path, OPTIONS, disk=BreakingDisk(45, 1))
+        most = max(4, created(server))
+        ran = go(path, OPTIONS._replace(max_cost=0.001))
+        assert created(server) == most
+    assert (ran.result.code, ran.money.calls) == (3, most)
+    assert_whole(path)
 
 
 class GeminiBatchesServer:

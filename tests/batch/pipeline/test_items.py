@@ -57,7 +57,7 @@ def test_direct_units_are_their_items_and_repetitions_are_interleaved() -> None:
 @pytest.mark.parametrize(
     ("processing", "data", "message"),
     [
-        ({"strategy": "direct"}, [{"id": "a b"}, {"id": "a_b"}], "two units have the id 'a_b'"),
+        ({"strategy": "direct"}, [{"id": "a b"}, {"id": "a_b"}], "item 2 gives the id 'a_b', as item 1 does"),
         ({"strategy": "direct"}, [{"x": 1}], "no 'name', 'id' or 'name'"),
         ({"strategy": "direct", "items": {"key": "k"}}, {"a": [], "b": []}, "no key 'k'; it has a, b"),
         ({"strategy": "direct"}, {"a": [], "b": []}, "not a list"),
@@ -96,3 +96,27 @@ def test_dice_are_those_of_cpython(seed: int, items: list[int]) -> None:
     before = list(items)
     dice.shuffle(items)
     assert items == before
+
+
+@pytest.mark.spec("B16")
+@pytest.mark.parametrize(
+    ("processing", "data", "message"),
+    [
+        ({"strategy": "direct", "repeat": 11**29}, ["a", "b"], "2 items, 1,586,309,297,171,491,574,414,436,704,891 times make 3,172,618,594,342,983,148,828,873,409,782 units; the limit is 10,000,000"),
+        ({"strategy": "direct", "repeat": 10**5000}, ["a"], "more than 10^60 units"),
+        ({"positions": [f"p{n}" for n in range(30)]}, [str(n) for n in range(60)], "60 items in 30 positions make 31,370,"),
+        ({"strategy": "cross_product", "positions": [f"p{n}" for n in range(12)]}, {f"p{n}s": list("abcdefghij") for n in range(12)}, "make 1,000,000,000,000 units"),
+        ({"strategy": "direct", "unit_limit": 1}, ["a", "b"], "2 items make 2 units; the limit is 1"),
+        ({"strategy": "direct", "unit_limit": "many"}, ["a"], "unit_limit is a whole number"),
+    ],
+)  # fmt: skip
+def test_more_units_than_anybody_wants_are_refused_before_one_is_made(processing: Any, data: Any, message: str) -> None:
+    with pytest.raises(ItemsError) as refused:
+        make_units(processing, data)
+    assert message in str(refused.value)
+
+
+@pytest.mark.spec("B16")
+def test_the_limit_can_be_raised_and_does_not_count_units_that_nobody_asks_for() -> None:
+    assert len(ids({"strategy": "direct", "repeat": 11**29}, ["a", "b"], 3)) == 3
+    assert len(ids({"strategy": "direct", "unit_limit": 3, "repeat": 3}, ["a"])) == 3

@@ -34,7 +34,7 @@ from trueup.batch.pipeline.providers.choose import NoProvider
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options, execute
 from trueup.batch.pipeline.stop import Stop
-from trueup.testing.script import Cut, Fail, Raw, Reset, Say
+from trueup.testing.script import Cut, Fail, Raw, Reset, Say, Slow
 from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
 
@@ -517,3 +517,64 @@ def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
     (told,) = [line for line in said if "trying again" in line]
     assert told.startswith("openai: ")
     assert len(ran.valid) == 20
+
+
+@pytest.mark.spec("B17")
+def test_the_cost_cap_waits_for_calls_under_way_and_keeps_what_they_bring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trueup.batch.pipeline.engine._GRACE", 0.0)
+    each = (100 * 2 + 10 * 4) / 1e6
+    with ScriptedServer(lambda _: Slow(Say(GOOD, usage=(100, 10)), first=0.3)) as server:
+        path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
+        ran = go(path, Options(max_cost=each * 4.5, workers=4))
+        sent = len(server.requests)
+    assert ran.result.code == 3
+    assert "0 calls under way" in ran.result.reason
+    assert len(results(path)) == sent == 4  # each that was sent is recorded, and none was sent after the cap
+    assert status_of(path)["money"]["usd"] == pytest.approx(4 * each)
+    assert status_of(path)["money"]["lost"] == 0
+
+
+@pytest.mark.spec("B17")
+def test_a_guess_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Path) -> None:
+    """Where the money set aside for calls under way is all there is, they come in first, and then it is known."""
+    with ScriptedServer(lambda _: Say(GOOD, usage=(1, 1))) as server:
+        path = start(write(tmp_path / "pipeline", server.url, max_tokens=1000), tmp_path / "run")
+        ran = go(path, Options(max_cost=0.009, workers=8))  # a call is guessed at 0.004
+    assert len(ran.valid) == 20
+    assert ran.result.code == 0
+
+
+@pytest.mark.spec("B10", "B18")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Path, workers: int) -> None:
+    """Chunks in the middle of a step count too: in the file, in the table and in the picture."""
+
+    def script(request: Request) -> Any:
+        bad = int(json.dumps(request.fields["messages"]).partition("unit")[2][:2]) % 2
+        return Say("no idea" if bad else GOOD, usage=(100, 10))
+
+    each = (100 * 2 + 10 * 4) / 1e6
+    with ScriptedServer(script) as server:
+        settings = {"max_tokens": 10, "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
+        path = start(write(tmp_path / "pipeline", server.url, **settings), tmp_path / "run")
+        ran = go(path, Options(max_cost=each * 12.5, workers=workers))
+        assert ran.result.code == 3
+        found = status_of(path)
+        assert found["failed"] == len(ran.failed) > 3
+        assert {row["failure_stage"] for row in ran.failed} == {"parse"}
+        assert found["steps"][0]["valid"] + found["failed"] == len(results(path)) == 12
+        assert found["steps"][0]["pending"] == 20 - 12
+        assert sum(found["steps"][0]["codes"].values()) == len(ran.failed)
+        assert found["money"]["usd"] == pytest.approx(12 * each)
+        again = go(path, Options(max_cost=1.0))
+    assert len(again.valid) == len(again.failed) == 10
+    assert [row["unit_id"] for row in again.failed] == sorted(row["unit_id"] for row in again.failed)
+    assert_whole(path)
+
+
+def status_of(path: Path) -> dict[str, Any]:
+    from trueup.batch.pipeline.status import standing
+
+    return standing(RunDir.look(path), running=False)

@@ -114,6 +114,8 @@ def test_a_run_is_not_made_over_something(tmp_path: Path) -> None:
     (tmp_path / "run" / "precious").touch()
     with pytest.raises(CannotCreate, match="there is something already"):
         start(EXAMPLES / "random_walk", tmp_path / "run")
+    with pytest.raises(CannotCreate, match="s3://bucket/run: a run is kept in a local folder"):
+        start(EXAMPLES / "random_walk", Path("s3://bucket/run"))
     with pytest.raises(NoRun):
         RunDir.look(tmp_path)
     assert [place.name for place in tmp_path.iterdir()] == ["run"]
@@ -134,10 +136,25 @@ def test_when_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> N
     provider = Counting(rows)
     ran = go(start(pipeline, tmp_path / "run"), Options(workers=4), provider=provider)
     assert (ran.result.status, ran.result.code) == ("failed", 1)
-    assert ran.result.reason.startswith("step one: none of 25 units is valid (P001 25)")
+    assert ran.result.reason.startswith("step one: none of the first 25 units is valid (P001 25)")
     assert {step for step, _, _ in provider.asked} == {"one"}
     assert len(provider.asked) < 100 * 3  # the rest was not begun
     assert ran.run.state.label(ran.run.state.chunks["chunk_000"]) == "FAILED"
+
+
+@pytest.mark.spec("B13")
+def test_the_reason_of_a_failed_step_counts_each_unit_once(tmp_path: Path) -> None:
+    rows = reply("one", "*", *["no JSON"] * 9)
+    items = [{"id": str(n)} for n in range(60)]
+    pipeline = write_pipeline(tmp_path / "pipeline", [asking("one")], items, rows, chunk_size=10)
+    path = start(pipeline, tmp_path / "run")
+    ran = go(path, Options(workers=1))
+    assert ran.result.reason.startswith("step one: none of the first 20 units is valid (P001 20)")
+    owned = OwnedRun.open(path)
+    retry(owned, attempts=5)
+    owned.close()
+    ran = go(path, Options(workers=1))
+    assert ran.result.reason.startswith("step one: none of the first 20 units is valid (P001 20)")
     assert ran.run.state.status == "failed"
 
 
@@ -477,8 +494,9 @@ def test_memory_does_not_grow_with_the_units(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B14")
 def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(tmp_path: Path) -> None:
+    from trueup.batch.pipeline.adopting import adopt
     from trueup.batch.pipeline.config import read_config
-    from trueup.batch.pipeline.revalidate import adopt, revalidate
+    from trueup.batch.pipeline.revalidate import revalidate
 
     items = [{"id": name} for name in "abcd"]
     rows = [
@@ -498,18 +516,23 @@ def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(
     calls = ran.money.calls
 
     looked = revalidate(RunDir.look(path), new)
-    assert looked.replies == 6
+    assert looked.replies == 5  # what was made of b in step two is withdrawn with it
     flips = {(flip.step, flip.unit_id): (flip.was, flip.now) for flip in looked.flips}
     assert flips == {("one", "b"): ("valid", "failed"), ("one", "c"): ("failed", "valid")}
     assert revalidate(RunDir.look(path), RunDir.look(path).pipeline).flips == ()
 
     owned = OwnedRun.open(path)
-    assert adopt(owned, new, looked.flips).units == 1
+    adopted = adopt(owned, new)
+    assert (adopted.units, adopted.refused, adopted.withdrawn) == (1, 1, 1)
+    assert lines(path / "validated.jsonl")[0]["unit_id"] == "a"
+    assert len(lines(path / "validated.jsonl")) == 1
+    assert [row["unit_id"] for row in lines(path / "failures.jsonl")] == ["b", "d"]
+    assert (adopt(owned, new).units, adopt(owned, new).refused) == (0, 0)
     owned.close()
     assert_whole(path)
     provider = Counting(rows)
     ran = go(path, provider=provider)
-    assert ran.ids == (["a", "b", "c"], ["d"])
+    assert ran.ids == (["a", "c"], ["b", "d"])
     assert [(step, unit) for step, unit, _ in provider.asked] == [("two", "c")]  # step one asked nobody again
     assert ran.money.calls == calls + 1
     assert_whole(path)

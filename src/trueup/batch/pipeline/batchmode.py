@@ -6,6 +6,7 @@ all, is sent again alone, so many times; what was refused is asked again with wh
 """
 
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
@@ -44,16 +45,26 @@ class BatchEngine(Engine):
         self._poll = max(0.001, float(given))
         self._found: set[str] = set()  # batches that were taken for ours by their size alone
         self._strange: set[str] = set()  # those of them that are of another run
+        waited_for = {name for name, chunk in run.state.chunks.items() if not all(b.collected for b in chunk.batches)}
+        first = sorted(run.state.chunks, key=lambda name: name not in waited_for)  # they are paid for
+        self._order = {name: place for place, name in enumerate(first)}
 
     async def _begin(self, job: Job) -> None:
         """Carry a chunk through its step: rounds of batches until every unit is settled."""
         asks = self._take_up(job)
         lost = 0
         while asks and not self.stop:
-            batch = self._pending(job) or await self._send(job, asks)
-            if batch is None:
+            batch = self._pending(job)
+            if batch is None and self._answer_from_kept(job, asks):
+                continue
+            cost = self._estimate(job, asks)
+            held = await self._purse.afford(cost, self.stop) if batch is None else self._purse.hold(cost, sent=True)
+            if held is None:
                 return
-            came = await self._collect(job, batch, asks)
+            try:
+                came = await self._collect(job, batch or self._intend(job, asks), asks)
+            finally:
+                self._purse.pay(held, None)  # its answers are counted one by one
             lost += came == "lost"
             if came == "stop" or lost > _LOST:
                 self.stop.ask("provider", f"{job.step.provider} lost {lost} batches; run it again to send them anew")
@@ -75,38 +86,42 @@ class BatchEngine(Engine):
     def _settle(self, job: Job, asks: dict[int, Ask]) -> None:
         for place in [place for place, ask in asks.items() if ask.finished]:
             passed = job.guarded(place, partial(job.settle, place, asks.pop(place))) is True
-            self.settled[job.step.name][0 if passed else 1] += 1
+            self._count(job, passed=passed)
+
+    def _answer_from_kept(self, job: Job, asks: dict[int, Ask]) -> bool:
+        """Answer what identical requests were answered before; whether there was any."""
+        found = False
+        for place, ask in list(asks.items()):
+            record = job.find_kept(place, ask.request())
+            if record is not None:
+                found = True
+                if job.guarded(place, partial(ask.answered, record)) is None:
+                    del asks[place]
+        self._settle(job, asks)
+        return found
 
     def _pending(self, job: Job) -> Batch | None:
         """The batch that was sent and not collected yet, or was about to be sent."""
         return next((batch for batch in job.chunk.batches if not batch.collected), None)
 
-    async def _send(self, job: Job, asks: dict[int, Ask]) -> Batch | None:
+    def _intend(self, job: Job, asks: dict[int, Ask]) -> Batch:
         """Write down the intent, for `_collect` to send."""
         name, step = job.chunk.name, job.step
         number = len(job.chunk.batches)
-        if not self._affordable(job, asks):
-            return None
         key = f"tu-{secrets.token_hex(8)}"
         self.run.commit(
             "intent", chunk=name, step=step.name, round=number, key=key, requests=len(asks), provider=step.provider
         )
-        return self._pending(job)
+        return job.chunk.batches[-1]
 
-    def _affordable(self, job: Job, asks: dict[int, Ask]) -> bool:
-        cap = self._purse.cap
-        if cap is None:
-            return True
+    def _estimate(self, job: Job, asks: dict[int, Ask]) -> float | None:
+        """What a batch may cost, where there is a cap."""
+        if self._purse.cap is None:
+            return None
         taken = sum(job.prompt_tokens(place) for place in asks)
         given = len(asks) * (job.step.policy.max_tokens or 400)
         cost = self._prices.estimate(job.step.provider, job.step.model, taken, given)
-        if cost is not None and self._purse.spent + cost / 2 > cap:
-            self.stop.ask(
-                "cost",
-                f"the cost cap of ${cap:g} is reached: ${self._purse.spent:.4f} spent, the next batch may cost ${cost / 2:.4f}",
-            )
-            return False
-        return True
+        return None if cost is None else cost / 2
 
     async def _collect(self, job: Job, batch: Batch, asks: dict[int, Ask]) -> Came:
         """Send a batch unless it was, wait for it, record its answers."""
@@ -208,6 +223,7 @@ class BatchEngine(Engine):
         }
         answered = job.recorded_ids()
         found, odd = sorted_out(lines, owners, job.step.policy.modes[0])
+        before = Counter(job.resent)
         for cid, record in found.items():
             if cid not in answered:
                 answered.add(cid)
@@ -221,7 +237,15 @@ class BatchEngine(Engine):
                 cid = custom_id(batch.key, unit_id, job.calls(unit_id))
                 lost = {"reason": "the batch brought no answer for it", "kind": "transient", "code": "no_answer"}
                 self._take_answer(job, asks, place, cid, {"transport": lost})
+        self._say_resent(job, batch, Counter(job.resent) - before)
         job.sync()
+
+    def _say_resent(self, job: Job, batch: Batch, resent: Counter[str]) -> None:
+        """Say which requests of a batch are sent again."""
+        if resent:
+            why = ", ".join(f"{number} {reason}" for reason, number in resent.most_common())
+            said = f"{resent.total()} of {batch.requests} requests of batch {batch.id} are sent again: {why}"
+            self.run.log.say(f"{job.chunk.name} {job.step.name}: {said}")
 
     async def _lines(self, batch: Batch, provider: Batches) -> list[bytes]:
         """The lines of a batch; a download that breaks off is begun anew, before any line of it is taken."""
@@ -235,13 +259,15 @@ class BatchEngine(Engine):
     def _take_answer(self, job: Job, asks: dict[int, Ask], place: int, cid: str, record: dict[str, Any]) -> None:
         """Record an answer and let its ask go on."""
         unit_id = job.units[place]["unit_id"]
+        ask = asks.get(place)
+        if ask is not None:
+            job.expect(place, ask, job.replies(unit_id))
         failure = record.get("failure")
         told: dict[str, Any] | None = record
         if failure is not None and failure["kind"] in {"mode", "feature"}:
             job.refused(unit_id, failure["kind"])  # not the unit's fault: it is asked in another way
         else:
             told = self._recorded(job, unit_id, cid, record)
-        ask = asks.get(place)
         if told is not None and ask is not None and job.guarded(place, partial(ask.answered_late, told)) is None:
             del asks[place]
 
@@ -253,7 +279,7 @@ class BatchEngine(Engine):
                 record["usd"] = cost
             if job.step.provider != "replay":  # as in `calling`
                 record["at"] = now()
-            self._purse.pay(0.0, cost)
+            self._purse.spend(cost)
         job.record(unit_id, {**record, "custom_id": cid})
         if "transport" not in record:
             return record

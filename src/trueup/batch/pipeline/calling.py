@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.ask.clients.request import Failure, Request, failure_in, failure_of
-from trueup.batch.pipeline.cost import FREE, CapReached, Prices, Purse
+from trueup.batch.pipeline.cost import FREE, Prices, Purse
 from trueup.batch.pipeline.gate import Gate
 from trueup.batch.pipeline.jobs import Job
 from trueup.batch.pipeline.journal import now
@@ -50,19 +50,16 @@ class Caller:
         """Send a request until there is an answer to record; None when the run is to stop."""
         while not self._stop:
             await self._gate_in(request)
-            if self._stop:
+            held = await self._purse.afford(self._estimate(request), self._stop)
+            if held is None or self._stop:
                 return None
-            try:
-                held = self._purse.hold(self._estimate(request))
-            except CapReached as reached:
-                self._stop.ask("cost", str(reached))
-                return None
+            burst = self._gate.bursts
             found = await self._once(job, unit_id, request, held)
             if isinstance(found, dict):
                 self._failing = 0
                 self._gate.answered()
                 return found
-            again = await self._after(job, unit_id, found)
+            again = await self._after(job, unit_id, found, burst)
             if again is not None:
                 return again
         return None
@@ -116,7 +113,7 @@ class Caller:
             reply = reading.reply
         return recorded(reply)
 
-    async def _after(self, job: Job, unit_id: str, missing: "_Missing") -> Recorded | None:
+    async def _after(self, job: Job, unit_id: str, missing: "_Missing", burst: int) -> Recorded | None:
         """What a failure leads to: a wait, a record that ends the asking, or a stop."""
         failure = missing.failure
         job.run.log.trace(f"{job.step.name} {unit_id} {failure.kind} {failure.status or ''} {failure.reason}"[:300])
@@ -130,7 +127,7 @@ class Caller:
         self._failing += failure.kind == "transient"
         if failure.kind == "rate" or self._failing > _OUTAGE:
             self._not_counted(job, unit_id, failure)
-            self._close_gate(job, failure)
+            self._close_gate(job, failure, burst)
             return None
         if failure.kind != "transient":
             return self._give_up(job, unit_id, missing)
@@ -156,15 +153,12 @@ class Caller:
         if not self._free:
             job.refused(unit_id, failure.kind)
 
-    def _close_gate(self, job: Job, failure: Failure) -> None:
-        wait = (
-            failure.retry_after
-            if failure.retry_after is not None
-            else min(30.0, 0.5 * 2.0 ** min(self._gate.refusals, 6))
-        )
-        self._tell(job, failure, f"waiting {wait:g} s; no unit is to blame")
-        if not self._gate.refused(wait):
+    def _close_gate(self, job: Job, failure: Failure, burst: int) -> None:
+        wait = self._gate.refused(burst, failure.retry_after)
+        if wait is None:
             self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
+        else:
+            self._tell(job, failure, f"waiting {wait:.3g} s; no unit is to blame")
 
     def _give_up(self, job: Job, unit_id: str, missing: "_Missing") -> Recorded:
         record: Recorded = {"failure": msgspec.to_builtins(msgspec.structs.replace(missing.failure, kind="fatal"))}

@@ -26,7 +26,6 @@ MODES = {
 }
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _MOST_CONFIG = 1_000_000  # bytes
-_MOST_ITEMS = 512 << 20
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -203,39 +202,3 @@ def _step(pipeline: Pipeline, index: int, name: str, scope: Scope, entry: dict[s
         schema if isinstance(schema, str) else "",
         validation if isinstance(validation, dict) else None,
     )  # fmt: skip
-
-
-def _beside(file: Path) -> list[str]:
-    """The names of files that stand where one is not; none where there is no such folder."""
-    try:
-        return sorted(each.name for each in file.parent.iterdir() if each.is_file())[:1000]
-    except OSError:
-        return []
-
-
-def read_items(pipeline: Pipeline) -> Any:
-    """The items that the configuration names: YAML, JSON, or JSONL with one item a line."""
-    path: tuple[str | int, ...] = ("processing", "items", "source")
-    source = pipeline.items_file()
-    if not source:
-        raise ContractError([pipeline.fault("N006", path[:-1], "processing.items.source names the file of the items")])
-    try:
-        file = pipeline.inside(source)
-        with file.open("rb") as opened:
-            raw = opened.read(_MOST_ITEMS + 1)
-        if file.suffix.lower() == ".jsonl":
-            return [msgspec.json.decode(line) for line in raw.splitlines() if line.strip()]
-        if file.suffix.lower() == ".json":
-            return msgspec.json.decode(raw)
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        gone = isinstance(error, FileNotFoundError)
-        reason = "there is no such file" if gone else str(error)
-        hint = did_you_mean(Path(source).name, _beside(pipeline.folder / source)) if gone else ""
-        message = f"the items {source!r} cannot be read: {reason}"
-        raise ContractError([pipeline.fault("N033", path, message, hint)]) from None
-    if len(raw) > _MOST_ITEMS:
-        raise ContractError(
-            [pipeline.fault("N003", path, f"the items {source!r} have more than {_MOST_ITEMS:,} bytes")]
-        )
-    return parse_document(text, (pipeline.file.parent / source).as_posix()).data

@@ -4,6 +4,7 @@ Prices come from the configuration (`api.prices`, per million tokens), or are th
 guessed. The recorded and the local provider cost nothing unless a price is given.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from trueup.ask.policy import Policy, Price
 from trueup.batch.pipeline.state import Money
+from trueup.batch.pipeline.stop import Stop
 
 FREE = frozenset({"replay", "local"})
 
@@ -88,7 +90,7 @@ class CapReached(RuntimeError):
 
 
 class Purse:
-    """Keeps a run below its cap: what is spent, and what the calls under way may cost.
+    """Keeps a run below its cap: what is spent, and what the calls under way may cost; a batch is one call.
 
     A call is taken to cost what was guessed, or as much as the dearest one so far; so are those that are under way.
     """
@@ -97,27 +99,46 @@ class Purse:
         self.cap = cap
         self.spent = spent
         self._held = 0.0
-        self._calls = 0
+        self.calls = 0  # under way
         self._dearest = 0.0
+        self._over = asyncio.Event()
 
-    def hold(self, estimate: float | None) -> float:
-        """Set money aside for a call, or refuse it; gives what was set aside."""
+    def hold(self, estimate: float | None, *, sent: bool = False) -> float:
+        """Set money aside for a call, or refuse it unless it is `sent` already; gives what was set aside."""
         if self.cap is None:
             return 0.0
         amount = max(estimate or 0.0, self._dearest)
-        under_way = max(self._held, self._calls * self._dearest)
-        if self.spent + under_way + amount > self.cap:
-            said = f"${self.spent:.4f} spent, {self._calls} calls under way, the next may cost ${amount:.4f}"
+        under_way = max(self._held, self.calls * self._dearest)
+        if not sent and self.spent + under_way + amount > self.cap:
+            said = f"${self.spent:.4f} spent, {self.calls} calls under way, the next may cost ${amount:.4f}"
             raise CapReached(f"the cost cap of ${self.cap:g} is reached: {said}")
         self._held += amount
-        self._calls += 1
+        self.calls += 1
         return amount
+
+    async def afford(self, estimate: float | None, stop: Stop) -> float | None:
+        """Set money aside for a call, or ask for a stop. Calls under way come in first: only then it is known what they cost."""
+        while not stop:
+            try:
+                return self.hold(estimate)
+            except CapReached as reached:
+                if not self.calls:
+                    stop.ask("cost", str(reached))
+                else:
+                    self._over.clear()
+                    await self._over.wait()
+        return None
 
     def pay(self, held: float, cost: float | None) -> None:
         """The call is over: what was set aside is free, what it cost is spent."""
         if self.cap is not None:
             self._held = max(0.0, self._held - held)
-            self._calls = max(0, self._calls - 1)
+            self.calls = max(0, self.calls - 1)
+            self._over.set()
+        self.spend(cost)
+
+    def spend(self, cost: float | None) -> None:
+        """Count what a reply cost; one of a batch comes before the batch is over."""
         if cost:
             self.spent += cost
             self._dearest = max(self._dearest, cost)

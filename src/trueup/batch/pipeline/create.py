@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.pipeline.config import Pipeline, read_items
+from trueup.batch.folders import address_of
+from trueup.batch.full import writing
+from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.disk import Disk, encode, line
 from trueup.batch.pipeline.items import ItemsError, Unit, make_units
+from trueup.batch.pipeline.itemsfile import items_fault, read_items
 from trueup.batch.pipeline.journal import JOURNAL, now, sealed
+from trueup.batch.pipeline.sampling import sampled
 from trueup.batch.pipeline.seeds import Dice, step_seed
 from trueup.contract.files.faults import ContractError
 
@@ -32,6 +36,9 @@ class Wanted(NamedTuple):
     repeat: int | None = None
     base_url: str = ""
     price: str = ""  # dollars per million tokens, IN/OUT
+    sample: int | None = None  # units, chosen at random
+    by: str = ""  # the field whose values the sample is to hold in proportion
+    seed: int = 0
 
 
 class CannotCreate(ValueError):
@@ -41,6 +48,8 @@ class CannotCreate(ValueError):
 def create_run(pipeline: Pipeline, target: Path, wanted: Wanted | None = None, disk: Disk | None = None) -> Path:
     """Make the run directory of a pipeline; gives its path. The target must not be there yet, or be empty."""
     wanted, disk = wanted or Wanted(), disk or Disk()
+    if address := address_of(target):
+        raise CannotCreate(f"{address}: a run is kept in a local folder; choose one, and copy it when the run is done")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise CannotCreate(f"{target}: there is something already; name a new folder, or `trueup run` what is there")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +76,7 @@ def create_run(pipeline: Pipeline, target: Path, wanted: Wanted | None = None, d
         disk.sync_folder(target.parent)
     except ItemsError as error:
         shutil.rmtree(beside, ignore_errors=True)
-        raise ContractError([pipeline.fault("N033", error.path, str(error))]) from None
+        raise ContractError([items_fault(pipeline, error)]) from None
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
@@ -127,9 +136,10 @@ def _write_units(pipeline: Pipeline, target: Path, wanted: Wanted, disk: Disk) -
     chunks: list[tuple[str, int]] = []
     (target / "input").mkdir()
     (target / "chunks").mkdir()
-    with (target / "input" / "units.jsonl").open("wb") as whole:
+    file = target / "input" / "units.jsonl"
+    with writing(file), file.open("wb") as whole:
         pending: list[bytes] = []
-        for unit in _units(pipeline, wanted):
+        for unit in units_of(pipeline, wanted):
             pending.append(line(unit))
             if len(pending) == size:
                 chunks.append(_write_chunk(target, len(chunks), pending, disk))
@@ -151,6 +161,13 @@ def _write_chunk(target: Path, number: int, lines: list[bytes], disk: Disk) -> t
     folder.mkdir()
     disk.put(folder / "units.jsonl", lines)
     return name, len(lines)
+
+
+def units_of(pipeline: Pipeline, wanted: Wanted) -> Iterator[Unit]:
+    """The units that a run of a pipeline has: all of them, or a sample. Raises ItemsError and BadSample."""
+    if wanted.sample is None:
+        return _units(pipeline, wanted)
+    return sampled(lambda: _units(pipeline, wanted), wanted.sample, wanted.by, wanted.seed)
 
 
 def _units(pipeline: Pipeline, wanted: Wanted) -> Iterator[Unit]:

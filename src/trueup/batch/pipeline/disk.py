@@ -4,7 +4,6 @@ Bytes enter; either all of them are there after a crash or none is. A full disk 
 written taken back. A line without its end is cut off before anything is appended, and kept beside the file.
 """
 
-import errno
 import json
 import os
 import threading
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from trueup.batch.full import DiskFull, writing
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -29,10 +30,6 @@ def decode(raw: bytes) -> Any:
         if b"\\ud" not in raw and b"\\uD" not in raw:
             raise
         return json.loads(raw)
-
-
-class DiskFull(OSError):
-    """No space is left; nothing half-written was kept."""
 
 
 class Damaged(ValueError):
@@ -60,35 +57,35 @@ class Disk:
     # Built on the above ------------------------------------------------------------------------------------------
 
     def write_all(self, handle: int, data: bytes, start: int | None = None) -> None:
-        """Write every byte, or raise `DiskFull` with the file as it was before, `start` bytes long."""
+        """Write every byte, or raise with the file as it was before, `start` bytes long."""
         start = os.fstat(handle).st_size if start is None else start
         rest = memoryview(data)
         try:
             while rest:
                 rest = rest[self.write(handle, rest) :]
-        except OSError as error:
+        except OSError:
             self.truncate(handle, start)
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise DiskFull(error.errno, "no space left on the disk", str(error.filename or "")) from None
             raise
 
     def put(self, path: Path, chunks: Iterable[bytes]) -> None:
         """Put a whole file in place: after a crash either the old one is there or all of the new one."""
         self.place(path, chunks)
-        self.sync_folder(path.parent)
+        with writing(path):
+            self.sync_folder(path.parent)
 
     def place(self, path: Path, chunks: Iterable[bytes]) -> None:
         """The same, but for the folder: `sync_folder` makes the name of the file last, for several of them at once."""
         beside = path.with_name(f".{path.name}.new")
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        try:
-            self._write_chunks(handle, chunks)
-        except OSError:
-            self.remove(beside)
-            raise
-        finally:
-            os.close(handle)
-        self.replace(beside, path)
+        with writing(path):
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            try:
+                self._write_chunks(handle, chunks)
+            except OSError:
+                self.remove(beside)
+                raise
+            finally:
+                os.close(handle)
+            self.replace(beside, path)
 
     def _write_chunks(self, handle: int, chunks: Iterable[bytes]) -> None:
         pending: list[bytes] = []
@@ -123,7 +120,8 @@ class Disk:
             torn = os.pread(handle, min(size - good, MOST_LINE), good)
             beside = os.open(path.with_name(f"{path.name}.torn"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                self.write_all(beside, torn + b"\n")
+                with writing(path):
+                    self.write_all(beside, torn + b"\n")
             except DiskFull:
                 pass  # a torn line is no record; to keep it is a courtesy
             finally:
@@ -143,26 +141,30 @@ class Appender:
         self._disk = disk
         self.torn = disk.mend(path)
         fresh = not path.exists()
-        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        with writing(path):
+            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._size = os.fstat(self._handle).st_size
         self._turn = threading.Lock()
         try:
             if fresh:
-                disk.sync_folder(path.parent)
+                with writing(path):
+                    disk.sync_folder(path.parent)
         except BaseException:
             self.close()
             raise
 
     def append(self, data: bytes) -> None:
         """Hand one or more whole lines to the system: they survive the end of this process, not yet of the machine."""
-        self._disk.write_all(self._handle, data, self._size)
+        with writing(self.path):
+            self._disk.write_all(self._handle, data, self._size)
         self._size += len(data)
 
     def sync(self) -> None:
         """Make what was appended survive the end of the machine; whoever has closed the file has seen to that before."""
         with self._turn:
             if self._handle >= 0:
-                self._disk.sync(self._handle)
+                with writing(self.path):
+                    self._disk.sync(self._handle)
 
     def close(self) -> None:
         with self._turn:

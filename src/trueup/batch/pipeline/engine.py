@@ -8,25 +8,28 @@ import asyncio
 import contextlib
 import heapq
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from trueup.batch.full import is_full
 from trueup.batch.pipeline.calling import Caller
-from trueup.batch.pipeline.disk import DiskFull
+from trueup.batch.pipeline.gathering import add_failures
 from trueup.batch.pipeline.jobs import Job
+from trueup.batch.pipeline.keeping import Keeping
 from trueup.batch.pipeline.local import LocalSteps
 from trueup.batch.pipeline.lock import Fenced
 from trueup.batch.pipeline.rundir import OwnedRun
-from trueup.batch.pipeline.state import Chunk
+from trueup.batch.pipeline.state import Chunk, Done
 from trueup.batch.pipeline.steps.llm import LlmStep
-from trueup.batch.pipeline.stop import Stop
+from trueup.batch.pipeline.stop import Stop, no_room
 
 _TICK = 1.0  # seconds between two looks at how things stand
 _SLICE = 0.02  # seconds that may pass before others get their turn
 _GRACE = 20.0  # seconds that calls under way have to come in after a stop
 _GUARD = 20  # units that fail a step, none passing, before the run stops
+_SURE = 3  # units that no reply can help, none passing, before the configuration is to blame
 
 
 class Engine:
@@ -49,8 +52,10 @@ class Engine:
         self._wake = asyncio.Event()
         self._turn = time.monotonic()
         self.settled: dict[str, list[int]] = {step: [0, 0] for step in run.state.steps}  # passed, failed, by step
+        self._in_vain: Counter[str] = Counter()  # units that no reply can help, by step
         self.on_tick: Callable[[Engine], None] | None = None
         self.foresee: Callable[[Iterable[Chunk], str], None] | None = None
+        self.keeping: Keeping | None = None
 
     async def go(self) -> None:
         """Work until everything is done or a stop is asked for."""
@@ -75,8 +80,13 @@ class Engine:
             self._close()
 
     async def _patience(self, workers: list[asyncio.Task[None]]) -> None:
-        """Calls that are under way when a stop is asked for may come in; those that take too long are given up."""
+        """Calls that are under way when a stop is asked for may come in; those that take too long are given up.
+
+        A run that stops for money waits for each of them, as long as a call may take: they are paid for.
+        """
         await self.stop.wait()
+        if self.stop.reason is not None and self.stop.reason.kind == "cost":
+            return
         await asyncio.sleep(_GRACE)
         self.run.log.say(f"calls still under way {_GRACE:g} seconds after the stop are given up")
         for worker in workers:
@@ -100,7 +110,8 @@ class Engine:
                 if self.on_tick is not None:
                     self.on_tick(self)
         except OSError as error:  # what the disk says of recorded replies it says once
-            self.stop.ask("disk", f"recorded replies cannot be made to last: {error.strerror or error}")
+            unsynced = f"recorded replies cannot be synced: {error.strerror or error}"
+            self.stop.ask("disk", no_room(self.run.path, error) if is_full(error) else unsynced)
         except Exception as error:  # noqa: BLE001 - without this nobody could pause the run any more
             self.stop.ask("internal", f"{type(error).__name__}: {str(error)[:300]}; run it again to go on")
 
@@ -111,9 +122,11 @@ class Engine:
                 if await self._ask(job, place):
                     await self._finish(job)
                 await self._breathe()
-        except DiskFull as error:
+        except OSError as error:
+            if not is_full(error):
+                raise
             self.run.free_reserve()
-            self.stop.ask("disk", f"the disk is full: {error.filename or self.run.path}")
+            self.stop.ask("disk", no_room(self.run.path, error))
         except Fenced as error:
             self.stop.ask("fenced", str(error))
         finally:
@@ -151,7 +164,7 @@ class Engine:
             self.settled[step][1] += sum(record["done"]["failed"].values())
             await self._commit(chunk, step, record)
             return
-        job = Job(self.run, chunk, llm)
+        job = Job(self.run, chunk, llm, self.keeping)
         self.jobs[name] = job
         if not chunk.submitted:
             self.run.note("submitted", chunk=name, step=step)
@@ -170,14 +183,27 @@ class Engine:
         unit_id = job.units[place]["unit_id"]
         ask = job.guarded(place, lambda: job.begin(place))
         while ask is not None and not ask.finished:
-            record = await self._callers[job.step.name].call(job, unit_id, ask.request())
+            request = ask.request()
+            record = job.find_kept(place, request) or await self._callers[job.step.name].call(job, unit_id, request)
             if record is None:
                 job.put_back(place)
                 return False
             ask = job.guarded(place, partial(ask.answered, record))
         passed = ask is not None and job.guarded(place, partial(job.settle, place, ask)) is True
-        self.settled[job.step.name][0 if passed else 1] += 1
+        self._count(job, passed=passed)
         return not job.outcomes.left
+
+    def _count(self, job: Job, *, passed: bool) -> None:
+        """Count a unit that is settled; where only the configuration is to blame, and for every unit so far, stop."""
+        step = job.step.name
+        self.settled[step][0 if passed else 1] += 1
+        fault, job.config_fault = job.config_fault, ""
+        if passed or not fault:
+            return
+        self._in_vain[step] += 1
+        done = (chunk.done[step].valid for chunk in self.run.state.chunks.values() if step in chunk.done)
+        if self._in_vain[step] >= _SURE and not self.settled[step][0] and not any(done):
+            self.stop.ask("config", f"step {step}: {fault}. The rest was not asked")
 
     async def _breathe(self) -> None:
         """Let others have their turn, now and then."""
@@ -197,10 +223,12 @@ class Engine:
         taken = await asyncio.to_thread(lambda: self.run.journal.commit("done", **record))
         state = self.run.state
         state.take(taken)
+        done = chunk.done[step]
+        if done.failures:
+            await asyncio.to_thread(add_failures, self.run, chunk.name, step)
         for name, _ in record.get("children") or ():
             self._order[name] = len(self._order)
-        self._active -= 1
-        done = chunk.done[step]
+        self._active -= 1  # nothing is awaited from here on: to others the chunk would seem to wait for a script
         self.run.log.say(f"{chunk.name} {step}: {done.valid} valid, {done.failures} failed in {done.seconds:.1f}s")
         if chunk.failed:
             self._guard(chunk, step)
@@ -216,13 +244,11 @@ class Engine:
         """No unit of a chunk passed: where none has passed this step at all, the run has failed."""
         state = self.run.state
         rows = [c.done[step] for c in state.chunks.values() if step in c.done]
-        reasons = ", ".join(
-            f"{code} {n}" for code, n in sorted(chunk.done[step].codes.items(), key=lambda i: -i[1])[:5]
-        )
-        self.run.log.say(f"{chunk.name} FAILED: no unit passed {step} ({reasons})")
-        failed = sum(done.failures + done.moved for done in rows)
+        self.run.log.say(f"{chunk.name} FAILED: no unit passed {step} ({_reasons([chunk.done[step]])})")
+        failed = sum(done.failures for done in rows)  # a unit that is retried counts where it is now
         if not any(done.valid for done in rows) and failed >= _GUARD and any(map(state.is_open, state.chunks.values())):
-            self.stop.ask("failed", f"step {step}: none of {failed} units is valid ({reasons}); the rest was not begun")
+            said = f"step {step}: none of the first {failed} units is valid ({_reasons(rows)})"
+            self.stop.ask("failed", f"{said}; the rest was not started")
 
     async def _pass_barrier(self) -> bool:
         """All chunks wait for a script: run it and let them go on. False when none waits."""
@@ -242,3 +268,11 @@ class Engine:
                 heapq.heappush(self._heap, (self._order[chunk.name], chunk.name))
         self._wake.set()
         return True
+
+
+def _reasons(rows: Iterable[Done]) -> str:
+    """Why units failed, by code, the most frequent first."""
+    codes: Counter[str] = Counter()
+    for done in rows:
+        codes.update(done.codes)
+    return ", ".join(f"{code} {number}" for code, number in codes.most_common(5))

@@ -20,7 +20,8 @@ class Gate:
         self._tokens = _Bucket(_rate(limits, "tokens_per_minute"))
         self._closed_until = 0.0
         self._refused_since: float | None = None
-        self.refusals = 0
+        self.bursts = 0  # how often the gate was closed; a call takes the number along when it is sent
+        self._doublings = 0  # of the wait, since something was answered
 
     async def enter(self, tokens: int, stop: Stop) -> None:
         """Wait for a turn, or until a stop is asked for."""
@@ -34,19 +35,28 @@ class Gate:
                 return
             await stop.sleep(min(wait, 5.0))
 
-    def refused(self, wait: float) -> bool:
-        """The provider said that there are too many requests; False when it has said nothing else for too long."""
+    def refused(self, burst: int, asked: float | None = None) -> float | None:
+        """The provider said that there are too many requests, to a call that was sent in `burst`; gives how long to wait.
+
+        `asked` is the wait that the provider asks for. Without it the wait doubles from burst to burst: calls that were sent together
+        are refused together, and that is one burst. None when the provider has said nothing else for too long.
+        """
         now = asyncio.get_running_loop().time()
-        self.refusals += 1
-        self._closed_until = max(self._closed_until, now + wait)
         if self._refused_since is None:
             self._refused_since = now
-        return now - self._refused_since < PATIENCE
+        if burst == self.bursts:
+            self.bursts += 1
+            if asked is None:
+                self._closed_until = max(self._closed_until, now + min(30.0, 0.5 * 2.0 ** min(self._doublings, 6)))
+                self._doublings += 1
+        if asked is not None:
+            self._closed_until = max(self._closed_until, now + asked)
+        return max(0.0, self._closed_until - now) if now - self._refused_since < PATIENCE else None
 
     def answered(self) -> None:
         if self._refused_since is not None:
             self._refused_since = None
-            self.refusals = 0
+            self._doublings = 0
 
     @property
     def open(self) -> bool:

@@ -1,7 +1,8 @@
 """Units out of items: permutation, cross product or one each, repeated as often as asked.
 
 A pipeline's processing section and its loaded items enter; units leave one by one, each with an id that no other has.
-Two items whose names make the same id are refused, and so is an item without a name.
+Two items whose names make the same id are refused, and so is an item without a name. How many units there will be is known before
+the first one is made: more than `processing.unit_limit` are refused.
 """
 
 import itertools
@@ -10,19 +11,29 @@ from typing import Any
 
 from trueup.batch.pipeline.seeds import REPETITION_SEED, base_seed
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.verdict.paths import Parts
 
 Unit = dict[str, Any]
 STRATEGIES = ("permutation", "cross_product", "direct")
 MOST_ID = 4096  # characters; an id is data, never a file name
+UNIT_LIMIT = 10_000_000  # units of a run, unless the configuration allows more
+_COUNTED = 10**60  # a number of units that is not counted any further
+_MOST_FACTORS = 100_000
 
 
 class ItemsError(ValueError):
-    """The items cannot become units; `path` is the place in the configuration that asked for them, `hint` what may be meant."""
+    """The items cannot become units; `path` is the place in the configuration that asked for them, `hint` what may be meant.
 
-    def __init__(self, message: str, path: tuple[str | int, ...] = ("processing", "items"), hint: str = "") -> None:
+    `item` is the path of one item inside the file of the items, if the error speaks of one.
+    """
+
+    def __init__(
+        self, message: str, path: Parts = ("processing", "items"), hint: str = "", item: Parts | None = None
+    ) -> None:
         super().__init__(message)
         self.path = path
         self.hint = hint
+        self.item = item
 
 
 def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None) -> Iterator[Unit]:
@@ -38,11 +49,116 @@ def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None
         raise ItemsError(message, ("processing", "strategy"), did_you_mean(str(strategy), STRATEGIES))
     make = {"permutation": _permuted, "cross_product": _crossed, "direct": _direct}[strategy]
     repeat = _repeat(processing)
+    refuse_too_many(processing, data, most)
+    for twin in twins(processing, data):
+        raise twin
     if repeat == 1:
         return itertools.islice(_distinct(make(processing, data)), most)
     wanted = None if most is None else min(most, 1 << 40)
     bases = list(itertools.islice(_distinct(make(processing, data)), wanted))
     return itertools.islice(_repeated(bases, repeat), most)
+
+
+def refuse_too_many(processing: Mapping[str, Any], data: Any, most: int | None = None) -> None:
+    """Raise ItemsError if there would be more units than the limit, counted without making any; `most` is all that is wanted."""
+    limit = processing.get("unit_limit", UNIT_LIMIT)
+    if type(limit) is not int or limit < 1:
+        raise ItemsError(
+            f"unit_limit is a whole number of at least 1; got {repr(limit)[:60]}", ("processing", "unit_limit")
+        )
+    count, counted = count_units(processing, data)
+    if min(count, count if most is None else most) <= limit:
+        return
+    path: Parts = ("processing", "repeat") if (processing.get("repeat") or 1) > 1 else ("processing",)
+    hint = "Use fewer items, positions or repetitions, take the first with --max-units, or raise processing.unit_limit."
+    raise ItemsError(f"{counted} make {_number(count)} units; the limit is {limit:,}", path, hint)
+
+
+def count_units(processing: Mapping[str, Any], data: Any) -> tuple[int, str]:
+    """How many units there will be, and how they come about; a number beyond all use is cut short.
+
+    >>> count_units({"strategy": "direct", "repeat": 3}, ["a", "b"])
+    (6, '2 items, 3 times')
+    """
+    strategy = processing.get("strategy") or "permutation"
+    repeat = _repeat(processing)
+    times = f", {_number(repeat)} times" if repeat > 1 else ""
+    if strategy == "direct":
+        items = len(_listed(processing, data))
+        return _product((items, repeat)), f"{items:,} items{times}"
+    if strategy == "permutation":
+        positions, listed = _to_permute(processing, data)
+        chosen = (len(listed) - used for used in range(len(positions)))
+        said = f"{len(listed):,} items in {len(positions):,} positions{times}"
+        return _product((*itertools.islice(chosen, _MOST_FACTORS), repeat)), said
+    sizes = [len(items) for _, items in _groups(processing, data)]
+    return _product((*sizes, repeat)), f"{' × '.join(f'{size:,}' for size in sizes[:8])} items{times}"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count < _COUNTED else f"more than 10^{len(str(_COUNTED)) - 1}"
+
+
+def _product(factors: Iterable[int]) -> int:
+    """The product of numbers, as far as it is worth counting; with a zero among them, zero."""
+    found = 1
+    factors = tuple(factors)
+    if 0 in factors:
+        return 0
+    for factor in factors:
+        found *= factor
+        if found >= _COUNTED:
+            return _COUNTED
+    return found
+
+
+def twins(processing: Mapping[str, Any], data: Any) -> Iterator[ItemsError]:
+    """An error for each item whose name another one has already, spaces and slashes aside, or that has none.
+
+    >>> [str(error) for error in twins({"strategy": "direct"}, ["a b", "c", "a_b"])]
+    ["item 3 gives the id 'a_b', as item 1 does: names must differ in more than spaces and slashes"]
+    """
+    for path, field, items in _named_lists(processing, data):
+        seen: dict[str, int] = {}
+        for index, item in enumerate(items):
+            at = (*path, index)
+            try:
+                name = identify(_name_of(item, field))
+            except ItemsError as error:
+                yield ItemsError(str(error), item=at)
+                continue
+            first = seen.setdefault(name, index)
+            if first != index:
+                same = f"item {index + 1} gives the id {name[:120]!r}, as item {first + 1} does"
+                yield ItemsError(f"{same}: names must differ in more than spaces and slashes", item=at)
+
+
+def _named_lists(processing: Mapping[str, Any], data: Any) -> Iterator[tuple[Parts, str, list[Any]]]:
+    """Each list of items once for every field that names them, with its place in the file."""
+    strategy = processing.get("strategy") or "permutation"
+    common = _name_field(processing)
+    if strategy == "direct":
+        yield list_path(processing, data), common, _listed(processing, data)
+        return
+    lists: dict[tuple[Parts, str], list[Any]] = {}
+    if strategy == "permutation":
+        positions, items = _to_permute(processing, data)
+        for position in positions:
+            lists[list_path(processing, data), position.get("name_field") or common] = items
+    else:
+        for position, items in _groups(processing, data):
+            key = str(position.get("source_key") or f"{position['name']}s")
+            lists[(key,), position.get("name_field") or common] = items
+    for (path, field), items in lists.items():
+        yield path, field, items
+
+
+def list_path(processing: Mapping[str, Any], data: Any) -> Parts:
+    """Where the list of the items stands in their file."""
+    key = _word(processing, "key", None)
+    if key is not None:
+        return (key,)
+    return (str(next(iter(data))),) if isinstance(data, dict) and len(data) == 1 else ()
 
 
 def positions_of(processing: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -76,20 +192,25 @@ def _repeat(processing: Mapping[str, Any]) -> int:
     if repeat is None:
         return 1
     if type(repeat) is not int or repeat < 1:
-        raise ItemsError(f"repeat is a whole number of at least 1; got {repeat!r}", ("processing", "repeat"))
+        raise ItemsError(f"repeat is a whole number of at least 1; got {repr(repeat)[:60]}", ("processing", "repeat"))
     return repeat
 
 
 def _permuted(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
+    positions, items = _to_permute(processing, data)
+    fields = [position.get("name_field") or _name_field(processing) for position in positions]
+    for chosen in itertools.permutations(items, len(positions)):
+        yield _combined(positions, fields, chosen)
+
+
+def _to_permute(processing: Mapping[str, Any], data: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     positions = positions_of(processing)
     items = _listed(processing, data)
     if not positions:
         raise ItemsError("the permutation strategy needs positions", ("processing",))
     if len(items) < len(positions):
         raise ItemsError(f"{len(items)} items cannot fill {len(positions)} positions", ("processing", "positions"))
-    fields = [position.get("name_field") or _name_field(processing) for position in positions]
-    for chosen in itertools.permutations(items, len(positions)):
-        yield _combined(positions, fields, chosen)
+    return positions, items
 
 
 def _crossed(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
@@ -142,6 +263,7 @@ def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
 
 
 def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
+    given = data
     key = _word(processing, "key", None)
     if key is not None:
         if not isinstance(data, dict) or key not in data:
@@ -156,7 +278,8 @@ def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
         raise ItemsError("the items are not a list: name the key that holds it (processing.items.key)")
     for index, item in enumerate(data):
         if not isinstance(item, dict | str):
-            raise ItemsError(f"item {index + 1} is neither a mapping nor a name but {type(item).__name__}")
+            message = f"item {index + 1} is neither a mapping nor a name but {type(item).__name__}"
+            raise ItemsError(message, item=(*list_path(processing, given), index))
     return data
 
 

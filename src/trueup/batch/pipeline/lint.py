@@ -1,28 +1,36 @@
 """Lint of a pipeline: its folder enters, everything that is wrong with it leaves, before anything runs or costs.
 
 Sections, the four links of each asking step (step, template, schema, rules), templates, schemas, items, expressions on a
-unit that could come, rules, names of fields that nothing gives. Each fault has a file, a line and a column.
+unit that could come, rules, names of fields that nothing gives. Each fault has a file, a line and a column. What the command line
+of a run may set otherwise, such as an address or the number of units, is looked at by `lint_pipeline` alone.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config, read_items
+from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config
 from trueup.batch.pipeline.cost import prices_of
-from trueup.batch.pipeline.items import ItemsError, make_units
-from trueup.batch.pipeline.lintkeys import lint_keys
+from trueup.batch.pipeline.items import ItemsError, make_units, refuse_too_many, twins
+from trueup.batch.pipeline.itemsfile import items_fault, read_items
+from trueup.batch.pipeline.lintfields import Known
+from trueup.batch.pipeline.lintkeys import lint_address, lint_keys
 from trueup.batch.pipeline.lintrules import lint_validation
 from trueup.batch.pipeline.lintsteps import lint_step
 from trueup.batch.pipeline.mock import mock_of
+from trueup.batch.pipeline.steps.fan_out import FanOut
 from trueup.batch.pipeline.templates import PromptError, Prompts
 from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.files.documents import parse_document
 from trueup.contract.files.faults import ContractError, Fault, Place, fault
+from trueup.contract.lint.impossible import impossible
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.lint.schemas import refused_at
 
 _KNOWN = (*SECTIONS, "validation", "post_process", "name", "description", "version")
-_ALWAYS = {"unit_id", "config", "_repetition_id", "_repetition_seed", "_metadata"}
+_LOOKED_AT = 100_000  # units whose ids are compared
+_MOST_TWINS = 20
 
 
 def lint_pipeline(place: Path) -> tuple[Fault, ...]:
@@ -31,19 +39,37 @@ def lint_pipeline(place: Path) -> tuple[Fault, ...]:
         pipeline = read_config(place)
     except ContractError as error:
         return error.faults
-    found = [*_sections(pipeline), *_shapes(pipeline), *lint_keys(pipeline), *_links(pipeline)]
-    unit, faults = _first_unit(pipeline)
-    found += faults
-    found += _walk(pipeline, unit)
-    return tuple(sorted(found, key=lambda fault: fault.sort_key))
+    found = [*_faults(pipeline, _LOOKED_AT), *lint_address(pipeline), *_too_many(pipeline)]
+    return tuple(sorted(set(found), key=lambda fault: fault.sort_key))
 
 
 def check_pipeline(place: Path) -> Pipeline:
     """The pipeline, when nothing is wrong with it; a ContractError with every error otherwise."""
-    faults = [found for found in lint_pipeline(place) if found.level == "error"]
+    pipeline = read_config(place)
+    faults = [found for found in _faults(pipeline, 1) if found.level == "error"]
     if faults:
         raise ContractError(faults)
-    return read_config(place)
+    return pipeline
+
+
+def _faults(pipeline: Pipeline, units: int) -> Iterator[Fault]:
+    """What is wrong with a pipeline, whatever the command line says; the ids of so many `units` are compared."""
+    yield from _sections(pipeline)
+    yield from _shapes(pipeline)
+    yield from lint_keys(pipeline)
+    yield from _links(pipeline)
+    known, faults = _first_fields(pipeline, units)
+    yield from faults
+    yield from _walk(pipeline, known)
+
+
+def _too_many(pipeline: Pipeline) -> Iterator[Fault]:
+    try:
+        refuse_too_many(pipeline.section("processing"), read_items(pipeline))
+    except ItemsError as error:
+        yield items_fault(pipeline, error)
+    except ContractError:
+        return  # reported with the items
 
 
 def _sections(pipeline: Pipeline) -> Iterator[Fault]:
@@ -121,47 +147,64 @@ def _links(pipeline: Pipeline) -> Iterator[Fault]:
                 yield pipeline.fault("N031", path, f"step {step.name!r} has no entry in {'.'.join(place)}", hint)
 
 
-def _first_unit(pipeline: Pipeline) -> tuple[dict[str, Any] | None, list[Fault]]:
+def _first_fields(pipeline: Pipeline, units: int) -> tuple[Known | None, list[Fault]]:
+    """The fields of the first unit, and what is wrong with the items; None if there is no unit to follow."""
+    processing = pipeline.section("processing")
     try:
-        units = make_units(pipeline.section("processing"), read_items(pipeline), 1)
-        unit = next(iter(units), None)
+        data = read_items(pipeline)
+        same = [items_fault(pipeline, error) for error in islice(twins(processing, data), _MOST_TWINS)]
+        if same:
+            return None, same
+        made = make_units(processing, data, units)
+        unit = next(made, None)
+        for _ in made:
+            pass  # an id that two units have is refused on the way
     except ItemsError as error:
-        return None, [pipeline.fault("N033", error.path, str(error), error.hint)]
+        return None, [items_fault(pipeline, error)]
     except ContractError as error:
         return None, list(error.faults)
     if unit is None:
         return None, [pipeline.fault("N033", ("processing", "items"), "there are no items, so there are no units")]
-    return unit, []
+    some = _item_fields(data) if processing.get("strategy") == "direct" else set[str]()
+    return Known(unit, pipeline.section("prompts", "global_context"), some), []
 
 
-def _walk(pipeline: Pipeline, unit: dict[str, Any] | None) -> Iterator[Fault]:
+def _item_fields(data: Any) -> set[str]:
+    """Every field that any of the items has."""
+    if isinstance(data, dict):
+        data = next((part for part in data.values() if isinstance(part, list)), [])
+    return {str(name) for item in data if isinstance(item, dict) for name in item}
+
+
+def _walk(pipeline: Pipeline, known: Known | None) -> Iterator[Fault]:
     """Go through the steps with a unit that could come, and say what would fail."""
-    known: dict[str, Any] | None = unit
-    shared = set(pipeline.section("prompts", "global_context")) | _ALWAYS
-    if unit is not None and pipeline.section("processing").get("expressions"):
+    if known is not None and pipeline.section("processing").get("expressions"):
         entry = {"expressions": pipeline.section("processing")["expressions"]}
-        step = Step("processing", 0, "expression", entry)
-        found, made = lint_step(pipeline, step, ("processing",), unit)
+        found, made = lint_step(pipeline, Step("processing", 0, "expression", entry), ("processing",), known)
         yield from found
-        known = {**unit, **made}
+        known.add(made)
     prompts = _prompts(pipeline)
     made_up = False
     for step in pipeline.steps:
-        if not step.asks:
-            found, made = lint_step(pipeline, step, ("pipeline", "steps", step.index), known, made_up=made_up)
-            made_up = made_up or step.scope == "fan_out"
-            yield from found
-        else:
+        if step.asks:
             schema, faults = _schema(pipeline, step)
             yield from faults
-            names = None if known is None else {*known, *shared}
-            yield from _template(pipeline, step, prompts, names)
+            yield from _template(pipeline, step, prompts, known)
             made = mock_of(schema)
             made_up = True
-            fields = None if known is None or schema is None else {*known, *made, *shared}
+            if known is not None:
+                known.add(made, schema)
             if step.validation is not None:
-                yield from lint_validation(pipeline, step, fields, {**(known or {}), **made})
-        known = None if known is None else {**known, **made}
+                yield from lint_validation(pipeline, step, known if schema is not None else None, schema)
+            continue
+        found, made = lint_step(pipeline, step, ("pipeline", "steps", step.index), known, made_up=made_up)
+        yield from found
+        if known is not None and step.scope == "fan_out":
+            made_up = True
+            fan = FanOut(step.name, step.config)
+            known.consume(step.name, fan.field, fan.child)
+        if known is not None:
+            known.add(made)
     yield from _scripts(pipeline)
 
 
@@ -175,7 +218,7 @@ def _prompts(pipeline: Pipeline) -> Prompts | None:
     return Prompts(folder)
 
 
-def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: set[str] | None) -> Iterator[Fault]:
+def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: Known | None) -> Iterator[Fault]:
     if not step.template:
         return
     mapped = step.name in pipeline.section("prompts", "templates")
@@ -203,9 +246,9 @@ def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: se
         return
     if known is not None:
         source = target.read_text("utf-8", "replace")
-        for name in sorted(names - known):
+        for name in sorted(names - known.names):
             place = _place_of(name, source, (pipeline.folder / file).as_posix())
-            hint = did_you_mean(name, known, "A unit without it fails.")
+            hint = known.hint(name, "Every unit would fail here. If it may be missing, test it with `is defined`.")
             yield fault("N037", place, path, f"no item, expression or earlier step gives {name!r}", hint)
 
 
@@ -232,11 +275,18 @@ def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]
     name = (pipeline.folder / file).as_posix()
     try:
         document = parse_document(text, name, ".json")
-        return compile_schema(document.data), document.faults
     except ContractError as error:
         return None, list(error.faults)
+    marks, faults = document.marks, document.faults
+    try:
+        schema = compile_schema(document.data)
     except SchemaError as error:
-        return None, [fault("N007", Place(name), path, f"the schema cannot be used: {error}")]
+        place = marks.value(refused_at(str(error)))
+        return None, [*faults, fault("N007", place, path, f"the schema cannot be used: {error}")]
+    refused = impossible(document.data)
+    if refused is not None:
+        faults = [*faults, fault("N007", marks.key(refused[0]), path, f"no reply can fit the schema: {refused[1]}")]
+    return schema, faults
 
 
 def _names_in(folder: Path) -> list[str]:

@@ -22,11 +22,11 @@ _SECTIONS: dict[tuple[str, ...], str] = {
     ("api", "realtime"): "cost_cap_usd",
     ("api", "rate_limit"): "requests_per_minute tokens_per_minute",
     ("api", "replay"): "source delay_seconds",
-    ("processing",): "strategy chunk_size repeat positions items expressions validation_retry",
+    ("processing",): "strategy chunk_size repeat unit_limit positions items expressions validation_retry",
     ("processing", "items"): "source key name_field",
     ("processing", "validation_retry"): "max_attempts",
     ("prompts",): "template_dir templates global_context",
-    ("schemas",): "schema_dir files",
+    ("schemas",): "schema_dir files coerce",
 }
 _STEP = (
     "name scope prompt_template provider model temperature max_tokens mode init expressions loop_until max_iterations"
@@ -67,6 +67,28 @@ def _provider(pipeline: Pipeline, given: dict[str, Any], path: Parts) -> Iterato
     if isinstance(name, str) and name and name not in NAMES:
         hint = did_you_mean(name, NAMES, f"There are {', '.join(NAMES)}; --provider takes one of them.")
         yield pipeline.fault("N036", (*path, "provider"), f"there is no provider {name!r}", hint)
+
+
+def lint_address(pipeline: Pipeline) -> Iterator[Fault]:
+    """A provider that is reached by its address, and has none."""
+    api = pipeline.section("api")
+    address = api.get("base_url")
+    if address is not None and not str(address).startswith(("http://", "https://")):
+        message = f"api.base_url starts with http:// or https://; got {str(address)[:80]!r}"
+        yield pipeline.fault("N006", ("api", "base_url"), message)
+    if address:
+        return
+    hint = "Write base_url: http://… in the section api, or give --base-url to `trueup run`."
+    named: list[tuple[Parts, str]] = [(("api", "provider"), "api")] if api.get("provider") == "url" else []
+    named += [
+        (("pipeline", "steps", step.index, "provider"), f"step {step.name!r}")
+        for step in pipeline.steps
+        if step.config.get("provider") == "url"
+    ]
+    for path, where in named:
+        yield pipeline.fault(
+            "N030", path, f"api.base_url is missing: the provider 'url' of {where} needs an address", hint
+        )
 
 
 def _mode(pipeline: Pipeline, given: dict[str, Any], path: Parts) -> Iterator[Fault]:

@@ -4,35 +4,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.lintfields import Fields, Known
 from trueup.batch.pipeline.seeds import Dice, step_seed
 from trueup.batch.pipeline.steps.expression import HIDDEN
 from trueup.batch.pipeline.steps.fan_out import INDEX, PARENT, FanOut
 from trueup.contract.files.faults import Fault, Place, fault
-from trueup.contract.lint.nearest import did_you_mean
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import compile_expression
 from trueup.verdict.paths import Parts
 
-Fields = dict[str, Any]
-
 
 def lint_step(
-    pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None, *, made_up: bool = False
+    pipeline: Pipeline, step: Step, base: Parts, known: Known | None, *, made_up: bool = False
 ) -> tuple[list[Fault], Fields]:
     """What is wrong with a step, and the fields that it gives a unit; what fails on values that were made up is a warning."""
     if step.scope == "fan_out":
-        return _fan_out(pipeline, step, base, unit)
+        return _fan_out(pipeline, step, base, known)
     if step.scope == "run":
         return _script(pipeline, step, base), {}
-    return _expressions(pipeline, step, base, unit, made_up)
+    return _expressions(pipeline, step, base, known, made_up)
 
 
 def _expressions(
-    pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None, made_up: bool
+    pipeline: Pipeline, step: Step, base: Parts, before: Known | None, made_up: bool
 ) -> tuple[list[Fault], Fields]:
     config, faults = step.config, list[Fault]()
     if not isinstance(config.get("expressions"), dict) or not config["expressions"]:
         return [pipeline.fault("N035", base, f"step {step.name!r} has no expressions")], {}
+    unit = None if before is None else before.fields
     known: Fields = {name: value for name, value in (unit or {}).items() if name not in HIDDEN}
     made: Fields = {}
     dice = Dice(0 if unit is None else step_seed(unit, step.name))
@@ -54,7 +53,7 @@ def _expressions(
                 code = "N039"  # every name is there: with the values of a real unit it may well work
             value = expression.evaluate(known) if tried else None
         except ExpressionError as error:
-            faults.append(_fault(pipeline, path, error, known, code))
+            faults.append(_fault(pipeline, path, error, before, code))
             tried = False
         if name:
             known[name] = made[name] = value
@@ -65,31 +64,32 @@ def _expressions(
     return faults, made
 
 
-def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: Fields, code: str) -> Fault:
+def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: Known | None, code: str) -> Fault:
     place = pipeline.marks.value(path)
     if place.inner and error.column:
         place = Place(place.file, place.line, place.inner + error.column - 1)
     hint = f"Did you mean {error.suggestion!r}?" if error.suggestion else ""
-    if not hint and "no field" in error.message:
-        hint = did_you_mean(error.message.rpartition("field ")[2].strip("'\""), list(known), "")
+    if known is not None and error.message.startswith("there is no field "):
+        hint = known.hint(error.message.rpartition("field ")[2].strip("'\""), hint)
     said = error.message if code == "N012" else f"the expression fails on made-up data: {error.message}"
     return fault(code, place, path, said, hint)
 
 
-def _fan_out(pipeline: Pipeline, step: Step, base: Parts, unit: Fields | None) -> tuple[list[Fault], Fields]:
+def _fan_out(pipeline: Pipeline, step: Step, base: Parts, known: Known | None) -> tuple[list[Fault], Fields]:
     name = step.config.get("field")
     if not isinstance(name, str) or not name:
         return [pipeline.fault("N035", base, f"step {step.name!r} names no field to fan out")], {}
     fan = FanOut(step.name, step.config)
     faults = []
     item: Any = None
-    if unit is not None:
-        if name not in unit:
-            hint = did_you_mean(name, list(unit), "")
+    if known is not None:
+        unit = known.fields
+        if name not in known.names:
+            hint = known.hint(name, "")
             faults.append(pipeline.fault("N035", (*base, "field"), f"nothing before gives the field {name!r}", hint))
-        elif unit[name] is not None and not isinstance(unit[name], list):
-            faults.append(pipeline.fault("N035", (*base, "field"), f"the field {name!r} is no list"))
-        elif unit[name]:
+        elif unit.get(name) is not None and not isinstance(unit[name], list):
+            faults.append(pipeline.fault("N035", (*base, "field"), f"the field {name!r} is not a list"))
+        elif unit.get(name):
             item = unit[name][0]
     return faults, {fan.child: item, PARENT: "unit", INDEX: 0}
 

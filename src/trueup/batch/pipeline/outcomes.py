@@ -56,6 +56,7 @@ class Outcomes:
         self.left = units
         self.valid = 0
         self.money = Money()
+        self.resent: dict[str, int] = {}  # requests that were sent again, by reason
         self.stages: dict[str, int] = {}
         self.codes: dict[str, int] = {}
         self._notes: dict[int, tuple[str, ...]] = {}
@@ -73,6 +74,11 @@ class Outcomes:
         """What the log says of units that passed, in their order."""
         return [note for place in sorted(self._notes) for note in self._notes[place]]
 
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The records of the units that failed so far, in their order."""
+        return [record for record in self._failed if record is not None]
+
     def failed(self, place: int, record: dict[str, Any]) -> None:
         self._settle(place)
         self._failed[place] = record
@@ -89,7 +95,7 @@ class Outcomes:
     def write(self, run: OwnedRun, chunk: Chunk, step: str, seconds: float, size: int = 0) -> Record:
         """Put the files in place and give the record that says so; with `size`, cut what passed into new chunks."""
         lines = [line(unit) for units in self._passed if units for unit in units]
-        failures = [line(record) for record in self._failed if record is not None]
+        failures = [line(record) for record in self.failures]
         folder = run.folder(chunk.name)
         run.disk.place(run.file(chunk.name, step, "validated"), lines)
         target = run.file(chunk.name, step, "failures")
@@ -98,6 +104,7 @@ class Outcomes:
         run.disk.sync_folder(folder)
         digest = hashlib.sha256(b"".join(lines)).hexdigest()
         done = Done(self.valid, self.stages, self.codes, self.money, digest, 0, round(seconds, 3), len(self._passed))
+        done.resent = self.resent
         for place in self._notes:
             done.note(*notes_of((self._passed[place] or [{}])[0], step))
         record: Record = {"chunk": chunk.name, "step": step, "done": msgspec.to_builtins(done)}

@@ -1,7 +1,7 @@
 """The two phases of judging a reply, counted and timed: the schema first, then the rules.
 
 The contract of a step is a `PhasedContract`. It gives the verdicts of any contract, and for the log of the run it counts the
-replies that entered and passed each phase, and how long that took.
+replies that entered and passed each phase, and how long that took. A refusal that only another configuration could prevent says so.
 """
 
 import time
@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from trueup.batch.pipeline.hopeless import Hopeless
+from trueup.checks.rules import Rules
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict
 
@@ -49,12 +51,14 @@ class Phases(msgspec.Struct):
 class PhasedContract(Contract):
     """A contract that counts and times both phases in `phases`; before it judges for a chunk, set the chunk's own."""
 
-    __slots__ = ("_fits", "_fitted_at", "phases")
+    __slots__ = ("_fits", "_fitted_at", "_hopeless", "phases")
 
     def __init__(self, schema: Any, **options: Any) -> None:
         super().__init__(schema, **options)
         self.phases = Phases()
         self._fits = False
+        rules = None if self._meaning is None else self._meaning.rules
+        self._hopeless = Hopeless(rules, self.schema) if isinstance(rules, Rules) else None
         self._fitted_at = 0.0  # when phase 1 of the present reply was over; 0 without a phase 2
 
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
@@ -62,11 +66,22 @@ class PhasedContract(Contract):
         self._fitted_at = 0.0
         began = time.perf_counter()
         verdict = super().check(reply, context)
+        if not verdict.ok:
+            verdict = self._with_hopeless(verdict, context)
         ended = time.perf_counter()
         valid = verdict.ok
         fits, between = (self._fits, self._fitted_at) if self._fitted_at else (valid, ended)
         self.phases.count(fits, between - began, valid, ended - between)
         return verdict
+
+    def _with_hopeless(self, verdict: Verdict, context: dict[str, Any] | None) -> Verdict:
+        """The verdict, and a finding if only another configuration could help."""
+        if self._hopeless is None:
+            return verdict
+        context = context or {}
+        unit, prompt = context.get("input") or {}, context.get("question")
+        why = self._hopeless.look(verdict.errors, verdict.data, unit, prompt if isinstance(prompt, str) else "")
+        return verdict if why is None else verdict.with_more([why], {})
 
     def _check_structure(self, reply: Any, context: dict[str, Any]) -> Verdict:
         verdict = super()._check_structure(reply, context)

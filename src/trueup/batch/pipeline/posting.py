@@ -1,11 +1,12 @@
-"""What is done after the last step: scripts of the pipeline, and files compressed. A failure here is told and stops nothing."""
+"""What is done after the last step: scripts of the pipeline, and files compressed. A failure here is reported and stops nothing, but for a full disk."""
 
+import contextlib
 import gzip
 import shutil
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.disk import DiskFull
+from trueup.batch.full import is_full, writing
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.steps.script import args_of, run_script
 
@@ -22,12 +23,20 @@ def post_process(run: OwnedRun) -> None:
         name = str(entry.get("name") or entry.get("script") or entry.get("type") or f"post_process {number + 1}")
         try:
             error = _compress(run, entry) if entry.get("type") == "gzip" else _script(run, entry)
-        except DiskFull:
-            raise
         except (OSError, ValueError, NotImplementedError) as refused:  # names and patterns that the system refuses
+            if is_full(refused):
+                raise
             error = str(refused)
         run.note("posted", name=name, status=error or "done")
         run.log.say(f"post_process {name!r}: {error or 'done'}")
+
+
+def compress_again(run: OwnedRun) -> None:
+    """Bring compressed files up to date after the results of a run that was at its end have changed; scripts wait for its next end."""
+    for entry in run.pipeline.posts if run.state.post else ():
+        if isinstance(entry, dict) and entry.get("type") == "gzip":
+            with contextlib.suppress(ValueError, NotImplementedError):  # reported where it was compressed first
+                _compress(run, entry)
 
 
 def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
@@ -60,7 +69,7 @@ def _compress(run: OwnedRun, entry: dict[str, Any]) -> str:
                 continue
             beside = file.with_name(f".{file.name}.gz.new")
             try:
-                with file.open("rb") as source, gzip.open(beside, "wb") as target:
+                with writing(f"{file}.gz"), file.open("rb") as source, gzip.open(beside, "wb") as target:
                     shutil.copyfileobj(source, target)
                 beside.replace(file.with_name(f"{file.name}.gz"))
             finally:

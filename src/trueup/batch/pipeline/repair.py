@@ -4,13 +4,15 @@ A chunk whose files do not fit the journal is opened again at the first step tha
 same outcomes without a call, and only what was never recorded is asked. Damaged lines of the journal are put aside, not lost.
 """
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
 from trueup.batch.pipeline.disk import Disk
+from trueup.batch.pipeline.gathering import gather, publish
 from trueup.batch.pipeline.journal import JOURNAL, unsealed
 from trueup.batch.pipeline.rundir import OwnedRun
-from trueup.batch.pipeline.verify import Problem, verify
+from trueup.batch.pipeline.verify import Problem, verify, verify_results
 
 
 class Repaired(NamedTuple):
@@ -31,6 +33,10 @@ def repair(path: Path, disk: Disk | None = None) -> Repaired:
             run = OwnedRun.open(path, disk)
         done += _mend_tails(run)
         done += _reopen(run)
+        if done or any(verify_results(run)):
+            done.append("the results were gathered again from the chunks")
+            with contextlib.suppress(FileNotFoundError):  # of a chunk that cannot be opened again, and is left
+                gather(run) if run.state.status == "done" else publish(run)
         left = tuple(verify(run))
         for message in done:
             run.log.say(f"repair: {message}")

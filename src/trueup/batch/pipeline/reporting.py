@@ -1,29 +1,85 @@
-"""The report of a run: takes a run directory and writes the same page as for a sift.
+"""The report of a run: takes a run directory and writes the same page as for a sift, whether the run is over or not.
 
-The page shows the first units of each code: those that failed a step, and those that passed one with a fix or a warning, each
-with the reply that decided. A unit with the same code at several steps counts once.
+The page shows each step with what it passed, failed and cost, the findings by step, and a sample of the units: those that failed a
+step, and those that passed one with a fix or a warning, each with the reply that decided. A unit with the same code at several
+steps counts once.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from trueup import __version__
+from trueup.batch.groups import Seen
+from trueup.batch.pipeline.cost import shown
 from trueup.batch.pipeline.disk import read_records
 from trueup.batch.pipeline.metadata import METADATA, notes_of
-from trueup.batch.pipeline.revalidate import last_replies
+from trueup.batch.pipeline.replies import last_replies
 from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.state import Money
 from trueup.batch.pipeline.status import status
-from trueup.batch.report import Row, sampled, write_page
+from trueup.batch.report import Row, page_data, write_page
 from trueup.batch.tally import Tally
-from trueup.verdict.facts import Finding, Fix, finding
+
+_COUNTED = ("valid", "failed", "retried", "pending", "fixed", "warned", "seconds")
 
 
 def report_run(path: Path) -> Path:
     """Write `report.html` into a run directory."""
+    return write_page(path, collect_run(path))
+
+
+def collect_run(path: Path) -> Row:
+    """The data of the page about a run."""
     run = RunDir.look(path)
-    return write_page(path, sampled(_summary(run), _records(run)))
+    found = status(run.state)
+    tally, by_step = _tallies(run)
+    data = page_data("run", _summary(run, found, tally), _records(run))
+    money = msgspec.convert(found["money"], Money)
+    groups = [(step, counted.account()) for step, counted in by_step.items()]
+    return {
+        **data,
+        "steps": [_step(row) for row in found["steps"]],
+        "paths": [{"step": step, "key": key, **row} for step, told in groups for key, row in told["by_path"].items()],
+        "rules": [{"step": step, "key": key, **row} for step, told in groups for key, row in told["by_rule"].items()],
+        "units_in": found["units"],
+        "cost": shown(money) if money.calls else "",
+        "notes": [note for note in (state_of(run), _lost(money)) if note],
+        "files": "the files of its chunks",
+    }
+
+
+def state_of(run: RunDir) -> str:
+    """How a run stands, if it is not over; empty if it is."""
+    if run.state.status == "done":
+        return ""
+    word = "running" if run.is_running else {"running": "stopped", "ready": "not started"}.get(
+        run.state.status, run.state.status
+    )  # fmt: skip
+    reason = f" ({run.state.reason})" if run.state.reason else ""
+    return f"This run is {word}{reason}: the page shows the steps that chunks have finished so far."
+
+
+def _lost(money: Money) -> str:
+    if not money.lost:
+        return ""
+    calls = "1 call was" if money.lost == 1 else f"{money.lost:,} calls were"
+    return f"{calls} under way when the run was cut; what that cost is not known."
+
+
+def _step(row: Row) -> Row:
+    """A step as the page shows it."""
+    money = msgspec.convert(row["money"], Money)
+    counted = {name: row[name] for name in _COUNTED}
+    return {
+        "step": row["step"],
+        "scope": row["scope"],
+        **counted,
+        **row["money"],
+        "cost": shown(money) if money.calls else "–",
+    }
 
 
 def _records(run: RunDir) -> Iterator[tuple[str, Row]]:
@@ -32,40 +88,38 @@ def _records(run: RunDir) -> Iterator[tuple[str, Row]]:
     yield from (("valid", row) for row in _noted(run))
 
 
-def _summary(run: RunDir) -> Row:
-    """The counterpart of a sift's summary."""
-    state, tally = run.state, Tally()
-    found = status(state)
-    seen: dict[str, set[str]] = {}  # codes by unit
+def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally]]:
+    """What was found and changed in the whole run, and in each step."""
+    total, by_step = Tally(), {step: Tally() for step in run.state.steps}
+    seen: Seen = {}
     fixed, warned = set[str](), set[str]()
     for kind, row in _records(run):
-        uid, fixes, warnings = row["unit_id"], row.get("fixes") or (), row.get("warnings") or ()
-        codes = seen.setdefault(uid, set())
-        tally.note_findings(uid, map(_finding, (*(row.get("errors") or ()), *warnings)), codes)
-        tally.note_fixes(uid, (msgspec.convert(fix, Fix) for fix in fixes), codes)
+        for tally in (total, by_step[row["step"]]):
+            tally.note_record(row, seen)
         if kind == "valid":
-            fixed.update([uid] if fixes else ())
-            warned.update([uid] if warnings else ())
+            fixed.update([row["unit_id"]] if row["fixes"] else ())
+            warned.update([row["unit_id"]] if row["warnings"] else ())
+    total.counts |= {"fixed": len(fixed), "warned": len(warned)}
+    return total, by_step
+
+
+def _summary(run: RunDir, found: Row, tally: Tally) -> Row:
+    """The counterpart of a sift's summary."""
     for step in found["steps"]:
         for stage, number in step["stages"].items():
             tally.stages[stage] = tally.stages.get(stage, 0) + number
     seconds = sum(step["seconds"] for step in found["steps"])
-    counts = {
-        "units": found["valid"] + found["failed"] + found["pending"], "valid": found["valid"], "failed": found["failed"],
-        "fixed": len(fixed), "warned": len(warned),
-    }  # fmt: skip
+    told = tally.account()
+    counts: dict[str, Any] = {name: found[name] for name in ("valid", "failed", "pending")}
+    counts["units"] = sum(counts.values())
     return {
-        **tally.account(),
-        "counts": {**tally.account()["counts"], **counts},
+        **told,
+        "counts": {**told["counts"], **counts},
         "timings": {"seconds": seconds, "units_per_second": counts["units"] / seconds if seconds else 0.0},
         "inputs": [{"name": found["pipeline"]}],
-        "contract": {"name": found["pipeline"], "hash": state.run.get("sha256", "")},
+        "contract": {"name": found["pipeline"], "hash": run.state.run.get("sha256", "")},
         "trueup": __version__,
     }
-
-
-def _finding(fact: Row) -> Finding:
-    return finding(fact["code"], fact["path"], fact["message"], None, {"rule": fact["rule"]})
 
 
 def _failed(run: RunDir) -> Iterator[Row]:
@@ -73,7 +127,7 @@ def _failed(run: RunDir) -> Iterator[Row]:
     for chunk in run.state.ordered():
         for step, done in chunk.done.items():
             for row in read_records(run.file(chunk.name, step, "failures")) if done.failures else ():
-                yield {**row, "place": f"{chunk.name} {step}"}
+                yield {**row, "place": f"{chunk.name} {step}", "step": step}
 
 
 def _noted(run: RunDir) -> Iterator[Row]:
@@ -90,5 +144,5 @@ def _noted(run: RunDir) -> Iterator[Row]:
                     raw = replies.get(unit["unit_id"], {}).get("raw_response", "")
                     yield {
                         "unit_id": unit["unit_id"], "raw_response": raw, "data": data, "fixes": fixes,
-                        "warnings": warnings, "place": f"{chunk.name} {step}",
+                        "warnings": warnings, "place": f"{chunk.name} {step}", "step": step,
                     }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.config import Step
 from trueup.batch.pipeline.disk import line, read_records
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.records import RETRYABLE
 
@@ -42,14 +42,30 @@ def retry(
                 total.chunks + found.chunks, found.limit,
             )  # fmt: skip
         elif not step or each.name == step:
-            kept = sum(chunk.done[each.name].failures for chunk in run.state.chunks.values() if each.name in chunk.done)
-            total = total._replace(kept=total.kept + kept)
+            total = total._replace(kept=total.kept + _failed_at(run, each.name))
     if total.units:
         run.log.say(f"retry: {total.units} units in {', '.join(total.chunks)}")
     return total
 
 
-def limit_of(run: OwnedRun) -> int:
+def would_retry(run: RunDir) -> Retried:
+    """What `retry` would do to a run as it is now; nothing is changed, and no chunk has a name yet."""
+    total = Retried()
+    for step in run.pipeline.steps:
+        if step.asks:
+            limit = limit_of(run)
+            chosen, exhausted, kept = _sorted(run, step, limit)
+            total = Retried(total.units + len(chosen), total.exhausted + exhausted, total.kept + kept, (), limit)
+        else:
+            total = total._replace(kept=total.kept + _failed_at(run, step.name))
+    return total
+
+
+def _failed_at(run: RunDir, step: str) -> int:
+    return sum(chunk.done[step].failures for chunk in run.state.chunks.values() if step in chunk.done)
+
+
+def limit_of(run: RunDir) -> int:
     """How many replies a unit may have, as the configuration says."""
     tries = run.pipeline.number(("api", "retry", "max_attempts"), 3, 1)
     return int(run.pipeline.number(("processing", "validation_retry", "max_attempts"), tries, 1))
@@ -57,26 +73,26 @@ def limit_of(run: OwnedRun) -> int:
 
 def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep | None) -> Retried:
     limit = attempts or limit_of(run)
+    chosen, exhausted, kept = _sorted(run, step, limit)
+    return Retried(len(chosen), exhausted, kept, _move(run, step, chosen, limit, maker), limit)
+
+
+def _sorted(run: RunDir, step: Step, limit: int) -> tuple[list[tuple[str, Row, int]], int, int]:
+    """The failures of a step to retry, and how many are exhausted, or not helped by asking again."""
     chosen: list[tuple[str, Row, int]] = []
     exhausted = kept = 0
     for chunk, failure in _failures(run, step.name):
-        more = limit - sum(number for kind, number in _tries(failure).items() if kind != "transport")
+        more = limit - sum(number for kind, number in tries_of(failure).items() if kind != "transport")
         if failure["failure_stage"] not in RETRYABLE and not _had_no_reply(failure):
             kept += 1
         elif more < 1:
             exhausted += 1
         else:
             chosen.append((chunk, failure, more))
-    return Retried(len(chosen), exhausted, kept, _move(run, step, chosen, limit, maker), limit)
+    return chosen, exhausted, kept
 
 
-def retry_units(run: OwnedRun, step: Step, units: set[tuple[str, str]]) -> Retried:
-    """Move units by chunk and id, whatever their count: their last reply is judged again before anything is asked."""
-    chosen = [(chunk, row, 0) for chunk, row in _failures(run, step.name) if (chunk, row["unit_id"]) in units]
-    return Retried(len(chosen), 0, 0, _move(run, step, chosen, 0, None))
-
-
-def _tries(failure: Row) -> dict[str, int]:
+def tries_of(failure: Row) -> dict[str, int]:
     return failure.get("tries") or {failure["failure_stage"]: failure.get("retry_count", 0) + 1}
 
 
@@ -97,14 +113,14 @@ def _move(
     for chunk, failure, more in chosen:
         earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
         raw = "" if _had_no_reply(failure) else failure["raw_response"]  # an error page is not a reply
-        earlier |= {"tries": _tries(failure), "raw_response": raw, "errors": failure["errors"]}
+        earlier |= {"tries": tries_of(failure), "raw_response": raw, "errors": failure["errors"]}
         rows.append((failure["input"], earlier))
         _add(moved.setdefault(chunk, {}), failure["failure_stage"])
         for code in {error["code"] for error in failure["errors"]}:
             _add(codes.setdefault(chunk, {}), code)
     for source in moved:
-        _archive(run, source, step.name)
-    chunks = _write_chunks(run, step, rows, maker)
+        run.archive(run.file(source, step.name, "failures"))
+    chunks = write_chunks(run, rows, run.pipeline.chunk_size, run.state.next_number("retry"), maker)
     run.commit("retried", step=step.name, chunks=chunks, moved=moved, codes=codes, attempts=limit)
     run.take_out(run.state.retries[-1])
     return tuple(name for name, _ in chunks)
@@ -114,7 +130,7 @@ def _add(counts: dict[str, int], key: str) -> None:
     counts[key] = counts.get(key, 0) + 1
 
 
-def _failures(run: OwnedRun, step: str) -> Iterator[tuple[str, Row]]:
+def _failures(run: RunDir, step: str) -> Iterator[tuple[str, Row]]:
     for chunk in run.state.ordered():
         done = chunk.done.get(step)
         if done is not None and done.failures:
@@ -122,18 +138,10 @@ def _failures(run: OwnedRun, step: str) -> Iterator[tuple[str, Row]]:
                 yield chunk.name, failure
 
 
-def _archive(run: OwnedRun, chunk: str, step: str) -> None:
-    """Keep the failures as they are now; the second time beside those of the first."""
-    earlier = sum(1 for record in run.state.retries if record["step"] == step and chunk in record["moved"])
-    file = run.file(chunk, step, "failures")
-    run.disk.put(file.with_name(f"{file.name}.bak{earlier + 1 if earlier else ''}"), [file.read_bytes()])
-
-
-def _write_chunks(
-    run: OwnedRun, step: Step, rows: list[tuple[Row, Row]], maker: LlmStep | None
+def write_chunks(
+    run: OwnedRun, rows: list[tuple[Row, Row]], size: int, first: int, maker: LlmStep | None = None
 ) -> list[tuple[str, int]]:
-    size = run.pipeline.chunk_size
-    first = run.state.next_number("retry")
+    """Write units and what is known of their earlier tries into retry chunks from number `first` on; with `maker`, their requests."""
     chunks = []
     for number, start in enumerate(range(0, len(rows), size), first):
         name = f"retry_{number:03d}"
@@ -145,7 +153,7 @@ def _write_chunks(
         if maker is not None:
             from trueup.batch.pipeline.batching import retry_requests
 
-            run.disk.place(run.file(name, step.name, "batch"), retry_requests(run, name, maker, part))
+            run.disk.place(run.file(name, maker.name, "batch"), retry_requests(run, name, maker, part))
         run.disk.sync_folder(folder)
         chunks.append((name, len(part)))
     run.disk.sync_folder(run.path / "chunks")

@@ -5,7 +5,9 @@ anybody. Unit ids never become file names; chunks are numbered, steps have plain
 the journal for people and tools: it may be lost and is written anew.
 """
 
+import contextlib
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ MANIFEST = "MANIFEST.json"
 RESERVE = ".reserve"  # space kept for the replies that are under way when the disk is full
 _RESERVED = 4 << 20
 PAUSE = "PAUSE"
+STAGED = ".revalidated-"  # folders with files that are put in place together
 
 
 class NoRun(ValueError):
@@ -30,8 +33,11 @@ class NoRun(ValueError):
 
 def runs_in(folder: Path) -> list[Path]:
     """The runs in a folder, the newest first."""
-    found = [place for place in folder.iterdir() if (place / JOURNAL).is_file()] if folder.is_dir() else []
-    return sorted(found, key=lambda place: (place / JOURNAL).stat().st_mtime, reverse=True)
+    found: list[tuple[float, Path]] = []
+    for place in folder.iterdir() if folder.is_dir() else ():
+        with contextlib.suppress(OSError):  # no run, or one that was deleted since the folder was read
+            found.append(((place / JOURNAL).stat().st_mtime, place))
+    return [place for _, place in sorted(found, reverse=True)]
 
 
 class RunDir:
@@ -128,6 +134,19 @@ class OwnedRun(RunDir):
         self._next_chunk += count
         return range(first, self._next_chunk)
 
+    def archive(self, file: Path) -> None:
+        """Keep a file as it is now beside itself, as .bak, .bak2 and so on; what is kept already is not kept twice."""
+        if not file.exists():
+            return
+        raw, number = file.read_bytes(), 1
+        while True:
+            kept = file.with_name(f"{file.name}.bak{number if number > 1 else ''}")
+            if not kept.exists():
+                self.disk.put(kept, [raw])
+            if kept.read_bytes() == raw:
+                return
+            number += 1
+
     def write_manifest(self, live: dict[str, Any] | None = None) -> None:
         """Write the picture of the run; without space the old one stays."""
         from trueup.batch.pipeline.status import manifest
@@ -158,9 +177,16 @@ class OwnedRun(RunDir):
             os.close(handle)
 
     def _finish_moves(self) -> None:
-        """Units that went into a retry chunk leave the failures they came from; redone until it is so."""
+        """Units that went into a retry chunk leave the failures they came from, staged files are put in place."""
         for record in self.state.retries:
             self.take_out(record)
+        for folder in self.path.glob(f"{STAGED}*"):
+            if folder.name not in self.state.revalidated:
+                shutil.rmtree(folder, ignore_errors=True)  # a revalidation that never counted
+                continue
+            from trueup.batch.pipeline.staging import put_in_place
+
+            put_in_place(self, folder)
 
     def take_out(self, record: Record) -> None:
         """Take the moved units out of the failures of the chunks that they were in."""

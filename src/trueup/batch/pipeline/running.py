@@ -9,26 +9,29 @@ import contextlib
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trueup.batch.full import is_full
 from trueup.batch.pipeline.calling import Caller
+from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.cost import Purse, prices_of
-from trueup.batch.pipeline.disk import Disk, DiskFull
+from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.engine import Engine
 from trueup.batch.pipeline.estimate import estimate, recorded
 from trueup.batch.pipeline.gate import Gate
-from trueup.batch.pipeline.gathering import gather
+from trueup.batch.pipeline.gathering import gather, publish
+from trueup.batch.pipeline.keeping import Keeping
 from trueup.batch.pipeline.live import Live
 from trueup.batch.pipeline.lock import Fenced
 from trueup.batch.pipeline.posting import post_process
-from trueup.batch.pipeline.providers.choose import NoProvider, chosen, open_provider
+from trueup.batch.pipeline.providers.choose import KEYS, NoProvider, address, chosen, open_provider
 from trueup.batch.pipeline.providers.provider import Provider
 from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
-from trueup.batch.pipeline.stop import Stop
+from trueup.batch.pipeline.stop import Stop, no_room
 from trueup.batch.pipeline.templates import PromptError, Prompts
 from trueup.batch.pipeline.verify import verify_copy
 from trueup.contract.files.faults import ContractError
@@ -44,6 +47,7 @@ _CODES = {
     "provider": 3,
     "disk": 3,
     "failed": 1,
+    "config": 2,
     "fenced": 3,
     "internal": 3,
 }
@@ -57,6 +61,7 @@ class Options(NamedTuple):
     max_cost: float | None = None
     timeout: float | None = None
     poll: float | None = None
+    cache: str | None = None  # the file with replies to identical requests
 
 
 class Result(NamedTuple):
@@ -81,8 +86,10 @@ def execute(
     run.log.listener = on_log
     try:
         return asyncio.run(_execute(run, options, on_live, provider))
-    except DiskFull as error:
-        return Result("paused", f"the disk is full: {error.filename or run.path}", _CODES["disk"])
+    except OSError as error:
+        if not is_full(error):
+            raise
+        return Result("paused", no_room(run.path, error), _CODES["disk"])
     except Fenced as error:
         return Result("paused", str(error), _CODES["fenced"])
     finally:
@@ -97,7 +104,8 @@ async def _execute(
     (run.path / PAUSE).unlink(missing_ok=True)
     opened = _open_providers(run, options, stop, provider)
     try:
-        run.commit("began", mode="batch" if options.batch else "realtime")
+        run.commit("began", mode="batch" if options.batch else "realtime", cap=opened.purse.cap)
+        publish(run)
         for problem in verify_copy(run):
             run.log.say(f"{problem.message}; it is taken as it is now")
         with _signals(stop, run.given_up.set):
@@ -122,9 +130,11 @@ def _by_batch(run: OwnedRun, asked: bool | None) -> bool:
 async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
     try:
         await _drive(run, options, opened, stop, live)
-    except (DiskFull, Fenced):
+    except Fenced:
         raise
-    except Exception as error:  # noqa: BLE001 - a fault of the program: kept in the log, and the run can go on
+    except Exception as error:
+        if is_full(error):
+            raise
         run.log.say("".join(traceback.format_exception(error)))
         said = f"{type(error).__name__}: {str(error)[:300]}"
         if isinstance(error, OSError) and error.filename:
@@ -137,13 +147,13 @@ async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: St
         from trueup.batch.pipeline.batchmode import BatchEngine
 
         batch = BatchEngine(run, opened.asking, opened.batches(), stop, opened.prices, opened.purse, options.poll)
-        batch.foresee = opened.foresee
+        batch.foresee, batch.keeping = opened.foresee, opened.keeping
         live.watch(batch)
         await batch.go()
     else:
         alone = any(step.provider == "local" for step in opened.asking.values())  # it works on one at a time
         engine = Engine(run, opened.asking, opened.callers, stop, 1 if alone else options.workers)
-        engine.foresee = opened.foresee
+        engine.foresee, engine.keeping = opened.foresee, opened.keeping
         live.watch(engine)
         await engine.go()
 
@@ -204,6 +214,20 @@ class _Providers:
                 self._by_name[name] = Caller(provider, gate, prices, self.purse, stop)
             self.callers[step.name] = self._by_name[name]
 
+        self.keeping = self._kept(pipeline, wanted, options.cache) if options.cache else None
+
+    def _kept(self, pipeline: Pipeline, wanted: Mapping[str, Any], path: str) -> Keeping:
+        """The file of replies that earlier runs paid for. Recorded replies are there already, and cost nothing."""
+        asked = {
+            step: f"{llm.provider} {address(llm.provider, pipeline, wanted) if llm.provider in KEYS else ''}"
+            for step, llm in self.asking.items()
+            if llm.provider != "replay"
+        }
+        try:
+            return Keeping(path, asked)
+        except (OSError, ValueError) as error:
+            raise NoProvider(f"--cache {path}: {error}") from None
+
     def foresee(self, chunks: Iterable[Chunk], why: str) -> None:
         """Say what is to come; stop before it where it may cost more than the cap leaves."""
         if not self.asking:
@@ -234,6 +258,8 @@ class _Providers:
         return sum(caller.under_way for caller in self._by_name.values())
 
     async def close(self) -> None:
+        if self.keeping is not None:
+            self.keeping.close()
         for provider in self._opened:
             with contextlib.suppress(OSError):
                 await provider.close()
@@ -287,9 +313,10 @@ def _stopped(run: OwnedRun, stop: Stop, live: Live) -> Result:
     assert reason is not None
     if reason.kind == "fenced":
         return Result("paused", reason.text, _CODES["fenced"])
-    status = "failed" if reason.kind == "failed" else "paused"
+    status = "failed" if reason.kind in {"failed", "config"} else "paused"
     run.commit("ended", status=status, reason=reason.text)
     run.log.say(f"{status}: {reason.text}")
+    publish(run, live.failures)
     run.write_manifest(live.picture())
     return Result(status, reason.text, _CODES[reason.kind])
 

@@ -25,6 +25,7 @@ class Money(msgspec.Struct):
     usd: float = 0.0
     unpriced: int = 0  # calls of which the cost is not known
     lost: int = 0  # calls that were under way when the run was cut; nobody knows what became of them
+    cached: int = 0  # replies that an earlier run had paid for, of the file named by --cache
 
     def add(self, other: "Money") -> None:
         self.calls += other.calls
@@ -33,6 +34,7 @@ class Money(msgspec.Struct):
         self.usd += other.usd
         self.unpriced += other.unpriced
         self.lost += other.lost
+        self.cached += other.cached
 
 
 class Done(msgspec.Struct):
@@ -40,7 +42,7 @@ class Done(msgspec.Struct):
 
     valid: int
     failed: Tally  # by stage
-    codes: Tally = {}  # by code of the first error
+    codes: Tally = {}  # units by code; one unit may have several
     money: Money = msgspec.field(default_factory=Money)
     sha256: str = ""  # of the validated file
     moved: int = 0  # failures that went on into a retry chunk
@@ -50,6 +52,7 @@ class Done(msgspec.Struct):
     warned: int = 0  # units that passed with a warning
     fixes: Tally = msgspec.field(default_factory=dict)  # the fixes and warnings of these: units by code
     warnings: Tally = msgspec.field(default_factory=dict)
+    resent: Tally = msgspec.field(default_factory=dict)  # requests of batches that were sent again, by reason
 
     @property
     def failures(self) -> int:
@@ -115,9 +118,11 @@ class State:
         self.scripts: dict[str, str] = {}
         self.post: dict[str, str] = {}
         self.retries: list[Record] = []
+        self.revalidated: list[str] = []  # folders with the files of what was judged again, while they are put in place
         self.last = ""
         self.began = ""
         self.mode = ""
+        self.cap: float | None = None  # what it may cost at most, as of its last start
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "State":
@@ -147,6 +152,7 @@ class State:
     def _began(self, record: Record) -> None:
         self.status, self.reason = "running", ""
         self.mode = record.get("mode", "")
+        self.cap = record.get("cap")
         self.began = record["at"]
 
     def _ended(self, record: Record) -> None:
@@ -216,6 +222,37 @@ class State:
     def _adopted(self, record: Record) -> None:
         self.run = {**self.run, "config": record["config"]}
 
+    def _revalidated(self, record: Record) -> None:
+        """Another pipeline was taken over: every count that changed is in the record, so are the retries it made."""
+        self._adopted(record)
+        self.revalidated.append(record["folder"])
+        for name, entry in record["chunks"].items():
+            chunk = self.chunks[name]
+            chunk.units = entry["units"]
+            for step, done in entry["done"].items():
+                chunk.done[step] = msgspec.convert(done, Done)
+            before = [chunk.done[step].valid for step in self.steps[: chunk.at] if step in chunk.done]
+            chunk.waiting = before[-1] if before else chunk.units
+            chunk.failed = chunk.waiting == 0
+        for retry in record["retries"]:
+            self.retries.append(retry)
+            index = self.steps.index(retry["step"])
+            for name, units in retry["chunks"]:
+                self.chunks[name] = Chunk(name, units, index, index, units, origin="retry")
+        if self.status in {"done", "failed"}:
+            self._settle_status(changed=bool(record["chunks"]))
+
+    def _settle_status(self, *, changed: bool) -> None:
+        """How a run stands that was at its end before its outcomes changed."""
+        if any(map(self.is_open, self.chunks.values())):
+            self.status, self.reason = "paused", "judged again under another pipeline; run it again to resume"
+        elif changed and self.post:
+            self.status, self.reason = "paused", "the results have changed; run it again for its post-processing"
+        elif self.valid():
+            self.status, self.reason = "done", ""
+        else:
+            self.status, self.reason = "failed", "no unit is valid under the pipeline as it is now"
+
     def _reopened(self, record: Record) -> None:
         chunk = self.chunks[record["chunk"]]
         index = self.steps.index(record["step"])
@@ -258,12 +295,18 @@ class State:
         taken = [int(name.rpartition("_")[2]) for name in self.chunks if name.startswith(f"{kind}_")]
         return max(taken, default=-1) + 1
 
+    def valid(self) -> int:
+        """How many units have passed the last step."""
+        final = (chunk for chunk in self.chunks.values() if not chunk.split and chunk.at >= len(self.steps))
+        return sum(chunk.waiting for chunk in final if not chunk.failed)
+
     def step_rows(self) -> list[dict[str, Any]]:
         """The funnel: what came into each step, what passed, failed and waits, and what it cost."""
         rows = []
         for index, name in enumerate(self.steps):
             row: dict[str, Any] = {"step": name, "scope": self.scopes[index], "valid": 0, "failed": 0, "pending": 0}
             row |= {"retried": 0, "fixed": 0, "warned": 0, "stages": {}, "codes": {}, "fixes": {}, "warnings": {}}
+            row["resent"] = {}
             row["seconds"] = 0.0
             money = Money()
             for chunk in self.chunks.values():
@@ -278,7 +321,8 @@ class State:
                     row[count] += getattr(done, count)
                 money.add(done.money)
                 tallies = {
-                    "stages": done.failed, "codes": done.codes, "fixes": done.fixes, "warnings": done.warnings
+                    "stages": done.failed, "codes": done.codes, "fixes": done.fixes, "warnings": done.warnings,
+                    "resent": done.resent,
                 }  # fmt: skip
                 for target, counts in tallies.items():
                     for key, number in counts.items():

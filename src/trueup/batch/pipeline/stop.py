@@ -4,9 +4,12 @@ A reason enters from anywhere (a signal, a file, a cap, a full disk); the worker
 """
 
 import asyncio
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "fenced", "internal"]
+from trueup.batch.full import describe
+
+Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "config", "fenced", "internal"]
 
 
 class Reason(NamedTuple):
@@ -43,3 +46,8 @@ class Stop:
                 await self._event.wait()
         except TimeoutError:
             pass
+
+
+def no_room(run: Path, error: BaseException) -> str:
+    """The reason for a stop on a full disk: what could not be written, and how to resume."""
+    return f"{describe(error)}; free some space, then `trueup run {run}` resumes"

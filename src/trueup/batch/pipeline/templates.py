@@ -67,11 +67,12 @@ class Prompts:
         return "".join(pieces)
 
     def names(self, name: str) -> set[str]:
-        """The fields that a template reads and does not set itself."""
+        """The fields that a template needs: those that it reads, does not set itself, and does not test with `is defined` or `default`."""
         from jinja2 import TemplateError, meta
 
         try:
-            return set(meta.find_undeclared_variables(self._sandbox.parse(self._source(name))))
+            tree = self._sandbox.parse(self._source(name))
+            return set(meta.find_undeclared_variables(tree)) - _tested(tree)
         except TemplateError as error:
             raise PromptError(error.message or str(error)) from None
 
@@ -96,6 +97,15 @@ class Prompts:
             raise PromptError(error.message or "it does not parse") from None
         except (UnicodeDecodeError, RecursionError, OSError) as error:
             raise PromptError(f"the template cannot be read: {error}") from None
+
+
+def _tested(tree: Any) -> set[str]:
+    """The names that a template expects to be missing: with `is defined`, `is undefined` or the filter `default`."""
+    from jinja2 import nodes
+
+    tests = [test.node for test in tree.find_all(nodes.Test) if test.name in {"defined", "undefined"}]
+    filters = [one.node for one in tree.find_all(nodes.Filter) if one.name in {"default", "d"}]
+    return {node.name for node in (*tests, *filters) if isinstance(node, nodes.Name)}
 
 
 def _line_of(error: BaseException, template: "Template") -> int | None:

@@ -7,16 +7,20 @@ line by line and compared with the journal, hashes with the snapshot, money with
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from trueup.batch.pipeline.create import HASHES
 from trueup.batch.pipeline.disk import Damaged, decode, is_record, read_lines, read_records
+from trueup.batch.pipeline.gathering import FAILURES, VALIDATED, failure_files, valid_files
 from trueup.batch.pipeline.metadata import notes_of
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.state import Chunk, Done
 from trueup.batch.pipeline.steps.fan_out import PARENT
 
-Kind = Literal["missing", "duplicate", "orphan", "changed", "damaged", "count", "cost"]
+Kind = Literal[
+    "missing", "duplicate", "orphan", "changed", "damaged", "count", "cost", "unfinished", "refused", "differs"
+]  # fmt: skip
 
 
 class Problem(NamedTuple):
@@ -30,12 +34,22 @@ class Problem(NamedTuple):
 
 
 def verify(run: RunDir) -> Iterator[Problem]:
-    """Everything that is wrong with a run."""
+    """Everything that is wrong with the files of a run; `recheck` judges what is in them."""
+    if any((run.path / folder).is_dir() for folder in run.state.revalidated):
+        yield Problem(
+            "unfinished", "", "", "a revalidation was cut off; the next command that opens the run finishes it"
+        )
+        return
     yield from verify_copy(run)
     starts: Counter[str] = Counter()
+    wrong = False
     for chunk in run.state.chunks.values():
-        yield from _chunk(run, chunk, starts)
+        for problem in _chunk(run, chunk, starts):
+            wrong = True
+            yield problem
     yield from _input(run, starts)
+    if not wrong:  # else what was gathered cannot be what the chunks hold
+        yield from verify_results(run)
 
 
 def verify_copy(run: RunDir) -> Iterator[Problem]:
@@ -65,6 +79,31 @@ def _input(run: RunDir, starts: Counter[str]) -> Iterator[Problem]:
         yield Problem("damaged", "", "", str(error))
         return
     yield from _compared(expected, starts, "", "", "the chunks")
+
+
+def verify_results(run: RunDir) -> Iterator[Problem]:
+    """Whether what is gathered is what the chunks hold: all of it at the end, and no other unit as valid at any time."""
+    at_end = run.state.status == "done" and not any(map(run.state.is_open, run.state.chunks.values()))
+    try:
+        yield from _gathered(run, VALIDATED, valid_files(run), at_end=at_end)
+        if at_end:
+            yield from _gathered(run, FAILURES, failure_files(run), at_end=True)
+    except Damaged as error:
+        yield Problem("damaged", "", "", str(error))
+
+
+def _gathered(run: RunDir, name: str, files: Iterator[Path], *, at_end: bool) -> Iterator[Problem]:
+    """Compare a gathered file with the files of the chunks, by unit."""
+    if not (run.path / name).exists():
+        if at_end:
+            yield Problem("missing", "", "", f"{name} is gone; `trueup run` gathers it again")
+        return
+    expected = Counter(row["unit_id"] for file in files for row in read_records(file))
+    gathered = Counter(row["unit_id"] for row in read_records(run.path / name))
+    if at_end:
+        yield from _compared(expected, gathered, "", "", name)
+    elif stale := tuple((gathered - expected).keys()):
+        yield Problem("orphan", "", "", f"{len(stale)} units in {name} are not valid in any chunk", stale[:20])
 
 
 def _chunk(run: RunDir, chunk: Chunk, starts: Counter[str]) -> Iterator[Problem]:
@@ -159,7 +198,7 @@ def _compared(expected: Counter[str], found: Counter[str], chunk: str, step: str
         yield Problem("orphan", chunk, step, f"{len(orphans)} units in {where} came from nowhere", orphans[:20])
 
 
-def _lines(file: Any) -> Iterator[tuple[bytes, Any]]:
+def _lines(file: Path) -> Iterator[tuple[bytes, Any]]:
     try:
         opened = file.open("rb")
     except FileNotFoundError:

@@ -15,6 +15,7 @@ import msgspec
 
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.batch.pipeline.disk import Damaged, read_lines
+from trueup.batch.pipeline.replies import kind_of
 from trueup.verdict.reply import Reply
 
 _MADE = re.compile(r"__(?:rep|fan)\d+\Z")
@@ -78,8 +79,8 @@ def read_replay(place: Path) -> list[dict[str, Any]]:
         for number, row in enumerate(read_lines(file), 1):
             if not isinstance(row, dict) or not isinstance(row.get("unit_id"), str):
                 raise Damaged(f"{file}:{number}: a recorded reply is an object with step, unit_id and raw_response")
-            if row.get("sent") or "transport" in row:
-                continue
+            if kind_of(row) in {"sent", "refused", "transport"}:
+                continue  # what happened to a call, not what came of it
             if "failure" not in row and not isinstance(row.get("raw_response"), str):
                 raise Damaged(f"{file}:{number}: raw_response is the text of a reply")
             rows.append({"step": step, **row})

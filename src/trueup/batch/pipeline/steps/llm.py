@@ -17,14 +17,18 @@ from trueup.ask.plan import Finish, Send, Wait
 from trueup.ask.policy import Mode, Policy
 from trueup.batch.pipeline.coercion import coercion_of
 from trueup.batch.pipeline.config import MODES, Pipeline, Step
+from trueup.batch.pipeline.hopeless import HOPELESS
 from trueup.batch.pipeline.metadata import METADATA, log_lines, metadata, noted
 from trueup.batch.pipeline.outcomes import Unit, failure_record
-from trueup.batch.pipeline.phases import PhasedContract
+from trueup.batch.pipeline.phases import PhasedContract, Phases
 from trueup.batch.pipeline.templates import Prompts, fields_of
 from trueup.batch.records import merged, stage_of
+from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Verdict
 
 Recorded = dict[str, Any]  # a line of the results: a reply, or a failure
+_PASSED = frozenset({"accepted", "repaired", "regenerated"})
 
 
 class Still:
@@ -76,6 +80,15 @@ class LlmStep:
         """The prompt for a unit; raises PromptError."""
         return self._prompts.render(self._template, fields_of(unit, self._config, self._shared))
 
+    def judge(self, record: Recorded, unit: Unit, prompt: str) -> Verdict:
+        """The verdict on a recorded reply to a unit; nothing is counted."""
+        seen = {**unit, METADATA: metadata(unit, self.name, record)}
+        before, self.contract.phases = self.contract.phases, Phases()
+        try:
+            return self.contract.check(reply_of(record), {"input": seen, "question": prompt})
+        finally:
+            self.contract.phases = before
+
     def ask(self, unit: Unit, prompt: str, more: int | None = None) -> "Ask":
         """Begin to ask about a unit; `more` is how many replies it may still have after an earlier try."""
         policy = self.policy if more is None else replace(self.policy, repairs=more)
@@ -91,7 +104,7 @@ class LlmStep:
 class Ask:
     """One unit in a step: what to send next, or what became of it."""
 
-    __slots__ = ("_left", "_loop", "_name", "_page", "_seen", "_step", "given", "unit")
+    __slots__ = ("_left", "_loop", "_name", "_page", "_seen", "_step", "fault", "given", "unit")
 
     def __init__(self, unit: Unit, loop: Loop, name: str, seen: Unit, most: int) -> None:
         self.unit = unit
@@ -102,10 +115,16 @@ class Ask:
         self._page = ""  # what the server sent in place of a reply
         self._step: Send | Wait | Finish = loop.start()
         self.given = 0  # replies that were there before this step, from an earlier try
+        self.fault: Finding | None = None  # why no reply can help, if it is so
 
     @property
     def finished(self) -> bool:
         return type(self._step) is Finish
+
+    @property
+    def passed(self) -> bool:
+        """Whether the unit has a reply that is valid."""
+        return self.finished and self._loop.answer().outcome in _PASSED
 
     def request(self) -> Request:
         """The request to send now. Waits belong to whoever sends: the plan's own are taken to be over."""
@@ -126,9 +145,11 @@ class Ask:
             self._step = self._loop.failed(msgspec.convert(failure, Failure))
         else:
             self._seen[METADATA] = metadata(self.unit, self._name, record)
-            self._step = self._loop.replied(reply_of(record))
+            verdict = self._loop.judge(reply_of(record))
+            self._step = self._loop.judged(verdict)
             self._left -= 1
-            if self._left < 1 and not self.finished:
+            self.fault = next((found for found in verdict.errors if found.code == HOPELESS), None)
+            if (self._left < 1 or self.fault) and not self.finished:
                 self._step = self._loop.cancelled()
 
     def answered(self, record: Recorded) -> "Ask":
@@ -146,12 +167,9 @@ class Ask:
         """The unit as it passed, or its failure record; `before` is the record of an earlier try."""
         answer = self._loop.answer()
         verdict, unit = answer.verdict, self.unit
-        if answer.outcome in {"accepted", "repaired", "regenerated"}:
-            notes: tuple[str, ...] = ()
-            if verdict.fixes or verdict.warnings:
-                self._seen[METADATA] = noted(self._seen[METADATA], self._name, verdict)
-                notes = log_lines(unit, verdict)
-            return Outcome(merged(unit["unit_id"], self._seen, _without_own(verdict.data)), None, notes)
+        if answer.outcome in _PASSED:
+            notes = log_lines(unit, verdict) if verdict.fixes or verdict.warnings else ()
+            return Outcome(passed_row(unit["unit_id"], self._seen, self._name, verdict), None, notes)
         tries: dict[str, int] = dict(before["tries"]) if before else {}
         for attempt in answer.attempts[self.given :]:
             stage = "transport" if attempt.verdict is None else stage_of(attempt.verdict.findings.errors)
@@ -172,6 +190,13 @@ class Outcome(NamedTuple):
 
 # What the run says of a unit: a reply that names one of these does not make it so.
 OWN = frozenset({"_repetition_id", "_repetition_seed", "_fan_parent_id", "_fan_index"})
+
+
+def passed_row(unit_id: str, seen: Unit, step: str, verdict: Verdict) -> Unit:
+    """A unit that passed a step, as it is stored; `seen` is the unit as the rules saw it."""
+    if verdict.fixes or verdict.warnings:
+        seen = {**seen, METADATA: noted(seen[METADATA], step, verdict)}
+    return merged(unit_id, seen, _without_own(verdict.data))
 
 
 def _without_own(data: Any) -> Any:
