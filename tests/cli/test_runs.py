@@ -51,7 +51,10 @@ def test_a_pipeline_is_run_and_looked_at(run: Run) -> None:
     )
     page = run("report", "runs/walk")
     assert (page.code, page.out) == (0, "runs/walk/report.html\n")
-    assert run("verify", "walk").out == "✓ 150 units, 2 chunks: every unit is there once, at every step\n"
+    assert run("verify", "walk").out == (
+        "✓ 150 units, 2 chunks: every unit is there once, at every step\n"
+        "✓ 300 of 300 stored outcomes judged again: all agree with the contract\n"
+    )
     assert run("status").out == done.out[: done.out.rindex("runs/walk")]
     (found,) = json.loads(run("status", "walk", "--json").out)
     assert (found["status"], found["running"], found["valid"], found["steps"][0]["step"]) == (
@@ -204,10 +207,67 @@ def test_a_run_is_judged_again_under_a_changed_pipeline(run: Run, desk: Path) ->
     done = run("revalidate", "runs/npc", "--pipeline", "pipelines/npc_dialogue", "--apply")
     assert done.code == 0
     assert done.out.startswith("failed → valid: 1 unit\n  speak  pedlar-desperate  V005 $.tone\n")
-    assert done.out.endswith("1 unit can go on: `trueup run runs/npc`\n")
+    assert done.out.endswith("1 unit resumes: `trueup run runs/npc`\n")
     assert run("run", "runs/npc").code == 0
     assert run("verify", "npc").code == 0
     assert run("revalidate", "pipelines", "--apply").code == 2
+
+
+def stricter(desk: Path) -> None:
+    """One tone is not allowed any more."""
+    for file in ("config.yaml", "schemas/speak.json"):
+        path = desk / "pipelines/npc_dialogue" / file
+        text = path.read_text("utf-8").replace("nervous, hostile]", "hostile]").replace('        "nervous",\n', "")
+        path.write_text(text, "utf-8")
+
+
+@pytest.mark.spec("B14")
+def test_after_a_stricter_pipeline_is_applied_everything_agrees_with_it(run: Run, desk: Path) -> None:
+    run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
+    run("report", "runs/npc")
+    stricter(desk)
+    before = len((desk / "runs/npc/validated.jsonl").read_text().splitlines())
+    done = run("revalidate", "runs/npc", "--pipeline", "pipelines/npc_dialogue", "--apply")
+    assert done.code == 1
+    assert "valid → failed: 1 unit\n" in done.out
+    assert "1 unit moved to the failures; 1 later result withdrawn\n" in done.out
+    (status,) = json.loads(run("status", "runs/npc", "--json").out)
+    assert status["valid"] == before - 1 == len((desk / "runs/npc/validated.jsonl").read_text().splitlines())
+    assert status["failed"] == len((desk / "runs/npc/failures.jsonl").read_text().splitlines()) == 2
+    assert [(row["valid"], row["failed"]) for row in status["steps"]] == [(4, 2), (4, 0)]
+    assert f'"failed":{status["failed"]}' in (desk / "runs/npc/report.html").read_text("utf-8").replace(" ", "")
+    checked = run("verify", "npc", "--all")
+    assert (checked.code, checked.out.count("✓")) == (0, 2)
+    again = run("revalidate", "runs/npc", "--pipeline", "pipelines/npc_dialogue", "--apply", "--json")
+    assert json.loads(again.out)["applied"] == {"units": 0, "chunks": [], "refused": 0, "withdrawn": 0}
+
+
+@pytest.mark.spec("B14")
+def test_verify_judges_as_much_as_it_is_told_to(run: Run, desk: Path) -> None:
+    run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
+    assert run("verify", "npc").out.endswith("✓ 11 of 11 stored outcomes judged again: all agree with the contract\n")
+    assert "✓ 4 of 11 stored outcomes" in run("verify", "npc", "--sample", "2").out
+    assert run("verify", "npc", "--sample", "2", "--all").code == 2
+    schema = desk / "runs/npc/config/schemas/speak.json"
+    schema.write_text(schema.read_text("utf-8").replace('        "nervous",\n', ""), "utf-8")
+    done = run("verify", "npc")
+    assert done.code == 1
+    assert "speak: refused: 1 stored as valid, but refused by the run's own contract (V005 1)" in done.out
+    assert "`trueup revalidate npc --apply`" in done.out
+    assert run("revalidate", "runs/npc", "--apply").code == 1
+    assert run("verify", "npc").code == 0
+    schema.write_text("{ nonsense", "utf-8")
+    broken = run("verify", "npc")
+    assert broken.code == 1
+    assert "damaged: nothing can be judged by the run's own pipeline" in broken.out
+
+
+def test_the_folder_of_a_sift_is_not_a_run(run: Run, desk: Path) -> None:
+    (desk / "sifted").mkdir()
+    (desk / "sifted" / "summary.json").write_text("{}")
+    done = run("verify", "sifted")
+    assert done.code == 2
+    assert "that is the folder of a sift, not a run; `trueup revalidate sifted" in done.err
 
 
 def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

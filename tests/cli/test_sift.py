@@ -89,7 +89,7 @@ def test_stopped_it_says_how_to_go_on_and_goes_on(files: Path, run: Run, stop: s
     child.send_signal(stop)
     out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b"")
-    assert err.decode() == "Stopped. Nothing is lost: the same command goes on from here.\n"
+    assert err.decode() == "Stopped. Completed work is kept: run the same command to resume.\n"
     (files / "hold").unlink()
     assert run("sift", "good.jsonl", "-c", "slow:slow", "-o", "out", "--progress", "none").code == 0
     assert len(read_run(files / "out").valid) == 2
@@ -137,6 +137,7 @@ def test_the_schema_filter_keeps_the_streams_apart(run: Run, files: Path) -> Non
     failed = [json.loads(line) for line in ran.err.splitlines()]
     assert valid[0]["data"] == {"name": "Ada", "age": 36}
     assert (valid[0]["model"], valid[0]["_metadata"], valid[0]["input"]) == ("m", {"k": 1}, {"n": 1})
+    assert valid[1].pop("_trueup")["raw_response"] == lines[4]
     assert valid[1] == {"unit_id": "flat", "_metadata": 1, "retry_count": 2, "name": "Bo", "age": 7}
     assert [(row["unit_id"], row["failure_stage"]) for row in failed] == [
         ("b", "parse"),
@@ -228,6 +229,10 @@ def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
     by = ("--schema", "s.json", "--out", "out")
     for wrong, says in (
         (("in.jsonl", *by, "--table", "t.xlsx"), "--table t.xlsx: a table is a file that ends in .csv or .jsonl"),
+        (
+            ("in.jsonl", "-s", "s.json", "-o", "s3://bucket/out"),
+            "s3://bucket/out: results are written to a local folder",
+        ),
         (("in.jsonl", *by, "--engine", "spark"), "--engine spark: there are local and ray[:ADDRESS]"),
         (("in.jsonl", *by, "--contract", "people.yaml"), "--contract says it all: leave out --schema, or give"),
         (("in.jsonl", "--contract", "people.yml", "--out", "out"), "did you mean 'people.yaml'?"),
@@ -238,6 +243,7 @@ def test_what_is_wrong_with_a_sift_is_said_before_anything_is_judged(
     typed = run_on_terminal("sift", "-", *by)
     assert (typed.code, "'-' is standard input: pipe a JSONL file in" in typed.out) == (2, True)
     assert not (files / "out").exists()
+    assert not (files / "s3:").exists()
 
 
 def test_filters_say_what_is_wrong_with_them(run: Run, files: Path) -> None:

@@ -1,27 +1,30 @@
 """The screens over runs, driven by key as a person drives them, over real runs of the shipped pipelines."""
 
-import asyncio
 import json
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.app import App
-from textual.widgets import DataTable, Input, Static
+from click.testing import CliRunner
+from textual.widgets import DataTable, Input
 
-from tests.batch.pipeline.making import ANSWER, asking, run_pipeline, write_pipeline
-from tests.cli.running import COMMAND
+from tests.batch.pipeline.making import ANSWER, asking, run_pipeline, start, write_pipeline
+from tests.tui.driving import by_head, cells, drive, idle, press, settled, shown
+from trueup.cli.main import main
 from trueup.testing.script import Raw, Say
 from trueup.testing.server import ScriptedServer
 from trueup.tui.app import RunsApp
+from trueup.tui.dialogs import Confirm
+from trueup.tui.inspecting import unit_at
 from trueup.tui.marked import unit_text
-from trueup.tui.pictures import picture, runs_at, unit_at, units_at
-from trueup.tui.screens import Confirm, OneRun, Runs, Units
+from trueup.tui.pictures import picture, runs_at
+from trueup.tui.run import OneRun
+from trueup.tui.runs import Runs
+from trueup.tui.unitlist import Query, UnitRow, page_at
+from trueup.tui.units import Units
 
 FENCED = '```json\n{"answer": "short"}\n```'
 PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
@@ -31,10 +34,8 @@ PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of two steps, one unit of which failed, and a run that never began."""
     folder = tmp_path_factory.mktemp("tui") / "runs"
-    for command, name in (("run", "first"), ("init", "second")):
-        given = [*COMMAND, command, str(PIPELINES / "npc_dialogue"), "--run-dir", str(folder / name)]
-        done = subprocess.run(given, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1), done.stderr
+    assert run_pipeline(PIPELINES / "npc_dialogue", folder / "first").result.code == 1
+    start(PIPELINES / "npc_dialogue", folder / "second")
     return folder
 
 
@@ -43,30 +44,8 @@ def folder(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "runs"))
 
 
-def drive(app: App[None], steps: Callable[[Any], Awaitable[None]], size: tuple[int, int] = (120, 40)) -> None:
-    async def main() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            await steps(pilot)
-
-    asyncio.run(main())
-
-
-def cells(app: App[None], table: str) -> list[list[str]]:
-    found = app.screen.query_one(table, DataTable)
-    return [[str(cell) for cell in found.get_row_at(at)] for at in range(found.row_count)]
-
-
-def shown(app: App[None], name: str) -> str:
-    return str(app.screen.query_one(name, Static).render())
-
-
-async def settled(pilot: Any, until: Callable[[], bool]) -> None:
-    for _ in range(12_000):
-        if until():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError("it did not come to that")
+def units_at(path: Path, step: str, kind: str = "", code: str = "") -> tuple[UnitRow, ...]:
+    return page_at(path, Query(step, kind, code)).rows
 
 
 @pytest.mark.spec("B20")
@@ -75,41 +54,42 @@ def test_runs_steps_and_units_are_shown(folder: Path) -> None:
 
     async def steps(pilot: Any) -> None:
         assert isinstance(app.screen, Runs)
-        rows = {row[0]: row for row in cells(app, "#runs")}
-        assert rows["first"][1:7] == ["npc_dialogue", "done", "6", "5", "1", "0"]
-        assert rows["second"][2] != "done"
-        assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d", rows["first"][8])
+        rows = {row["run"]: row for row in by_head(app, "#runs")}
+        names = ("pipeline", "state", "units", "valid", "failed", "waiting", "cost", "left")
+        assert [rows["first"][name] for name in names] == ["npc_dialogue", "done", "6", "5", "1", "0", "$0.0000", "-"]
+        assert rows["second"]["state"] == "ready"
+        assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d", rows["first"]["updated"])
         app.screen.query_one(DataTable).move_cursor(row=list(rows).index("first"))
-        await pilot.press("enter")
+        await press(pilot, "enter")
         assert isinstance(app.screen, OneRun)
         assert "6 units, 5 valid, 1 failed" in shown(app, "#about")
-        funnel = cells(app, "#steps")
-        assert [row[0] for row in funnel] == ["speak", "score"]
-        assert funnel[0][3:5] == ["5", "1"]
-        assert cells(app, "#codes") == [
-            ["speak", "V005", "failure", "1"],
-            *(["speak", code, "fix", "1"] for code in ("C011", "S001", "S008", "W001", "W002")),
-            ["score", "C001", "fix", "1"],
+        funnel = by_head(app, "#steps")
+        assert [row["step"] for row in funnel] == ["speak", "score"]
+        assert (funnel[0]["valid"], funnel[0]["failed"], funnel[0]["calls"]) == ("5", "1", "10")
+        assert [row[:4] for row in cells(app, "#codes")] == [
+            ["V005", "failure", "1", "speak"],
+            *([code, "fix", "1", "speak"] for code in ("C011", "S001", "S008", "W001", "W002")),
+            ["C001", "fix", "1", "score"],
         ]
-        await pilot.press("enter")
+        assert cells(app, "#codes")[0][4] == "not-in-enum"
+        await press(pilot, "enter")
         assert isinstance(app.screen, Units)
         units = cells(app, "#units")
         assert len(units) == 6
-        assert units[0] == ["pedlar-desperate", "✗", "V005"]
-        await pilot.pause()
+        assert units[0][:3] == ["pedlar-desperate", "✗ failed", "V005"]
         unit = shown(app, "#unit")
         assert "failed at schema_validation" in unit
         assert "V005 $.tone" in unit
         assert "You write lines for a game" in unit
-        await pilot.press("f", "f")
+        await press(pilot, "f", "f", "f")
         assert len(cells(app, "#units")) == 5
         assert shown(app, "#which") == "speak · valid · 5 units"
-        await pilot.press("slash", *"smith", "enter")
+        await press(pilot, "slash", *"smith", "enter")
         assert {row[0].split("-")[0] for row in cells(app, "#units")} == {"smith"}
-        await pilot.press("escape", "escape")
+        await press(pilot, "escape", "escape")
         assert isinstance(app.screen, Runs)
 
-    drive(app, steps)
+    drive(app, steps, (180, 40))
 
 
 @pytest.mark.spec("B20")
@@ -174,26 +154,43 @@ def test_a_run_that_waits_is_resumed_from_its_screen(folder: Path) -> None:
         await pilot.press("s")
         await settled(pilot, lambda: picture(folder / "second").state == "done")
         app.screen.look()  # type: ignore[attr-defined]
+        await idle(pilot)
         assert "5 valid, 1 failed" in shown(app, "#about")
 
     drive(app, steps)
 
 
 @pytest.mark.spec("B20")
-def test_retry_asks_first_and_says_what_came_of_it(folder: Path) -> None:
+def test_retry_shows_what_happens_and_asks_first(folder: Path) -> None:
+    """The unit that failed had all its attempts, so one more is configured: there is something to ask about."""
+    config = folder / "first" / "config" / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace("max_attempts: 3", "max_attempts: 4"), "utf-8")
     app = RunsApp(folder / "first")
     before = units_at(folder / "first", "speak", "failed")
 
     async def steps(pilot: Any) -> None:
-        await pilot.press("enter", "t")
+        await press(pilot, "enter", "t")
         assert isinstance(app.screen, Confirm)
-        await pilot.press("n")
+        assert "1 unit will be asked about again" in shown(app, "#happens")
+        await press(pilot, "n")
         assert isinstance(app.screen, OneRun)
         assert units_at(folder / "first", "speak", "failed") == before
-        await pilot.press("t", "y")
+        await press(pilot, "t", "y")
         await settled(pilot, lambda: len(app._notifications) > 0)
-        said = " ".join(note.message for note in app._notifications)
-        assert "1 unit" in said
+        assert "1 unit to retry in retry_000" in " ".join(note.message for note in app._notifications)
+
+    drive(app, steps)
+    assert units_at(folder / "first", "speak", "failed") == ()
+
+
+def test_a_retry_that_would_do_nothing_says_why_and_does_not_ask(folder: Path) -> None:
+    app = RunsApp(folder / "first")
+
+    async def steps(pilot: Any) -> None:
+        await press(pilot, "enter", "t")
+        assert isinstance(app.screen, OneRun)
+        (note,) = app._notifications
+        assert note.message.startswith("nothing to retry. 1 unit had all 3 attempts")
 
     drive(app, steps)
 
@@ -225,7 +222,7 @@ def test_a_damaged_run_is_shown_as_such(folder: Path) -> None:
     app = RunsApp(folder)
 
     async def steps(pilot: Any) -> None:
-        states = {row[0]: row[2] for row in cells(app, "#runs")}
+        states = {row["run"]: row["state"] for row in by_head(app, "#runs")}
         assert states["first"] == "damaged"
         assert states["second"] != "damaged"
 
@@ -245,8 +242,7 @@ def test_terminal_codes_and_markup_in_replies_are_letters(folder: Path) -> None:
     app = RunsApp(folder / "first")
 
     async def steps(pilot: Any) -> None:
-        await pilot.press("enter", "enter")
-        await pilot.pause()
+        await press(pilot, "enter", "enter")
         unit = cells(app, "#units")[0][0] + shown(app, "#unit")
         assert "[/foo][bold red]x[/]" in unit
         assert "\x1b" not in unit
@@ -266,7 +262,7 @@ def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
     app = RunsApp(folder / "first")
 
     async def steps(pilot: Any) -> None:
-        await pilot.press("enter", "enter")
+        await press(pilot, "enter", "enter")
         assert not app.screen.query_one("#find", Input).display
         await pilot.press("slash")
         assert app.screen.query_one("#find", Input).display
@@ -274,26 +270,34 @@ def test_the_find_line_is_hidden_until_asked_for(folder: Path) -> None:
     drive(app, steps)
 
 
-def test_revalidate_takes_a_pipeline_and_says_what_flips(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.spec("B20")
+def test_revalidate_shows_what_flips_and_applies_it_when_asked_to(folder: Path, tmp_path: Path) -> None:
     changed = Path(shutil.copytree(PIPELINES / "npc_dialogue", tmp_path / "changed"))
     schema = changed / "schemas" / "speak.json"
     schema.write_text(schema.read_text("utf-8").replace('"nervous"', '"nervous", "worried"'), "utf-8")
     config = changed / "config.yaml"
     config.write_text(config.read_text("utf-8").replace("nervous, hostile]", "nervous, hostile, worried]"), "utf-8")
     app = RunsApp(folder / "first")
+    journal = folder / "first" / "journal.jsonl"
+    before = journal.read_bytes()
 
     async def steps(pilot: Any) -> None:
-        await pilot.press("enter", "v")
+        await press(pilot, "enter", "v")
         app.screen.query_one("#answer", Input).value = str(changed)
-        await pilot.press("enter")
+        await press(pilot, "enter")
+        assert isinstance(app.screen, Confirm)
+        assert "failed → valid: 1 unit" in shown(app, "#happens")
+        assert "No model is asked" in shown(app, "#happens")
+        assert journal.read_bytes() == before
+        await press(pilot, "y")
         await settled(pilot, lambda: len(app._notifications) > 0)
-        assert any("1 flip" in note.message for note in app._notifications)
 
     drive(app, steps)
+    assert journal.read_bytes() != before
+    assert picture(folder / "first").status["failed"] == 0
 
 
 def test_a_run_is_not_revalidated_by_a_contract(folder: Path) -> None:
-    given = [*COMMAND, "revalidate", str(folder / "first"), "--contract", "any.yaml"]
-    done = subprocess.run(given, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
+    done = CliRunner().invoke(main, ["revalidate", str(folder / "first"), "--contract", "any.yaml"])
+    assert done.exit_code == 2
     assert "a run is judged by its pipeline; give --pipeline FOLDER, not --contract" in done.stderr

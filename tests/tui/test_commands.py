@@ -17,7 +17,7 @@ def test_a_run_that_goes_on_by_itself_is_heard_of_when_it_ends(tmp_path: Path, m
     monkeypatch.setattr(commands, "_CALL", (sys.executable, "-c", work))
     done = commands.resume(tmp_path)
     assert done.code == 0
-    found = re.fullmatch(rf"{tmp_path.name} goes on as process (\d+)", done.said)
+    found = re.fullmatch(rf"{tmp_path.name} runs as process (\d+)", done.said)
     assert found
     (waiting,) = [thread for thread in threading.enumerate() if thread.name == f"run-{found[1]}"]
     assert waiting.is_alive()

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from trueup.batch.flips import WORDS
+from trueup.batch.summary import levels_of
 from trueup.cli.layout import count, short
 from trueup.verdict.display import safe_line
 
@@ -17,8 +19,12 @@ def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str
     if already:
         lines.append(f"{out} was sifted before, with the same contract and files; nothing was left to do.")
     lines.append(_headline(counts))
+    lines += _merged(summary)
     lines += _table("Failed at", [(stage, f"{n:,}", "") for stage, n in summary["stages"].items()])
-    lines += _table("Findings", [_row(code, row, row["level"]) for code, row in summary["codes"].items()])
+    levels = levels_of(summary["codes"])
+    lines += _table("Findings", [_row(code, row, "error") for code, row in levels["error"].items()])
+    lines += _table("Warnings", [_row(code, row, "warning") for code, row in levels["warning"].items()])
+    lines += _table("Failures by field", _fields(summary.get("by_path", {})))
     lines += _table("Rules broken", [(safe_line(rule), f"{n:,}", "") for rule, n in summary["rules"].items()])
     lines += _table("Fixes", [_row(code, row, row["grade"]) for code, row in summary["fixes"].items()])
     if "flips" in summary:
@@ -31,11 +37,14 @@ def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str
 
 
 _FILES = ("validated.jsonl", "failures.jsonl", "flips.jsonl", "summary.json", "report.html")
-_FLIPS = {
-    "failed_to_valid": "failed → valid",
-    "valid_to_failed": "valid → failed",
-    "other_value": "valid, another value",
-    "same": "as before",
+_FLIPS = {**WORDS, "same": "as before"}
+
+
+_MERGED = {
+    "failed_to_failed": "another failed one",
+    "failed_to_valid": "a valid one",
+    "valid_to_failed": "a failed one",
+    "valid_to_valid": "another valid one",
 }
 
 
@@ -48,9 +57,29 @@ def _headline(counts: dict[str, int]) -> str:
     return f"{valid} {verb} valid, {failed}{fixed}."
 
 
+def _merged(summary: dict[str, Any]) -> list[str]:
+    """What was merged, and the sum that shows that no line is missing."""
+    counts, merged = summary["counts"], summary.get("merged", {})
+    if not merged.get("units"):
+        return []
+    kinds = [f"{_replies(kind, n)} gave way to {_MERGED[kind]}" for kind, n in merged["kinds"].items()]
+    total = f"{counts['lines']:,} lines = {counts['valid']:,} valid + {counts['failed']:,} failed + {counts['merged']:,} merged"
+    return [f"Merged {count(merged['units'], 'unit')}: {', '.join(kinds)}.", f"{total}."]
+
+
+def _replies(kind: str, number: int) -> str:
+    return f"{number:,} {kind.partition('_')[0]} {'reply' if number == 1 else 'replies'}"
+
+
 def _row(code: str, row: dict[str, Any], kind: str) -> tuple[str, str, str]:
     examples = ", ".join(safe_line(uid) for uid in row["examples"][:3])
     return f"{code} {row['name']} · {kind}", f"{row['units']:,}", examples
+
+
+def _fields(rows: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The fields that units failed at; a failure of the whole reply has none."""
+    failing = [(path, row) for path, row in rows.items() if row["failed"] and path != "$"]
+    return [(safe_line(path), f"{row['failed']:,}", " ".join(row["codes"])) for path, row in failing]
 
 
 def _table(title: str, rows: list[tuple[str, str, str]]) -> list[str]:

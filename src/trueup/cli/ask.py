@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.coercing import coercion_options
 from trueup.cli.contract import given_contract
 from trueup.cli.named import Unavailable, no_file
 
@@ -30,6 +31,7 @@ OUT_OF_TIME = 3
 @click.option("-c", "--contract", "contract_file", metavar="FILE", help="A contract file (YAML, TOML or JSON).")
 @click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`.")
 @click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools to offer.")
+@coercion_options(None)
 @click.option("--context", "context", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text.")
 @click.option("--state", metavar="NAME", help="The state that the conversation is in.")
 @click.option(

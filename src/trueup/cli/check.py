@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from trueup.cli.coercing import coercion_options, take_coercion
 from trueup.cli.named import Unavailable, no_file
 from trueup.cli.terminal import Color
 
@@ -63,13 +64,7 @@ _MOST_ERRORS = 10  # that --value names
     show_default=True,
     help="The boldest fix a reply may need and still be ok.",
 )
-@click.option(
-    "--coerce",
-    type=click.Choice(["off", "standard", "eager"]),
-    default="standard",
-    show_default=True,
-    help="How far values are brought to the schema's types.",
-)
+@coercion_options("standard")
 @click.option(
     "--strict",
     is_flag=True,
@@ -155,7 +150,8 @@ def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contrac
     """The contract that the options name or make, and what they give beside it."""
     if contract_file is None:
         given = Given.of(options)
-        return _contract(given, options), given
+        coerce = take_coercion(options) or "standard"
+        return _contract(given, {**options, "coerce": coerce}), given
     from trueup.cli.contract import read_contract
 
     contract = read_contract(contract_file, options)

@@ -1,18 +1,22 @@
 """The options `--contract`, `--context` and `--state`: words from the command line enter, a contract and a context leave."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.coercing import NAMES as COERCION
+from trueup.cli.coercing import take_coercion
 from trueup.cli.named import Unavailable, no_file, read_json
 
 if TYPE_CHECKING:
+    from trueup.conform.options import Options
     from trueup.contract.contract import Contract
 
 _KEYS = ("state", "data", "history", "question", "tenant", "input", "expected_sequence")
 _HOW = f"give a .json file or JSON text with an object: {', '.join(_KEYS)}"
+_SLIP = 75.0  # the likeness from which a key is a misspelled one, from 0 to 100
 _INSTEAD = ("schema", "tools", "order")
 
 
@@ -27,7 +31,11 @@ def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
     if not Path(path).exists():
         raise Unavailable(f"--contract {path}: {no_file(path)}")
     try:
-        return Contract.load(path, **_chosen(options))
+        chosen = _chosen(options)
+        coerce = _chosen_coercion(options)
+        if coerce is not None:  # the rest is as the file says
+            chosen["coerce"] = coerce(Contract.load(path).options)
+        return Contract.load(path, **chosen)
     except ContractError as error:
         unknown = {str(found.path).removeprefix("$.") for found in error.faults if found.code == "N005"}
         if {"type", "properties", "anyOf", "oneOf", "allOf", "enum", "items", "$ref"} & unknown:
@@ -46,7 +54,7 @@ def given_contract(options: Mapping[str, Any]) -> "Contract":
     schema = None if options["schema"] is None else read_schema(options["schema"])
     tools = None if options["tools"] is None else read_tools(options["tools"])
     try:
-        return Contract(schema, tools=tools)
+        return Contract(schema, tools=tools, coerce=take_coercion(dict(options)) or "standard")
     except ValueError as error:
         raise Unavailable(f"--schema or --tools: {error}") from None
 
@@ -55,8 +63,19 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were typed: what was left out is for the contract to say."""
     context = click.get_current_context()
     typed = click.core.ParameterSource.COMMANDLINE
-    names = ("accept", "coerce", "strict", "max_size", "max_depth")
+    names = ("accept", "strict", "max_size", "max_depth")
     return {name: options[name] for name in names if context.get_parameter_source(name) is typed}
+
+
+def _chosen_coercion(options: Mapping[str, Any]) -> "Callable[[Options], Options | None] | None":
+    """What was typed about coercion, to be put over the options of a contract; None if nothing was."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    said = {name: options[name] for name in COERCION if context.get_parameter_source(name) is typed}
+    if not said:
+        return None
+    given = {**dict.fromkeys(COERCION[1:], ()), "coerce": None, **said}
+    return lambda over: take_coercion(given, over)
 
 
 def read_context(given: str | None, state: str | None, history: list[Any] | None) -> dict[str, Any]:
@@ -84,9 +103,10 @@ def _refuse_bad_sequence(context: dict[str, Any]) -> None:
 
 def _refuse_slips(context: dict[str, Any]) -> None:
     """A key of a contract's own is fine, as checks of one's own may want it; one that is nearly a known key is a slip."""
-    from rapidfuzz import process
+    from trueup.verdict.likeness import KnownNames
 
+    known = KnownNames(_KEYS)
     for key in context:
-        near = None if key in _KEYS else process.extractOne(key, _KEYS, score_cutoff=75)
+        near = None if key in _KEYS else known.misspelt(key, _SLIP)
         if near:
-            raise Unavailable(f"--context: there is no key {key!r}; did you mean {near[0]!r}?")
+            raise Unavailable(f"--context: there is no key {key!r}; did you mean {near!r}?")

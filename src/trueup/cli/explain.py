@@ -71,10 +71,12 @@ def find(word: str) -> list[Kind]:
     if not found:
         found = [kind for kind in own() if wanted in (kind.code.casefold(), kind.name)]
     if not found:
-        from rapidfuzz import process
+        from rapidfuzz import fuzz, process
 
         known = {word: kind for kind in (*ALL, *own()) for word in (kind.code, kind.name)}
-        near = process.extract(wanted, known.keys(), processor=str.casefold, limit=3, score_cutoff=60)
+        near = process.extract(
+            wanted, known.keys(), scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=60
+        )
         names = [f"{known[word].code} ({known[word].name})" for word, _, _ in near]
         also = f"did you mean {' or '.join(dict.fromkeys(names))}? " if names else ""
         raise Unavailable(f"no code or name {safe_line(word)!r}; {also}`trueup explain` lists them all")

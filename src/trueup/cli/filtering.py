@@ -40,6 +40,7 @@ def filter_options(command: Any) -> Any:
 def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -> int:
     """Judge every line of standard input; gives the exit code."""
     from trueup.batch.filters import stream_lines
+    from trueup.batch.full import writing
 
     if sys.stdin.isatty():
         raise click.UsageError("units come on standard input: pipe a JSONL file in")
@@ -63,7 +64,8 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
                     errors.write(failed)
                     code = 1
                 if notes is not None:
-                    notes.writelines(f"{safe_line(note)}\n" for note in said)
+                    with writing(str(log)):
+                        notes.writelines(f"{safe_line(note)}\n" for note in said)
             _in_time(until)
     except _OutOfTime:
         code = OUT_OF_TIME
@@ -72,7 +74,8 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
     out.flush()
     errors.flush()
     if notes is not None:
-        notes.close()
+        with writing(str(log)):
+            notes.close()
     return code
 
 

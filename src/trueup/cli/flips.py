@@ -1,52 +1,101 @@
 """`trueup revalidate` over a run of a pipeline: its stored replies under schemas and rules as they are now."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from trueup.cli.runs import told
 
+if TYPE_CHECKING:
+    from trueup.batch.flips import Flip
+    from trueup.batch.pipeline.adopting import Adopted
+    from trueup.batch.pipeline.config import Pipeline
+
 _SHOWN = 10
+_KINDS = (
+    ("failed", "valid", "failed → valid"),
+    ("valid", "failed", "valid → failed"),
+    ("valid", "valid", "another value"),
+)
 
 
 def revalidate_run(folder: Path, pipeline: str | None, apply: bool, as_json: bool) -> int:
-    """Say what flips; with `apply`, take the pipeline over and let what would pass go on."""
+    """Say what flips; with `apply`, let the run agree with the pipeline."""
     from trueup.batch.pipeline.lint import check_pipeline
-    from trueup.batch.pipeline.revalidate import adopt, revalidate
+    from trueup.batch.pipeline.revalidate import revalidate
     from trueup.batch.pipeline.rundir import OwnedRun, RunDir
+    from trueup.batch.pipeline.words import by_code
     from trueup.cli.layout import count
-    from trueup.cli.runview import by_code, print_json
+    from trueup.cli.runview import print_json
     from trueup.cli.terminal import write
-    from trueup.verdict.display import safe_line
 
+    adopted = None
     with told():
-        run = RunDir.look(folder)
-        new = check_pipeline(Path(pipeline) if pipeline else folder / "config" / str(run.state.run["config"]))
-        looked = revalidate(run, new)
-        adopted = None
-        if apply:
-            owned = OwnedRun.open(folder)
-            try:
-                adopted = adopt(owned, new, looked.flips)
-                owned.write_manifest()
-            finally:
-                owned.close()
+        run = OwnedRun.open(folder) if apply else RunDir.look(folder)
+        try:
+            new = check_pipeline(Path(pipeline) if pipeline else folder / "config" / str(run.state.run["config"]))
+            looked = revalidate(run, new)
+            if isinstance(run, OwnedRun):
+                adopted = _apply(run, new)
+        finally:
+            if isinstance(run, OwnedRun):
+                run.close()
+    code = 1 if any(flip.now == "failed" for flip in looked.flips) else 0
     if as_json:
-        flips_now = [flip._asdict() for flip in looked.flips]
-        print_json({"replies": looked.replies, "flips": flips_now, "warnings": looked.warnings})
-        return 1 if any(flip.now == "failed" for flip in looked.flips) else 0
-    for was, now in (("failed", "valid"), ("valid", "failed")):
-        flips = [flip for flip in looked.flips if flip.now == now]
-        if not flips:
-            continue
-        write(f"{was} → {now}: {count(len(flips), 'unit')}\n")
-        for flip in flips[:_SHOWN]:
-            errors = flip.errors_now or flip.errors_before
-            why = "; ".join(f"{error['code']} {error['path']}" for error in errors[:2])
-            write(safe_line(f"  {flip.step}  {flip.unit_id[:60]}  {why}") + "\n")
-        if len(flips) > _SHOWN:
-            write(f"  … and {len(flips) - _SHOWN} more\n")
+        flips = [flip.to_dict() for flip in looked.flips]
+        found: dict[str, Any] = {"replies": looked.replies, "flips": flips, "warnings": looked.warnings}
+        print_json(found | ({"applied": adopted._asdict()} if adopted is not None else {}))
+        return code
+    for was, now, title in _KINDS:
+        _show([flip for flip in looked.flips if (flip.was, flip.now) == (was, now)], title)
     write(f"{count(looked.replies, 'reply').replace('replys', 'replies')} judged again, {len(looked.flips)} flip\n")
     if looked.warnings:
         write(f"warnings: {by_code(looked.warnings)}\n")
     if adopted is not None:
-        write(f"{count(adopted.units, 'unit')} can go on: `trueup run {safe_line(str(folder))}`\n")
-    return 1 if any(flip.now == "failed" for flip in looked.flips) else 0
+        _show_adopted(folder, adopted, unfinished=any(map(run.state.is_open, run.state.chunks.values())))
+    return code
+
+
+def _apply(run: Any, pipeline: "Pipeline") -> "Adopted":
+    """Take the pipeline over; what people look at follows."""
+    from trueup.batch.pipeline.adopting import adopt
+    from trueup.batch.pipeline.reporting import report_run
+    from trueup.batch.report import REPORT
+
+    adopted = adopt(run, pipeline)
+    run.write_manifest()
+    if (run.path / REPORT).exists():
+        report_run(run.path)
+    return adopted
+
+
+def _show(flips: "list[Flip]", title: str) -> None:
+    from trueup.cli.layout import count
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
+
+    if not flips:
+        return
+    write(f"{title}: {count(len(flips), 'unit')}\n")
+    for flip in flips[:_SHOWN]:
+        errors = flip.errors_now or flip.errors_before
+        why = "; ".join(f"{error['code']} {error['path']}" for error in errors[:2])
+        write(safe_line(f"  {flip.step}  {flip.unit_id[:60]}  {why}".rstrip()) + "\n")
+    if len(flips) > _SHOWN:
+        write(f"  … and {len(flips) - _SHOWN} more\n")
+
+
+def _show_adopted(folder: Path, adopted: "Adopted", *, unfinished: bool) -> None:
+    from trueup.cli.layout import count
+    from trueup.cli.terminal import write
+    from trueup.verdict.display import safe_line
+
+    if adopted.refused:
+        also = f"; {count(adopted.withdrawn, 'later result')} withdrawn" if adopted.withdrawn else ""
+        write(f"{count(adopted.refused, 'unit')} moved to the failures{also}\n")
+    if adopted.units:
+        resume = "resumes" if adopted.units == 1 else "resume"
+        write(f"{count(adopted.units, 'unit')} {resume}: `trueup run {safe_line(str(folder))}`\n")
+    elif unfinished:
+        write(f"the run agrees with the pipeline; `trueup run {safe_line(str(folder))}` resumes it\n")
+    else:
+        write("the run agrees with the pipeline\n")

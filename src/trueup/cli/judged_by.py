@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.cli.coercing import NAMES as COERCION
+from trueup.cli.coercing import coercion_options, take_coercion
 from trueup.cli.named import Unavailable, no_file
 
 if TYPE_CHECKING:
     from trueup.batch.contracts import Spec
 
 Command = Callable[..., Any]
-_MADE = ("schema", "tools", "order", "accept", "coerce", "strict")
+_MADE = ("schema", "tools", "order", "accept", "strict")
 
 
 def contract_options(command: Command) -> Command:
@@ -26,7 +28,7 @@ def contract_options(command: Command) -> Command:
         click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools that were offered."),
         click.option("--order", metavar="ORDER", help="The order of calls; with --tools."),
         click.option("--accept", type=click.Choice(["none", "lossless", "guess", "lossy"]), help="The boldest fix a reply may need."),
-        click.option("--coerce", type=click.Choice(["off", "standard", "eager"]), help="How far values are brought to the schema's types."),
+        coercion_options(None),
         click.option("--strict", is_flag=True, default=None, help="Refuse wherever there is a warning."),
     )):  # fmt: skip
         command = option(command)
@@ -38,11 +40,12 @@ def read_spec(options: dict[str, Any]) -> "Spec":
     from trueup.batch.contracts import BadContract, spec_of
 
     contract = options.pop("contract")
-    made = {name: options.pop(name) for name in _MADE}
+    typed = [name for name in COERCION if options[name]]
+    made = {**{name: options.pop(name) for name in _MADE}, "coerce": take_coercion(options)}
     given = {name: value for name, value in made.items() if value is not None}
     if contract is not None and given:
         raise click.UsageError(
-            f"--contract says it all: leave out --{next(iter(given))}, or give --schema or --tools in its place"
+            f"--contract says it all: leave out --{(typed or list(given))[0].replace('_', '-')}, or give --schema or --tools in its place"
         )
     if contract is None and made["schema"] is None and made["tools"] is None:
         raise click.UsageError("nothing to judge by: give --contract, --schema or --tools")

@@ -1,8 +1,8 @@
 """The `trueup` command: a table of commands, each loaded only when it is called.
 
 To add a command: one file `cli/<name>.py` with a click command of that name, one row in `GROUPS`.
-Exit codes: 0 ok, 1 refused, 2 usage, configuration or a disk that takes no more, 3 out of time, 70 a fault of trueup itself,
-130 interrupted, 141 the reader of the pipe went away.
+Exit codes: 0 ok, 1 refused, 2 usage or configuration, 3 stopped by a limit, a deadline, a budget or a full disk, 70 a fault of
+trueup itself, 130 interrupted, 141 the reader of the pipe went away.
 """
 
 import contextlib
@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from trueup import __version__
+from trueup.cli.full import NoSpace, resumable
 from trueup.cli.terminal import forgive_encoding, open_streams
 from trueup.verdict.display import safe
 
@@ -31,7 +32,9 @@ GROUPS = {
         "schema": "Filter units by a JSON Schema: the first phase of a check.",
         "rules": "Filter units by business rules: the second phase of a check.",
         "revalidate": "Judge stored replies under another contract; say what flips.",
-        "report": "Write the page over a folder of sifted replies.",
+        "report": "Write a page about a sift or a run.",
+        "compare": "Compare two sifts or two runs: flips, findings, cost.",
+        "export": "Write valid replies and their prompts as a fine-tuning file.",
     },
     "Pipelines of prompts": {
         "init": "Make a run of a pipeline: snapshot, units, chunks.",
@@ -61,7 +64,7 @@ COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in gr
 # What is not there in a small installation, and what brings it: for wherever nobody nearer to it has said so.
 EXTRAS = {
     "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "jinja2": "pipelines",
-    "opentelemetry": "telemetry", "prometheus_client": "telemetry", "psycopg": "postgres", "pyarrow": "analysis", "ray": "ray",
+    "opentelemetry": "telemetry", "prometheus_client": "telemetry", "psycopg": "postgres", "pyarrow": "tables", "ray": "ray",
     "starlette": "gateway", "structlog": "telemetry", "textual": "tui", "uvicorn": "gateway", "uvloop": "gateway",
     "xllamacpp": "local", "zstandard": "sift",
 }  # fmt: skip
@@ -121,9 +124,14 @@ class Commands(click.Group):
 def _guarded(run: Callable[[], Any]) -> int:
     """Run, and turn every way to end into an exit code and at most one message."""
     try:
-        result = run()
-        sys.stdout.flush()
+        with resumable("Free some space, then run the same command again."):
+            result = run()
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except NoSpace as error:
+        _drop_output()
+        _say(f"trueup: {safe(error.message)}")
+        return error.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         _say(error.format_message())
         return error.exit_code
@@ -198,8 +206,6 @@ def _drop_output() -> None:
 def _no_way(error: OSError) -> str:
     if error.errno == errno.EBADF:
         return "standard input or standard output is closed: name a file, or redirect it to one"
-    if error.errno == errno.ENOSPC:
-        return f"the disk is full ({error.filename or 'standard output'}): free some space, or write elsewhere"
     return f"cannot go on: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
 
 

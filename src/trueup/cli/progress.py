@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
+from trueup.batch.groups import ranked
 from trueup.batch.sift import Progress
+from trueup.cli.bars import drawn, one_line
 from trueup.verdict.display import safe_line
 
 Kind = Literal["auto", "bar", "plain", "json", "none"]
@@ -58,11 +60,12 @@ class Shower:
             self._bar = None
 
 
-def line_of(report: Progress) -> str:
-    """One report on one line."""
+def parts_of(report: Progress) -> list[str]:
+    """The numbers of one report, most important first."""
     counts = report.tally.counts
     share = f"{100 * report.done / report.total:3.0f}%" if report.total else "100%"
-    rate = counts["units"] / report.seconds if report.seconds else 0
+    judged = counts["units"] - (report.kept_units if report.step == "judging" else 0)
+    rate = max(judged, 0) / report.seconds if report.seconds else 0
     left = _left(report)
     parts = [
         f"{report.step} {share}",
@@ -71,26 +74,26 @@ def line_of(report: Progress) -> str:
         f"{counts['fixed']:,} fixed",
         f"{rate:,.0f}/s",
     ]
-    if left:
-        parts.append(f"{left} left")
-    top = _top(report)
-    return "  ".join(parts) + (f"  {top}" if top else "")
+    return [*parts, *filter(None, (f"{left} left" if left else "", _top(report)))]
+
+
+def line_of(report: Progress) -> str:
+    """The same on one line."""
+    return one_line(parts_of(report))
 
 
 def _top(report: Progress) -> str:
-    ranked = sorted(report.tally.codes.items(), key=lambda item: (-item[1][0], item[0]))
-    return " ".join(f"{code}×{row[0]:,}" for code, row in ranked[:_TOP])
+    failing = [(code, row[3]) for code, row in ranked(report.tally.codes) if row[3]]
+    return " ".join(f"{code}×{units:,}" for code, units in failing[:_TOP])
 
 
 def _left(report: Progress) -> str:
-    if report.step != "judging" or not report.done or report.seconds < 1:
+    from trueup.batch.pipeline.words import clock
+
+    done = report.done - report.kept_bytes  # of this start
+    if report.step != "judging" or done <= 0 or report.seconds < 1:
         return ""
-    seconds = int(report.seconds * (report.total - report.done) / report.done)
-    return (
-        f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-        if seconds >= 3600
-        else f"{seconds // 60}:{seconds % 60:02d}"
-    )
+    return clock(report.seconds * (report.total - report.done) / done)
 
 
 def _as_json(report: Progress) -> str:
@@ -99,7 +102,9 @@ def _as_json(report: Progress) -> str:
     counts = report.tally.counts
     row: dict[str, Any] = {"step": report.step, "done": report.done, "total": report.total}
     row |= {name: counts[name] for name in ("units", "valid", "failed", "fixed")}
-    row |= {"seconds": round(report.seconds, 3), "codes": {code: hit[0] for code, hit in report.tally.codes.items()}}
+    levels = {"codes": 3, "warnings": 4}  # units that fail with a code, and units that it warns about
+    row |= {name: {code: hit[at] for code, hit in report.tally.codes.items() if hit[at]} for name, at in levels.items()}
+    row["seconds"] = round(report.seconds, 3)
     return orjson.dumps(row).decode()
 
 
@@ -112,9 +117,6 @@ def _bar() -> Callable[[Progress | None], None]:
     """A live line, redrawn by hand: no thread runs beside the workers that are still to be started."""
     from rich.console import Console
     from rich.live import Live
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
 
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
     live = Live(console=console, auto_refresh=False, transient=True)
@@ -124,9 +126,7 @@ def _bar() -> Callable[[Progress | None], None]:
         if report is None:
             live.stop()
             return
-        grid = Table.grid(padding=(0, 1))
-        grid.add_row(ProgressBar(total=report.total or 1, completed=report.done if report.total else 1, width=20),
-                     Text(safe_line(line_of(report)), overflow="ellipsis", no_wrap=True))  # fmt: skip
-        live.update(grid, refresh=True)
+        parts = [safe_line(part) for part in parts_of(report)]
+        live.update(drawn(parts, report.done, report.total, console.width), refresh=True)
 
     return show

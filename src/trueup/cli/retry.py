@@ -26,8 +26,9 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
     from trueup.batch.pipeline.rundir import OwnedRun
     from trueup.batch.pipeline.running import Options, asking_steps, execute
     from trueup.cli.layout import count
-    from trueup.cli.runview import Watcher, print_end
+    from trueup.cli.runview import print_end
     from trueup.cli.terminal import write
+    from trueup.cli.watching import Watcher
     from trueup.verdict.display import safe_line
 
     with told():

@@ -17,7 +17,12 @@ _SHOWN = 10
 @click.argument("folder", metavar="DIR")
 @click.option("-o", "--out", metavar="DIR", help="The folder for what comes out.  [default: a folder inside DIR]")
 @click.option("--pipeline", metavar="FOLDER", help="For a run: its pipeline as it is now.  [default: the run's copy]")
-@click.option("--apply", "adopt", is_flag=True, help="For a run: take the pipeline over; units that would pass go on.")
+@click.option(
+    "--apply",
+    "adopt",
+    is_flag=True,
+    help="For a run: adopt the pipeline; its files and counts agree with it afterwards.",
+)
 @contract_options
 @running_options
 def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, **options: Any) -> int:

@@ -8,6 +8,9 @@ import click
 
 from trueup.cli.runs import Refused, find_run, is_run, make_run, over_config, told
 
+# What is said when a run is made.
+_AT_START = ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat", "sample", "by", "seed")
+
 
 @click.command()
 @click.argument("place", metavar="PIPELINE|RUN")
@@ -17,11 +20,18 @@ from trueup.cli.runs import Refused, find_run, is_run, make_run, over_config, to
     "-j", "--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls at the same time.  [default: 8]"
 )
 @click.option("--max-cost", type=float, metavar="USD", help="Stop before more than this is spent, in all.")
+@click.option("--estimate", is_flag=True, help="Print calls, tokens and cost by step, and ask nobody.")
+@click.option(
+    "--like", metavar="RUN", help="With --estimate: take lengths and rates from this run, such as one of a --sample."
+)
+@click.option(
+    "--cache", metavar="FILE", help="Keep valid replies in FILE, and take those to identical requests from it."
+)
 @click.option("--timeout", metavar="TIME", help="Stop after this time: 90s, 30m, 2h.")
 @click.option("--poll", type=float, metavar="SECONDS", help="How often a batch is looked at.  [default: 10]")
 @click.option("--json", "as_json", is_flag=True, help="Print how the run stands at the end as one JSON document.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on the way, only the end.")
-def run(place: str, as_json: bool, quiet: bool, **options: Any) -> int:
+def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None, **options: Any) -> int:
     """Run a PIPELINE, or carry on with a RUN that was made or stopped before.
 
     Whatever stops a run (Ctrl-C, a power cut, kill -9, a full disk), running it again goes on from where it was: nothing is
@@ -31,20 +41,29 @@ def run(place: str, as_json: bool, quiet: bool, **options: Any) -> int:
     \b
       trueup run examples/pipelines/random_walk
       trueup run pipelines/reviews --provider openai --model gpt-4o-mini
+      trueup run pipelines/reviews --estimate --sample 1000
       trueup run runs/reviews-20250101-120000
     """
     from trueup.batch.pipeline.running import Options, execute
 
-    chosen = {
-        name: options.pop(name) for name in ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat")
-    }
+    chosen = {name: options.pop(name) for name in _AT_START}
     workers = options.pop("concurrency") or 8
     _above(options["max_cost"], "--max-cost", "dollars, 0 or more", least=0.0)
     _above(options["poll"], "--poll", "seconds, above 0", least=1e-6)
-    given = Options(options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"])
+    if like is not None and not estimate:
+        raise Refused("--like names the run that an estimate learns from; give --estimate too")
+    given = Options(
+        options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"], options["cache"]
+    )
     with told():
+        if estimate:
+            from trueup.cli.preview import show_preview
+
+            batch = bool(options["batch"])
+            return show_preview(place, chosen, like, batch=batch, cap=options["max_cost"], as_json=as_json)
         path = _place(place, chosen)
-        from trueup.cli.runview import Watcher, print_end
+        from trueup.cli.runview import print_end
+        from trueup.cli.watching import Watcher
 
         watcher = Watcher(quiet or as_json)
         try:

@@ -7,11 +7,15 @@ import contextlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trueup.cli.named import Unavailable
+
+if TYPE_CHECKING:
+    from trueup.batch.pipeline.config import Pipeline
+    from trueup.batch.pipeline.cost import Prices
 
 RUNS = Path("runs")
 
@@ -22,13 +26,14 @@ class Refused(Unavailable):
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Tell what goes wrong with a pipeline or a run as one message, with exit code 2."""
+    """Report what goes wrong with a pipeline or a run as one message, with exit code 2."""
     from trueup.batch.pipeline.control import NotRunning
     from trueup.batch.pipeline.create import CannotCreate
-    from trueup.batch.pipeline.disk import Damaged, DiskFull
+    from trueup.batch.pipeline.disk import Damaged
     from trueup.batch.pipeline.lock import Busy
     from trueup.batch.pipeline.providers.choose import NoProvider
     from trueup.batch.pipeline.rundir import NoRun
+    from trueup.batch.pipeline.sampling import BadSample
     from trueup.batch.pipeline.templates import PromptError
     from trueup.contract.files.faults import ContractError
 
@@ -37,11 +42,11 @@ def told() -> Iterator[None]:
     except ContractError as error:
         number = len(error.faults)
         raise Refused(f"the pipeline has {number} fault{'s' * (number != 1)}:\n{error}") from None
-    except (Busy, CannotCreate, Damaged, NoProvider, NoRun, NotRunning, PromptError) as error:
+    except BrokenPipeError:
+        raise  # whoever read our output has gone: not a fault of the run
+    except (BadSample, Busy, CannotCreate, Damaged, NoProvider, NoRun, NotRunning, PromptError) as error:
         raise Refused(str(error)) from None
-    except DiskFull as error:
-        raise Refused(f"the disk is full{f': {error.filename}' if error.filename else ''}") from None
-    except OSError as error:
+    except OSError as error:  # a full disk among them, which has its own message and exit code (cli/main.py)
         name = f"{error.filename}: " if error.filename else ""
         raise Refused(f"{name}{error.strerror or error}") from None
     except ModuleNotFoundError as error:
@@ -57,6 +62,10 @@ def find_run(given: str) -> Path:
             return place
     if (Path(given) / "config.yaml").is_file():
         raise Refused(f"{given}: that is a pipeline, not a run; `trueup run {given}` starts one")
+    if (Path(given) / "summary.json").is_file():
+        raise Refused(
+            f"{given}: that is the folder of a sift, not a run; `trueup revalidate {given} --contract …` judges it again"
+        )
     near = _near(given)
     raise Refused(f"{given}: there is no such run{f'; did you mean {near!r}?' if near else ''}")
 
@@ -78,11 +87,9 @@ def all_runs(folder: Path) -> list[Path]:
 
 
 def _near(given: str) -> str:
-    from rapidfuzz import process
+    from trueup.verdict.likeness import nearest
 
-    names = [place.name for place in all_runs(RUNS)]
-    near = process.extractOne(Path(given).name, names, score_cutoff=60) if names else None
-    return str(near[0]) if near else ""
+    return nearest(Path(given).name, [place.name for place in all_runs(RUNS)]) or ""
 
 
 def new_run(pipeline: str, given: str | None) -> Path:
@@ -103,6 +110,9 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--price", metavar="IN/OUT", help="Dollars per million tokens, as 0.15/0.60; for all models."),
         click.option("--max-units", type=click.IntRange(min=1), metavar="N", help="Only the first N units."),
         click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Every unit N times."),
+        click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N units, chosen at random."),
+        click.option("--by", metavar="FIELD", help="With --sample: hold the values of FIELD in proportion, at least one unit of each."),
+        click.option("--seed", type=int, metavar="N", help="With --sample: which sample.  [default: 0]"),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -110,19 +120,40 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_run(pipeline: str, run_dir: str | None, **wanted: Any) -> Path:
     """Lint a pipeline and make a run of it."""
-    from trueup.batch.pipeline.cost import prices_of
     from trueup.batch.pipeline.create import Wanted, create_run
-    from trueup.batch.pipeline.lint import check_pipeline
     from trueup.batch.pipeline.providers.choose import check_providers
 
-    place = Path(pipeline)
-    if not place.exists():
-        raise Refused(f"{pipeline}: there is no such pipeline or run")
-    found = check_pipeline(place)
+    found = read_pipeline(pipeline)
     given = {name: value for name, value in wanted.items() if value is not None}
-    try:
-        prices_of({}, given.get("price", ""))
-    except ValueError as error:
-        raise Refused(f"--price: {error}") from None
+    given_prices(found, given)
+    check_sample(given)
     check_providers(found, given)
     return create_run(found, new_run(found.name, run_dir), Wanted(**given))
+
+
+def check_sample(given: dict[str, Any]) -> None:
+    """Refuse options that say how to choose a sample where none is wanted."""
+    alone = [f"--{name}" for name in ("by", "seed") if name in given and "sample" not in given]
+    if alone:
+        raise Refused(f"{alone[0]} says how to choose a sample; give --sample N too")
+
+
+def read_pipeline(place: str) -> "Pipeline":
+    """A pipeline that is there, linted."""
+    from trueup.batch.pipeline.lint import check_pipeline
+
+    if not Path(place).exists():
+        raise Refused(f"{place}: there is no such pipeline or run")
+    return check_pipeline(Path(place))
+
+
+def given_prices(pipeline: "Pipeline", given: dict[str, Any]) -> "Prices":
+    """The prices of the configuration, and over them the one of the command line."""
+    from trueup.batch.pipeline.cost import prices_of
+
+    price = str(given.get("price", ""))
+    try:
+        prices_of({}, price)
+    except ValueError as error:
+        raise Refused(f"--price: {error}") from None
+    return prices_of(pipeline.section("api", "prices"), price)

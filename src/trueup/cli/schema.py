@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from trueup.cli.coercing import coercion_options, take_coercion
 from trueup.cli.filtering import filter_options, run_filter
 from trueup.cli.named import Unavailable, python_object, read_json
 
@@ -64,29 +65,14 @@ def _tell_slips(schema: Any, where: str, quiet: bool) -> None:
     show_default=True,
     help="The boldest fix a reply may need.",
 )
-@click.option(
-    "--coerce",
-    type=click.Choice(["off", "standard", "eager"]),
-    default="standard",
-    show_default=True,
-    help="How far values are brought to the schema's types.",
-)
-@click.option(
-    "--enum-prefix", multiple=True, metavar="TEXT", help="A prefix to ignore before enum values; may be repeated."
-)
-@click.option(
-    "--enum-delimiter", multiple=True, metavar="TEXT", help="A separator between several enum values; may be repeated."
-)
+@coercion_options("standard")
 @filter_options
-def schema(
-    given: str, accept: Any, coerce: Any, enum_prefix: tuple[str, ...], enum_delimiter: tuple[str, ...],
-    max_line: int, timeout: float, log: str | None,
-) -> int:  # fmt: skip
+def schema(given: str, accept: Any, max_line: int, timeout: float, log: str | None, **options: Any) -> int:
     """Check units against a JSON Schema: the first phase as a filter.
 
     Reads units from standard input, one a line. Valid units go to standard output with every field kept and their
     values coerced; failure records go to standard error. SCHEMA is what --schema of
-    `trueup check` takes. Exit code 0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time.
+    `trueup check` takes. Exit code 0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time or disk space.
 
     \b
       trueup schema invoice.json < replies.jsonl > fitting.jsonl
@@ -94,13 +80,13 @@ def schema(
       trueup schema card.json --enum-prefix "shadow " --enum-delimiter " | " < units.jsonl
     """
     from trueup.batch.filters import Filter
-    from trueup.conform.options import Options
+    from trueup.conform.options import STANDARD
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
 
     try:
-        options = Options(coerce, enum_prefixes=enum_prefix, enum_delimiters=enum_delimiter)
-        contract = Contract(read_schema(given, quiet=True, option="SCHEMA"), accept=accept, coerce=options)
+        coerce = take_coercion(options) or STANDARD
+        contract = Contract(read_schema(given, quiet=True, option="SCHEMA"), accept=accept, coerce=coerce)
     except SchemaError as error:
         raise Unavailable(f"{given if len(given) < 200 else 'SCHEMA'}: {error}") from None
     return run_filter(Filter(contract, max_line), max_line, timeout, log)

@@ -14,14 +14,14 @@ from trueup.cli.runs import RUNS, all_runs, find_run, told
 def status(runs: tuple[str, ...], as_json: bool) -> int:
     """Say how RUNS stand: units valid, failed and waiting at each step, cost, failures by code.
 
-    Without RUNS, all those in the folder runs/. Exit code 0: every run is done or can go on, 1: one has failed.
+    Without RUNS, all those in the folder runs/. Exit code 0: every run is done or can be resumed, 1: one has failed.
 
     \b
       trueup status
       trueup status runs/first --json
     """
     from trueup.batch.pipeline.rundir import RunDir
-    from trueup.batch.pipeline.status import status as status_of
+    from trueup.batch.pipeline.status import standing
     from trueup.cli.runview import print_json, show_run
     from trueup.cli.terminal import write
 
@@ -30,7 +30,8 @@ def status(runs: tuple[str, ...], as_json: bool) -> int:
         paths = [find_run(run) for run in runs] if runs else all_runs(RUNS)
         for path in paths:
             run = RunDir.look(path)
-            found.append((path, run.is_running, status_of(run.state)))
+            running = run.is_running
+            found.append((path, running, standing(run, running=running)))
     if as_json:
         print_json([{"path": str(path), "running": running, **row} for path, running, row in found])
     elif not found:

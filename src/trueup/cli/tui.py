@@ -13,7 +13,7 @@ from trueup.cli.runs import RUNS, Refused
 def tui(folder: Path) -> None:
     """Look at the runs in FOLDER, or at one run: funnel, rates, failures, each unit with its replies.
 
-    Nothing in a run is changed but by the commands on its screen: retry, revalidate, pause, go on, kill.
+    A run is changed only by the commands on its screen: retry, revalidate, pause, resume, kill.
 
     \b
       trueup tui

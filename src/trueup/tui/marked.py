@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from trueup.tui.pictures import Replied, Unit, fields_of
+from trueup.tui.inspecting import Replied, Unit, fields_of
 from trueup.verdict.display import safe, safe_line
 from trueup.verdict.marking import Piece, pieces
 from trueup.verdict.verdict import Verdict
@@ -59,7 +59,8 @@ def unit_text(unit: Unit) -> Text:
     elif unit.result is not None:
         out.append("valid\n", "bold green")
     else:
-        out.append("not judged yet\n", "bold yellow")
+        out.append("not judged yet", "bold yellow")
+        out.append(f": {safe_line(unit.note)}\n" if unit.note else "\n")
     for number, reply in enumerate(reversed(unit.replies)):
         _heading(out, "Last reply" if number == 0 else f"Reply {len(unit.replies) - number}")
         _reply(out, reply)
@@ -84,6 +85,9 @@ def _reply(out: Text, reply: Replied) -> None:
     out.append("\n")
     if reply.verdict is None:
         return
+    if reply.verdict.data is not None:
+        out.append("parsed  ", "dim")
+        out.append(_value(reply.verdict.data) + "\n")
     for fix in reply.verdict.fixes:
         out.append(f"  {safe_line(str(fix))}\n", "dim")
     for found in reply.verdict.findings:

@@ -1,23 +1,21 @@
 """Pictures of runs for the screens: run directories enter, plain values leave. Nothing is changed, whoever owns the run.
 
-A run under way is read as it is at this moment: a file that is half written or was moved is passed over.
+A run under way is read as it is at this moment, one that is damaged or gone says so; no fault of a run leaves as an exception.
+A run that has not changed since the last look is not read again.
 """
 
-import json
-from collections.abc import Iterator
-from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.pipeline.disk import Damaged, read_lines
+from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.pipeline.journal import JOURNAL
-from trueup.batch.pipeline.metadata import METADATA, metadata, notes_of
+from trueup.batch.pipeline.lock import is_held
 from trueup.batch.pipeline.rundir import MANIFEST, RunDir, runs_in
-from trueup.batch.pipeline.status import status
-from trueup.verdict.verdict import Verdict
+from trueup.batch.pipeline.status import standing
+from trueup.batch.pipeline.words import clock, cost, so_far
 
-MOST_UNITS = 1000
-_INNER = frozenset({"failure_stage", "raw_response", "errors", "warnings", "fixes", "retry_count", "tries", "input"})
+FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError)  # what reading a damaged run may raise
 
 
 class Run(NamedTuple):
@@ -26,158 +24,95 @@ class Run(NamedTuple):
     path: Path
     running: bool = False
     status: dict[str, Any] = {}
-    live: dict[str, Any] = {}
     fault: str = ""
+    gone: bool = False
 
     @property
     def name(self) -> str:
         return self.path.name
 
     @property
+    def live(self) -> dict[str, Any]:
+        """What its owner last wrote about the work under way; empty while nobody runs it."""
+        found: dict[str, Any] = self.status.get("live") or {}
+        return found if self.running else {}
+
+    @property
     def state(self) -> str:
         """One word: running, or what the journal says."""
-        return "damaged" if self.fault else "running" if self.running else str(self.status.get("status", ""))
+        if self.fault:
+            return "deleted" if self.gone else "damaged"
+        said = str(self.status.get("status", ""))
+        return "running" if self.running else "stopped" if said == "running" else said
+
+    @property
+    def spent(self) -> str:
+        """What it has cost: unknown where a price is, never zero for want of one."""
+        return so_far(self.status["money"]) if self.status else ""
 
     @property
     def cost(self) -> str:
-        """What it has cost: unknown where a price is, never zero for want of one."""
-        money = self.status.get("money", {})
-        known = f"${money.get('usd', 0.0):.4f}"
-        return f"{known} + {money['unpriced']:,} calls of unknown price" if money.get("unpriced") else known
+        """The same with what it is expected to cost, and may cost at most."""
+        return cost(self.status) if self.status else ""
 
+    @property
+    def left(self) -> str:
+        """How long it still takes; nothing where that is not known."""
+        return clock(self.live.get("seconds_left"))
 
-class UnitRow(NamedTuple):
-    """One unit in a list: its id, whether it passed, and codes: of its errors, or of its warnings and fixes if it passed."""
-
-    id: str
-    chunk: str
-    ok: bool
-    codes: tuple[str, ...]
-
-
-class Replied(NamedTuple):
-    """One reply about a unit, and how it was judged (None where it is not judged by a contract)."""
-
-    raw: str
-    verdict: Verdict | None
-    usage: dict[str, Any]
-
-
-class Unit(NamedTuple):
-    """Everything about one unit at one step."""
-
-    id: str
-    input: dict[str, Any]
-    prompt: str
-    replies: tuple[Replied, ...]
-    failure: dict[str, Any] | None
-    result: dict[str, Any] | None
+    @property
+    def share(self) -> int:
+        """How much of the work that is known is done, in percent."""
+        return int(100 * self.status["done"] // max(self.status["total"], 1)) if self.status else 0
 
 
 def runs_at(folder: Path) -> list[Path]:
     """The runs in a folder, the newest first; the folder itself when it is one."""
-    return [folder] if (folder / JOURNAL).is_file() else runs_in(folder)
+    try:
+        return [folder] if (folder / JOURNAL).is_file() else runs_in(folder)
+    except OSError:
+        return []
 
 
 def picture(path: Path) -> Run:
     """How a run stands now."""
     try:
-        run = RunDir.look(path)
-        found = status(run.state)
-    except (OSError, ValueError, Damaged) as error:
-        return Run(path, fault=str(error))
-    if not run.state.run:
-        return Run(
-            path, fault=f"{path / JOURNAL}: the record of the run's creation is gone; try `trueup repair {path}`"
-        )
-    running = run.is_running
-    live: dict[str, Any] = {}
-    if running:
-        with suppress(OSError, ValueError):
-            live = json.loads((path / MANIFEST).read_bytes()).get("live") or {}
-    return Run(path, running, found, live)
+        running = is_held(path)
+        return _picture(path, running, _stamp(path / JOURNAL), _stamp(path / MANIFEST) if running else None)
+    except FAULTS as error:
+        if not (path / JOURNAL).is_file():
+            return Run(path, fault=f"{path} was deleted, or moved to another place", gone=True)
+        return Run(path, fault=_said(error))
 
 
-def units_at(path: Path, step: str, kind: str = "", code: str = "", text: str = "") -> list[UnitRow]:
-    """The units of a step, those that failed first; `kind` is failed, valid or empty for both."""
-    found: list[UnitRow] = []
-    for ok, name in ((False, "failures"), (True, "validated")):
-        if kind and kind != ("valid" if ok else "failed"):
-            continue
-        for chunk, row in _rows(path, f"{step}_{name}.jsonl"):
-            fixes, warnings = notes_of(row, step)
-            told = (*warnings, *fixes) if ok else row.get("errors") or ()
-            codes = tuple(dict.fromkeys(str(fact.get("code", "")) for fact in told))
-            unit_id = str(row.get("unit_id", ""))
-            if (code and code not in codes) or (text and text.lower() not in unit_id.lower()):
-                continue
-            found.append(UnitRow(unit_id, chunk, ok, codes))
-            if len(found) >= MOST_UNITS:
-                return found
-    return found
+def mark(path: Path) -> tuple[Any, ...]:
+    """A value that changes when a run is started, ends, or goes on in its journal."""
+    try:
+        return is_held(path), _stamp(path / JOURNAL)
+    except OSError:
+        return ()
 
 
-def _rows(path: Path, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for folder in sorted((path / "chunks").iterdir()) if (path / "chunks").is_dir() else []:
-        for row in _lines(folder / name):
-            yield folder.name, row
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        if file.name == JOURNAL:
+            raise
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file; nothing when it is not there, and no more once one cannot be read."""
-    if not file.is_file():
-        return
-    with suppress(OSError, ValueError, Damaged):
-        for row in read_lines(file):
-            if isinstance(row, dict):
-                yield row
+@lru_cache(maxsize=512)
+def _picture(path: Path, running: bool, *_: Any) -> Run:
+    """How a run stands; asked again only when the stamps of its files, which come last, have changed."""
+    try:
+        return Run(path, running, standing(RunDir.look(path), running=running))
+    except Damaged as error:
+        return Run(path, running, fault=f"{error}; `trueup repair {path}` mends what can be mended")
 
 
-def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
-    """One unit: what went in, what was asked, what came back and how that was judged."""
-    folder = path / "chunks" / row.chunk
-
-    def own(name: str) -> list[dict[str, Any]]:
-        return [found for found in _lines(folder / f"{step}_{name}.jsonl") if found.get("unit_id") == row.id]
-
-    failures, valid, prompts = own("failures"), own("validated"), own("prompts")
-    failure = failures[-1] if failures else None
-    given = (failure or {}).get("input")
-    if not isinstance(given, dict):
-        given = next((unit for unit in _entered(path, step, row.chunk) if unit.get("unit_id") == row.id), {})
-    replies = _judged(path, step, own("results"), given)
-    prompt = str(prompts[-1].get("prompt", "")) if prompts else ""
-    return Unit(row.id, given, prompt, replies, failure, valid[-1] if valid else None)
-
-
-def _entered(path: Path, step: str, chunk: str) -> Iterator[dict[str, Any]]:
-    """The units of a chunk as they entered a step."""
-    with suppress(OSError, ValueError, KeyError, Damaged):
-        run = RunDir.look(path)
-        yield from run.units(run.state.chunks[chunk], run.state.steps.index(step))
-
-
-def _judged(path: Path, step: str, results: list[dict[str, Any]], given: dict[str, Any]) -> tuple[Replied, ...]:
-    """The replies about a unit, each judged again by the contract of the step."""
-    contract = None
-    with suppress(OSError, ValueError, Damaged):
-        from trueup.batch.pipeline.steps.llm import step_contract
-
-        pipeline = RunDir.look(path).pipeline
-        named = next((found for found in pipeline.steps if found.name == step), None)
-        contract = step_contract(pipeline, named) if named is not None else None
-    out = []
-    for result in results:
-        if "raw_response" not in result:  # a call that was sent, or that failed on the way
-            continue
-        raw = result["raw_response"]
-        text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        seen = {**given, METADATA: metadata(given, step, result)}
-        verdict = contract.check(text, {"input": seen}) if contract is not None else None
-        out.append(Replied(text, verdict, result.get("usage") or {}))
-    return tuple(out)
-
-
-def fields_of(result: dict[str, Any]) -> dict[str, Any]:
-    """A record without what trueup put beside the unit's own fields."""
-    return {name: value for name, value in result.items() if name not in _INNER}
+def _said(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
+    return f"the run cannot be read: {type(error).__name__}: {error}"

@@ -13,6 +13,11 @@ def rows(source: Path | str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
+def flat_rows(source: str) -> list[dict[str, Any]]:
+    """Flat units without the field that carries what was changed in them."""
+    return [{name: value for name, value in row.items() if name != "_trueup"} for row in rows(source)]
+
+
 def by_id(source: Path | str) -> dict[str, dict[str, Any]]:
     return {row["unit_id"]: row for row in rows(source)}
 

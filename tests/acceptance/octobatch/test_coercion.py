@@ -59,9 +59,10 @@ def test_the_filter_coerces_every_row_of_the_table_and_logs_it(run: Run, tmp_pat
     units = [{"unit_id": str(i), "kept": i, field: given} for i, (field, given, _, _) in enumerate(TABLE)]
     ran = run("schema", "s.json", *SHADOW, "--log", "log.txt", stdin=lines(*units))
     assert (ran.code, ran.err) == (0, "")
-    assert rows(ran.out) == [
-        {"unit_id": str(i), "kept": i, field: gives} for i, (field, _, gives, _) in enumerate(TABLE)
-    ]
+    found = rows(ran.out)
+    changed = [row.pop("_trueup") for row in found]
+    assert found == [{"unit_id": str(i), "kept": i, field: gives} for i, (field, _, gives, _) in enumerate(TABLE)]
+    assert [json.loads(trace["raw_response"]) for trace in changed] == units, "the unit as it was given goes along"
     assert (tmp_path / "log.txt").read_text("utf-8").splitlines() == [said for *_, said in TABLE]
 
 

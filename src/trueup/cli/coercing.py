@@ -1,0 +1,65 @@
+"""The options about coercion that every command with a schema has; they leave as one value for `coerce`.
+
+`--coerce` names the profile; `--enum-prefix`, `--enum-delimiter` and `--alias` say what a profile alone cannot.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trueup.conform.options import Options
+
+Command = Callable[..., Any]
+NAMES = ("coerce", "enum_prefix", "enum_delimiter", "alias")
+
+
+def coercion_options(default: str | None) -> Callable[[Command], Command]:
+    """Add the options to a command; `default` is the profile that is used without a word."""
+
+    def add(command: Command) -> Command:
+        for option in reversed((
+            click.option("--coerce", type=click.Choice(["off", "standard", "eager"]), default=default, show_default=default is not None,
+                         help="How far values are brought to the schema's types."),
+            click.option("--enum-prefix", multiple=True, metavar="TEXT", help="A prefix to ignore before enum values; may be repeated."),
+            click.option("--enum-delimiter", multiple=True, metavar="TEXT", help="A separator between several enum values; may be repeated."),
+            click.option("--alias", multiple=True, metavar="NAME=OTHER", help="Another name for a key or an enum value; may be repeated."),
+        )):  # fmt: skip
+            command = option(command)
+        return command
+
+    return add
+
+
+def take_coercion(options: dict[str, Any], over: "Options | None" = None) -> "Options | None":
+    """Take the options out, and give what they say; None if they say nothing. What they leave open is as in `over`."""
+    profile, *lists = (options.pop(name, None) for name in NAMES)
+    prefixes, delimiters, aliases = (given or () for given in lists)
+    return read_coercion(profile, prefixes, delimiters, aliases, over)
+
+
+def read_coercion(
+    profile: Any, prefixes: tuple[str, ...], delimiters: tuple[str, ...], aliases: tuple[str, ...], over: Any = None
+) -> "Options | None":
+    """The options of coercion that were given; None if there are none."""
+    if profile is None and not (prefixes or delimiters or aliases):
+        return None
+    from msgspec.structs import asdict
+
+    from trueup.conform.options import STANDARD, read_options
+
+    said: dict[str, Any] = {
+        "profile": profile, "enum_prefixes": prefixes, "enum_delimiters": delimiters, "aliases": _aliases(aliases)
+    }  # fmt: skip
+    return read_options({**asdict(over or STANDARD), **{name: value for name, value in said.items() if value}})
+
+
+def _aliases(given: tuple[str, ...]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in given:
+        name, sign, other = each.partition("=")
+        if not sign or not name or not other:
+            raise click.UsageError(f"--alias {each!r}: write NAME=OTHER, such as --alias total=sum")
+        found.setdefault(name, []).append(other)
+    return found

@@ -1,0 +1,32 @@
+"""A full disk on the command line: one message with what could not be written and how to resume, and exit code 3.
+
+`cli/main.py` reports every full disk that way, whatever a command made of the error. A command that knows better how to
+resume says so with `resumable`.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import click
+
+
+class NoSpace(click.ClickException):
+    """Nothing more can be written."""
+
+    exit_code = 3
+
+
+@contextlib.contextmanager
+def resumable(how: str) -> Iterator[None]:
+    """Report a full disk inside the block with `how`, the sentence that says how to resume."""
+    try:
+        yield
+    except NoSpace:
+        raise
+    except Exception as error:
+        from trueup.batch.full import describe, full_disk
+
+        full = full_disk(error)
+        if full is None:
+            raise
+        raise NoSpace(f"{describe(full)}. {how}") from None

@@ -1,0 +1,82 @@
+"""What a command would do to a run, found out before anybody is asked: a run enters, a question with its consequences leaves.
+
+Nothing is changed here. Where nothing would happen there is no question, only the reason.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from trueup.batch.pipeline.lock import is_held, read_owner
+from trueup.batch.pipeline.retry import would_retry
+from trueup.batch.pipeline.rundir import RunDir
+from trueup.tui.commands import carry_out
+from trueup.tui.pictures import FAULTS, Run
+
+
+class Effect(NamedTuple):
+    """What would happen; without a question, why nothing does, with the exit code that the command would have."""
+
+    text: str
+    question: str = ""
+    code: int = 0
+    options: tuple[str, ...] = ()
+
+
+_BUSY = "it is running: pause it first"
+
+
+def retry_effect(path: Path) -> Effect:
+    """What `trueup retry` would do."""
+    try:
+        if is_held(path):
+            return Effect(_BUSY, code=2)
+        found = would_retry(RunDir.look(path))
+    except FAULTS as error:
+        return Effect(str(error), code=2)
+    lines = []
+    if found.units:
+        lines.append(f"{_units(found.units)} will be asked about again, with what was wrong as the next prompt.")
+        lines.append("They go into a chunk of their own. Their failure records are kept as .bak files.")
+    if found.exhausted:
+        lines.append(f"{_units(found.exhausted)} had all {found.limit} attempts; `trueup retry --attempts` gives more.")
+    if found.kept:
+        lines.append(f"{_units(found.kept)} failed in a way that asking again does not help.")
+    if not found.units:
+        return Effect(" ".join(["nothing to retry.", *lines]), code=1 if lines else 0)
+    return Effect("\n".join([*lines, "No call is made until you resume the run (s)."]), "Retry these units?")
+
+
+def kill_effect(run: Run) -> Effect:
+    """What `trueup kill` would do."""
+    owner = read_owner(run.path) if run.running else None
+    if owner is None:
+        return Effect("nobody is running it", code=2)
+    calls = run.live.get("under_way", 0)
+    lines = [f"Process {owner.pid} is asked to stop, and ended after 5 seconds if it has not."]
+    if calls:
+        lines.append(f"{calls} call{'s' * (calls != 1)} under way may be lost, and paid for. Pause (p) waits for them.")
+    lines.append("What is recorded is kept; the run can be resumed.")
+    return Effect("\n".join(lines), "End the process of this run?")
+
+
+def revalidate_effect(path: Path, pipeline: str, left: Callable[[], bool]) -> Effect | None:
+    """What `trueup revalidate --apply` would do: what flips under the pipeline in a folder; None once the screens are left."""
+    options = ("--pipeline", str(Path(pipeline).expanduser()))
+    looked = carry_out("revalidate", path, *options, left=left, looks=True)
+    if looked is None:
+        return None
+    if looked.code not in {0, 1}:
+        return Effect(looked.said, code=looked.code)
+    if is_held(path):
+        return Effect(f"{looked.said}\nNothing was changed: {_BUSY}.", code=1)
+    lines = [
+        looked.said,
+        "",
+        "Applying takes these schemas, rules and templates over. Units that are valid now go on, those that are refused now become failures. No model is asked.",
+    ]
+    return Effect("\n".join(lines), "Apply this to the run?", options=(*options, "--apply"))
+
+
+def _units(number: int) -> str:
+    return f"{number:,} unit{'s' * (number != 1)}"

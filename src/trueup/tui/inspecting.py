@@ -1,0 +1,138 @@
+"""One unit at one step in full: a run directory and the id of a unit enter, what was asked, what came back and how it was judged leave.
+
+Replies come from the one reader of results, so a call that was only sent is never shown as a reply.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trueup.batch.pipeline.disk import Damaged
+from trueup.batch.pipeline.metadata import METADATA, metadata
+from trueup.batch.pipeline.replies import is_reply, read_calls, replies_to, rows_in
+from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.steps.llm import reply_of, step_contract
+from trueup.contract.contract import Contract
+from trueup.tui.unitlist import UnitRow
+from trueup.verdict.verdict import Verdict
+
+_INNER = frozenset({"failure_stage", "raw_response", "errors", "warnings", "fixes", "retry_count", "tries", "input"})
+Row = dict[str, Any]
+
+
+class Replied(NamedTuple):
+    """One reply about a unit, and how it was judged (None where it is not judged by a contract)."""
+
+    raw: str
+    verdict: Verdict | None
+    usage: Row
+
+
+class Unit(NamedTuple):
+    """Everything about one unit at one step; `note` says how the calls about it stand while it is not judged."""
+
+    id: str
+    input: Row
+    prompt: str
+    replies: tuple[Replied, ...]
+    failure: Row | None
+    result: Row | None
+    note: str = ""
+
+
+def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
+    """One unit: what went in, what was asked, what came back and how that was judged."""
+    try:
+        return _unit(RunDir.look(path), step, row)
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        return Unit(row.id, {}, "", (), None, None, f"it cannot be read: {error}")
+
+
+def _unit(run: RunDir, step: str, row: UnitRow) -> Unit:
+    def last(kind: str) -> Row | None:
+        found = None
+        for record in _lines(run.file(row.chunk, step, kind)):
+            found = record if record.get("unit_id") == row.id else found
+        return found
+
+    failure = last("failures") if row.state == "failed" else None
+    result = last("validated") if row.state == "valid" else None
+    given = (failure or {}).get("input")
+    if not isinstance(given, dict):
+        given = next((unit for unit in _entered(run, step, row.chunk) if unit.get("unit_id") == row.id), {})
+    prompt = str((last("prompts") or {}).get("prompt", ""))
+    note = "" if row.state in {"failed", "valid"} else _open_note(run, step, row)
+    return Unit(row.id, given, prompt, _judged(run, step, row, given), failure, result, note)
+
+
+def _lines(file: Path) -> Iterator[Row]:
+    """The records of a file, no more once one cannot be read."""
+    with suppress(OSError, Damaged):
+        yield from rows_in(file)
+
+
+def _entered(run: RunDir, step: str, chunk: str) -> Iterator[Row]:
+    """The units of a chunk as they entered a step."""
+    with suppress(OSError, Damaged):
+        yield from run.units(run.state.chunks[chunk], run.state.steps.index(step))
+
+
+def _open_note(run: RunDir, step: str, row: UnitRow) -> str:
+    """How the calls about a unit stand that is not judged yet."""
+    calls = read_calls(_lines(run.file(row.chunk, step, "results")), {row.id})
+    recorded = calls.recorded.get(row.id, [])
+    failures = sum(not is_reply(record) for record in recorded)
+    sent = calls.unanswered[row.id]
+    parts = []
+    if sent and run.is_running:
+        parts.append("a request was sent; no reply has come yet")
+    elif sent:
+        parts.append("a request was sent; nobody is running it, so its reply is lost")
+    elif row.state == "asked":
+        parts.append("its request is in a batch at the provider; no reply has come yet")
+    elif not recorded:
+        parts.append("not asked yet")
+    if failures:
+        parts.append(f"{failures} call{'s' * (failures != 1)} failed on the way")
+    return "; ".join(parts)
+
+
+def _judged(run: RunDir, step: str, row: UnitRow, given: Row) -> tuple[Replied, ...]:
+    """The replies about a unit, each judged again by the contract of the step."""
+    try:
+        rows = replies_to(run, row.chunk, step, row.id)
+    except (OSError, Damaged):
+        rows = []
+    contract = _contract(run.path, step, run.state.number) if rows else None
+    out = []
+    for record in rows:
+        seen = {**given, METADATA: metadata(given, step, record)}
+        out.append(Replied(record["raw_response"], _verdict(contract, record, seen), record.get("usage") or {}))
+    return tuple(out)
+
+
+def _verdict(contract: Contract | None, record: Row, seen: Row) -> Verdict | None:
+    if contract is None:
+        return None
+    try:
+        return contract.check(reply_of(record), {"input": seen})
+    except (Exception, SystemExit):  # noqa: BLE001 - the run keeps how it was judged; the screen shows the reply all the same
+        return None
+
+
+@lru_cache(maxsize=8)
+def _contract(path: Path, step: str, _: int) -> Contract | None:
+    """The contract of a step; made again when the length of the journal, which comes last, has changed: a pipeline may be adopted."""
+    with suppress(OSError, ValueError, Damaged):
+        pipeline = RunDir.look(path).pipeline
+        named = next((found for found in pipeline.steps if found.name == step), None)
+        if named is not None and named.asks:
+            return step_contract(pipeline, named)
+    return None
+
+
+def fields_of(result: Row) -> Row:
+    """A record without what trueup put beside the unit's own fields."""
+    return {name: value for name, value in result.items() if name not in _INNER}

@@ -1,0 +1,298 @@
+"""The screen of one run: the funnel of its steps, its pace and cost, what failed by code, and what can be done about it.
+
+It looks again once a second. Each key that changes the run first shows what would happen and asks; pausing and resuming do not.
+"""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.widgets import DataTable, Header, Static
+from textual.worker import get_current_worker
+
+from trueup.batch.pipeline.words import batches, so_far
+from trueup.tui.beside import hand_over
+from trueup.tui.commands import Done, carry_out, resume
+from trueup.tui.dialogs import Ask, Confirm
+from trueup.tui.effects import Effect, kill_effect, retry_effect, revalidate_effect
+from trueup.tui.keys import Keys
+from trueup.tui.listing import Column, Line, Listing
+from trueup.tui.pictures import Run, picture
+from trueup.tui.units import Units
+from trueup.verdict.catalogue import FINDINGS, FIXES
+from trueup.verdict.display import safe_line
+
+STYLES = {
+    "running": "green", "done": "bold", "failed": "red", "damaged": "red", "deleted": "red", "paused": "yellow",
+    "stopped": "yellow",
+}  # fmt: skip
+STEPS = (
+    Column("step"), Column("progress"), Column("valid", 0, right=True), Column("failed", 0, right=True),
+    Column("waiting", 1, right=True), Column("retried", 4, right=True), Column("calls", 3, right=True),
+    Column("cost", 2, right=True), Column("seconds", 5, right=True), Column("kind", 6),
+)  # fmt: skip
+CODES = (Column("code"), Column("kind"), Column("units", 0, right=True), Column("step", 1), Column("meaning", 2))
+_KINDS = {"chunk": "asks a model", "expression": "expressions", "fan_out": "fans out a list", "run": "runs a script"}
+_TAGS = (("failure", "codes"), ("warning", "warnings"), ("fix", "fixes"))
+
+
+def bar(valid: int, failed: int, pending: int, length: int = 24) -> Text:
+    """A bar of the outcomes of a step.
+
+    >>> bar(3, 1, 0).plain
+    '██████████████████░░░░░░'
+    """
+    whole = valid + failed + pending
+    good = round(length * valid / whole) if whole else 0
+    bad = min(length - good, max(round(length * failed / whole), failed > 0)) if whole else 0
+    return Text.assemble(("█" * good, "green"), ("░" * bad, "red"), ("·" * (length - good - bad), "dim"))
+
+
+class OneRun(Screen[None]):
+    """One run."""
+
+    BINDINGS: ClassVar = [
+        Binding("escape", "app.pop_screen", "Back"),
+        Binding("t", "retry", "Retry failed"),
+        Binding("v", "revalidate", "Revalidate"),
+        Binding("p", "pause", "Pause"),
+        Binding("s", "resume", "Resume"),
+        Binding("k", "kill", "Kill"),
+        Binding("q", "app.quit", "Quit"),
+    ]
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._run = Run(path)
+        self._looking = False
+        self._at_work = ""  # the command under way that takes as long as the run is large
+
+    def compose(self) -> ComposeResult:
+        yield Header(icon=" ")
+        yield Static(id="about")
+        yield Listing(STEPS, opens="Units", id="steps")
+        yield Listing(CODES, opens="Units", id="codes")
+        yield Static(id="detail")
+        yield Keys()
+
+    def on_mount(self) -> None:
+        self.show(picture(self._path))
+        self.set_interval(1.0, self.look)
+        self.query_one("#steps", Listing).focus()
+
+    def on_resize(self) -> None:
+        self.show(self._run)
+
+    @work(thread=True, group="look")
+    def look(self) -> None:
+        """Look at the run again, beside the screen; a look that takes long is not begun twice."""
+        if self._looking:
+            return
+        self._looking = True
+        try:
+            hand_over(self, self.show, picture(self._path))
+        finally:
+            self._looking = False
+
+    def show(self, run: Run) -> None:
+        """Show a picture of the run; one that cannot be read keeps what was last seen of it."""
+        if not self.is_attached:
+            return
+        self._run = run
+        self.query_one("#about", Static).update(about(run))
+        if run.status:
+            length = 24 if self.size.width >= 100 else 10
+            self.query_one("#steps", Listing).show([_step_line(row, length) for row in run.status["steps"]])
+            self.query_one("#codes", Listing).show(list(_code_lines(run.status["steps"])))
+        self._tell()
+
+    def _tell(self) -> None:
+        table = self.query_one("#steps", Listing)
+        rows = self._run.status.get("steps", ())
+        row = next((row for row in rows if row["step"] == table.chosen), None)
+        self.query_one("#detail", Static).update(_step_detail(row) if row else Text())
+
+    def on_data_table_row_highlighted(self, _: DataTable.RowHighlighted) -> None:
+        self._tell()
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        step, _, code = str(event.row_key.value).partition("\n")
+        self.app.push_screen(Units(self._path, step, code.partition("\n")[0]))
+
+    # What can be done to the run ----------------------------------------------------------------------------------
+
+    def action_retry(self) -> None:
+        if self._is_free():
+            self._consider("retry")
+
+    def action_kill(self) -> None:
+        self._consider("kill")
+
+    def action_pause(self) -> None:
+        self._carry_out("pause")
+
+    def action_resume(self) -> None:
+        if self._is_free():
+            self._go_on()
+
+    def action_revalidate(self) -> None:
+        def given(pipeline: str | None) -> None:
+            if pipeline:
+                self._set_to_work("revalidate: the stored replies are judged …")
+                self._consider("revalidate", pipeline)
+
+        if self._is_free():
+            self.app.push_screen(Ask("Revalidate with the pipeline in this folder:"), given)
+
+    def _is_free(self) -> bool:
+        """Whether no long command is under way; otherwise it is named."""
+        if self._at_work:
+            self.app.notify(self._at_work, severity="warning", markup=False)
+        return not self._at_work
+
+    def _set_to_work(self, what: str) -> None:
+        """Show in the head what is under way, until it has ended."""
+        self._at_work = what
+        self.sub_title = what or None
+
+    @work(thread=True)
+    def _consider(self, command: str, pipeline: str = "") -> None:
+        """Find out what a command would do, and ask before it is carried out."""
+        worker = get_current_worker()
+        effect = (
+            retry_effect(self._path) if command == "retry"
+            else kill_effect(picture(self._path)) if command == "kill"
+            else revalidate_effect(self._path, pipeline, lambda: worker.is_cancelled)
+        )  # fmt: skip
+        hand_over(self, self._ask, command, effect)
+
+    def _ask(self, command: str, effect: Effect) -> None:
+        if command == "revalidate":
+            self._set_to_work("")
+        if not effect.question:
+            self._tell_of(Done(effect.code, effect.text))
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes and command == "kill":
+                self._carry_out(command)
+            elif yes and self._is_free():
+                self._set_to_work(f"{command} is under way …")
+                self._carry_out(command, *effect.options)
+
+        self.app.push_screen(Confirm(effect.question, effect.text), answered)
+
+    def _carry_out(self, command: str, *options: str) -> None:
+        """Carry a command out; how it ended is told even if this screen was left meanwhile."""
+        app = self.app  # a screen that was left has none
+
+        def work() -> None:
+            worker = get_current_worker()
+            done = carry_out(command, self._path, *options, left=lambda: worker.is_cancelled)
+            hand_over(app, self._carried_out, command, done)
+
+        app.run_worker(work, thread=True, group="command")
+
+    def _carried_out(self, command: str, done: Done) -> None:
+        if command in {"retry", "revalidate"}:
+            self._set_to_work("")
+        self._tell_of(done)
+
+    @work(thread=True)
+    def _go_on(self) -> None:
+        hand_over(self, self._tell_of, resume(self._path))
+
+    def _tell_of(self, done: Done) -> None:
+        level: Any = "information" if done.code == 0 else "warning" if done.code == 1 else "error"
+        self.app.notify(safe_line(done.said[-400:]), severity=level, markup=False, timeout=8)
+        if self.is_attached:
+            self.look()
+
+
+def units(number: int) -> str:
+    """A number of units."""
+    return f"{number:,} unit{'s' * (number != 1)}"
+
+
+def about(run: Run) -> Text:
+    """The head of a run: how it stands, its counts, its pace, its cost."""
+    out = Text()
+    out.append(f"{safe_line(run.name)}  ", "bold")
+    out.append(run.state, STYLES.get(run.state, ""))
+    if run.fault:
+        return out.append(f"\n{safe_line(run.fault)}", "red")
+    if not run.status:
+        return out
+    found = run.status
+    if found["reason"]:
+        out.append(f": {safe_line(found['reason'])}", "yellow")
+    out.append(f"\n{units(found['units'])}, {found['valid']:,} valid, {found['failed']:,} failed, ")
+    out.append(f"{found['pending']:,} waiting{' · ' * bool(found['mode'])}{found['mode']}")
+    pace = [f"{run.share}% done"]
+    live = run.live
+    if live:
+        pace += [f"{live.get('per_second', 0):,.1f} units a second", f"{run.left} left" if run.left else ""]
+        calls = live.get("under_way", 0)
+        pace += [f"{calls} call{'s' * (calls != 1)} under way" if calls else ""]
+    pace += [batches(found), run.cost]
+    return out.append("\n" + " · ".join(part for part in pace if part))
+
+
+def _step_line(row: dict[str, Any], length: int) -> Line:
+    money = row["money"]
+    price = "-" if not money["calls"] else "?" if money["unpriced"] else f"${money['usd']:.4f}"
+    counts = [row[name] for name in ("valid", "failed", "pending", "retried")]
+    done = row["valid"] + row["failed"]
+    whole = done + row["pending"]
+    texts = [Text(f"{number:,}") for number in counts]
+    if row["failed"]:
+        texts[1].stylize("red")
+    cells = (
+        Text(safe_line(row["step"])), bar(row["valid"], row["failed"], row["pending"], length), *texts,
+        Text(f"{money['calls']:,}"), Text(price), Text(f"{row['seconds']:,.1f}"), Text(safe_line(row["scope"])),
+    )  # fmt: skip
+    values = (
+        row["step"], done / whole if whole else None, *counts, money["calls"],
+        None if money["unpriced"] else money["usd"], row["seconds"], row["scope"],
+    )  # fmt: skip
+    return Line(row["step"], cells, values)
+
+
+def _code_lines(rows: list[dict[str, Any]]) -> list[Line]:
+    lines = []
+    for row in rows:
+        for kind, counted in _TAGS:
+            for code, count in sorted(row[counted].items(), key=lambda pair: (-pair[1], pair[0])):
+                values = (code, kind, count, row["step"], meaning(code))
+                cells = tuple(Text(safe_line(f"{value:,}" if value is count else str(value))) for value in values)
+                lines.append(Line(f"{row['step']}\n{code}\n{kind}", cells, values))
+    return lines
+
+
+def meaning(code: str) -> str:
+    """What a code stands for, in a word or a few.
+
+    >>> meaning("W001"), meaning("Z999")
+    ('code-fence', '')
+    """
+    found = FINDINGS.get(code) or FIXES.get(code)
+    return found.name if found is not None else ""
+
+
+def _step_detail(row: dict[str, Any]) -> Text:
+    """A step in a line or two, with everything that its row may lack."""
+    money = row["money"]
+    parts = [
+        f"{safe_line(row['step'])} {_KINDS.get(row['scope'], row['scope'])}",
+        f"{row['valid']:,} valid, {row['failed']:,} failed, {row['pending']:,} waiting, {row['retried']:,} retried",
+        f"{row['fixed']:,} fixed, {row['warned']:,} with a warning",
+        f"{money['calls']:,} call{'s' * (money['calls'] != 1)}" if money["calls"] else "",
+        so_far(money),
+        f"{row['seconds']:,.1f} s",
+    ]
+    return Text(" · ".join(part for part in parts if part))

@@ -1,0 +1,207 @@
+"""The units of a step, page by page: a run directory and a query enter, the rows of one page leave.
+
+Memory does not grow with the run: a page is found by the row before or after it, in one pass over the files. What the journal does
+not say is not shown: a unit counts as failed or valid once its chunk is through the step, and as asked while a call is open.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from trueup.batch.pipeline.disk import Damaged
+from trueup.batch.pipeline.metadata import notes_of
+from trueup.batch.pipeline.replies import is_reply, read_calls, rows_in
+from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.state import Chunk
+
+PAGE = 200
+_BETWEEN = 1000  # units between two looks at whether somebody still waits
+State = Literal["failed", "replied", "asked", "waiting", "valid"]
+STATES: tuple[State, ...] = ("failed", "replied", "asked", "waiting", "valid")
+OPEN = frozenset({"replied", "asked", "waiting"})
+KINDS = ("", "failed", "open", "valid")
+
+
+class UnitRow(NamedTuple):
+    """One unit in a list: its id, how it stands, and codes: of its errors, or of its warnings and fixes if it passed."""
+
+    id: str
+    chunk: str
+    state: State
+    codes: tuple[str, ...] = ()
+    place: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return self.state == "valid"
+
+
+class Query(NamedTuple):
+    """Which units are wanted, and in which order; `kind` is failed, open, valid or empty for all."""
+
+    step: str
+    kind: str = ""
+    code: str = ""
+    text: str = ""
+    order: str = ""
+    down: bool = False
+
+
+class Page(NamedTuple):
+    """A part of the units, and whether there are more on either side; `fault` says what could not be read."""
+
+    rows: tuple[UnitRow, ...] = ()
+    before: bool = False
+    after: bool = False
+    fault: str = ""
+
+
+Key = tuple[Any, ...]
+_KEYS: dict[str, Callable[[UnitRow], Key]] = {
+    "": lambda row: (row.place,),
+    "unit": lambda row: (row.id, row.place),
+    "state": lambda row: (STATES.index(row.state), row.place),
+    "codes": lambda row: (not row.codes, row.codes, row.place),
+    "chunk": lambda row: (row.chunk, row.place),
+}
+
+
+def page_at(
+    path: Path,
+    query: Query,
+    start: UnitRow | None = None,
+    *,
+    back: bool = False,
+    size: int = PAGE,
+    left: Callable[[], bool] = lambda: False,
+) -> Page:
+    """The units after `start`, or before it with `back`; without it, the first ones. Reading ends early once `left` says so."""
+    try:
+        return _page(unit_rows(RunDir.look(path), query, left), query, start, back, size)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError) as error:
+        return Page(fault=str(error))
+
+
+def _page(rows: Iterator[UnitRow], query: Query, start: UnitRow | None, back: bool, size: int) -> Page:
+    key = _KEYS[query.order]
+    if start is None:
+        found = list(_first(rows, key, query, size + 1))
+        return Page(tuple(found[:size]), False, len(found) > size)
+    edge = key(start)
+    onward = query.down == back  # whether what is wanted has a greater key than `start`
+    wanted = (row for row in rows if (key(row) > edge if onward else key(row) < edge))
+    if not back:
+        found = list(_first(wanted, key, query, size + 1))
+        return Page(tuple(found[:size]), True, len(found) > size)
+    last = _last(wanted, key, query, size + 1)
+    return Page(tuple(last[-size:]), len(last) > size, True)
+
+
+def _first(rows: Iterable[UnitRow], key: Callable[[UnitRow], Key], query: Query, number: int) -> Iterable[UnitRow]:
+    if not query.order:
+        return islice(rows, number)
+    return (heapq.nlargest if query.down else heapq.nsmallest)(number, rows, key=key)
+
+
+def _last(rows: Iterable[UnitRow], key: Callable[[UnitRow], Key], query: Query, number: int) -> list[UnitRow]:
+    if not query.order:
+        return list(deque(rows, maxlen=number))
+    return (heapq.nsmallest if query.down else heapq.nlargest)(number, rows, key=key)[::-1]
+
+
+def row_now(path: Path, step: str, row: UnitRow) -> UnitRow:
+    """A unit as it stands now, whichever page it is on; as it was known if its chunk has it no more."""
+    try:
+        run = RunDir.look(path)
+        chunks = [run.state.chunks[row.chunk]]
+        found = [each for each in _rows(run, Query(step), chunks) if each.id == row.id]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError):
+        return row
+    return found[0] if found else row
+
+
+def unit_rows(run: RunDir, query: Query, left: Callable[[], bool] = lambda: False) -> Iterator[UnitRow]:
+    """Every unit that is wanted: those that failed, those in the middle of the step, those that passed."""
+    if query.step not in run.state.steps:
+        return
+    text = query.text.lower()
+    for place, row in enumerate(_rows(run, query, list(run.state.ordered()))):
+        if place % _BETWEEN == 0 and left():
+            return
+        if (query.code and query.code not in row.codes) or (text and text not in row.id.lower()):
+            continue
+        yield row._replace(place=place)
+
+
+def _rows(run: RunDir, query: Query, chunks: Sequence[Chunk]) -> Iterator[UnitRow]:
+    index = run.state.steps.index(query.step)
+    through = [chunk for chunk in chunks if query.step in chunk.done]
+    if query.kind in {"", "failed"}:
+        for chunk in through:
+            yield from _judged(run, chunk, query.step, "failed") if chunk.done[query.step].failures else ()
+    if query.kind in {"", "open"}:
+        for chunk in chunks:
+            if run.state.is_open(chunk) and chunk.at == index:
+                yield from _open(run, chunk, query.step)
+    if query.kind in {"", "valid"}:
+        for chunk in through:
+            yield from _judged(run, chunk, query.step, "valid")
+
+
+class _Coded(msgspec.Struct):
+    code: str = ""
+
+
+class _Record(msgspec.Struct):
+    """As much of a record as a list shows."""
+
+    unit_id: str
+    errors: list[_Coded] = []
+    metadata: dict[str, msgspec.Raw] = msgspec.field(name="_metadata", default_factory=dict)
+
+
+_decode = msgspec.json.Decoder(_Record).decode
+
+
+def _judged(run: RunDir, chunk: Chunk, step: str, state: Literal["failed", "valid"]) -> Iterator[UnitRow]:
+    """The units of a chunk that failed a step or passed it; none from a line that is no record."""
+    file = run.file(chunk.name, step, "failures" if state == "failed" else "validated")
+    try:
+        opened = file.open("rb")
+    except FileNotFoundError:
+        return
+    with opened:
+        for raw in opened:
+            try:
+                record = _decode(raw)
+                facts = _noted(record, step) if state == "valid" else [error.code for error in record.errors]
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                continue
+            yield UnitRow(record.unit_id, chunk.name, state, tuple(dict.fromkeys(facts)))
+
+
+def _noted(record: _Record, step: str) -> list[str]:
+    about = record.metadata.get(step)
+    if about is None:
+        return []
+    fixes, warnings = notes_of({"_metadata": {step: msgspec.json.decode(about)}}, step)
+    return [str(fact.get("code", "")) for fact in (*warnings, *fixes) if isinstance(fact, dict)]
+
+
+def _open(run: RunDir, chunk: Chunk, step: str) -> Iterator[UnitRow]:
+    """The units of a chunk in the middle of a step: a call that was sent is a question, not a reply."""
+    try:
+        calls = read_calls(rows_in(run.file(chunk.name, step, "results")))
+        replied = {unit_id for unit_id, rows in calls.recorded.items() if any(map(is_reply, rows))}
+        batched = any(batch.id and not batch.collected for batch in chunk.batches)
+        for unit in run.units(chunk, chunk.at):
+            uid = unit["unit_id"]
+            asked = uid in calls.unanswered or (batched and uid not in calls.recorded)
+            yield UnitRow(uid, chunk.name, "replied" if uid in replied else "asked" if asked else "waiting")
+    except Damaged:
+        return  # the other chunks are shown
