@@ -92,7 +92,7 @@ $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.to
 	@$(BENCH)/bin/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
 	@touch $@
 
-bench-sift: $(STAMP) ## measure sifting: a million lines, beside a loop by hand and the source's way
+bench-sift: $(STAMP) ## measure sifting: large and small replies, beside a loop by hand and the source's way
 	@$(BIN)/python bench/sift.py --markdown docs/benchmarks-sift.md
 
 bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load

@@ -1,9 +1,9 @@
 """`python bench/sift.py`: a file of replies sifted, beside what one would write by hand and what the source system does.
 
-python bench/sift.py [--lines N] [--quick] [--turns N] [--no-ray] [--markdown PAGE] [--json OUT]
+python bench/sift.py [--lines N] [--small-lines N] [--quick] [--turns N] [--no-ray] [--markdown PAGE] [--json OUT]
 
-One run, side by side, the same files. Times are CPU time of all processes together and wall time; memory is the most that any
-one process held.
+One run, side by side, the same files, in two shapes: 20 fields in lines of 1 KB, and 5 fields in lines of 200 bytes. Times are
+CPU time of all processes together and wall time; memory is the most that any one process held.
 """
 
 import argparse
@@ -20,8 +20,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import sift_budget
+import tree
 from sift_report import Row, budgets, page, table, targets
-from sift_ways import RULES, SCHEMA, SOURCE_LINES, as_the_source_does, by_hand, make_file, orjson_only, read_only
+from sift_ways import (
+    COERCED,
+    LARGE,
+    SCHEMA,
+    SMALL,
+    SOURCE_LINES,
+    Shape,
+    as_the_source_does,
+    by_hand,
+    make_file,
+    orjson_only,
+    read_only,
+)
 
 
 def timed(name: str, path: Path, lines: int, act: Callable[[Path], int]) -> Row:
@@ -37,10 +50,10 @@ def _told(row: Row) -> Row:
     return row
 
 
-def sifted(name: str, path: Path, lines: int, out: Path, *options: str) -> Row:
+def sifted(name: str, path: Path, lines: int, out: Path, *options: str, shape: Shape = LARGE) -> Row:
     """One run of the command, as a user starts it."""
-    contract = path.parent / "contract.json"
-    contract.write_text(json.dumps({"schema": SCHEMA, "rules": RULES}))
+    contract = path.parent / f"contract-{len(shape.rules)}.json"
+    contract.write_text(json.dumps({"schema": shape.schema, "rules": shape.rules}))
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "trueup.cli", "sift", str(path), "-c", str(contract), "-o", str(out), "--progress", "none"]  # fmt: skip
     row = _command(name, lines, [*command, *options], path.parent)
@@ -114,9 +127,7 @@ def measure(folder: Path, lines: int, turns: int, *, ray: bool) -> list[Row]:
     for _ in range(turns):  # in turns, so that a busy moment of the machine hits all of them alike
         for name, path, workers in runs:
             floors.append(timed("by hand: the floor", clean, lines, by_hand))
-            row = sifted(name, path, lines, _out(folder, name), "--workers", workers)
-            before = best.get(name, row)
-            best[name] = min(row, before, key=lambda one: one.cpu)._replace(wall=min(row.wall, before.wall))
+            _keep_best(best, sifted(name, path, lines, _out(folder, name), "--workers", workers))
             if name != runs[0][0]:
                 shutil.rmtree(_out(folder, name))
     rows = [
@@ -136,26 +147,78 @@ def measure(folder: Path, lines: int, turns: int, *, ray: bool) -> list[Row]:
     return rows
 
 
+def measure_small(folder: Path, lines: int, turns: int) -> list[Row]:
+    """The second shape: short replies, where everything but the judging itself weighs most."""
+    few = max(lines // 10, 10)
+    files = {
+        "clean": (lines, 0.0, (0,), 0), "10 % broken": (lines, 0.1, range(5), 0), "all coerced": (few, 1.0, (COERCED,), 0),
+        "no duplicates": (few, 0.0, (0,), 0), "20 duplicates": (few, 0.0, (0,), 20),
+    }  # fmt: skip
+    paths = {name: folder / f"small-{name.replace(' ', '-').replace('%', 'percent')}.jsonl" for name in files}
+    for name, (count, share, kinds, doubled) in files.items():
+        make_file(paths[name], count, share, SMALL, kinds, doubled)
+    tiny = folder / "tiny.jsonl"
+    make_file(tiny, 10, 0.0, SMALL)
+    SMALL.by_hand(tiny)
+    sifted("first", tiny, 10, folder / "start", shape=SMALL)
+    floors: list[Row] = []
+    best: dict[str, Row] = {}
+    for turn in range(max(turns, 3)):
+        for name, (count, *_) in files.items():
+            if count == lines and turn >= turns:
+                continue  # the short ones are measured once more: little time is much noise
+            floors.append(timed("by hand: the floor", paths["clean"], lines, SMALL.by_hand))
+            row = sifted(
+                f"trueup, {name}, 1 worker", paths[name], count, folder / "small", "--workers", "1", shape=SMALL
+            )
+            _keep_best(best, row)
+            shutil.rmtree(folder / "small")
+    start = min((sifted("trueup, 10 lines", tiny, 10, folder / "start", "--workers", "1", shape=SMALL) for _ in range(5)), key=lambda one: one.cpu)  # fmt: skip
+    floor = min(floors, key=lambda one: one.cpu)._replace(wall=min(one.wall for one in floors))
+    rows = [floor, *(_without_start(row, start, floor) for row in best.values()), start]
+    for path in paths.values():
+        path.unlink()
+    return rows
+
+
+def _keep_best(best: dict[str, Row], row: Row) -> None:
+    """Keep the least CPU time and the least wall time of what was measured under a name."""
+    before = best.get(row.name, row)
+    best[row.name] = min(row, before, key=lambda one: one.cpu)._replace(wall=min(row.wall, before.wall))
+
+
 def _out(folder: Path, name: str) -> Path:
     return folder / name.replace(" ", "-")
 
 
 def _without_start(row: Row, start: Row, floor: Row) -> Row:
     steady = (row.cpu - start.cpu) / row.lines * 1e6
-    return row._replace(note=f"{steady:.1f} µs ({steady / floor.micro:.2f} ×) without the start")
+    return row._replace(steady=steady, note=f"{steady:.1f} µs ({steady / floor.micro:.2f} ×) without the start")
 
 
 def _on_ray(folder: Path, clean: Path, small: Path, lines: int) -> list[Row]:
-    engine = ("--engine", "ray", "--workers", "2")
-    fixed = sifted("trueup on Ray, 10 lines", small, 10, folder / "ray0", *engine)
-    whole = sifted("trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", *engine)
-    local = _out(folder, "trueup, clean, 1 worker") / "validated.jsonl"
-    same = filecmp.cmp(folder / "ray" / "validated.jsonl", local, shallow=False)
-    shutil.rmtree(folder / "ray")
+    """Both engines with two workers; the CPU time is that of all processes, those that Ray starts among them."""
+    local = _whole("local engine, clean, 2 workers", clean, lines, folder / "beside", "local")
+    fixed = _whole("trueup on Ray, 10 lines", small, 10, folder / "ray0", "ray")
+    whole = _whole("trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", "ray")
+    same = filecmp.cmp(folder / "ray" / "validated.jsonl", folder / "beside" / "validated.jsonl", shallow=False)
+    for name in ("beside", "ray0", "ray"):
+        shutil.rmtree(folder / name)
     return [
+        local._replace(note="beside Ray, measured the same way"),
         fixed._replace(note="its fixed cost"),
-        whole._replace(note="same bytes as local" if same else "OTHER BYTES"),
+        whole._replace(note=f"{whole.cpu / local.cpu:.2f} × local, {'same bytes as local' if same else 'OTHER BYTES'}"),
     ]
+
+
+def _whole(name: str, path: Path, lines: int, out: Path, engine: str) -> Row:
+    shutil.rmtree(out, ignore_errors=True)
+    contract = path.parent / f"contract-{len(LARGE.rules)}.json"
+    command = [sys.executable, "-m", "trueup.cli", "sift", str(path), "-c", str(contract), "-o", str(out), "--progress", "none",
+               "--engine", engine, "--workers", "2"]  # fmt: skip
+    began = time.perf_counter()
+    used = tree.used_by(command)
+    return _told(Row(name, lines, used.cpu, time.perf_counter() - began, used.command, used.other))
 
 
 def _flips(folder: Path, lines: int) -> Row:
@@ -174,24 +237,31 @@ def _flips(folder: Path, lines: int) -> Row:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="sifting, beside what one would write by hand")
-    parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--quick", action="store_true", help="20,000 lines")
+    parser.add_argument("--lines", type=int, default=300_000, help="lines of 1 KB")
+    parser.add_argument("--small-lines", type=int, default=1_000_000, help="lines of 200 bytes")
+    parser.add_argument("--quick", action="store_true", help="20,000 lines of each")
     parser.add_argument("--turns", type=int, default=2, help="how often each is run; the best counts")
     parser.add_argument("--no-ray", action="store_true")
     parser.add_argument("--folder", type=Path, help="where the files are made (default: a temporary folder)")
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    lines = 20_000 if options.quick else options.lines
+    lines, small_lines = (20_000, 20_000) if options.quick else (options.lines, options.small_lines)
     load = os.getloadavg()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        small = measure_small(Path(folder), small_lines, options.turns)
         rows = measure(Path(folder), lines, options.turns, ray=not options.no_ray)
         clean, broken = sift_budget.of_clean(Path(folder) / "clean.jsonl"), sift_budget.of_broken()
-    print(table(rows), targets(rows), budgets(clean, broken), sep="\n\n")
+    print(table(rows), table(small), targets(rows, small), budgets(clean, broken), sep="\n\n")
     if options.markdown:
-        options.markdown.write_text(page(rows, lines, load, clean, broken), "utf-8")
+        options.markdown.write_text(page(rows, small, load, clean, broken), "utf-8")
     if options.json:
-        told = {"rows": [row._asdict() for row in rows], "clean": clean, "broken": broken}
+        told = {
+            "rows": [row._asdict() for row in rows],
+            "small": [row._asdict() for row in small],
+            "clean": clean,
+            "broken": broken,
+        }
         options.json.write_text(json.dumps(told, indent=1), "utf-8")
     return 0
 

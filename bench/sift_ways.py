@@ -8,8 +8,9 @@ import io
 import json
 import random
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -26,6 +27,20 @@ RULES = [
     {"name": "few_tries", "expr": "0 <= attempts <= 5"},
 ]
 KINDS = ("a fence and prose", "a trailing comma", "Python's words", "an apology", "a field of the wrong type")
+COERCED = len(KINDS)  # a number in quotes: every such reply is mended
+SMALL_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["name", "category", "quantity", "price", "in_stock"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "category": {"enum": ["tool", "food", "book"]},
+        "quantity": {"type": "integer", "minimum": 0},
+        "price": {"type": "number", "minimum": 0},
+        "in_stock": {"type": "boolean"},
+    },
+}
+SMALL_RULES = [{"name": "stocked", "expr": "not in_stock or quantity > 0"}]
 SOURCE_LINES = 20_000  # the source's way is timed on so many lines: it takes many minutes for more
 # what its interpreter keeps from one rule to the next
 SOURCE_FUNCTIONS = frozenset(
@@ -33,17 +48,36 @@ SOURCE_FUNCTIONS = frozenset(
 )
 
 
-def make_file(path: Path, lines: int, share: float) -> None:
-    """Lines of about 1 KB; a share of the replies is broken in five ways, two of which cannot be mended."""
+class Shape(NamedTuple):
+    """Replies of one form: their contract, a value for each number, the field that is given a wrong type, and the loop by hand."""
+
+    name: str
+    schema: dict[str, Any]
+    rules: list[dict[str, Any]]
+    value: Callable[[random.Random, int], dict[str, Any]]
+    field: str
+    by_hand: Callable[[Path], int]
+
+
+def make_file(
+    path: Path, lines: int, share: float, shape: "Shape | None" = None, kinds: Sequence[int] = range(5), doubled: int = 0
+) -> None:  # fmt: skip
+    """A file of units; a share of the replies is broken in one of `kinds`, and so many lines have the id of an earlier one.
+
+    Two of the five usual kinds cannot be mended.
+    """
+    shape = shape or LARGE
     dice = random.Random(7)
+    again = set(range(lines - 1, 0, -max(1, lines // doubled))[:doubled]) if doubled else set()
     with path.open("wb") as opened:
         for number in range(lines):
-            reply = json.dumps(value(dice, number))
+            reply = json.dumps(shape.value(dice, number))
             if dice.random() < share:
-                reply = broken(dice.randrange(5), reply)
-            opened.write(
-                orjson.dumps({"unit_id": f"unit-{number:08d}", "input": {"n": number}, "raw_response": reply}) + b"\n"
-            )
+                reply = broken(kinds[dice.randrange(len(kinds))], reply, shape.field)
+            # the line before the one in the middle may be one of them, but not both
+            taken = number if number not in again else number // 2 - (number // 2 in again)
+            row = {"unit_id": f"unit-{taken:08d}", "input": {"n": number}, "raw_response": reply}
+            opened.write(orjson.dumps(row) + b"\n")
 
 
 def value(dice: random.Random, number: int) -> dict[str, Any]:
@@ -59,15 +93,28 @@ def value(dice: random.Random, number: int) -> dict[str, Any]:
     }
 
 
-def broken(kind: int, reply: str) -> str:
-    """A reply broken in one of five ways."""
-    return (
-        f"Here you are:\n```json\n{reply}\n```",
-        reply[:-1] + ",}",
-        reply.replace("true", "True").replace("false", "False").replace("null", "None"),
-        "I am sorry, but I cannot help with that.",
-        reply.replace('"attempts": 1', '"attempts": "more than one"', 1),
-    )[kind]
+def small_value(dice: random.Random, number: int) -> dict[str, Any]:
+    """A document of five fields; its line has about 200 bytes."""
+    return {
+        "name": f"Item {number:08d} of the autumn catalogue",
+        "category": dice.choice(("tool", "food", "book")),
+        "quantity": dice.randrange(1, 500),
+        "price": round(dice.random() * 900, 2),
+        "in_stock": dice.random() < 0.5,
+    }
+
+
+def broken(kind: int, reply: str, field: str = "attempts") -> str:
+    """A reply broken in one of five ways, or with the number of a field in quotes."""
+    if kind == 0:
+        return f"Here you are:\n```json\n{reply}\n```"
+    if kind == 1:
+        return reply[:-1] + ",}"
+    if kind == 2:
+        return reply.replace("true", "True").replace("false", "False").replace("null", "None")
+    if kind == 3:
+        return "I am sorry, but I cannot help with that."
+    return re.sub(rf'("{field}": )(\d+)', r'\1"more than one"' if kind == 4 else r'\1"\2"', reply, count=1)
 
 
 def read_only(path: Path) -> int:
@@ -104,6 +151,34 @@ def by_hand(path: Path) -> int:
                 count += 1
     path.with_suffix(".floor").unlink()
     return count
+
+
+def by_hand_small(path: Path) -> int:
+    """The same for the small shape and its rule."""
+    import jsonschema_rs
+
+    is_valid = jsonschema_rs.validator_for(SMALL_SCHEMA).is_valid
+    loads, dumps, newline = orjson.loads, orjson.dumps, orjson.OPT_APPEND_NEWLINE
+    count = 0
+    with path.open("rb") as opened, path.with_suffix(".floor").open("wb") as out:
+        for line in opened:
+            row = loads(line)
+            data = loads(row["raw_response"])
+            if is_valid(data) and (not data["in_stock"] or data["quantity"] > 0):
+                record = {
+                    "unit_id": row["unit_id"],
+                    "input": row["input"],
+                    "data": data,
+                    "raw_response": row["raw_response"],
+                }
+                out.write(dumps(record, option=newline))
+                count += 1
+    path.with_suffix(".floor").unlink()
+    return count
+
+
+LARGE = Shape("20 fields, 1 KB", SCHEMA, RULES, value, "attempts", by_hand)
+SMALL = Shape("5 fields, 200 bytes", SMALL_SCHEMA, SMALL_RULES, small_value, "quantity", by_hand_small)
 
 
 def as_the_source_does(path: Path) -> int:

@@ -80,7 +80,7 @@ def run_picture() -> str:
 
 def unit_picture() -> str:
     """The screen of the units of a step, with one whose first reply broke a rule."""
-    return screen("enter", "enter", "f", "f", *["down"] * 4)
+    return screen("enter", "enter", "f", "f", "f", *["down"] * 4)
 
 
 def screen(*keys: str) -> str:
@@ -97,6 +97,8 @@ def screen(*keys: str) -> str:
                 await pilot.pause()
                 for key in keys:
                     await pilot.press(key)
+                    await pilot.pause()
+                    await app.workers.wait_for_complete()  # units are read beside the screen
                     await pilot.pause()
                 return app.export_screenshot(title="trueup tui")
 

@@ -34,7 +34,7 @@ PAGES = [
 ]  # fmt: skip
 # Methods of `Contract` that only other rooms of this package call.
 DOORS = frozenset(
-    "arguments_of call_options claims clean early forbids given_tools guide item_contract judges_meaning meaning member_errors ordered_tools unplaced".split()
+    "arguments_of call_options claims clean early forbids given_tools guide item_contract judges_meaning meaning member_errors ordered_tools short_way unplaced".split()
 )
 
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)
