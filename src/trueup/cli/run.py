@@ -20,7 +20,7 @@ _AT_START = ("run_dir", "provider", "model", "base_url", "price", "max_units", "
     "-j", "--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls at the same time.  [default: 8]"
 )
 @click.option("--max-cost", type=float, metavar="USD", help="Stop before more than this is spent, in all.")
-@click.option("--estimate", is_flag=True, help="Print calls, tokens and cost by step, and ask nobody.")
+@click.option("--estimate", is_flag=True, help="Print calls, tokens and cost by step, without asking a model.")
 @click.option(
     "--like", metavar="RUN", help="With --estimate: take lengths and rates from this run, such as one of a --sample."
 )

@@ -73,7 +73,7 @@ def revalidate_effect(path: Path, pipeline: str, left: Callable[[], bool]) -> Ef
     lines = [
         looked.said,
         "",
-        "Applying takes these schemas, rules and templates over. Units that are valid now go on, those that are refused now become failures. No model is asked.",
+        "Applying takes these schemas, rules and templates over. Units that are valid now resume; those that are refused now become failures. No model is asked.",
     ]
     return Effect("\n".join(lines), "Apply this to the run?", options=(*options, "--apply"))
 
