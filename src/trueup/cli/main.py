@@ -111,6 +111,8 @@ class Commands(click.Group):
             sys.stdout.flush()
         except BrokenPipeError:
             raise PipeClosed from None  # click would make it a 1, which means refused here
+        except KeyboardInterrupt:
+            raise click.Abort from None  # click would write an empty line to standard error, which may be a file of records
         return result
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
@@ -145,6 +147,8 @@ def _guarded(run: Callable[[], Any]) -> int:
         return error.exit_code if isinstance(error, click.UsageError) else 2
     except (KeyboardInterrupt, click.Abort):
         _ignore_interrupts()
+        if sys.stderr.isatty():
+            _say("")  # the prompt does not follow ^C on the same line
         return INTERRUPTED
     except (PipeClosed, BrokenPipeError):
         _drop_output()
