@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.leftovers import collected
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "howto" / "coming-from.md"
 LIBRARIES = ["instructor", "pydantic-ai", "LangChain parsers", "guardrails", "json_repair", "BAML"]
@@ -131,11 +133,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
 
 
 def test_ours_prints_what_it_shows_with_its_own_imports(module: dict[str, Any]) -> None:
-    for block in BLOCKS:
-        if block.language == "python" and block.title:
-            assert printed(block, dict(module)) == shown(block)
-        elif block.language == "python":
-            printed(block, module)
+    with collected():
+        for block in BLOCKS:
+            if block.language == "python" and block.title:
+                assert printed(block, dict(module)) == shown(block)
+            elif block.language == "python":
+                printed(block, module)
+        module.clear()
 
 
 def importable(block: Block) -> bool:
@@ -151,10 +155,12 @@ _CALLING = "pydantic-ai"  # it takes its output from a tool call, and the replie
 
 def test_the_other_side_runs_too_where_its_library_is_installed(module: dict[str, Any]) -> None:
     run = 0
-    for block in BLOCKS:
-        if block.language == "python" and not block.title:
-            printed(block, module)
-        elif block.language == "py" and block.title != _CALLING and importable(block):
-            assert printed(block, dict(module))
-            run += 1
+    with collected():
+        for block in BLOCKS:
+            if block.language == "python" and not block.title:
+                printed(block, module)
+            elif block.language == "py" and block.title != _CALLING and importable(block):
+                assert printed(block, dict(module))
+                run += 1
+        module.clear()
     assert run >= 5, "LangChain's parsers are installed with the tests"

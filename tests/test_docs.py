@@ -5,14 +5,12 @@ of one page share their names; a `console` block runs its `$` lines among the fi
 """
 
 import doctest
-import gc
 import io
 import os
 import re
 import shutil
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.leftovers import collected
 from tools import pages
 from trueup.contract.lint.run import lint_contract
 
@@ -68,21 +67,18 @@ def test_python_examples_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyP
     module = type(sys)("example")  # dataclasses and pydantic look up the module of a class
     monkeypatch.setitem(sys.modules, "example", module)
     names: dict[str, Any] = module.__dict__
-    for block in blocks_of(page.read_text("utf-8")):
-        if block.kind == "python":
-            exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
-        elif block.kind == "pycon":
-            test = doctest.DocTestParser().get_doctest(block.text, names, name_of(page), str(page), block.line)
-            report = io.StringIO()
-            runner = doctest.DocTestRunner(optionflags=_FLAGS)
-            runner.run(test, out=report.write, clear_globs=False)
-            names.update(test.globs)
-            assert runner.failures == 0, report.getvalue()
-    names.clear()
-    # A program that ends need not close its clients. What they hold is collected here, not in a later test.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+    with collected():
+        for block in blocks_of(page.read_text("utf-8")):
+            if block.kind == "python":
+                exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+            elif block.kind == "pycon":
+                test = doctest.DocTestParser().get_doctest(block.text, names, name_of(page), str(page), block.line)
+                report = io.StringIO()
+                runner = doctest.DocTestRunner(optionflags=_FLAGS)
+                runner.run(test, out=report.write, clear_globs=False)
+                names.update(test.globs)
+                assert runner.failures == 0, report.getvalue()
+        names.clear()
 
 
 PARTS = [
