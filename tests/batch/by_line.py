@@ -1,5 +1,6 @@
 """What a sift has to leave, worked out the slow way: every line judged by itself, and lines of the same id put together by hand."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,11 +45,16 @@ def judge(contract: Contract, name: str, offset: int, line: bytes, code: str = "
     return Judged(line, name, offset, valid or sieve.failed[0], not valid, sieve.counted())
 
 
+def text_of(file: Path) -> bytes:
+    """What is in a file, packed or not."""
+    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+
+
 def lines_in(files: list[Path]) -> list[tuple[str, int, bytes]]:
     found = []
     for file in files:
         offset = 0
-        for line in file.read_bytes().split(b"\n"):
+        for line in text_of(file).split(b"\n"):
             if line.strip():
                 found.append((file.name, offset, line))
             offset += len(line) + 1

@@ -1,5 +1,6 @@
 """Killed at any instant, a sift loses and repeats nothing: the files come out as those of a run that nobody disturbed."""
 
+import gzip
 import itertools
 import os
 import random
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.batch.by_line import expected, found
+from tests.batch.by_line import expected, found, text_of
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
 from tests.batch.test_merging import CONTRACT, HOW, some_lines
 from tests.effort import SOAK
@@ -246,7 +247,7 @@ class Schedule:
         self.dice = dice = random.Random(seed)
         self.how = dice.choice(HOW)
         self.out = folder / "out"
-        self.paths = [folder / f"{name}.jsonl" for name in "ab"[: dice.randint(1, 2)]]
+        self.paths = [folder / f"{name}.jsonl{dice.choice(('', '.gz'))}" for name in "ab"[: dice.randint(1, 2)]]
         self._range = dice.choice((150, 900, 4000, 1 << 20))
         self._texts = [b"\n".join(some_lines(dice, dice.randrange(2, 60), dice.choice((3, 12)))) for _ in self.paths]
         self._at_once = dice.choice((5, duplicates.AT_ONCE))  # of ids that are compared
@@ -259,7 +260,8 @@ class Schedule:
         """Let the files be there up to some share of each, the second one later than the first."""
         for number, (path, text) in enumerate(zip(self.paths, self._texts, strict=True)):
             if share == 1 or share > number / 2:
-                path.write_bytes(text[: max(int(len(text) * share), path.stat().st_size if path.exists() else 0)])
+                grown = text[: max(int(len(text) * share), len(text_of(path)) if path.exists() else 0)]
+                path.write_bytes(gzip.compress(grown) if path.suffix == ".gz" else grown)
 
     def sift(self, spec: Spec, most: int = 0, steps: int = 0) -> bool:
         """Sift in a process of its own, which writes files up to a size and is killed at some step that lasts; whether it got through."""

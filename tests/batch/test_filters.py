@@ -7,7 +7,8 @@ import pytest
 
 from tests.batch.sifting import SCHEMA, unit
 from trueup import Contract
-from trueup.batch.filters import Filter, RulesFilter, Sorted
+from trueup.batch.filters import Filter, RulesFilter, Sorted, stream_lines
+from trueup.batch.ranges import Long
 from trueup.batch.trace import TRACE
 
 RULES = [
@@ -174,3 +175,18 @@ def test_a_key_that_any_line_gives_twice_is_reported(reply: str) -> None:
 def test_a_provider_s_line_keeps_the_fields_that_a_sift_leaves_out() -> None:
     line = '{"custom_id": "a", "city": "Oslo", "role": "assistant", "content": "{\\"name\\": \\"Ada\\", \\"age\\": 1}"}'
     assert json.loads(sort(line).valid)["response"]["city"] == "Oslo"
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize("end", [b"\n", b""])
+@pytest.mark.parametrize("chunk", [1, 7, 19, 1000])
+def test_a_line_is_whole_or_too_long_wherever_a_stream_is_cut(chunk: int, end: bytes) -> None:
+    for size, whole in ((20, True), (21, False)):
+        text = b"x" * size + end
+        pieces = iter([*(text[at : at + chunk] for at in range(0, len(text), chunk)), b""])
+        ((_, line),) = [found for found in stream_lines(lambda _, pieces=pieces: next(pieces), 20) if found]  # type: ignore[misc]
+        if whole:
+            assert line == text
+        else:
+            assert isinstance(line, Long)
+            assert line.size == len(text)

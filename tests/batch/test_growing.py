@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from tests.batch.by_line import expected, found
-from tests.batch.sifting import bytes_of, run_files, unit, write
+from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
 from tests.batch.test_merging import CONTRACT, HOW, some_lines
 from tests.effort import SOAK
-from trueup.batch.sift import Refused
+from trueup.batch import manifest as manifest_room
+from trueup.batch.contracts import spec_of
+from trueup.batch.sift import Options, OutOfTime, Progress, Refused, sift
+from trueup.batch.sources import Unreadable
 
 
 @pytest.mark.spec("B11")
@@ -134,6 +137,95 @@ def test_what_comes_packed_or_through_a_pipe_grows_too(tmp_path: Path) -> None:
     run_files(tmp_path, ["-"], out="pipe-whole", stdin=io.BytesIO(whole))
     assert bytes_of(tmp_path / "pipe") == bytes_of(tmp_path / "pipe-whole")
     assert not (tmp_path / "pipe" / ".sift" / "spool").exists()
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize("state", ["judging", "merging", "publishing", "done"])
+def test_what_comes_packed_grows_wherever_the_run_was_killed(
+    tmp_path: Path, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    lines = [unit(f"u{n % 30}", "no" if n % 3 else '{"name": "x", "age": 3}') for n in range(40)]
+    packed = tmp_path / "x.jsonl.gz"
+    packed.write_bytes(gzip.compress("\n".join(lines[:25]).encode()))
+    real = manifest_room.Manifest.commit
+
+    def commit(self: Any, facts: dict[str, Any], *changes: Any) -> None:
+        real(self, facts, *changes)
+        if facts.get("state") == state:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(manifest_room.Manifest, "commit", commit)
+        with pytest.raises(Killed):
+            run_files(tmp_path, [str(packed)], range_size=900)
+    packed.write_bytes(gzip.compress("\n".join(lines).encode()))
+    run_files(tmp_path, [str(packed)], range_size=900, grow=True)
+    run_files(tmp_path, [str(packed)], out="whole")
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "whole")
+    assert not (tmp_path / "out" / ".sift" / "spool").exists()
+
+
+def test_a_stream_grows_while_its_run_is_under_way(tmp_path: Path) -> None:
+    lines = [unit(f"u{n}") for n in range(40)]
+    half, whole = ("\n".join(some).encode() + b"\n" for some in (lines[:25], lines))
+
+    def piped(text: bytes, **options: Any) -> Any:
+        return run_files(tmp_path, ["-"], range_size=200, stdin=io.BytesIO(text), **options)
+
+    with pytest.raises(OutOfTime):
+        piped(half, time_limit=1e-9)
+    with pytest.raises(Unreadable, match="stdin gives more than this run began with; use --grow to sift that too"):
+        piped(whole)
+    for other in (half[:-9], b"x" + whole[1:]):
+        for grow in (False, True):
+            with pytest.raises(Unreadable, match="stdin is not what this run began with; choose another --out"):
+                piped(other, grow=grow)
+    with pytest.raises(OutOfTime):
+        piped(b"", grow=True, time_limit=1e-9)  # nothing at all: as it was
+    assert [row["unit_id"] for row in piped(whole, grow=True).valid] == [f"u{n}" for n in range(40)]
+
+
+@pytest.mark.parametrize("range_size", [300, 1 << 20])
+def test_a_file_may_grow_while_it_is_read_if_it_may_grow_at_all(tmp_path: Path, range_size: int) -> None:
+    """A log that somebody writes to all the time: what was there at the start is sifted, the rest is left for the next time."""
+    file = write(tmp_path / "lines.jsonl", [unit(f"u{n}") for n in range(20)])
+    spec = spec_of(options={"schema": SCHEMA})
+    options = Options(workers=1, range_size=range_size, grow=True)
+    new = iter(range(20, 10_000))
+
+    def growing(_: Any) -> None:
+        with file.open("ab") as opened:
+            opened.write(unit(f"u{next(new)}").encode() + b"\n")
+
+    before = 0
+    for _ in range(3):
+        lines = file.read_bytes().count(b"\n")
+        summary = sift([str(file)], spec, tmp_path / "out", options, growing).summary
+        assert before < summary["counts"]["valid"] == lines
+        before = lines
+    run_files(tmp_path, [str(file)], range_size=range_size, grow=True)
+    run_files(tmp_path, [str(file)], out="whole")
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("change", ["rewritten", "cut", "gone"])
+def test_a_file_that_changes_otherwise_while_it_is_read_is_refused(tmp_path: Path, change: str) -> None:
+    text = "\n".join(unit(f"u{n}") for n in range(40)).encode() + b"\n"
+    file = write(tmp_path / "lines.jsonl", text)
+
+    def meddle(progress: Progress) -> None:
+        if progress.step == "comparing":
+            if change == "gone":
+                file.unlink(missing_ok=True)
+            else:
+                write(file, text[:-5] if change == "cut" else text.replace(b"u7", b"v7") + b"more\n")
+
+    with pytest.raises(Refused, match=r"lines\.jsonl:? (the file )?changed .*; use --fresh to start over"):
+        sift([str(file)], spec_of(options={"schema": SCHEMA}), tmp_path / "out", Options(workers=1, grow=True), meddle)
+    assert not (tmp_path / "out" / "validated.jsonl").exists()
 
 
 def test_a_file_that_was_only_touched_is_done(tmp_path: Path) -> None:

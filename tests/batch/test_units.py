@@ -328,3 +328,18 @@ def test_another_kind_of_contract_is_not_asked_about_it(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl").write_text(json.dumps({"unit_id": "a", "raw_response": [delta]}) + "\n")
     assert sift([str(tmp_path / "cut.jsonl")], spec_of(Other()), tmp_path / "out").summary["counts"]["failed"] == 1
     assert '"R003"' in (tmp_path / "out" / "failures.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("row", "uid", "says"),
+    [
+        ({"unit_id": 7.0}, "f@7", "unit_id is 7.0, neither text nor a whole number; the place of the line stands in for it"),
+        ({"unit_id": True}, "f@7", "unit_id is true, neither text nor a whole number; the place of the line stands in for it"),
+        ({"unit_id": {"a": 1}}, "f@7", "unit_id is an object, neither text nor a whole number; the place of the line stands in for it"),
+        ({"unit_id": [], "id": "x"}, "x", "unit_id is an array, neither text nor a whole number; id stands in for it"),
+        ({"unit_id": None}, "f@7", "The line gives no unit_id; the place of the line stands in for it"),
+    ],
+)  # fmt: skip
+def test_an_id_that_cannot_be_one_is_named(row: dict[str, Any], uid: str, says: str) -> None:
+    found = read_unit(json.dumps({**row, "raw_response": "{}"}).encode(), "f@7")
+    assert (found.id, [remark.message for remark in found.findings]) == (uid, [says])

@@ -226,7 +226,7 @@ def stream_lines(read: Callable[[int], bytes], limit: int) -> Iterator[tuple[int
     while chunk := read(_CHUNK):
         *lines, rest = chunk.split(b"\n")
         for line in lines:
-            yield at, _whole([*held, line, b"\n"], size + len(line) + 1, limit)
+            yield at, _whole([*held, line, b"\n"], size + len(line) + 1, limit + 1)
             at += size + len(line) + 1
             held, size = [], 0
         if rest:
@@ -238,8 +238,9 @@ def stream_lines(read: Callable[[int], bytes], limit: int) -> Iterator[tuple[int
         yield at, _whole(held, size, limit)
 
 
-def _whole(pieces: list[bytes], size: int, limit: int) -> bytes | Long:
-    return b"".join(pieces) if size <= limit + 1 else Long(b"".join(pieces)[:_HEAD], size)
+def _whole(pieces: list[bytes], size: int, most: int) -> bytes | Long:
+    """A line of a size; of one that is too long only the head, as the rest was not kept."""
+    return b"".join(pieces) if size <= most else Long(b"".join(pieces)[:_HEAD], size)
 
 
 def _row(line: bytes) -> Any:

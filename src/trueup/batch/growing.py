@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trueup.batch.manifest import Manifest, Planned
 from trueup.batch.ranges import Range, ranges_of
-from trueup.batch.sources import Source
+from trueup.batch.sources import Source, has_shrunk
 from trueup.batch.stored import Broken, Shelf
 from trueup.batch.work import sum_of
 
@@ -51,6 +51,13 @@ def growth_of(manifest: Manifest, shelf: Shelf, earlier: list[Source], sources: 
         for piece in ranges_of([source.extent - begin], range_size):
             new.append(Range(number + len(new), at, begin + piece.start, begin + piece.end))
     return Growth(new, gone)
+
+
+def stay_judged(manifest: Manifest, shelf: Shelf, at: int, source: Source, max_line: int) -> None:
+    """Make sure that a file that changed while it was read has only more at its end; `Changed` if not."""
+    if source.by_row or has_shrunk(source):
+        raise Changed(f"{source.name}: the file changed while it was read")
+    _verify(shelf, source, [row for row in manifest.plan() if row.piece.source == at], max_line)
 
 
 def _difference(earlier: list[Source], sources: list[Source]) -> str:

@@ -21,7 +21,7 @@ from trueup.batch.contracts import Spec
 from trueup.batch.duplicates import groups_in
 from trueup.batch.editing import Editor, Lines
 from trueup.batch.folders import address_of
-from trueup.batch.growing import Changed, growth_of, looks_grown
+from trueup.batch.growing import Changed, growth_of, looks_grown, stay_judged
 from trueup.batch.manifest import FORMAT, Edit, Manifest, dropped, edited, judged, no_edits, planned
 from trueup.batch.merge import Merge
 from trueup.batch.pipeline.lock import Busy, Lock
@@ -138,7 +138,8 @@ class _Run:
         self.manifest = Manifest(work)
         try:
             self.manifest.own()
-            self.sources = open_sources(files, work / "spool", stdin, options.form._replace(max_line=options.max_line))
+            form = options.form._replace(max_line=options.max_line)
+            self.sources = open_sources(files, work / "spool", stdin, form, grow=options.grow)
             self.settings = _settings(spec, options)
             self.key = _key(self.sources, self.settings)
             self._shelf = Shelf(work, out, self.manifest, self.settings)
@@ -186,7 +187,7 @@ class _Run:
             self._grow(self._earlier())
         except Refused:
             if self.manifest.get("state") == "done":
-                shutil.rmtree(self._work / "spool", ignore_errors=True)
+                self._drop_spool()
             raise
 
     def _expect_growth(self) -> None:
@@ -242,12 +243,24 @@ class _Run:
             self._judge(self._tasks())
             how = self._options.merge or _usual(self.tally)
             self._compare(how)
-            for source in self.sources:
-                if changed(source):
-                    more = "use --grow to sift what was added, or --fresh to start over"
-                    raise Refused(f"{source.name}: the file changed while it was read; {more}")
+            self._stay_unchanged()
             self.manifest.commit({"state": "merging", "how": how})
-        return Result(self._merge_and_publish())
+        summary = self._merge_and_publish()
+        self._drop_spool()
+        return Result(summary)
+
+    def _stay_unchanged(self) -> None:
+        """Refuse files that changed while they were read; those that may grow may have more at their end, for the next time."""
+        for at, source in enumerate(self.sources):
+            if not changed(source):
+                continue
+            if not self._options.grow:
+                more = "use --grow to sift what was added, or --fresh to start over"
+                raise Refused(f"{source.name}: the file changed while it was read; {more}")
+            try:
+                stay_judged(self.manifest, self._shelf, at, source, self._options.max_line)
+            except Changed as error:
+                raise Refused(f"{error}; use --fresh to start over") from None
 
     def _merge_and_publish(self) -> dict[str, Any]:
         if self.manifest.get("state") == "merging":
@@ -286,8 +299,12 @@ class _Run:
             raise Refused(
                 f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it again"
             ) from None
-        shutil.rmtree(self._work / "spool", ignore_errors=True)
+        self._drop_spool()
         return Result(summary, already=True)
+
+    def _drop_spool(self) -> None:
+        """Remove the copies of input that is read once, which a run needs until all of it is published."""
+        shutil.rmtree(self._work / "spool", ignore_errors=True)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -386,8 +403,7 @@ class _Run:
         beside.replace(self._out / SUMMARY)
         _sync_folder(self._out)
         self.manifest.commit({"state": "done", "published": {name: _about(self._out / name) for name in self._names}})
-        for name in ("parts", "spool"):
-            shutil.rmtree(self._work / name, ignore_errors=True)
+        shutil.rmtree(self._work / "parts", ignore_errors=True)
         for path in (*self._work.glob("index.*"), *(self._work / name for name in FILES)):
             if path.name != self._index:
                 path.unlink(missing_ok=True)

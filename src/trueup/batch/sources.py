@@ -124,8 +124,13 @@ class Source(NamedTuple):
 PLAIN = Form()
 
 
-def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None, form: Form = PLAIN) -> list[Source]:
-    """The sources behind names, in order; what must be spooled is spooled, or found spooled already."""
+def open_sources(
+    given: list[str], spool: Path, stdin: BinaryIO | None = None, form: Form = PLAIN, *, grow: bool = False
+) -> list[Source]:  # fmt: skip
+    """The sources behind names, in order; what must be spooled is spooled, or found spooled already.
+
+    With `grow`, a stream that was spooled may give more at its end.
+    """
     if given.count(STDIN) > 1:
         raise Unreadable("standard input ('-') can be named once")
     files = [file for path in given for file in _files(path)]
@@ -133,7 +138,7 @@ def open_sources(given: list[str], spool: Path, stdin: BinaryIO | None = None, f
     for index, ((path, _), name) in enumerate(zip(files, _names(files), strict=True)):
         target = spool / f"{index:04d}.jsonl"
         try:
-            sources.append(_with_table(_source(path, name, target, stdin), target, form))
+            sources.append(_with_table(_source(path, name, target, stdin, grow=grow), target, form))
         except BadTable as error:
             raise Unreadable(f"{name}: {error}") from None
         except FileNotFoundError as error:
@@ -233,6 +238,14 @@ def changed(source: Source) -> bool:
         return True
 
 
+def has_shrunk(source: Source) -> bool:
+    """Whether a file is gone, or shorter than it was when the run began."""
+    try:
+        return _size(source.path) < source.size
+    except OSError:
+        return True
+
+
 def shown(path: str) -> str:
     """A path or an address without the password that may be in it.
 
@@ -243,12 +256,12 @@ def shown(path: str) -> str:
     return clean.partition("?")[0] if "://" in clean else clean
 
 
-def _source(path: str, name: str, target: Path, stdin: BinaryIO | None) -> Source:
+def _source(path: str, name: str, target: Path, stdin: BinaryIO | None, *, grow: bool) -> Source:
     if path == STDIN:
-        return _from_stream(target, stdin, "stdin")
+        return _from_stream(target, stdin, "stdin", grow=grow)
     if "://" not in path and not Path(path).is_dir() and not stat.S_ISREG(Path(path).stat().st_mode):
         with Path(path).open("rb") as pipe:
-            return _from_stream(target, pipe, name)
+            return _from_stream(target, pipe, name, grow=grow)
     packed = _packing(path)
     if not packed and not path.startswith(_WHOLE):
         mark = _mark(path)
@@ -258,14 +271,20 @@ def _source(path: str, name: str, target: Path, stdin: BinaryIO | None) -> Sourc
     return Source(str(target), name, target.stat().st_size, mark)
 
 
-def _from_stream(target: Path, stream: BinaryIO | None, name: str) -> Source:
+def _from_stream(target: Path, stream: BinaryIO | None, name: str, *, grow: bool) -> Source:
     """What can be read once; of a run under way, the same again, or nothing where it was all read before."""
     if not target.exists():
         if stream is None:
             raise Unreadable(f"{name} was not read to its end before; pipe it in again")
         _spool(_chunks(stream), target)
-    elif stream is not None and not _same(stream, target):
-        raise Unreadable(f"{name} is not what this run began with; choose another --out, or --fresh")
+    elif stream is not None:
+        try:
+            if grow:
+                _spool(_grown(stream, target), target)
+            else:
+                _stay_same(stream, target)
+        except _Differs as error:
+            raise Unreadable(f"{name} {error} choose another --out, or --fresh") from None
     digest = hashlib.blake2b(digest_size=16)
     with target.open("rb") as opened:
         for chunk in _chunks(opened):
@@ -273,15 +292,30 @@ def _from_stream(target: Path, stream: BinaryIO | None, name: str) -> Source:
     return Source(str(target), name, target.stat().st_size, f"spool {digest.hexdigest()}")
 
 
-def _same(stdin: BinaryIO, target: Path) -> bool:
-    """Whether a stream gives what was spooled; nothing at all counts as the same."""
-    size = 0
+class _Differs(ValueError):
+    """A stream does not give what was spooled: says how."""
+
+
+def _stay_same(stream: BinaryIO, target: Path) -> None:
+    """Make sure that a stream gives what was spooled; nothing at all counts as the same."""
+    size = sum(map(len, _grown(stream, target)))
+    if size > target.stat().st_size:
+        raise _Differs("gives more than this run began with; use --grow to sift that too, or")
+
+
+def _grown(stream: BinaryIO, target: Path) -> Iterator[bytes]:
+    """What a stream gives: what was spooled, and more at its end; nothing at all counts as what was spooled."""
     with target.open("rb") as kept:
-        for chunk in _chunks(stdin):
+        size = 0
+        for chunk in _chunks(stream):
+            if not chunk.startswith(kept.read(len(chunk))):
+                raise _Differs("is not what this run began with;")
             size += len(chunk)
-            if kept.read(len(chunk)) != chunk:
-                return False
-        return not size or not kept.read(1)
+            yield chunk
+        for chunk in _chunks(kept):
+            if size:
+                raise _Differs("is not what this run began with;")
+            yield chunk
 
 
 def _spool(chunks: Iterator[bytes], target: Path) -> None:

@@ -289,15 +289,25 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
 
 
 def id_of(row: Row, place: str) -> tuple[str, tuple[Finding, ...]]:
-    """The id of a unit, and a remark where it had to be made."""
+    """The id of a unit, and a remark where it had to be made.
+
+    >>> id_of({"unit_id": 7}, "f@0"), id_of({"unit_id": 7.5}, "f@0")[1][0].message
+    (('7', ()), 'unit_id is 7.5, neither text nor a whole number; the place of the line stands in for it')
+    """
+    unfit = ""
     for name in _IDS:
         uid = row.get(name)
-        if isinstance(uid, str) and uid:
-            return uid, ()
-        if type(uid) is int:
-            return str(uid), ()
-    message = "The line gives no unit_id; its place stands in for it"
-    return place, (finding("U005", "$", message, None, {"place": place}, "Give every line a unit_id."),)
+        if (isinstance(uid, str) and uid) or type(uid) is int:
+            return str(uid), _unnamed(unfit, name, place) if unfit else ()
+        if uid is not None and uid != "" and not unfit:
+            shown = _kind(uid) if isinstance(uid, dict | list) else json.dumps(uid)
+            unfit = f"{name} is {shown}, neither text nor a whole number"
+    return place, _unnamed(unfit or "The line gives no unit_id", "the place of the line", place)
+
+
+def _unnamed(why: str, other: str, place: str) -> tuple[Finding, ...]:
+    said = f"{why}; {other} stands in for it"
+    return (finding("U005", "$", said, None, {"place": place}, "Give every line a unit_id."),)
 
 
 def _unreadable(line: bytes, place: str, error: Exception) -> Unit:
