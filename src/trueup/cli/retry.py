@@ -38,7 +38,6 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
             if step and step not in owned.state.steps:
                 raise click.UsageError(f"--step {step}: the steps are {', '.join(owned.state.steps)}")
             found = take(owned, step, attempts, asking_steps(owned))
-            owned.write_manifest()
         finally:
             owned.close()
     if found.units:

@@ -29,6 +29,11 @@ def test_permutations_are_without_replacement_and_in_order() -> None:
     assert unit["future"] == CARDS[1]
 
 
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_more_units_may_be_asked_for_than_any_machine_counts(repeat: int) -> None:
+    assert len(ids({"strategy": "direct", "repeat": repeat}, ["a", "b"], 10**30)) == 2 * repeat
+
+
 def test_an_item_that_is_a_bare_name_has_nothing_else() -> None:
     assert list(make_units({"strategy": "direct"}, ["a b", "c"])) == [
         {"unit_id": "a_b", "name": "a b"}, {"unit_id": "c", "name": "c"},

@@ -133,6 +133,31 @@ def test_ids_that_collide_only_when_joined_are_found_too(tmp_path: Path) -> None
     assert "two units have the id 'a-b-c'" in fault
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("items.jsonl", '{"id": "a"}\r\n{"id": "b"}\r\n'),
+        ("items.json", '[{"id": "a"}, {"id": "b"}]'),
+        ("items.yaml", "- {id: a}\r\n- {id: b}\r\n"),
+    ],
+)
+def test_items_saved_with_a_byte_order_mark_are_read(tmp_path: Path, name: str, text: str) -> None:
+    folder = with_items(tmp_path / "p", name, text.encode("utf-8-sig"))
+    assert said(folder) == []
+    made = start(folder, tmp_path / "run") / "input/units.jsonl"
+    assert [json.loads(line)["unit_id"] for line in made.read_text("utf-8").splitlines()] == ["a", "b"]
+
+
+def test_fields_are_those_of_the_list_that_the_key_names(tmp_path: Path) -> None:
+    """A field that only some items have is known, one that only another list has is not."""
+    lists = {"others": [{"id": "z", "colour": "red"}], "mine": [{"id": "a"}, {"id": "b", "size": 1}]}
+    where = {"items": {"source": "items.json", "name_field": "id", "key": "mine"}}
+    write_pipeline(tmp_path, [asking("ask", template="{{ size }} {{ colour }}")], processing=where)
+    (tmp_path / "items.json").write_text(json.dumps(lists), "utf-8")
+    (fault,) = found(tmp_path)
+    assert (fault.code, fault.message) == ("N037", "no item, expression or earlier step gives 'colour'")
+
+
 def test_every_item_without_a_name_is_reported_where_it_stands(tmp_path: Path) -> None:
     folder = with_items(tmp_path, "items.jsonl", '{"id": "a"}\n{"n": 1}\n{"n": 2}\n')
     assert [(fault.line, fault.code) for fault in found(folder)] == [(2, "N033"), (3, "N033")]
@@ -148,6 +173,9 @@ def test_every_item_without_a_name_is_reported_where_it_stands(tmp_path: Path) -
         ("items.json", b'[{"id": "a"},\n {"id": "\xff"}]', ["items.json:2:10: N001"]),
         ("items.yaml", "- {id: a}\n- {id: [}\n", ["items.yaml:2:9: N002"]),
         ("items.yaml", "- {id: a}\n- {id: b, id: c}\n", ["items.yaml:2:11: N004"]),
+        ("items.json", '[{"id": "a"},\n {"id": "b", "id": "c"}]', ["items.json:2:14: N004"]),
+        ("items.jsonl", '{"id": "a"}\n{"id": "b", "id": "c"}\n', ["items.jsonl:2:1: N004"]),
+        ("items.jsonl", '{"id": "a"}\n{"id": "b", "x": {"y": 1, "y": 2}}\n', ["items.jsonl:2:1: N004"]),
         ("items.yaml", b"- {id: a}\n- {id: \xff}\n", ["items.yaml:2:8: N001"]),
         ("items.jsonl", '{"id": "a"}\n3\n', ["items.jsonl:2:1: N033"]),
     ],

@@ -183,7 +183,34 @@ def test_replies_from_a_cache_count_as_calls_of_the_next_run() -> None:
     from trueup.batch.pipeline.preview import Observed
     from trueup.batch.pipeline.state import Money
 
-    assert Observed(10, 10, Money(calls=5, output_tokens=50, cached=5)).calls == 1.0
+    assert Observed(10, 10, Money(calls=5, output_tokens=50, cached=5), 10).calls == 1.0
+
+
+def test_a_step_that_no_unit_of_the_earlier_run_passed_leaves_nothing_for_the_next(run: Run, tmp_path: Path) -> None:
+    steps = [asking("first"), asking("second")]
+    folder = write_pipeline(tmp_path / "pipeline", steps, ITEMS, reply("first", "*", "no"))
+    assert run_pipeline(folder, tmp_path / "earlier").valid == []
+    found = estimated(run, "--like", "earlier")
+    assert [(row["units"], row["calls"]) for row in found["steps"]] == [(10, 30), (0, 0)]
+    assert "first: no unit passed in the earlier run, so that nothing is counted after it" in found["notes"]
+
+
+def test_stored_replies_that_pass_now_cost_nothing_and_withdrawn_ones_make_no_call_dearer(
+    run: Run, tmp_path: Path
+) -> None:
+    """Refused, then accepted again: the first step has its replies, the second is asked once for each unit."""
+    replies = [*reply("one", "*", GOOD), *reply("two", "*", GOOD)]
+    strict = {"required": ["answer"], "rules": [{"name": "no", "expr": "answer == 'no'", "error": "not no"}]}
+    loose = write_pipeline(tmp_path / "pipeline", [asking("one"), asking("two")], ITEMS, replies, chunk_size=10)
+    write_pipeline(tmp_path / "strict", [asking("one", rules=strict), asking("two")], ITEMS, replies, chunk_size=10)
+    run_pipeline(loose, tmp_path / "made")
+    for name in ("strict", "pipeline"):
+        assert run("revalidate", "made", "--pipeline", name, "--apply").code == (name == "strict")
+    found = json.loads(run("run", "made", "--estimate", "--json", "--like", "made").out)
+    assert [(row["step"], row["units"], row["calls"]) for row in found["steps"]] == [("two", 10, 10)]
+    assert run("run", "made").code == 0
+    found = estimated(run, "--like", "made")
+    assert [(row["units"], row["calls"]) for row in found["steps"]] == [(10, 10), (10, 10)]
 
 
 def test_nobody_is_asked_and_no_key_is_needed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,9 @@ from trueup.batch.pipeline.retry import retry
 from trueup.batch.pipeline.rundir import NoRun, OwnedRun, RunDir
 from trueup.batch.pipeline.running import Options, asking_steps
 from trueup.batch.pipeline.seeds import base_seed
+from trueup.batch.pipeline.status import standing
 from trueup.batch.pipeline.verify import verify
+from trueup.cli.retry import retry as retry_command
 
 
 @pytest.mark.spec("B16")
@@ -136,7 +138,10 @@ def test_when_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> N
     provider = Counting(rows)
     ran = go(start(pipeline, tmp_path / "run"), Options(workers=4), provider=provider)
     assert (ran.result.status, ran.result.code) == ("failed", 1)
-    assert ran.result.reason.startswith("step one: none of the first 25 units is valid (P001 25)")
+    failed = standing(ran.run, running=False)["failed"]
+    assert 25 <= failed == len(ran.failed)
+    said = f"step one: none of the first {failed} units is valid (P001 {failed}); the rest was not started"
+    assert ran.result.reason == ran.run.state.reason == said
     assert {step for step, _, _ in provider.asked} == {"one"}
     assert len(provider.asked) < 100 * 3  # the rest was not begun
     assert ran.run.state.label(ran.run.state.chunks["chunk_000"]) == "FAILED"
@@ -232,6 +237,42 @@ def test_retries_come_in_chunks_and_never_in_empty_ones(tmp_path: Path) -> None:
     assert len(go(path).valid) == 10
     assert retried(path).chunks == ()
     assert_whole(path)
+
+
+@pytest.mark.spec("B12", "B20")
+def test_a_run_with_units_to_retry_is_not_done_and_its_files_agree_with_the_table(tmp_path: Path) -> None:
+    rows = [*reply("ask", "*", GOOD), *reply("ask", "b", "no", "no", "no", GOOD)]
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows), tmp_path / "run")
+    assert go(path).ids == (["a", "c"], ["b"])
+    retried(path, attempts=4)
+    found = standing(RunDir.look(path), running=False)
+    assert (found["status"], found["failed"], found["pending"]) == ("paused", 0, 1)
+    assert found["reason"] == "failed units are to be asked about again; run it again to resume"
+    assert json.loads((path / "MANIFEST.json").read_bytes())["status"] == "paused"
+    assert lines(path / "failures.jsonl") == []
+    assert go(path).ids == (["a", "c", "b"], [])
+    assert_whole(path)
+
+
+@pytest.mark.spec("B12", "B20")
+@pytest.mark.parametrize("command", ["retry", "repair"])
+def test_a_command_that_finds_nothing_to_do_leaves_the_picture_of_a_stopped_run(tmp_path: Path, command: str) -> None:
+    """How units in the middle of a step were judged stands in MANIFEST.json alone."""
+    items = [{"id": name} for name in "abcdef"]
+    rows = [*reply("ask", "*", GOOD, tokens=1_000_000), *reply("ask", "b", "no", tokens=1_000_000)]
+    settings = {"prices": {"*": {"input": 1, "output": 0}}, "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
+    folder = write_pipeline(tmp_path / "p", [asking("ask")], items, rows, settings, chunk_size=6)
+    path = start(folder, tmp_path / "run")
+    assert go(path, Options(max_cost=3.5, workers=1)).result.code == 3
+    before = standing(RunDir.look(path), running=False)
+    assert (before["failed"], before["steps"][0]["valid"], before["pending"]) == (1, 2, 3)
+    if command == "retry":
+        assert retry_command.callback is not None
+        assert retry_command.callback(str(path), "", None, False) == 0
+    else:
+        assert repair(path) == ((), ())
+    assert standing(RunDir.look(path), running=False) == before
+    assert [row["unit_id"] for row in lines(path / "failures.jsonl")] == ["b"]
 
 
 def test_the_same_step_can_be_chosen(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from trueup.batch.pipeline.jobs import Job
 from trueup.batch.pipeline.keeping import Keeping
 from trueup.batch.pipeline.local import LocalSteps
 from trueup.batch.pipeline.lock import Fenced
+from trueup.batch.pipeline.outcomes import Outcomes
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Done
 from trueup.batch.pipeline.steps.llm import LlmStep
@@ -247,8 +248,17 @@ class Engine:
         self.run.log.say(f"{chunk.name} FAILED: no unit passed {step} ({_reasons([chunk.done[step]])})")
         failed = sum(done.failures for done in rows)  # a unit that is retried counts where it is now
         if not any(done.valid for done in rows) and failed >= _GUARD and any(map(state.is_open, state.chunks.values())):
-            said = f"step {step}: none of the first {failed} units is valid ({_reasons(rows)})"
-            self.stop.ask("failed", f"{said}; the rest was not started")
+            self.stop.ask("failed", partial(self._guarded, step))
+
+    def _guarded(self, step: str) -> str:
+        """Why the guard stopped the run, with the numbers that its table has: units under way at the stop count too."""
+        done = [chunk.done[step] for chunk in self.run.state.chunks.values() if step in chunk.done]
+        under_way = [job.outcomes for job in self.jobs.values() if job.step.name == step]
+        valid = sum(each.valid for each in done) + sum(each.valid for each in under_way)
+        failed = sum(each.failures for each in done) + sum(sum(each.stages.values()) for each in under_way)
+        passed = f"only {valid}" if valid else "none"
+        units = f"{passed} of the first {valid + failed} units {'are' if valid > 1 else 'is'} valid"
+        return f"step {step}: {units} ({_reasons((*done, *under_way))}); the rest was not started"
 
     async def _pass_barrier(self) -> bool:
         """All chunks wait for a script: run it and let them go on. False when none waits."""
@@ -270,9 +280,9 @@ class Engine:
         return True
 
 
-def _reasons(rows: Iterable[Done]) -> str:
+def _reasons(rows: Iterable[Done | Outcomes]) -> str:
     """Why units failed, by code, the most frequent first."""
     codes: Counter[str] = Counter()
-    for done in rows:
-        codes.update(done.codes)
+    for row in rows:
+        codes.update(row.codes)
     return ", ".join(f"{code} {number}" for code, number in codes.most_common(5))

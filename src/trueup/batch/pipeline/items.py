@@ -6,6 +6,7 @@ the first one is made: more than `processing.unit_limit` are refused.
 """
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None
         raise ItemsError(message, ("processing", "strategy"), did_you_mean(str(strategy), STRATEGIES))
     make = {"permutation": _permuted, "cross_product": _crossed, "direct": _direct}[strategy]
     repeat = _repeat(processing)
+    most = None if most is None else min(most, sys.maxsize)
     refuse_too_many(processing, data, most)
     for twin in twins(processing, data):
         raise twin
@@ -84,7 +86,7 @@ def count_units(processing: Mapping[str, Any], data: Any) -> tuple[int, str]:
     repeat = _repeat(processing)
     times = f", {_number(repeat)} times" if repeat > 1 else ""
     if strategy == "direct":
-        items = len(_listed(processing, data))
+        items = len(listed_items(processing, data))
         return _product((items, repeat)), f"{items:,} items{times}"
     if strategy == "permutation":
         positions, listed = _to_permute(processing, data)
@@ -138,7 +140,7 @@ def _named_lists(processing: Mapping[str, Any], data: Any) -> Iterator[tuple[Par
     strategy = processing.get("strategy") or "permutation"
     common = _name_field(processing)
     if strategy == "direct":
-        yield list_path(processing, data), common, _listed(processing, data)
+        yield list_path(processing, data), common, listed_items(processing, data)
         return
     lists: dict[tuple[Parts, str], list[Any]] = {}
     if strategy == "permutation":
@@ -205,7 +207,7 @@ def _permuted(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
 
 def _to_permute(processing: Mapping[str, Any], data: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     positions = positions_of(processing)
-    items = _listed(processing, data)
+    items = listed_items(processing, data)
     if not positions:
         raise ItemsError("the permutation strategy needs positions", ("processing",))
     if len(items) < len(positions):
@@ -231,7 +233,7 @@ def _combined(positions: Sequence[Mapping[str, Any]], fields: Sequence[str], cho
 
 def _direct(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
     field = _name_field(processing)
-    for item in _listed(processing, data):
+    for item in listed_items(processing, data):
         unit = {"unit_id": identify(_name_of(item, field))}
         fields = item if isinstance(item, dict) else {field: item}  # a bare name is an item that has nothing else
         unit.update((key, value) for key, value in fields.items() if key != "unit_id")
@@ -262,7 +264,8 @@ def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
         yield unit
 
 
-def _listed(processing: Mapping[str, Any], data: Any) -> list[Any]:
+def listed_items(processing: Mapping[str, Any], data: Any) -> list[Any]:
+    """The items of a file that holds one list of them, or names several."""
     given = data
     key = _word(processing, "key", None)
     if key is not None:

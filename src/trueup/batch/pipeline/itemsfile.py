@@ -4,6 +4,7 @@ Places inside the file are looked up only when there is a fault: files of hundre
 """
 
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.items import ItemsError
+from trueup.batch.units import given_twice
 from trueup.contract.files.documents import LIMITS, parse_document
 from trueup.contract.files.faults import ContractError, Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
@@ -18,6 +20,7 @@ from trueup.verdict.paths import Parts
 
 _MOST = 512 << 20  # bytes
 _MOST_FAULTS = 20
+_KEEP_ONE = "Keep one of them."
 _SOURCE: Parts = ("processing", "items", "source")
 
 
@@ -35,7 +38,7 @@ def read_items(pipeline: Pipeline) -> Any:
     if kind == ".json":
         return _document(raw, name)
     try:
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        text = raw.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ContractError([_not_utf8(raw, error, name)]) from None
     document = parse_document(text, name)
@@ -62,7 +65,7 @@ def place_of(pipeline: Pipeline, item: Parts) -> Place:
         return Place(name, lines[index] if isinstance(index, int) and index < len(lines) else 1)
     if len(raw) > LIMITS.get(kind, LIMITS[".yaml"]):
         return Place(name)
-    return parse_document(raw.decode("utf-8-sig"), name, ".json" if kind == ".json" else ".yaml").marks.value(item)
+    return parse_document(raw.decode(), name, ".json" if kind == ".json" else ".yaml").marks.value(item)
 
 
 def _name(pipeline: Pipeline) -> str:
@@ -82,7 +85,7 @@ def _bytes(pipeline: Pipeline, source: str) -> bytes:
     if len(raw) > _MOST:
         message = f"the items {source!r} have more than {_MOST:,} bytes"
         raise ContractError([pipeline.fault("N003", _SOURCE, message)])
-    return raw
+    return raw.removeprefix(BOM_UTF8)
 
 
 def _beside(file: Path) -> list[str]:
@@ -94,18 +97,23 @@ def _beside(file: Path) -> list[str]:
 
 
 def _lines(raw: bytes, name: str) -> list[Any]:
-    """One item a line; a line that is not JSON is a fault of its own."""
+    """One item a line; a line that is not JSON, or gives a key twice, is a fault of its own."""
     items: list[Any] = []
     faults: list[Fault] = []
     for number, line in enumerate(raw.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            items.append(msgspec.json.decode(line))
+            item = msgspec.json.decode(line)
         except (ValueError, RecursionError) as error:
             faults.append(_not_json(line, error, name, number, "the line"))
-            if len(faults) == _MOST_FAULTS:
-                break
+        else:
+            items.append(item)
+            twice = given_twice(item, line) if isinstance(item, dict) else ""
+            if twice:
+                faults.append(fault("N004", Place(name, number), _SOURCE, twice[0].lower() + twice[1:], _KEEP_ONE))
+        if len(faults) == _MOST_FAULTS:
+            break
     if faults:
         raise ContractError(faults)
     return items
@@ -113,15 +121,25 @@ def _lines(raw: bytes, name: str) -> list[Any]:
 
 def _document(raw: bytes, name: str) -> Any:
     try:
-        return msgspec.json.decode(raw)
+        data = msgspec.json.decode(raw)
     except (ValueError, RecursionError) as error:
         raise ContractError([_not_json(raw, error, name, 1, "the file")]) from None
+    if given_twice(data, raw):
+        raise ContractError(_twice(raw.decode(), name))
+    return data
+
+
+def _twice(text: str, name: str) -> list[Fault]:
+    """The keys that a file gives twice; one fault without a line if the file is too large to say where."""
+    if len(text) <= LIMITS[".json"]:
+        return parse_document(text, name, ".json").faults[:_MOST_FAULTS]
+    return [fault("N004", Place(name), _SOURCE, "an object of the file gives a key twice", _KEEP_ONE)]
 
 
 def _not_json(raw: bytes, error: Exception, name: str, first: int, what: str) -> Fault:
     """Where and why bytes are not JSON; `first` is the number of their first line."""
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode()
     except UnicodeDecodeError as bad:
         return _not_utf8(raw, bad, name, first)
     try:

@@ -8,11 +8,10 @@ of a run may set otherwise, such as an address or the number of units, is looked
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config
 from trueup.batch.pipeline.cost import prices_of
-from trueup.batch.pipeline.items import ItemsError, make_units, refuse_too_many, twins
+from trueup.batch.pipeline.items import ItemsError, listed_items, make_units, refuse_too_many, twins
 from trueup.batch.pipeline.itemsfile import items_fault, read_items
 from trueup.batch.pipeline.lintfields import Known
 from trueup.batch.pipeline.lintkeys import lint_address, lint_keys
@@ -165,15 +164,9 @@ def _first_fields(pipeline: Pipeline, units: int) -> tuple[Known | None, list[Fa
         return None, list(error.faults)
     if unit is None:
         return None, [pipeline.fault("N033", ("processing", "items"), "there are no items, so there are no units")]
-    some = _item_fields(data) if processing.get("strategy") == "direct" else set[str]()
+    items = listed_items(processing, data) if processing.get("strategy") == "direct" else []
+    some = {str(name) for item in items if isinstance(item, dict) for name in item}
     return Known(unit, pipeline.section("prompts", "global_context"), some), []
-
-
-def _item_fields(data: Any) -> set[str]:
-    """Every field that any of the items has."""
-    if isinstance(data, dict):
-        data = next((part for part in data.values() if isinstance(part, list)), [])
-    return {str(name) for item in data if isinstance(item, dict) for name in item}
 
 
 def _walk(pipeline: Pipeline, known: Known | None) -> Iterator[Fault]:

@@ -18,7 +18,7 @@ from trueup.batch.pipeline.estimate import GUESSED_PROMPT, GUESSED_REPLY
 from trueup.batch.pipeline.items import Unit
 from trueup.batch.pipeline.mock import mock_of
 from trueup.batch.pipeline.providers.choose import chosen
-from trueup.batch.pipeline.replies import replies_in
+from trueup.batch.pipeline.replies import last_replies, replies_in
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.sampling import Units, sampled
 from trueup.batch.pipeline.state import Chunk, Money
@@ -75,6 +75,7 @@ class Observed(NamedTuple):
     units: int  # that were settled
     passed: int
     money: Money
+    asked: int  # units that were asked about, also those whose outcome was withdrawn since
 
     @property
     def is_measured(self) -> bool:
@@ -89,7 +90,7 @@ class Observed(NamedTuple):
     @property
     def calls(self) -> float:
         """How many calls a unit needs; a reply from `--cache` counts as one, because the next run may not have it."""
-        return (self.money.calls + self.money.cached) / self.units
+        return (self.money.calls + self.money.cached) / self.asked
 
 
 class Coming(NamedTuple):
@@ -127,7 +128,7 @@ def left_in(run: RunDir) -> list[Coming]:
     found = []
     for step in run.pipeline.steps:
         chunks = [chunk for chunk in state.chunks.values() if state.is_open(chunk) and chunk.at == step.index]
-        started = [chunk for chunk in chunks if chunk.submitted and step.asks]
+        started = [chunk for chunk in chunks if _has_replies(chunk, step)]
         if chunks:
             found.append(coming(partial(_waiting, run, chunks, step), step.index))
         if started and step.index + 1 < len(state.steps):
@@ -137,8 +138,13 @@ def left_in(run: RunDir) -> list[Coming]:
 
 def _waiting(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit]:
     for chunk in chunks:
-        over = {unit["unit_id"] for unit in _answered(run, [chunk], step)} if chunk.submitted and step.asks else ()
+        over = {unit["unit_id"] for unit in _answered(run, [chunk], step)} if _has_replies(chunk, step) else ()
         yield from (unit for unit in run.units(chunk, step.index) if unit["unit_id"] not in over)
+
+
+def _has_replies(chunk: Chunk, step: Step) -> bool:
+    """Whether a chunk that waits for a step may have replies to it: it was begun, or it took them along."""
+    return step.asks and (chunk.submitted or _is_retry(chunk, step.index))
 
 
 def _answered(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit]:
@@ -147,7 +153,7 @@ def _answered(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit
     prompts = Prompts(pipeline.inside(pipeline.template_dir))
     judge = LlmStep(pipeline, step, prompts, *chosen(pipeline, step, run.state.run.get("wanted", {})))
     for chunk in chunks:
-        replies = {row["unit_id"]: row for row in replies_in(run.file(chunk.name, step.name, "results"))}
+        replies = last_replies(run, chunk, step.name)
         for unit in run.units(chunk, step.index) if replies else ():
             reply = replies.get(unit["unit_id"])
             with suppress(PromptError):
@@ -159,15 +165,26 @@ def _answered(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit
 def observed_in(run: RunDir) -> dict[str, Observed]:
     """What every step of a run did so far."""
     found = {}
-    for row in run.state.step_rows():
+    for index, row in enumerate(run.state.step_rows()):
+        chunks = [chunk for chunk in run.state.chunks.values() if row["step"] in chunk.done]
         settled = row["valid"] + row["failed"]
         if row["scope"] == "fan_out":
-            settled = sum(
-                chunk.done[row["step"]].units for chunk in run.state.chunks.values() if row["step"] in chunk.done
-            )
+            settled = sum(chunk.done[row["step"]].units - chunk.done[row["step"]].moved for chunk in chunks)
+        asked = _asked_in(run, chunks, index) if row["scope"] == "chunk" and settled else 0
         if settled:
-            found[row["step"]] = Observed(settled, row["valid"], row["money"])
+            found[row["step"]] = Observed(settled, row["valid"], row["money"], max(asked, settled))
     return found
+
+
+def _asked_in(run: RunDir, chunks: Iterable[Chunk], step: int) -> int:
+    """How many units have replies in a step; a unit that was retried counts once."""
+    files = (run.file(chunk.name, run.state.steps[step], "results") for chunk in chunks if not _is_retry(chunk, step))
+    return sum(len({row["unit_id"] for row in replies_in(file)}) for file in files)
+
+
+def _is_retry(chunk: Chunk, step: int) -> bool:
+    """Whether the units of a chunk came to a step before."""
+    return chunk.origin == "retry" and chunk.first == step
 
 
 def preview(
@@ -241,6 +258,8 @@ class _Previewer:
         reply = mock_of(asking.contract.schema)
         self._written |= reply.keys()
         passed = seen.rate if seen else 1.0
+        if not passed:
+            self.notes.append(f"{step.name}: no unit passed in the earlier run, so that nothing is counted after it")
         return [_Weighed(merged(each.unit["unit_id"], each.unit, reply), each.weight * passed) for each in units]
 
     def _tokens(self, asking: LlmStep, units: list[_Weighed], seen: Observed | None) -> tuple[float, float]:
@@ -253,7 +272,7 @@ class _Previewer:
         )
         sizes = [_size(asking, each.unit) for each in units]
         total = sum(each.weight for each in units)
-        mean = sum(size * each.weight for size, each in zip(sizes, units, strict=True)) / total if units else 0.0
+        mean = sum(size * each.weight for size, each in zip(sizes, units, strict=True)) / total if total else 0.0
         self.margin = max(self.margin, _margin(sizes))
         return mean, float(length)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.gathering import gather, publish
 from trueup.batch.pipeline.journal import JOURNAL, unsealed
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.rundir import MANIFEST, OwnedRun
 from trueup.batch.pipeline.verify import Problem, verify, verify_results
 
 
@@ -37,10 +37,11 @@ def repair(path: Path, disk: Disk | None = None) -> Repaired:
             done.append("the results were gathered again from the chunks")
             with contextlib.suppress(FileNotFoundError):  # of a chunk that cannot be opened again, and is left
                 gather(run) if run.state.status == "done" else publish(run)
+        if done or not (run.path / MANIFEST).exists():
+            run.write_manifest()  # otherwise it is left as it is: it may describe chunks in the middle of a step
         left = tuple(verify(run))
         for message in done:
             run.log.say(f"repair: {message}")
-        run.write_manifest()
         return Repaired(tuple(done), left)
     finally:
         run.close()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.config import Step
 from trueup.batch.pipeline.disk import line, read_records
+from trueup.batch.pipeline.gathering import publish
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.records import RETRYABLE
@@ -44,6 +45,8 @@ def retry(
         elif not step or each.name == step:
             total = total._replace(kept=total.kept + _failed_at(run, each.name))
     if total.units:
+        publish(run)  # what is to be asked about again has not failed any more
+        run.write_manifest()
         run.log.say(f"retry: {total.units} units in {', '.join(total.chunks)}")
     return total
 

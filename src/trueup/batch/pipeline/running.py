@@ -238,8 +238,8 @@ class _Providers:
         self._run.log.say(f"{why}: {to_come}")
         cap = self.purse.cap
         if cap is not None and to_come.usd is not None and why != "start" and self.purse.spent + to_come.usd > cap:
-            said = f"{why}: {to_come}, ${self.purse.spent:.4f} is spent, and the cost cap is ${cap:g}"
-            self._stop.ask("cost", said)
+            about = f"{why}: {to_come}"
+            self._stop.ask("cost", lambda: f"{about}, ${self.purse.spent:.4f} is spent, and the cost cap is ${cap:g}")
 
     def batches(self) -> "dict[str, Batches]":
         """The batches of each asking step; steps with the same provider share them."""
@@ -311,14 +311,15 @@ def _stopped(run: OwnedRun, stop: Stop, live: Live) -> Result:
     """Write down what stopped it; an owner that was overtaken writes nothing."""
     reason = stop.reason
     assert reason is not None
+    text = reason.text
     if reason.kind == "fenced":
-        return Result("paused", reason.text, _CODES["fenced"])
+        return Result("paused", text, _CODES["fenced"])
     status = "failed" if reason.kind in {"failed", "config"} else "paused"
-    run.commit("ended", status=status, reason=reason.text)
-    run.log.say(f"{status}: {reason.text}")
+    run.commit("ended", status=status, reason=text)
+    run.log.say(f"{status}: {text}")
     publish(run, live.failures)
     run.write_manifest(live.picture())
-    return Result(status, reason.text, _CODES[reason.kind])
+    return Result(status, text, _CODES[reason.kind])
 
 
 def _nothing(run: OwnedRun) -> str:

@@ -218,6 +218,7 @@ class State:
             done.moved += sum(moved.values())
             _subtract(done.failed, moved)
             _subtract(done.codes, record.get("codes", {}).get(source, {}))
+        self._open_again("failed units are to be asked about again; run it again to resume")
 
     def _adopted(self, record: Record) -> None:
         self.run = {**self.run, "config": record["config"]}
@@ -244,9 +245,9 @@ class State:
 
     def _settle_status(self, *, changed: bool) -> None:
         """How a run stands that was at its end before its outcomes changed."""
-        if any(map(self.is_open, self.chunks.values())):
-            self.status, self.reason = "paused", "judged again under another pipeline; run it again to resume"
-        elif changed and self.post:
+        if self._open_again("judged again under another pipeline; run it again to resume"):
+            return
+        if changed and self.post:
             self.status, self.reason = "paused", "the results have changed; run it again for its post-processing"
         elif self.valid():
             self.status, self.reason = "done", ""
@@ -263,6 +264,14 @@ class State:
         chunk.batches = []
         before = [chunk.done[step].valid for step in self.steps[:index] if step in chunk.done]
         chunk.waiting = before[-1] if before else chunk.units
+        self._open_again("repaired; run it again to resume")
+
+    def _open_again(self, why: str) -> bool:
+        """A run that was at its end, and has work to do again, is paused; whether it has."""
+        unfinished = any(map(self.is_open, self.chunks.values()))
+        if unfinished and self.status in {"done", "failed"}:
+            self.status, self.reason = "paused", why
+        return unfinished
 
     # Questions ------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ A reason enters from anywhere (a signal, a file, a cap, a full disk); the worker
 """
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,7 +17,12 @@ class Reason(NamedTuple):
     """What stops a run."""
 
     kind: Kind
-    text: str
+    said: str | Callable[[], str]  # a function if it names numbers that calls under way still change
+
+    @property
+    def text(self) -> str:
+        """Why it stops, in words."""
+        return self.said if isinstance(self.said, str) else self.said()
 
 
 class Stop:
@@ -29,10 +35,10 @@ class Stop:
     def __bool__(self) -> bool:
         return self.reason is not None
 
-    def ask(self, kind: Kind, text: str) -> None:
+    def ask(self, kind: Kind, said: str | Callable[[], str]) -> None:
         """Ask for a stop; the first reason counts."""
         if self.reason is None:
-            self.reason = Reason(kind, text)
+            self.reason = Reason(kind, said)
             self._event.set()
 
     async def wait(self) -> None:
