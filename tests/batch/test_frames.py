@@ -19,6 +19,7 @@ pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 np = pytest.importorskip("numpy")
+datasets = pytest.importorskip("datasets")
 
 GOOD = REPLIES[0]
 MADE = {
@@ -89,6 +90,12 @@ def test_a_frame_without_replies_is_refused(sift: Sift, kind: str) -> None:
 def test_a_frame_without_rows_gets_its_columns(sift: Sift, kind: str) -> None:
     judged = sift(MADE[kind]({"unit_id": [], "raw_response": []}))
     assert (column(judged, "valid"), column(judged, "record")) == ([], [])
+    if kind not in {"dict", "numpy"}:  # which have no types
+        one = sift(MADE[kind]({"unit_id": ["a"], "raw_response": [GOOD]}))
+        schemas = [frame.dtypes.to_dict() if kind == "pandas" else dict(_types(frame)) for frame in (judged, one)]
+        assert [(types["valid"], types["record"]) for types in schemas[:1]] == [
+            (types["valid"], types["record"]) for types in schemas[1:]
+        ]
 
 
 def test_the_index_and_the_types_of_a_pandas_frame_stay(sift: Sift) -> None:
@@ -113,6 +120,45 @@ def test_the_index_and_the_types_of_a_pandas_frame_stay(sift: Sift) -> None:
     assert first["input"] == {"when": "2024-05-01T10:00:00.000000001", "score": 1.5, "kind": "x", "tags": ["a"]}
     assert second["input"] == {"when": None, "score": None, "kind": None, "tags": [1, 2]}
     assert third["input"] == {"when": "2024-05-02T00:00:00", "score": "Infinity", "kind": "y", "tags": None}
+
+
+def _types(frame: Any) -> Any:
+    return frame.schema if hasattr(frame, "get_columns") else zip(frame.schema.names, frame.schema.types, strict=True)
+
+
+@pytest.mark.parametrize("kind", [*MADE, "lazy"])
+@pytest.mark.parametrize("name", ["valid", "record"])
+def test_a_column_of_the_users_own_is_not_overwritten(sift: Sift, kind: str, name: str) -> None:
+    columns = {"unit_id": ["a"], "raw_response": [GOOD], name: ["mine"]}
+    with pytest.raises(ValueError, match=f"there is a column '{name}' already; rename it"):
+        sift(MADE.get(kind, pl.LazyFrame)(columns))
+
+
+def test_times_keep_their_nanoseconds_in_every_kind_of_frame(sift: Sift) -> None:
+    """Python has none: polars and pandas cut them off where their values become Python's."""
+    count, base = 1714557600123456789, {"unit_id": ["a", "b"], "raw_response": [GOOD, GOOD]}
+    counts = pl.Series([count, None])
+    frame = pl.DataFrame({
+        **base, "at": counts.cast(pl.Datetime("ns")), "zoned": counts.cast(pl.Datetime("ns", "Europe/Berlin")),
+        "took": pl.Series([90_000_000_000, 1]).cast(pl.Duration("ns")), "time": pl.Series([1, None]).cast(pl.Time),
+        "list": pl.Series([[count, None], None]).cast(pl.List(pl.Datetime("ns"))),
+        "array": pl.Series([[count], None], dtype=pl.Array(pl.Int64, 1)).cast(pl.Array(pl.Datetime("ns"), 1)),
+        "row": pl.Series([{"n": 1, "at": count}, None]).cast(pl.Struct({"n": pl.Int64, "at": pl.Datetime("ns")})),
+    })  # fmt: skip
+    at = "2024-05-01T10:00:00.123456789"
+    expected = {
+        "at": at, "zoned": f"{at}Z", "took": 90, "time": "00:00:00.000000001", "list": [at, None], "array": [at],
+        "row": {"n": 1, "at": at},
+    }  # fmt: skip
+    nothing = {**dict.fromkeys(expected), "took": 1e-09}
+    for judged in (sift(frame), sift(frame.to_arrow()), sift(frame.lazy()).collect()):
+        first, second = map(json.loads, column(judged, "record"))
+        assert first["input"] == expected
+        assert second["input"] == nothing
+    panda = pd.DataFrame({**base, "at": pd.to_datetime([count, count]), "took": pd.to_timedelta([90 * 10**9, 1])})
+    first, second = map(json.loads, sift(panda)["record"])
+    assert (first["input"], second["input"]) == ({"at": at, "took": 90}, {"at": at, "took": 1e-09})
+    assert type(first["input"]["took"]) is int  # as a sift of the same table has it
 
 
 def test_a_lazy_frame_is_judged_when_it_is_collected(sift: Sift) -> None:
@@ -168,10 +214,22 @@ def test_an_index_of_ids_holds_the_ids() -> None:
         assert (judged.index.name, list(judged.columns)) == (name, ["raw_response", "n", "valid", "record"])
 
 
-@pytest.mark.parametrize("made", [pd.Series([GOOD]), pl.Series([GOOD]), [{"unit_id": "a", "raw_response": GOOD}], None])
+@pytest.mark.parametrize(
+    "made",
+    [
+        *(pd.Series([GOOD]), pl.Series([GOOD]), [{"unit_id": "a", "raw_response": GOOD}], None),
+        datasets.Dataset.from_dict({"unit_id": ["a"], "raw_response": [GOOD]}),
+    ],
+)
 def test_what_is_no_frame_is_refused_by_name(sift: Sift, made: Any) -> None:
     with pytest.raises(TypeError, match=f"not {type(made).__name__}"):
         sift(made)
+
+
+def test_a_dataset_is_mapped(sift: Sift) -> None:
+    dataset = datasets.Dataset.from_dict({"unit_id": ["a", "b"], "raw_response": [GOOD, "no"]})
+    judged = dataset.map(sift, batched=True, load_from_cache_file=False)
+    assert list(judged["valid"]) == [True, False]
 
 
 def test_two_columns_of_one_name_are_refused(sift: Sift) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from trueup.batch.contracts import spec_of
 from trueup.batch.ranges import Spoiled
 from trueup.batch.sieve import Sieve
-from trueup.batch.tables.rows import ID, Columns, Reading, Shape, holds_no_reply, listed
+from trueup.batch.tables.nanoseconds import values_of
+from trueup.batch.tables.rows import ID, Columns, Reading, Shape, holds_no_reply, listed, refuse_twins
 
 _OURS = ("valid", "record")
 _AT_ONCE = 1_024
@@ -26,7 +27,7 @@ class Sift:
 
     Takes a DataFrame of pandas or polars, a LazyFrame of polars, a Table or RecordBatch of pyarrow, or a dict of columns, and gives the
     same kind back; an index stays. `unit_id` is the id (in pandas, also the index of that name), `raw_response` the reply, and the
-    other columns are the input, as in a JSON line.
+    other columns are the input, as in a JSON line. A frame that has been judged before is judged again.
     For Ray Data: `ds.map_batches(Sift, fn_constructor_args=("contract.yaml",), batch_format="pyarrow", concurrency=2)`.
 
     `contract` is the path of a contract file, `module:name`, or a contract; None: `options` make one, which are those of `Contract`.
@@ -50,10 +51,10 @@ class Sift:
             ids = self._columns.id or ID
             index = [name for name in batch.index.names if name == ids and ids not in batch.columns]
             valid, records = self._judged(_of_pandas(batch), [*batch.columns, *index])
-            return batch.assign(valid=valid, record=records)
+            return _with_verdicts(batch, valid, records)
         if room == "polars" and hasattr(batch, "get_columns"):
             return self._polars(batch)
-        if hasattr(batch, "column_names"):
+        if room == "pyarrow" and hasattr(batch, "column_names"):
             return self._arrow(batch)
         if not isinstance(batch, Mapping):
             raise TypeError(f"a frame, a table or a dict of columns is judged, not {type(batch).__name__}")
@@ -77,12 +78,14 @@ class Sift:
         import polars as pl
 
         schema = {**frame.collect_schema(), "valid": pl.Boolean, "record": pl.String}
+        _without_ours(frame.collect_schema())
         return frame.map_batches(self, schema=schema, streamable=True)
 
     def _arrow(self, table: Any) -> Any:
         import pyarrow as pa  # type: ignore[import-untyped]
 
-        table = table.select([name for name in table.column_names if name not in _OURS])
+        refuse_twins(table.column_names)
+        table = table.select(_without_ours(table.column_names))
         batches = table.to_batches(max_chunksize=_AT_ONCE) if hasattr(table, "to_batches") else [table]
         reading = Reading(table.schema, self._columns)
         valid, records = self._verdicts(chain.from_iterable(map(reading.lines, batches)), table.column_names)
@@ -90,7 +93,7 @@ class Sift:
         return table.append_column("valid", added[0]).append_column("record", added[1])
 
     def _judged(self, chunks: "Callable[[list[Any]], Iterable[list[list[Any]]]]", names: Iterable[Any]) -> Any:
-        kept = [name for name in names if name not in _OURS]
+        kept = _without_ours(names)
         shape = Shape([str(name) for name in kept], self._columns)
         return self._verdicts(chain.from_iterable(map(shape.spelt, chunks(kept))), shape.names)
 
@@ -115,6 +118,23 @@ class Sift:
         return valid, records
 
 
+def _without_ours(names: Iterable[Any]) -> list[Any]:
+    """The columns that were given; a frame that was judged has both of ours, and one alone is somebody else's."""
+    given = list(names)
+    ours = [name for name in _OURS if name in given]
+    if len(ours) == 1:
+        raise ValueError(f"there is a column {ours[0]!r} already; rename it: the verdicts go there")
+    return [name for name in given if name not in _OURS]
+
+
+def _with_verdicts(frame: Any, valid: list[bool], records: list[str]) -> Any:
+    """A frame of pandas with both columns, of the same types if it has no rows."""
+    import pandas as pd  # type: ignore[import-untyped]
+
+    text = pd.Series([""]).dtype
+    return frame.assign(valid=pd.array(valid, dtype=bool), record=pd.Series(records, dtype=text).array)
+
+
 def _of_pandas(frame: Any) -> Callable[[list[Any]], Iterator[list[list[Any]]]]:
     def chunks(names: list[Any]) -> Iterator[list[list[Any]]]:
         if len(set(frame.columns)) < len(frame.columns):
@@ -129,7 +149,7 @@ def _of_pandas(frame: Any) -> Callable[[list[Any]], Iterator[list[list[Any]]]]:
 def _of_polars(frame: Any) -> Callable[[list[Any]], Iterator[list[list[Any]]]]:
     def chunks(names: list[Any]) -> Iterator[list[list[Any]]]:
         for part in frame.iter_slices(_AT_ONCE):
-            yield [part.get_column(name).to_list() for name in names]
+            yield [values_of(part.get_column(name)) for name in names]
 
     return chunks
 

@@ -26,6 +26,7 @@ from trueup.batch.contracts import spec_of
 from trueup.batch.ranges import Range
 from trueup.batch.sift import Options, Refused, sift
 from trueup.batch.sources import Form, Unreadable, open_sources
+from trueup.batch.tables.reading import lines_of_table
 from trueup.batch.tables.rows import Columns
 
 GOOD = REPLIES[0]
@@ -240,6 +241,8 @@ VALUES: list[tuple[str, Any, pa.DataType, Any]] = [
     ("larger integer", 2**64 - 1, pa.uint64(), 2**64 - 1),
     ("large text", "é" * 5, pa.large_string(), "é" * 5),
     ("view", "seen", pa.string_view(), "seen"),
+    ("view of moments", [datetime.fromisoformat("2024-05-01T10:00")], pa.list_view(pa.timestamp("us")), ["2024-05-01T10:00:00"]),
+    ("large view of dates", [date(2024, 5, 1)], pa.large_list_view(pa.date32()), ["2024-05-01"]),
 ]  # fmt: skip
 
 
@@ -252,12 +255,24 @@ def test_values_of_every_type_are_json(tmp_path: Path, value: Any, kind: pa.Data
     assert (first, second) == (value if expected is None and kind != pa.float64() else expected, None)
 
 
+TEXTS = [
+    pa.array([GOOD, None], pa.string()).cast(kind)
+    for kind in (pa.string(), pa.binary(), pa.large_string(), pa.large_binary(), pa.string_view(), pa.binary_view())
+]
+
+
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.binary(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+    "replies",
+    [
+        *TEXTS,
+        *(texts.dictionary_encode() for texts in TEXTS[:4]),
+        pa.array([GOOD.encode(), None], pa.binary(len(GOOD))),
+        pa.RunEndEncodedArray.from_arrays([1, 2], pa.array([GOOD.encode(), None])),
+    ],
+    ids=lambda array: str(array.type),
 )
-def test_a_reply_is_text_in_any_column_that_holds_text(tmp_path: Path, kind: pa.DataType) -> None:
-    table = pa.table({"unit_id": ["a", "b"], "raw_response": pa.array([GOOD, None], pa.string()).cast(kind)})
-    ran = one(tmp_path, table, "stream")
+def test_a_reply_is_text_in_any_column_that_holds_text(tmp_path: Path, replies: pa.Array) -> None:
+    ran = one(tmp_path, pa.table({"unit_id": ["a", "b"], "raw_response": replies}), "stream")
     assert [row["raw_response"] for row in ran.valid] == [GOOD]
     assert ran.codes == {"b": ["R004"]}
 
@@ -288,6 +303,21 @@ def test_ids_of_other_types(tmp_path: Path, ids: list[Any], found: list[str]) ->
     assert [
         row["unit_id"] for row in rows_in(file_of(tmp_path, {"unit_id": ids, "raw_response": [GOOD] * 2}, "parquet"))
     ] == found
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.list_(pa.date32()), pa.timestamp("s"), pa.timestamp("ms", "UTC")])
+def test_a_time_that_has_no_digits_fails_its_row(tmp_path: Path, kind: pa.DataType) -> None:
+    leaf = kind.value_type if pa.types.is_list(kind) else kind
+    far = pa.array([1 << 30], pa.int32()).cast(leaf) if leaf == pa.date32() else pa.array([1 << 60]).cast(leaf)
+    far = pa.ListArray.from_arrays([0, 1], far) if pa.types.is_list(kind) else far
+    values = pa.concat_arrays([far, pa.nulls(1, kind)])
+    ran = one(tmp_path, pa.table({"unit_id": ["a", "b"], "raw_response": [GOOD, GOOD], "at": values}), "arrow")
+    assert [row["unit_id"] for row in ran.valid] == ["b"]
+    (failed,) = ran.failed
+    assert (failed["unit_id"], failed["errors"][0]["message"]) == (
+        "a",
+        "The row cannot be read: a point in time in it is out of range",
+    )
 
 
 # -- damage --------------------------------------------------------------------------------------
@@ -445,6 +475,81 @@ def test_memory_does_not_grow_with_the_table(tmp_path: Path, kind: str) -> None:
 
     small, large = most(10_000), most(20_000)
     assert large <= small * 1.2 + (1 << 20)  # the larger one has 6 MB more
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+def test_a_range_of_rows_that_share_a_value_is_no_larger_than_others(tmp_path: Path, kind: str) -> None:
+    """A prompt that all rows share is stored once; in the lines, and in the records of rows that fail, it is in each."""
+    prompts = pa.array(["Answer. " * 2000] * 2000)
+    columns = {"unit_id": [f"u{n}" for n in range(2000)], "raw_response": ["Sorry."] * 2000}
+    shared = prompts if kind == "parquet" else prompts.dictionary_encode()
+    (source,) = open_sources([file_of(tmp_path, pa.table({**columns, "prompt": shared}), kind, group=1000)], tmp_path)
+    assert source.size < 2_000_000
+    step = 200_000
+    pieces = [Range(n, 0, at, min(at + step, source.extent)) for n, at in enumerate(range(0, source.extent, step))]
+    lines = [[line for _, line in source.rows(BytesIO(), piece, 1 << 20)] for piece in pieces]
+    assert sum(map(len, lines)) == 2000
+    assert max(sum(len(line) for line in some if isinstance(line, bytes)) for some in lines) < 2 * step
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_rows_that_share_a_large_value_are_read_a_few_at_a_time(tmp_path: Path, kind: str) -> None:
+    prompts = pa.array(["x" * 100_000] * 2000).dictionary_encode()
+    table = pa.table({"unit_id": [f"u{n}" for n in range(2000)], "raw_response": [GOOD] * 2000, "prompt": prompts})
+    (source,) = open_sources([file_of(tmp_path, table, kind, group=2000)], tmp_path)
+    pool = pa.default_memory_pool()
+    held = before = pool.bytes_allocated()
+    tracemalloc.start()
+    for _, line in source.rows(BytesIO(), Range(0, 0, 0, source.extent), 1 << 20):
+        assert isinstance(line, bytes)
+        held = max(held, pool.bytes_allocated())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held - before + peak < 60_000_000  # all rows would take 200 MB
+
+
+def test_a_stream_that_replaces_its_dictionaries_costs_as_much_per_batch_however_long_it_is(tmp_path: Path) -> None:
+    """Counted in bytes that are read. A batch needs the values that were given last, and those that were added to them."""
+    schema = pa.schema([("tag", pa.dictionary(pa.int32(), pa.string())), ("raw_response", pa.string())])
+
+    def read(count: int, *, adding: bool) -> int:
+        path = tmp_path / f"{count}.arrow"
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=adding)
+        tags = [f"tag {number}" for number in range(count)]
+        with pa.ipc.new_stream(path, schema, options=options) as opened:
+            for number in range(count):
+                values = tags[: number + 1] if adding else [tags[number]] * 2
+                tag = pa.DictionaryArray.from_arrays(pa.array([len(values) - 1], pa.int32()), pa.array(values))
+                opened.write_batch(pa.record_batch([tag, pa.array([GOOD])], schema=schema))
+        (source,) = open_sources([str(path)], tmp_path)
+        counted = _Counted(source)
+        whole = Range(0, 0, 0, source.extent)
+        lines = [line for _, line in lines_of_table(source.table, "", counted.open, whole, 1 << 20, Columns())]
+        assert [json.loads(line)["tag"] for line in lines if isinstance(line, bytes)] == tags
+        return counted.size
+
+    read(6, adding=True)
+    assert read(400, adding=False) < 2.2 * read(200, adding=False)
+
+
+class _Counted:
+    """Opens a file, and counts what is read from it."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.size = 0
+
+    def open(self) -> Any:
+        outer = self
+
+        class File(BytesIO):
+            def read(self, size: int | None = -1) -> bytes:
+                found = super().read(size)
+                outer.size += len(found)
+                return found
+
+        with self._source.open() as opened:
+            return File(opened.read())
 
 
 def test_a_missing_package_is_one_clear_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from trueup.batch.tables.values import Convert, decimal, encoded, moment, number, pairs, plain
+from trueup.batch.tables.values import Convert, decimal, encoded, moment, number, pairs, plain, seconds
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -24,15 +24,12 @@ def reader(kind: Any) -> Callable[[Any], list[Any]]:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     convert = _convert(kind)
-    in_runs = pa.types.is_run_end_encoded(kind)
-    kind = kind.value_type if in_runs else kind
+    given = kind
+    kind = kind.value_type if pa.types.is_run_end_encoded(kind) else kind
     through = [target for target in (_in_utc(kind), _as_text(kind)) if target != kind]
 
     def values(array: Any) -> list[Any]:
-        if in_runs:
-            import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-            array = pc.run_end_decode(array)
+        array = _decoded(array, given)
         for target in through:
             array = array.cast(target)
         found: list[Any] = array.to_pylist()
@@ -43,14 +40,26 @@ def reader(kind: Any) -> Callable[[Any], list[Any]]:
     return values
 
 
+def _decoded(array: Any, kind: Any) -> Any:
+    """An array without its runs, if it has any."""
+    import pyarrow as pa
+
+    if not pa.types.is_run_end_encoded(kind):
+        return array
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    return pc.run_end_decode(array)
+
+
 def text_reader(kind: Any) -> Callable[[Any], list[Any]] | None:
     """The reader of a binary column that holds text: a reply or an id; None for a column of another type."""
     import pyarrow as pa
 
-    if not _is_binary(pa.types, kind):
+    inner = _inner(pa, kind)
+    if not _is_binary(pa.types, inner):
         return None
-    text = pa.large_string() if pa.types.is_large_binary(kind) else pa.string()
-    return lambda array: array.cast(text).to_pylist()
+    text = pa.large_string() if pa.types.is_large_binary(inner) else pa.string()
+    return lambda array: _decoded(array, kind).cast(inner).cast(text).to_pylist()
 
 
 def _convert(kind: Any) -> Convert | None:
@@ -63,11 +72,13 @@ def _convert(kind: Any) -> Convert | None:
         return number
     if of.is_decimal(kind):
         return decimal
-    if of.is_timestamp(kind) or of.is_time(kind):
+    if of.is_timestamp(kind) and kind.tz is not None:
+        return lambda text: moment(f"{text}Z")
+    if of.is_timestamp(kind) or of.is_time(kind) or of.is_date(kind):
         return moment
     if of.is_duration(kind):
         per = _PER_SECOND[kind.unit]
-        return lambda count: count // per if count % per == 0 else count / per
+        return lambda count: seconds(count, per)
     if _is_binary(of, kind):
         return encoded
     if isinstance(kind, pa.UuidType):
@@ -129,9 +140,9 @@ def _mapped(pa: Any, kind: Any, leaf: Callable[[Any], Any]) -> Any:
         return pa.map_(_mapped(pa, kind.key_type, leaf), _mapped(pa, kind.item_type, leaf))
     if of.is_fixed_size_list(kind):
         return pa.list_(_mapped(pa, kind.value_type, leaf), kind.list_size)
-    if of.is_large_list(kind):
+    if of.is_large_list(kind) or of.is_large_list_view(kind):
         return pa.large_list(_mapped(pa, kind.value_type, leaf))
-    if of.is_list(kind):
+    if of.is_list(kind) or of.is_list_view(kind):
         return pa.list_(_mapped(pa, kind.value_type, leaf))
     return leaf(kind)
 
@@ -141,7 +152,7 @@ def _in_utc(kind: Any) -> Any:
 
     def leaf(kind: Any) -> Any:
         zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-        return pa.timestamp(kind.unit, "UTC") if zoned else kind
+        return pa.timestamp(kind.unit) if zoned else kind  # with a zone, Arrow writes any year, wrong ones too
 
     return _mapped(pa, kind, leaf)
 
@@ -165,4 +176,4 @@ def _is_binary(of: Any, kind: Any) -> bool:
 
 def _is_simple(of: Any, kind: Any) -> bool:
     texts = of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
-    return bool(texts or of.is_integer(kind) or of.is_boolean(kind) or of.is_null(kind) or of.is_date(kind))
+    return bool(texts or of.is_integer(kind) or of.is_boolean(kind) or of.is_null(kind))

@@ -7,25 +7,49 @@ schema and the dictionaries before it. A local file is mapped, so a batch that i
 import io
 import os
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from itertools import chain
+from operator import attrgetter
 from typing import Any, BinaryIO, NamedTuple
 
 from trueup.batch.tables.kinds import ARROW, STREAM
-from trueup.batch.tables.table import BadTable, Group, Table, indexed, is_damage
+from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, Group, Table, indexed, is_damage
 
 _DICTIONARY, _ROWS = 2, 3
-_MOST_ROWS = 2_048
 _MOST_HEAD = 64 << 20  # bytes of the head of a message: a schema with very many columns
 
 Open = Callable[[], BinaryIO]
 
 
+class Dictionary(NamedTuple):
+    """Where the values of a dictionary are and how long, and whether they add to those before instead of replacing them."""
+
+    at: int
+    size: int
+    adds: bool
+
+
 class About(NamedTuple):
-    """Where the messages of a file begin, its schema, and its dictionaries: pairs of where one is and how long."""
+    """Where the messages of a file begin, its schema, and its dictionaries by their number, in the order of the file."""
 
     start: int
     schema: bytes
-    dictionaries: tuple[tuple[int, int], ...] = ()
+    dictionaries: dict[int, list[Dictionary]] = {}
+
+    def needed(self, place: int) -> list[Dictionary]:
+        """The dictionaries of the batch at a place. A stream may replace one later on; a file may have it anywhere."""
+        if self.start:
+            return sorted(chain.from_iterable(self.dictionaries.values()))
+        found = []
+        for given in self.dictionaries.values():
+            at = bisect_left(given, place, key=attrgetter("at"))
+            while at:
+                at -= 1
+                found.append(given[at])
+                if not given[at].adds:
+                    break
+        return sorted(found)
 
 
 class _Message(NamedTuple):
@@ -33,6 +57,8 @@ class _Message(NamedTuple):
     at: int
     size: int
     rows: int
+    number: int = 0  # of a dictionary
+    adds: bool = False
 
 
 def index(opened: BinaryIO) -> Table:
@@ -46,7 +72,11 @@ def index(opened: BinaryIO) -> Table:
     first, *rest = messages
     if first.kind != 1:
         raise BadTable("not an Arrow file that can be read: it does not begin with a schema")
-    dictionaries = tuple((message.at, message.size) for message in rest if message.kind == _DICTIONARY)
+    dictionaries: dict[int, list[Dictionary]] = {}
+    for message in rest:
+        if message.kind == _DICTIONARY:
+            given = dictionaries.setdefault(message.number, [])
+            given.append(Dictionary(message.at, message.size, message.adds))
     found = [(m.rows, m.size, m.at, m.size) for m in rest if m.kind == _ROWS]
     table = indexed("arrow", found, About(first.at, _read(opened, first.at, first.size), dictionaries))
     _compare(opened, table, len(found))
@@ -104,24 +134,27 @@ def _message(opened: BinaryIO, at: int, end: int) -> _Message | None:
         raise BadTable(f"the file ends early, or is damaged at byte {at:,}")
     opened.seek(at + prefix)
     meta = opened.read(length)
-    kind, body, rows = _head(meta)
+    kind, body, content = _head(meta)
     size = prefix + length + body
     if size > end - at:
         raise BadTable(f"the file ends early: {at + size - end:,} bytes of the message at byte {at:,} are missing")
-    return _Message(kind, at, size, rows)
+    first = _field(meta, content, 0, "<q") if content else 0
+    if kind == _DICTIONARY:
+        return _Message(kind, at, size, 0, first, bool(content and _field(meta, content, 2, "<B")))
+    if kind == _ROWS and first < 0:
+        raise struct.error
+    return _Message(kind, at, size, first if kind == _ROWS else 0)
 
 
 def _head(meta: bytes) -> tuple[int, int, int]:
-    """Of the head of a message: its kind, the length of its body, and the number of its rows."""
+    """Of the head of a message: its kind, the length of its body, and where the table of its content is; 0: it has none."""
     message = struct.unpack_from("<I", meta)[0]
     kind = _field(meta, message, 1, "<B")
     body = _field(meta, message, 3, "<q")
-    rows = 0
-    if kind == _ROWS and (place := _place(meta, message, 2)):
-        rows = _field(meta, place + struct.unpack_from("<I", meta, place)[0], 0, "<q")
-    if body < 0 or rows < 0:
+    place = _place(meta, message, 2)
+    if body < 0:
         raise struct.error
-    return kind, body, rows
+    return kind, body, place + struct.unpack_from("<I", meta, place)[0] if place else 0
 
 
 def _place(meta: bytes, table: int, number: int) -> int:
@@ -161,8 +194,8 @@ def batches(key: str, open_file: Open, table: Table, group: Group, low: int, hig
         batch = _batch(open_file, table, group)
         if key:
             _last[key, group.at] = batch
-    for at in range(low, high, _MOST_ROWS):
-        yield batch.slice(at, min(_MOST_ROWS, high - at))
+    for at in range(low, high, ROWS_AT_ONCE):
+        yield batch.slice(at, min(ROWS_AT_ONCE, high - at))
 
 
 def _batch(open_file: Open, table: Table, group: Group) -> Any:
@@ -171,9 +204,8 @@ def _batch(open_file: Open, table: Table, group: Group) -> Any:
     about: About = table.about
     with open_file() as opened:
         if about.dictionaries:
-            # a stream may replace a dictionary later on; a file may have it anywhere
-            before = [place for place in about.dictionaries if about.start or place[0] < group.at]
-            whole = about.schema + b"".join(_read(opened, *place) for place in (*before, (group.at, group.size)))
+            places = [(one.at, one.size) for one in about.needed(group.at)]
+            whole = about.schema + b"".join(_read(opened, *place) for place in (*places, (group.at, group.size)))
             batch = pa.ipc.open_stream(pa.py_buffer(whole)).read_next_batch()
         else:
             batch = pa.ipc.read_record_batch(_mapped(opened, group.at, group.size), schema(table))

@@ -7,11 +7,10 @@ that a large group costs no more than small ones.
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from trueup.batch.tables.table import BadTable, Group, Table, indexed, is_damage
+from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, Group, Table, indexed, is_damage
 
 _BUFFER = 1 << 20
 _AT_ONCE = 4 << 20  # bytes of rows that are decoded together
-_MOST_ROWS = 2_048
 
 Open = Callable[[], BinaryIO]
 
@@ -50,7 +49,7 @@ class _Cursor:
         self.key = key
         self._opened = open_file()
         self._parquet = _file(self._opened)
-        size = max(16, min(_MOST_ROWS, _AT_ONCE * group.rows // max(1, group.size)))
+        size = max(16, min(ROWS_AT_ONCE, _AT_ONCE * group.rows // max(1, group.size)))
         self._batches = self._parquet.iter_batches(size, row_groups=[group.at], use_threads=False)
         self._batch: Any = None
         self.at = 0  # the row of the group that the batch begins with

@@ -10,10 +10,11 @@ from typing import Any, BinaryIO
 from trueup.batch.ranges import Long, Range, Spoiled
 from trueup.batch.tables import arrow, delimited, parquet
 from trueup.batch.tables.rows import Columns, Reading, Shape, holds_no_reply, listed
-from trueup.batch.tables.table import BadTable, Table, is_damage
+from trueup.batch.tables.table import LEAST, BadTable, Table, is_damage
 
 _KINDS: dict[str, Any] = {"parquet": parquet, "arrow": arrow}
 _HEAD = 65_536
+_SAMPLE = 8  # rows of a group whose lines are measured
 
 Line = bytes | Long | Spoiled
 Open = Callable[[], BinaryIO]
@@ -37,7 +38,17 @@ def open_table(kind: str, open_file: Open, columns: Columns, limit: int) -> Tabl
         raise BadTable(
             f"no column holds a reply; it has {listed(names)}. Name one raw_response, or name yours with --reply-column"
         )
-    return table
+    return table if kind == "csv" else table.weighed(_weight(table, open_file, columns))
+
+
+def _weight(table: Table, open_file: Open, columns: Columns) -> int:
+    """The bytes that the line of a row has, in the groups that are looked at: the most of their means."""
+    most = LEAST
+    for start, end in table.heads(_SAMPLE):
+        lines = lines_of_table(table, "", open_file, Range(0, 0, start, end), 1 << 62, columns)
+        sizes = [len(line) for _, line in lines if isinstance(line, bytes)]
+        most = max(most, sum(sizes) // max(1, len(sizes)))
+    return most
 
 
 def _require() -> None:

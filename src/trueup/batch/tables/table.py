@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 _ENTRY = struct.Struct("<6q")
-LEAST = 256  # bytes a row counts as at least: a range of rows that pack well is still small
+LEAST = 256  # bytes a row counts as at least
+ROWS_AT_ONCE = 128  # rows whose values are held at most: a value that many rows share takes its room in each of them
 
 
 class BadTable(ValueError):
@@ -91,14 +92,32 @@ class Table(NamedTuple):
     def _group(self, number: int) -> Group:
         return Group(*_ENTRY.unpack_from(self.packed, number * _ENTRY.size))
 
+    def heads(self, rows: int) -> Iterator[tuple[int, int]]:
+        """The ranges of bytes that hold the first rows of some groups: the first, the last, and two between them."""
+        last = len(self.packed) // _ENTRY.size - 1
+        for number in sorted({0, last // 3, 2 * last // 3, last}) if last >= 0 else ():
+            group = self._group(number)
+            yield group.start, min(group.place(rows), group.end)
 
-def indexed(kind: str, groups: Iterable[tuple[int, int, int, int]], about: Any = None) -> Table:
+    def weighed(self, least: int) -> "Table":
+        """The same table, in which a row counts as so many bytes at least.
+
+        Values that rows share are stored once. Without this, a range could hold any number of bytes of lines.
+        """
+        groups = (self._group(number) for number in range(len(self.packed) // _ENTRY.size))
+        found = ((group.rows, group.step * group.rows, group.at, group.size) for group in groups)
+        return indexed(self.kind, found, self.about, least)
+
+
+def indexed(
+    kind: str, groups: Iterable[tuple[int, int, int, int]], about: Any = None, least: int = LEAST
+) -> Table:  # fmt: skip
     """The table of groups: how many rows each has, the bytes these take, and where in the file they are and how long."""
     packed = bytearray()
     extent = first = 0
     for rows, weight, at, size in groups:
         if rows:
-            step = max(LEAST, -(-weight // rows))
+            step = max(least, -(-weight // rows))
             packed += _ENTRY.pack(extent, step, first, rows, at, size)
             extent += step * rows
             first += rows

@@ -66,6 +66,8 @@ def moment(text: str) -> str:
     >>> moment("2024-05-01 12:00:00.120000Z"), moment("12:00:00.000")
     ('2024-05-01T12:00:00.12Z', '12:00:00')
     """
+    if text.startswith("<"):  # so Arrow writes a year that it has no digits for
+        raise ValueError("a point in time in it is out of range")
     text = text.replace(" ", "T", 1)
     head, dot, rest = text.partition(".")
     if not dot:
@@ -73,6 +75,15 @@ def moment(text: str) -> str:
     digits = rest.rstrip("Z")
     kept = digits.rstrip("0")
     return f"{head}{'.' + kept if kept else ''}{rest[len(digits) :]}"
+
+
+def seconds(count: int, per: int) -> int | float:
+    """A duration in seconds, given as a count of parts of a second.
+
+    >>> seconds(90_000, 1000), seconds(1, 1_000_000_000)
+    (90, 1e-09)
+    """
+    return count // per if count % per == 0 else count / per
 
 
 def encoded(value: bytes) -> str:
@@ -98,6 +109,11 @@ def _datetime(value: datetime) -> str:
     return moment(value.astimezone(UTC).isoformat(sep=" ").replace("+00:00", "Z"))
 
 
+def _timedelta(value: timedelta) -> int | float:
+    total = value.total_seconds()  # of pandas' own type, with nanoseconds
+    return int(total) if total.is_integer() else total
+
+
 def _mapping(value: dict[Any, Any]) -> Any:
     return pairs([(plain(key), plain(item)) for key, item in value.items()])
 
@@ -112,7 +128,7 @@ def _sequence(value: Any) -> Any:
 _MISSING = frozenset({"NAType", "NaTType"})  # of pandas: the second is a datetime too
 _BY_TYPE: dict[type, Convert] = {
     str: str, bool: bool, int: int, float: number, Decimal: decimal, datetime: _datetime, date: date.isoformat,
-    time: lambda value: moment(value.isoformat()), timedelta: timedelta.total_seconds, UUID: str, bytes: encoded,
+    time: lambda value: moment(value.isoformat()), timedelta: _timedelta, UUID: str, bytes: encoded,
     bytearray: encoded, memoryview: lambda value: encoded(bytes(value)), dict: _mapping, list: _sequence, tuple: _sequence,
     set: lambda value: _sequence(sorted(value, key=repr)),
 }  # fmt: skip
