@@ -31,6 +31,7 @@ _STORED = frozenset({"id", "body", "ok", "codes", "reason", "outcome"})  # not k
 _SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
 # what failed for one of these has no reply of its own to judge again
 NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
+_LOST = "\ufffd"  # what decoding puts in the place of bytes that are not UTF-8
 _ID = re.compile(r'"unit_id"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
 
 
@@ -310,10 +311,10 @@ def _unnamed(why: str, other: str, place: str) -> tuple[Finding, ...]:
     return (finding("U005", "$", said, None, {"place": place}, "Give every line a unit_id."),)
 
 
-def _unreadable(line: bytes, place: str, error: Exception) -> Unit:
+def unreadable(line: bytes, place: str, error: Exception) -> Unit:
+    """The unit of a line that cannot be read; its text is kept."""
     text = line.decode("utf-8", "replace").strip("\r\n")
-    key = _ID.search(text, 0, 100_000)
-    uid = (_unescaped(key[1]) if key else _unescaped(salvage_key(text))) or place
+    uid = _salvaged(text, place)
     why = "its bytes are not UTF-8" if isinstance(error, UnicodeDecodeError) else _said(error)
     found = finding("U001", "$", f"The line is not JSON: {why}", None, {}, "Write the line again.")
     return Unit(uid, None, text, None, {}, (found,), claims=False)
@@ -329,8 +330,7 @@ def spoiled(row: Spoiled, place: str) -> Unit:
 def too_long(head: bytes, size: int, limit: int, place: str) -> Unit:
     """The unit of a line that is too long to be read; its first part is kept."""
     text = head[:SHOWN_LINE].decode("utf-8", "replace")
-    key = _ID.search(text) or None
-    uid = _unescaped(key[1] if key else salvage_key(text)) or place
+    uid = _salvaged(text, place)
     data = {"size": size, "limit": limit, "kept": len(text)}
     message = f"The line has {size:,} bytes; the limit is {limit:,}"
     found = finding("U004", "$", message, None, data, "Raise --max-line, or give a shorter line.")
@@ -398,6 +398,13 @@ def twice(line: bytes) -> str:
         return ""
     names = [name for name, _ in pairs]
     return next((name for name in names if names.count(name) > 1), "") if len(set(names)) < len(names) <= 10_000 else ""
+
+
+def _salvaged(text: str, place: str) -> str:
+    """The id in the text of a line that cannot be read. One whose own bytes are lost could be any other: the place stands in for it."""
+    key = _ID.search(text, 0, 100_000)
+    uid = _unescaped(key[1] if key else salvage_key(text))
+    return place if not uid or _LOST in uid else uid
 
 
 def _unescaped(key: str) -> str:

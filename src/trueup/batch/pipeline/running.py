@@ -327,5 +327,6 @@ def _nothing(run: OwnedRun) -> str:
     for row in run.state.step_rows():
         if row["failed"] and not row["valid"]:
             codes = ", ".join(f"{code} {n}" for code, n in sorted(row["codes"].items(), key=lambda item: -item[1])[:5])
-            return f"step {row['step']}: none of {row['failed']} units is valid ({codes})"
+            units = "its only unit is not" if row["failed"] == 1 else f"none of {row['failed']} units is"
+            return f"step {row['step']}: {units} valid ({codes})"
     return "no unit is valid"
