@@ -276,6 +276,10 @@ def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkey
     assert done.code == 2
     assert done.err.endswith("provider 'openai' needs a key: set OPENAI_API_KEY in the environment\n")
     assert run("run", "pipelines/reviews", "--price", "cheap").code == 2
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    capped = run("run", "pipelines/reviews", "--provider", "openai", "--model", "of-my-own", "--max-cost", "1")
+    assert capped.code == 2
+    assert "a cost cap of $1 is set, but the price of 'of-my-own' is not known: give --price IN/OUT" in capped.err
     config = desk / "pipelines/reviews/config.yaml"
     config.write_text(
         config.read_text("utf-8").replace("  provider: replay\n  replay: {source: replies.jsonl}\n", ""), "utf-8"

@@ -2,11 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trueup.cli.runs import Refused, find_run, is_run, make_run, over_config, told
+
+if TYPE_CHECKING:
+    from trueup.batch.pipeline.running import Options
 
 # What is said when a run is made.
 _AT_START = ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat", "sample", "by", "seed")
@@ -61,7 +64,7 @@ def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None
 
             batch = bool(options["batch"])
             return show_preview(place, chosen, like, batch=batch, cap=options["max_cost"], as_json=as_json)
-        path = _place(place, chosen)
+        path = _place(place, chosen, given)
         from trueup.cli.runview import print_end
         from trueup.cli.watching import Watcher
 
@@ -75,9 +78,9 @@ def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None
     return result.code
 
 
-def _place(place: str, chosen: dict[str, Any]) -> Path:
+def _place(place: str, chosen: dict[str, Any], options: "Options") -> Path:
     if not is_run(place):
-        return make_run(place, **chosen)
+        return make_run(place, options=options, **chosen)
     said = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value is not None]
     if said:
         raise Refused(f"{place}: the run is made already; {said[0]} is said when it is made")

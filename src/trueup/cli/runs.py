@@ -16,6 +16,7 @@ from trueup.cli.named import Unavailable
 if TYPE_CHECKING:
     from trueup.batch.pipeline.config import Pipeline
     from trueup.batch.pipeline.cost import Prices
+    from trueup.batch.pipeline.running import Options
 
 RUNS = Path("runs")
 
@@ -118,8 +119,8 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def make_run(pipeline: str, run_dir: str | None, **wanted: Any) -> Path:
-    """Lint a pipeline and make a run of it."""
+def make_run(pipeline: str, run_dir: str | None, options: "Options | None" = None, **wanted: Any) -> Path:
+    """Lint a pipeline and make a run of it; `options`, if it is carried out at once, are looked at before it is made."""
     from trueup.batch.pipeline.create import Wanted, create_run
     from trueup.batch.pipeline.providers.choose import check_providers
 
@@ -128,6 +129,10 @@ def make_run(pipeline: str, run_dir: str | None, **wanted: Any) -> Path:
     given_prices(found, given)
     check_sample(given)
     check_providers(found, given)
+    if options is not None:
+        from trueup.batch.pipeline.running import check_options
+
+        check_options(found, given, options)
     return create_run(found, new_run(found.name, run_dir), Wanted(**given))
 
 

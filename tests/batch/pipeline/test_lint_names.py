@@ -281,6 +281,30 @@ def test_the_suggestion_for_swapped_letters_is_the_name_and_not_one_of_its_lette
 
 
 @pytest.mark.spec("B15")
+@pytest.mark.spec("B15")
+@pytest.mark.parametrize(
+    ("template", "part", "faults"),
+    [
+        ("{% include 'part.jinja2' %}", "\n{{ idd }}", ["part.jinja2:2:4: N037 no item, expression or earlier step gives 'idd'."]),
+        ("{% extends 'part.jinja2' %}", "{{ idd }}", ["part.jinja2:1:4: N037 no item, expression or earlier step gives 'idd'."]),
+        ("{% include 'part.jinja2' %}", "{{ id }}{% include 'ask.jinja2' %}", []),
+        ("{% set idd = 1 %}{% include 'part.jinja2' %}", "{{ idd }}", []),
+        ("{% for idd in [1] %}{% include 'part.jinja2' %}{% endfor %}", "{{ idd }}", []),
+        ("{% if idd is defined %}{% include 'part.jinja2' %}{% endif %}", "{{ idd }}", []),
+        ("{% include 'gone.jinja2' ignore missing %}{% include ['gone.jinja2', 'part.jinja2'] %}", "", []),
+        ("{{ id }}{% include 'gone.jinja2' %}", "", ["config.yaml:29:11: N032 there is no template 'gone.jinja2', which 'ask.jinja2' names"]),
+        ("{% include 'part.jinja2' %}", "{% if %}", ["part.jinja2:1:1: N032 the template does not parse: Expected an expression, got 'end of statement block'"]),
+    ],
+)  # fmt: skip
+def test_templates_that_a_template_takes_in_are_linted_too(
+    tmp_path: Path, template: str, part: str, faults: list[str]
+) -> None:
+    folder = write_pipeline(tmp_path, [asking("ask", template=template)])
+    (folder / "templates/part.jinja2").write_text(part, "utf-8")
+    told = [line.removeprefix("error ").removeprefix("templates/") for line in said(folder)]
+    assert [line[: len(fault)] for line, fault in zip(told, faults, strict=True)] == faults
+
+
 def test_an_undefined_name_in_a_template_is_an_error_and_stops_a_run(tmp_path: Path) -> None:
     folder = write_pipeline(tmp_path, [asking("ask", template="One\nfor {{ idd }}")])
     assert said(folder) == [

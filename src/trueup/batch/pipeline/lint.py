@@ -231,26 +231,28 @@ def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: Kn
         if error.line is None:
             yield pipeline.fault("N032", path, str(error))
         else:
-            place = Place((pipeline.folder / file).as_posix(), error.line, 1)
+            broken = pipeline.folder / pipeline.template_dir / (error.template or step.template)
+            place = Place(broken.as_posix(), error.line, 1)
             yield fault("N032", place, path, f"the template does not parse: {error}")
         return
     except ValueError as error:
         yield pipeline.fault("N032", path, str(error))
         return
     if known is not None:
-        source = target.read_text("utf-8", "replace")
-        for name in sorted(names - known.names):
-            place = _place_of(name, source, (pipeline.folder / file).as_posix())
+        for name in sorted(names.keys() - known.names):
+            place = _place_of(name, pipeline.folder / pipeline.template_dir / names[name])
             hint = known.hint(name, "Every unit would fail here. If it may be missing, test it with `is defined`.")
             yield fault("N037", place, path, f"no item, expression or earlier step gives {name!r}", hint)
 
 
-def _place_of(name: str, source: str, file: str) -> Place:
+def _place_of(name: str, template: Path) -> Place:
+    """Where a template reads a name."""
     import re
 
+    source = template.read_text("utf-8", "replace")
     found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
     at = found.start() if found else 0
-    return Place(file, source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at))
+    return Place(template.as_posix(), source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at))
 
 
 def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trueup.batch.full import is_full
 from trueup.batch.pipeline.calling import Caller
 from trueup.batch.pipeline.config import Pipeline
-from trueup.batch.pipeline.cost import Purse, prices_of
+from trueup.batch.pipeline.cost import Prices, Purse, prices_of
 from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.engine import Engine
 from trueup.batch.pipeline.estimate import estimate, recorded
@@ -178,16 +178,48 @@ def asking_steps(run: OwnedRun) -> dict[str, LlmStep]:
     return found
 
 
+def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: Options) -> None:
+    """Raise NoProvider where a run of a pipeline would be refused for its cost cap or its cache, before it is made."""
+    cap, prices = _cap(pipeline, options), prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
+    for step in pipeline.steps:
+        if step.asks:
+            _refuse_unpriced(cap, prices, *chosen(pipeline, step, wanted))
+    if options.cache:
+        _open_cache(options.cache, {}).close()
+
+
+def _cap(pipeline: Pipeline, options: Options) -> float | None:
+    """What a run may cost at most, as it was asked for or configured."""
+    cap = options.max_cost
+    if cap is None:
+        cap = pipeline.section("api", "realtime").get("cost_cap_usd")
+    return None if cap is None else float(cap)
+
+
+def _refuse_unpriced(cap: float | None, prices: Prices, name: str, model: str) -> None:
+    if cap is not None and not prices.known(name, model):
+        raise NoProvider(
+            f"a cost cap of ${cap:g} is set, but the price of {model or name!r} is not known:"
+            " give --price IN/OUT, or set api.prices (per million tokens), or drop the cap"
+        )
+
+
+def _open_cache(path: str, asked: Mapping[str, str]) -> Keeping:
+    try:
+        return Keeping(path, asked)
+    except OSError as error:
+        raise NoProvider(f"--cache {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise NoProvider(f"--cache {path}: {error}") from None
+
+
 class _Providers:
     """The steps that ask, each with whom it asks; those with the same provider share its gate."""
 
     def __init__(self, run: OwnedRun, options: Options, stop: Stop, given: Provider | None) -> None:
         pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
         prices = prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
-        cap = options.max_cost
-        if cap is None:
-            cap = pipeline.section("api", "realtime").get("cost_cap_usd")
-        self.purse = Purse(None if cap is None else float(cap), run.state.money().usd + recorded(run))
+        self.purse = Purse(_cap(pipeline, options), run.state.money().usd + recorded(run))
         self.asking: dict[str, LlmStep] = {}
         self.callers: dict[str, Caller] = {}
         self.prices = prices
@@ -200,11 +232,7 @@ class _Providers:
             if not step.asks:
                 continue
             name, model = (given.name, str(wanted.get("model", ""))) if given else chosen(pipeline, step, wanted)
-            if self.purse.cap is not None and not prices.known(name, model):
-                raise NoProvider(
-                    f"a cost cap of ${self.purse.cap:g} is set, but the price of {model or name!r} is not known:"
-                    " give --price IN/OUT, or set api.prices (per million tokens), or drop the cap"
-                )
+            _refuse_unpriced(self.purse.cap, prices, name, model)
             prompts = prompts or Prompts(pipeline.inside(pipeline.template_dir))
             self.asking[step.name] = LlmStep(pipeline, step, prompts, name, model)
             if name not in self._by_name:
@@ -223,10 +251,7 @@ class _Providers:
             for step, llm in self.asking.items()
             if llm.provider != "replay"
         }
-        try:
-            return Keeping(path, asked)
-        except (OSError, ValueError) as error:
-            raise NoProvider(f"--cache {path}: {error}") from None
+        return _open_cache(path, asked)
 
     def foresee(self, chunks: Iterable[Chunk], why: str) -> None:
         """Say what is to come; stop before it where it may cost more than the cap leaves."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Template, nodes
 
 MOST_SOURCE = 500_000  # characters of a template
 MOST_PROMPT = 10_000_000  # characters of a prompt
@@ -19,11 +19,12 @@ _MISUSE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError,
 
 
 class PromptError(ValueError):
-    """A template does not give a prompt; `line` is where, when that is known."""
+    """A template does not give a prompt; `line` is where, when that is known, and `template` in which one, if it is another."""
 
-    def __init__(self, message: str, line: int | None = None) -> None:
+    def __init__(self, message: str, line: int | None = None, template: str = "") -> None:
         super().__init__(message)
         self.line = line
+        self.template = template
 
 
 class Prompts:
@@ -66,15 +67,40 @@ class Prompts:
             raise PromptError(f"the prompt is longer than {MOST_PROMPT:,} characters")
         return "".join(pieces)
 
-    def names(self, name: str) -> set[str]:
-        """The fields that a template needs: those that it reads, does not set itself, and does not test with `is defined` or `default`."""
-        from jinja2 import TemplateError, meta
+    def names(self, name: str) -> dict[str, str]:
+        """The fields that a template needs, each with the template that reads it: itself, or one that it includes or extends.
+
+        Those that it sets itself, or tests with `is defined` or `default`, are not needed.
+        """
+        needed: dict[str, str] = {}
+        waiting: list[tuple[str, str, frozenset[str]]] = [(name, "", frozenset())]
+        seen: set[str] = set()
+        while waiting:
+            name, taken_by, given = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            tree, fields = self._parsed(name, taken_by)
+            for field in sorted(fields - _tested(tree) - given):
+                needed.setdefault(field, name)
+            waiting += [(other, name, given | _stored(tree)) for other in _parts(tree)]
+        return needed
+
+    def _parsed(self, name: str, taken_by: str) -> "tuple[nodes.Template, set[str]]":
+        """The tree of a template, and the names that it reads and does not set."""
+        from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError, meta
 
         try:
             tree = self._sandbox.parse(self._source(name))
-            return set(meta.find_undeclared_variables(tree)) - _tested(tree)
+            return tree, meta.find_undeclared_variables(tree)
+        except TemplateNotFound:
+            raise PromptError(f"there is no template {name!r}, which {taken_by!r} names") from None
+        except TemplateSyntaxError as error:
+            raise PromptError(error.message or "it does not parse", error.lineno, name) from None
         except TemplateError as error:
             raise PromptError(error.message or str(error)) from None
+        except (UnicodeDecodeError, RecursionError, OSError) as error:
+            raise PromptError(f"the template {name!r} cannot be read: {error}") from None
 
     def _source(self, name: str) -> str:
         loader = self._sandbox.loader
@@ -106,6 +132,23 @@ def _tested(tree: Any) -> set[str]:
     tests = [test.node for test in tree.find_all(nodes.Test) if test.name in {"defined", "undefined"}]
     filters = [one.node for one in tree.find_all(nodes.Filter) if one.name in {"default", "d"}]
     return {node.name for node in (*tests, *filters) if isinstance(node, nodes.Name)}
+
+
+def _parts(tree: Any) -> list[str]:
+    """The templates that a template surely takes in: by name, not only if they are there."""
+    from jinja2 import nodes
+
+    taken = [node.template for node in tree.find_all(nodes.Extends)]
+    taken += [node.template for node in tree.find_all(nodes.Include) if not node.ignore_missing]
+    return [node.value for node in taken if isinstance(node, nodes.Const) and isinstance(node.value, str)]
+
+
+def _stored(tree: Any) -> set[str]:
+    """The names that a template sets, in loops and macros too, and those that it tests before others read them."""
+    from jinja2 import nodes
+
+    stored = {node.name for node in tree.find_all(nodes.Name) if node.ctx in {"store", "param"}}
+    return stored | {node.name for node in tree.find_all(nodes.Macro)} | _tested(tree)
 
 
 def _line_of(error: BaseException, template: "Template") -> int | None:
