@@ -180,7 +180,7 @@ def test_columns_of_one_run_are_sorted_too(made: Path) -> None:
         await idle(pilot)
         assert [row[0] for row in cells(app, "#codes")] == sorted(row[0] for row in cells(app, "#codes"))
         await press(pilot, "home", "enter")
-        assert shown(app, "#which").startswith("score · all · C001")
+        assert shown(app, "#which") == "score · valid · C001 · 1 unit"
 
     drive(app, steps)
 

@@ -23,6 +23,8 @@ class RunsApp(App[None]):
     #runs { height: 1fr; }
     #steps { height: auto; max-height: 50%; }
     #codes { height: 1fr; min-height: 3; }
+    #which { width: 1fr; }
+    #find { padding: 0 1; }
     #both { height: 1fr; }
     #one { padding: 0 1; }
     .-wide #both { layout: horizontal; }

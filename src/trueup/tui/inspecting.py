@@ -3,7 +3,7 @@
 Replies come from the one reader of results, so a call that was only sent is never shown as a reply.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -31,7 +31,10 @@ class Replied(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Everything about one unit at one step; `note` says how the calls about it stand while it is not judged."""
+    """Everything about one unit at one step.
+
+    `note` says how the calls about it stand while it is not judged, `fault` what of it cannot be read.
+    """
 
     id: str
     input: Row
@@ -40,6 +43,7 @@ class Unit(NamedTuple):
     failure: Row | None
     result: Row | None
     note: str = ""
+    fault: str = ""
 
 
 def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
@@ -47,13 +51,15 @@ def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
     try:
         return _unit(RunDir.look(path), step, row)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        return Unit(row.id, {}, "", (), None, None, f"it cannot be read: {error}")
+        return Unit(row.id, {}, "", (), None, None, fault=str(error))
 
 
 def _unit(run: RunDir, step: str, row: UnitRow) -> Unit:
+    faults: list[str] = []
+
     def last(kind: str) -> Row | None:
         found = None
-        for record in _lines(run.file(row.chunk, step, kind)):
+        for record in _readable(rows_in(run.file(row.chunk, step, kind)), faults):
             found = record if record.get("unit_id") == row.id else found
         return found
 
@@ -61,27 +67,25 @@ def _unit(run: RunDir, step: str, row: UnitRow) -> Unit:
     result = last("validated") if row.state == "valid" else None
     given = (failure or {}).get("input")
     if not isinstance(given, dict):
-        given = next((unit for unit in _entered(run, step, row.chunk) if unit.get("unit_id") == row.id), {})
+        entered = _readable(run.units(run.state.chunks[row.chunk], run.state.steps.index(step)), faults)
+        given = next((unit for unit in entered if unit.get("unit_id") == row.id), {})
     prompt = str((last("prompts") or {}).get("prompt", ""))
+    replies = _judged(run, step, row, given, faults)
     note = "" if row.state in {"failed", "valid"} else _open_note(run, step, row)
-    return Unit(row.id, given, prompt, _judged(run, step, row, given), failure, result, note)
+    return Unit(row.id, given, prompt, replies, failure, result, note, "\n".join(dict.fromkeys(faults)))
 
 
-def _lines(file: Path) -> Iterator[Row]:
-    """The records of a file, no more once one cannot be read."""
-    with suppress(OSError, Damaged):
-        yield from rows_in(file)
-
-
-def _entered(run: RunDir, step: str, chunk: str) -> Iterator[Row]:
-    """The units of a chunk as they entered a step."""
-    with suppress(OSError, Damaged):
-        yield from run.units(run.state.chunks[chunk], run.state.steps.index(step))
+def _readable(rows: Iterable[Row], faults: list[str]) -> Iterator[Row]:
+    """Records, no more once one cannot be read; that is added to the faults."""
+    try:
+        yield from rows
+    except (OSError, Damaged) as error:
+        faults.append(str(error))
 
 
 def _open_note(run: RunDir, step: str, row: UnitRow) -> str:
     """How the calls about a unit stand that is not judged yet."""
-    calls = read_calls(_lines(run.file(row.chunk, step, "results")), {row.id})
+    calls = read_calls(_readable(rows_in(run.file(row.chunk, step, "results")), []), {row.id})
     recorded = calls.recorded.get(row.id, [])
     failures = sum(not is_reply(record) for record in recorded)
     sent = calls.unanswered[row.id]
@@ -99,12 +103,13 @@ def _open_note(run: RunDir, step: str, row: UnitRow) -> str:
     return "; ".join(parts)
 
 
-def _judged(run: RunDir, step: str, row: UnitRow, given: Row) -> tuple[Replied, ...]:
+def _judged(run: RunDir, step: str, row: UnitRow, given: Row, faults: list[str]) -> tuple[Replied, ...]:
     """The replies about a unit, each judged again by the contract of the step."""
+    rows: list[Row] = []
     try:
         rows = replies_to(run, row.chunk, step, row.id)
-    except (OSError, Damaged):
-        rows = []
+    except (OSError, Damaged) as error:
+        faults.append(str(error))
     contract = _contract(run.path, step, run.state.number) if rows else None
     out = []
     for record in rows:

@@ -52,21 +52,24 @@ def unit_text(unit: Unit) -> Text:
     if unit.failure is not None:
         out.append("failed", "bold red")
         out.append(f" at {safe_line(str(unit.failure.get('failure_stage', '')))}")
-        out.append(f", retried {unit.failure.get('retry_count', 0)} times\n", "dim")
+        out.append(f"{_again(unit.failure.get('retry_count'))}\n", "dim")
         for error in unit.failure.get("errors") or ():
             said = f"{error.get('code', '')} {error.get('path', '')}: {error.get('message', '')}"
             out.append(f"  {safe_line(said)}\n", "red")
     elif unit.result is not None:
         out.append("valid\n", "bold green")
-    else:
+    elif not unit.fault:
         out.append("not judged yet", "bold yellow")
         out.append(f": {safe_line(unit.note)}\n" if unit.note else "\n")
+    if unit.fault:
+        out.append("not all of this unit can be read\n", "bold red")
+        out.append("".join(f"  {safe_line(line)}\n" for line in unit.fault.splitlines()), "red")
     for number, reply in enumerate(reversed(unit.replies)):
         _heading(out, "Last reply" if number == 0 else f"Reply {len(unit.replies) - number}")
         _reply(out, reply)
     sent = (unit.failure or {}).get("raw_response")
     if sent and not unit.replies:
-        _heading(out, "Sent in place of a reply")
+        _heading(out, "Reply in the failure record" if unit.fault else "Sent in place of a reply")
         out.append_text(marked(str(sent), None))
         out.append("\n")
     if unit.result is not None:
@@ -78,6 +81,11 @@ def unit_text(unit: Unit) -> Text:
     _heading(out, "Input")
     out.append(_value(unit.input) + "\n")
     return out
+
+
+def _again(times: Any) -> str:
+    """How often a unit was asked about again before it failed."""
+    return f", asked again {times} time{'s' * (times != 1)}" if isinstance(times, int) and times > 0 else ""
 
 
 def _reply(out: Text, reply: Replied) -> None:

@@ -38,6 +38,7 @@ STEPS = (
 CODES = (Column("code"), Column("kind"), Column("units", 0, right=True), Column("step", 1), Column("meaning", 2))
 _KINDS = {"chunk": "asks a model", "expression": "expressions", "fan_out": "fans out a list", "run": "runs a script"}
 _TAGS = (("failure", "codes"), ("warning", "warnings"), ("fix", "fixes"))
+_LISTED = {"failure": "failed", "warning": "valid", "fix": "valid"}  # the units that a row of codes counts
 
 
 def bar(valid: int, failed: int, pending: int, length: int = 24) -> Text:
@@ -121,8 +122,8 @@ class OneRun(Screen[None]):
         self._tell()
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        step, _, code = str(event.row_key.value).partition("\n")
-        self.app.push_screen(Units(self._path, step, code.partition("\n")[0]))
+        step, code, tag, *_ = (*str(event.row_key.value).split("\n"), "", "")
+        self.app.push_screen(Units(self._path, step, code, kind=_LISTED.get(tag, "")))
 
     # What can be done to the run ----------------------------------------------------------------------------------
 

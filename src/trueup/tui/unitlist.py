@@ -7,13 +7,14 @@ not say is not shown: a unit counts as failed or valid once its chunk is through
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from trueup.batch.pipeline.disk import Damaged
+from trueup.batch.pipeline.disk import Damaged, decode
 from trueup.batch.pipeline.metadata import notes_of
 from trueup.batch.pipeline.replies import is_reply, read_calls, rows_in
 from trueup.batch.pipeline.rundir import RunDir
@@ -81,10 +82,15 @@ def page_at(
     left: Callable[[], bool] = lambda: False,
 ) -> Page:
     """The units after `start`, or before it with `back`; without it, the first ones. Reading ends early once `left` says so."""
+    faults: list[str] = []
     try:
-        return _page(unit_rows(RunDir.look(path), query, left), query, start, back, size)
+        page = _page(unit_rows(RunDir.look(path), query, left, faults), query, start, back, size)
     except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError) as error:
         return Page(fault=str(error))
+    if not faults:
+        return page
+    more = f" (and {len(faults) - 1:,} more)" if len(faults) > 1 else ""
+    return page._replace(fault=f"{faults[0]}{more}; try `trueup repair {path}`")
 
 
 def _page(rows: Iterator[UnitRow], query: Query, start: UnitRow | None, back: bool, size: int) -> Page:
@@ -119,18 +125,23 @@ def row_now(path: Path, step: str, row: UnitRow) -> UnitRow:
     try:
         run = RunDir.look(path)
         chunks = [run.state.chunks[row.chunk]]
-        found = [each for each in _rows(run, Query(step), chunks) if each.id == row.id]
+        found = [each for each in _rows(run, Query(step), chunks, []) if each.id == row.id]
     except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError):
         return row
     return found[0] if found else row
 
 
-def unit_rows(run: RunDir, query: Query, left: Callable[[], bool] = lambda: False) -> Iterator[UnitRow]:
-    """Every unit that is wanted: those that failed, those in the middle of the step, those that passed."""
+def unit_rows(
+    run: RunDir, query: Query, left: Callable[[], bool] = lambda: False, faults: list[str] | None = None
+) -> Iterator[UnitRow]:
+    """Every unit that is wanted: those that failed, those in the middle of the step, those that passed.
+
+    Files that hold fewer units than the journal says are added to `faults`.
+    """
     if query.step not in run.state.steps:
         return
     text = query.text.lower()
-    for place, row in enumerate(_rows(run, query, list(run.state.ordered()))):
+    for place, row in enumerate(_rows(run, query, list(run.state.ordered()), [] if faults is None else faults)):
         if place % _BETWEEN == 0 and left():
             return
         if (query.code and query.code not in row.codes) or (text and text not in row.id.lower()):
@@ -138,19 +149,19 @@ def unit_rows(run: RunDir, query: Query, left: Callable[[], bool] = lambda: Fals
         yield row._replace(place=place)
 
 
-def _rows(run: RunDir, query: Query, chunks: Sequence[Chunk]) -> Iterator[UnitRow]:
+def _rows(run: RunDir, query: Query, chunks: Sequence[Chunk], faults: list[str]) -> Iterator[UnitRow]:
     index = run.state.steps.index(query.step)
     through = [chunk for chunk in chunks if query.step in chunk.done]
     if query.kind in {"", "failed"}:
         for chunk in through:
-            yield from _judged(run, chunk, query.step, "failed") if chunk.done[query.step].failures else ()
+            yield from _judged(run, chunk, query.step, "failed", faults) if chunk.done[query.step].failures else ()
     if query.kind in {"", "open"}:
         for chunk in chunks:
             if run.state.is_open(chunk) and chunk.at == index:
-                yield from _open(run, chunk, query.step)
+                yield from _open(run, chunk, query.step, faults)
     if query.kind in {"", "valid"}:
         for chunk in through:
-            yield from _judged(run, chunk, query.step, "valid")
+            yield from _judged(run, chunk, query.step, "valid", faults)
 
 
 class _Coded(msgspec.Struct):
@@ -162,38 +173,59 @@ class _Record(msgspec.Struct):
 
     unit_id: str
     errors: list[_Coded] = []
+    metadata: dict[str, Any] = msgspec.field(name="_metadata", default_factory=dict)
+
+
+class _Quick(_Record):
     metadata: dict[str, msgspec.Raw] = msgspec.field(name="_metadata", default_factory=dict)
 
 
-_decode = msgspec.json.Decoder(_Record).decode
+_quick = msgspec.json.Decoder(_Quick).decode
 
 
-def _judged(run: RunDir, chunk: Chunk, step: str, state: Literal["failed", "valid"]) -> Iterator[UnitRow]:
-    """The units of a chunk that failed a step or passed it; none from a line that is no record."""
-    file = run.file(chunk.name, step, "failures" if state == "failed" else "validated")
+def _record(raw: bytes) -> _Record:
+    """A line as a record; raises ValueError if it is none."""
     try:
-        opened = file.open("rb")
-    except FileNotFoundError:
-        return
-    with opened:
-        for raw in opened:
-            try:
-                record = _decode(raw)
-                facts = _noted(record, step) if state == "valid" else [error.code for error in record.errors]
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                continue
-            yield UnitRow(record.unit_id, chunk.name, state, tuple(dict.fromkeys(facts)))
+        return _quick(raw)
+    except msgspec.DecodeError:  # half a surrogate pair, which this decoder refuses; or no record
+        return msgspec.convert(decode(raw), _Record)
+
+
+def _judged(
+    run: RunDir, chunk: Chunk, step: str, state: Literal["failed", "valid"], faults: list[str]
+) -> Iterator[UnitRow]:
+    """The units of a chunk that failed a step or passed it; a line that is not a record gives none, and is missed in the end."""
+    file = run.file(chunk.name, step, "failures" if state == "failed" else "validated")
+    done = chunk.done[step]
+    missing = done.failures if state == "failed" else done.valid
+    for raw in _raw_lines(file):
+        try:
+            record = _record(raw)
+            facts = _noted(record, step) if state == "valid" else [error.code for error in record.errors]
+        except (ValueError, RecursionError):
+            continue
+        missing -= 1
+        yield UnitRow(record.unit_id, chunk.name, state, tuple(dict.fromkeys(facts)))
+    if missing > 0:
+        units = f"{missing:,} unit{'s' * (missing != 1)}"
+        faults.append(f"{file.relative_to(run.path)}: {units} cannot be read")
+
+
+def _raw_lines(file: Path) -> Iterator[bytes]:
+    with suppress(FileNotFoundError), file.open("rb") as opened:
+        yield from opened
 
 
 def _noted(record: _Record, step: str) -> list[str]:
     about = record.metadata.get(step)
     if about is None:
         return []
-    fixes, warnings = notes_of({"_metadata": {step: msgspec.json.decode(about)}}, step)
+    told = msgspec.json.decode(about) if isinstance(about, msgspec.Raw) else about
+    fixes, warnings = notes_of({"_metadata": {step: told}}, step)
     return [str(fact.get("code", "")) for fact in (*warnings, *fixes) if isinstance(fact, dict)]
 
 
-def _open(run: RunDir, chunk: Chunk, step: str) -> Iterator[UnitRow]:
+def _open(run: RunDir, chunk: Chunk, step: str, faults: list[str]) -> Iterator[UnitRow]:
     """The units of a chunk in the middle of a step: a call that was sent is a question, not a reply."""
     try:
         calls = read_calls(rows_in(run.file(chunk.name, step, "results")))
@@ -203,5 +235,5 @@ def _open(run: RunDir, chunk: Chunk, step: str) -> Iterator[UnitRow]:
             uid = unit["unit_id"]
             asked = uid in calls.unanswered or (batched and uid not in calls.recorded)
             yield UnitRow(uid, chunk.name, "replied" if uid in replied else "asked" if asked else "waiting")
-    except Damaged:
-        return  # the other chunks are shown
+    except Damaged as error:
+        faults.append(str(error).partition("; try")[0])  # the other chunks are shown

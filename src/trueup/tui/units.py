@@ -27,6 +27,12 @@ _STYLES = {"failed": "red", "valid": "green", "asked": "yellow", "replied": "cya
 _MARKS = {"failed": "✗ failed", "valid": "✓ valid", "asked": "… asked", "replied": "… replied", "waiting": "· waiting"}
 
 
+class Find(Input):
+    """The line that takes a part of an id."""
+
+    BINDINGS: ClassVar = [Binding("enter", "submit", "Find")]
+
+
 class Units(Screen[None]):
     """The units of one step."""
 
@@ -40,10 +46,10 @@ class Units(Screen[None]):
         Binding("q", "app.quit", "Quit"),
     ]
 
-    def __init__(self, path: Path, step: str, code: str = "") -> None:
+    def __init__(self, path: Path, step: str, code: str = "", kind: str = "") -> None:
         super().__init__()
         self._path = path
-        self._query = Query(step, code=code)
+        self._query = Query(step, kind, code)
         self._page = Page()
         self._first = 0  # units on the pages before this one
         self._start: tuple[UnitRow, bool] | None = None  # where this page starts: after a row, or before it
@@ -53,7 +59,7 @@ class Units(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Header(icon=" ")
         yield Label("", id="which")
-        yield Input(placeholder="part of an id", id="find")
+        yield Find(placeholder="part of an id", compact=True, id="find")
         with Container(id="both"):
             yield Listing(COLUMNS, opens="Read unit", sorts=False, id="units")
             with Pane(id="one"):
@@ -196,10 +202,15 @@ class Units(Screen[None]):
         self.look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Pages are turned only where there is another one."""
+        """Pages are turned only where there is another one; the list is left alone while a unit is read or an id is typed."""
+        if action in {"turn", "kind", "find"} and (self.has_class("-reading") or self._is_typing()):
+            return False
         if action == "turn":
             return self._page.before if parameters[0] else self._page.after
         return True
+
+    def _is_typing(self) -> bool:
+        return isinstance(self.focused, Find)
 
     def action_turn(self, back: bool) -> None:
         rows = self._page.rows
