@@ -440,3 +440,50 @@ def test_the_page_shows_what_differs_and_runs_nothing_of_a_reply(browser: Any, t
     assert {url.partition("#")[0] for url in asked} == {page.as_uri()}
     assert said == []
     tab.close()
+
+
+@pytest.mark.needs("browser")
+def test_the_page_shows_long_integers_as_they_are_and_says_where_a_value_is_cut(browser: Any, tmp_path: Path) -> None:
+    big = 12345678901234567890
+    number = json.dumps({"name": "Ada", "age": big})
+    a = sifted(tmp_path / "a", {"x": number, "y": json.dumps({"name": "A" * 5000, "age": 1})})
+    b = sifted(tmp_path / "b", {"x": number.replace("890}", "891}"), "y": json.dumps({"name": "B" * 5000, "age": 1})})
+    page = tmp_path / "compare.html"
+    page.write_text(render(page_data(compare(a, b)), "compare"), "utf-8")
+    tab = browser.new_page()
+    tab.goto(page.as_uri())
+    cells = {row.split("\t")[1]: row.split("\t")[2:] for row in tab.locator("#flips tbody").inner_text().splitlines()}
+    assert cells["x"] == [number, number.replace("890}", "891}")]
+    assert [cell[-3:] for cell in cells["y"]] == ["AA…", "BB…"]
+    tab.close()
+
+
+@pytest.mark.needs("browser")
+def test_the_page_shows_money_that_only_one_side_has_and_sorts_numbers_as_numbers(browser: Any, tmp_path: Path) -> None:
+    data = page_data(compare(*[sifted(tmp_path / "a", REPLIES)] * 2))
+    money = {"calls": 1000, "input_tokens": 90, "output_tokens": 7, "usd": 1.5, "unpriced": 0}
+    page = tmp_path / "compare.html"
+    tab = browser.new_page()
+
+    def rows() -> dict[str, list[str]]:
+        lines = tab.locator("#sides tbody").inner_text().splitlines()
+        return {name: cells for name, *cells in (line.split("\t") for line in lines)}
+
+    def measures(**both: Any) -> dict[str, list[str]]:
+        told = {side: {**data[side], "money": both[side]} for side in "ab"}
+        page.write_text(render({**data, **told}, "compare"), "utf-8")
+        tab.goto(page.as_uri())
+        return rows()
+
+    apart = measures(a=None, b=money)
+    assert (apart["calls"], apart["cost"]) == (["–", "1,000", ""], ["–", "$1.5000", ""])
+    unknown = measures(a=money, b={**money, "unpriced": 1000})
+    assert (unknown["calls"], unknown["cost"]) == (["1,000", "1,000", "="], ["$1.5000", "unknown", ""])
+    assert measures(a=money, b={**money, "usd": 1.25})["cost"] == ["$1.5000", "$1.2500", "−0.2500"]
+    tab.locator("#sides th").nth(1).locator("button").click()
+    order = list(rows())
+    assert order[:3] == ["calls", "tokens in", "tokens out"], "1,000 is more than 90"
+    assert order[-1] == "kind", "what is not a number comes last"
+    tab.locator("#sides th").nth(1).locator("button").click()
+    assert list(rows())[-1] == "kind"
+    tab.close()

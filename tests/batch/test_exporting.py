@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.batch.pipeline.making import asking, reply, run_pipeline, write_pipeline
+from tests.batch.pipeline.making import GOOD, asking, reply, run_pipeline, start, write_pipeline
 from tests.cli.conftest import run, starter
 from tests.cli.running import Run
 from trueup.batch.pairs import is_held_out
@@ -200,6 +200,12 @@ def test_what_was_made_of_one_unit_is_on_one_side(name: str, repetition: int, it
         (["run", "--step", "ask", "-o", "no/such/t.jsonl"], "there is no folder no/such"),
         (["run", "--step", "ask", "-o", "t.jsonl", "--share", "0.5"], "give --held-out FILE too"),
         (["run", "--step", "ask", "-o", "t.jsonl", "--held-out", "t.jsonl"], "name the same file"),
+        (["run", "--step", "ask", "-o", "t.jsonl", "--held-out", "run/../t.jsonl"], "name the same file"),
+        (["run", "--step", "ask", "-o", "run/journal.jsonl"], "--out run/journal.jsonl: that is inside the run run"),
+        (
+            ["run", "--step", "ask", "-o", "t.jsonl", "--held-out", "run/chunks/chunk_000/x"],
+            "that is inside the run run",
+        ),
         (["run", "--step", "ask", "-o", "t.jsonl", "--to", "gemini", "--preference"], "use openai or completion"),
     ],
 )
@@ -248,3 +254,30 @@ def test_the_hint_to_name_the_prompt_is_for_sifted_folders_alone(run: Run, tmp_p
     assert ran.code == 1, ran
     assert "its prompt or its reply is not recorded" in ran.out
     assert "--prompt FIELD" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("name", ["validated.jsonl", "failures.jsonl", "summary.json"])
+@pytest.mark.parametrize("option", ["--out", "--held-out"])
+def test_an_export_never_replaces_results(run: Run, tmp_path: Path, name: str, option: str) -> None:
+    sift(run, tmp_path, unit("a", "How old?", '{"age": 7}'), unit("b", "How old?", "no"))
+    before = (tmp_path / "out" / name).read_bytes()
+    (tmp_path / "link").symlink_to(tmp_path / "out" / name)
+    for path in (f"out/{name}", "link"):
+        other = [] if option == "--out" else ["--out", "t.jsonl"]
+        refused = run("export", "out", option, path, *other)
+        assert refused.code == 2
+        assert f"{option} {path}: that is a file of a sift; choose another name" in refused.err
+    assert (tmp_path / "out" / name).read_bytes() == before
+    assert run("export", "out", "-o", "out/train.jsonl").code == 0
+
+
+def test_a_run_that_is_not_over_says_so(run: Run, tmp_path: Path) -> None:
+    pipeline = write_pipeline(tmp_path / "p", [asking("ask")], replies=reply("ask", "*", GOOD))
+    start(pipeline, tmp_path / "run")
+    ran = run("export", "run", "-o", "t.jsonl")
+    assert (ran.code, ran.out.splitlines()) == (
+        1,
+        ["0 pairs in t.jsonl", "the run is not started: units that have not passed the step are not exported"],
+    )
+    run_pipeline(pipeline, tmp_path / "over")
+    assert run("export", "over", "-o", "t.jsonl").out == "3 pairs in t.jsonl\n"

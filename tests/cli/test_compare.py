@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import PERSON, Run
-from trueup.cli.comparing import code
+from trueup.cli.comparing import code, money_rows
 
 GOOD, OTHER, BAD = '{"name": "Ada", "age": 36}', '{"name": "Ada", "age": 37}', '{"age": 36}'
 
@@ -113,3 +113,29 @@ def test_damaged_lines_and_an_unfinished_side_are_said(run: Run, both: tuple[str
         opened.write(b"torn {\n")
     assert "B: 1 line is not a record and left out (failures.jsonl@" in run("compare", *both).out
     assert "> B: 1 line is not a record" in run("compare", *both, "--markdown").out
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "shown"),
+    [
+        ((0, 0), ["$1.0000", "$3.0000", "+2.0000"]),
+        ((0, 4), ["$1.0000", "unknown", ""]),
+        ((1, 0), ["$1.0000 + 1 unknown", "$3.0000", ""]),
+        ((4, 4), ["unknown", "unknown", ""]),
+    ],
+)
+def test_costs_that_are_not_known_have_no_difference(unpriced: tuple[int, int], shown: list[str]) -> None:
+    tokens = {"calls": 4, "input_tokens": 1, "output_tokens": 1}
+    money: list[Any] = [{**tokens, "usd": usd, "unpriced": n} for usd, n in zip((1.0, 3.0), unpriced, strict=True)]
+    assert list(money_rows(money))[-1] == ["cost", *shown]
+    assert list(money_rows([money[0], None]))[-1] == ["cost", shown[0], "-", ""]
+
+
+def test_the_page_never_replaces_results(run: Run, both: tuple[str, str], tmp_path: Path) -> None:
+    before = (tmp_path / "a" / "validated.jsonl").read_bytes()
+    refused = run("compare", *both, "--html", "a/validated.jsonl")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--html a/validated.jsonl: that is a file of a sift; choose another name" in refused.err
+    assert (tmp_path / "a" / "validated.jsonl").read_bytes() == before
+    assert run("compare", *both, "--html", "a/compare.html").code == 1
+    assert (tmp_path / "a" / "compare.html").is_file()

@@ -27,6 +27,7 @@ __all__ = ["Comparison", "Missing", "compare"]
 _PATHS = 1000  # places of changed values that are counted apart
 _A_UNIT = 200  # places of one unit that are counted
 _SHOWN = 500  # characters of a value or a message in an example
+_WHOLE = 2000  # characters of a whole value on the page
 _OPEN = 16  # files kept open while units are read again
 REST = "…"
 
@@ -209,11 +210,15 @@ def _take_values(found: Comparison, a: tuple[str, Any, Any], b: tuple[str, Any, 
 
 def _value(value: Any) -> str:
     """A value in an example, as JSON; empty if there is none."""
-    return "" if value is ABSENT else json.dumps(value, ensure_ascii=False)[:_SHOWN]
+    return "" if value is ABSENT else _cut(json.dumps(value, ensure_ascii=False), _SHOWN)
 
 
 def _short(errors: tuple[Row, ...]) -> tuple[Row, ...]:
-    return tuple({**error, "message": error["message"][:_SHOWN]} for error in errors[:10])
+    return tuple({**error, "message": _cut(error["message"], _SHOWN)} for error in errors[:10])
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _account(side: Side, reader: Reader) -> Row:
@@ -278,4 +283,13 @@ def page_data(found: Comparison) -> Row:
     """The data of the page about a comparison."""
     told = found.to_dict()
     codes = {row["key"] for name in ("codes", "fixes") for row in told["findings"][name]}
-    return {**told, "explained": explained(codes)}
+    flips = {
+        kind: {**row, "examples": [_as_text(flip) for flip in row["examples"]]} for kind, row in told["flips"].items()
+    }
+    return {**told, "flips": flips, "explained": explained(codes)}
+
+
+def _as_text(flip: Row) -> Row:
+    """A flip whose values are text: a browser would round long integers, and a value may be of any size."""
+    values = {name: flip[name] for name in ("data_before", "data_now") if name in flip}
+    return flip | {name: _cut(json.dumps(value, ensure_ascii=False), _WHOLE) for name, value in values.items()}

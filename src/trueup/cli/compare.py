@@ -27,10 +27,13 @@ def compare(a: str, b: str, as_json: bool, as_markdown: bool, html: str | None, 
       trueup compare sifted again
       trueup compare runs/first runs/second --markdown >> "$GITHUB_STEP_SUMMARY"
     """
+    from trueup.cli.outputs import keep_results
     from trueup.cli.terminal import write
 
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown: choose one")
+    if html is not None:
+        keep_results("--html", Path(html))
     found = _compared(a, b, examples)
     if html is not None:
         _write_page(Path(html), found)

@@ -151,7 +151,7 @@ def _sides(found: Row) -> Table:
         rows.append(_counted("pending", [side["counts"]["pending"] for side in sides]))
     money = [side.get("money") for side in sides]
     if any(money):
-        rows += _money(money)
+        rows += money_rows(money)
     rows.append(["time", *(_time(side) for side in sides), ""])
     return Table("", head, rows, "<>>>")
 
@@ -164,14 +164,14 @@ def _time(side: Row) -> str:
     return f"{seconds:,.1f} s, {side['units_per_second']:,.0f} units/s"
 
 
-def _money(money: list[Row | None]) -> Iterator[list[str]]:
+def money_rows(money: list[Row | None]) -> Iterator[list[str]]:
+    """Calls, tokens and cost of both sides; a difference only where both are known."""
     for name, word in (("calls", "calls"), ("input_tokens", "tokens in"), ("output_tokens", "tokens out")):
         numbers = [each[name] if each else None for each in money]
         yield _counted(word, numbers)
-    costs = [None if not each else each["usd"] for each in money]
     words = ["-" if each is None else _cost(each) for each in money]
-    difference = "" if None in costs else f"{(costs[1] or 0.0) - (costs[0] or 0.0):+.4f}"
-    yield ["cost", *words, difference]
+    known = [each["usd"] for each in money if each is not None and not each["unpriced"]]
+    yield ["cost", *words, f"{known[1] - known[0]:+.4f}" if len(known) == 2 else ""]
 
 
 def _cost(money: Row) -> str:

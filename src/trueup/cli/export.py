@@ -68,6 +68,7 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
     """
     from trueup.batch.exporting import SHARE, Wish, export_pairs
     from trueup.batch.pairs import PREFERENCES
+    from trueup.cli.outputs import keep_results
     from trueup.cli.runs import told
 
     form = options["form"]
@@ -75,16 +76,19 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
         raise Unavailable(f"--preference: {form} has no such format; use {' or '.join(PREFERENCES)}")
     if share is not None and held_out is None:
         raise Unavailable("--share is the share that --held-out takes; give --held-out FILE too")
-    if held_out is not None and held_out.absolute() == out.absolute():
+    if held_out is not None and held_out.resolve() == out.resolve():
         raise Unavailable("--held-out and --out name the same file")
     wish = Wish(form, options["preference"], options["system"], SHARE if share is None else share)
-    for path in (out, held_out):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise Unavailable(f"{path}: there is no folder {path.parent}")
+    for option, path in (("--out", out), ("--held-out", held_out)):
+        if path is not None:
+            if not path.absolute().parent.is_dir():
+                raise Unavailable(f"{path}: there is no folder {path.parent}")
+            keep_results(option, path)
     pairs = _pairs(place, options)
     with told():
         found = export_pairs(pairs, wish, out, held_out)
     _report(found, out, held_out)
+    _note_unfinished(place)
     return 0 if found.written or found.held_out else 1
 
 
@@ -107,6 +111,17 @@ def _pairs(place: str, options: dict[str, Any]) -> "Iterator[Pair | Skipped]":
     if not (Path(place) / "validated.jsonl").is_file():
         raise Unavailable(f"{place}: there is no validated.jsonl; name a folder of `trueup sift`, or a run")
     return pairs_in(Path(place), prompt=options["prompt"], as_written=as_written)
+
+
+def _note_unfinished(place: str) -> None:
+    """Say that a run is not over: more pairs may come."""
+    from trueup.batch.pipeline.reporting import word_for
+    from trueup.batch.pipeline.rundir import RunDir
+    from trueup.cli.runs import find_run, is_run
+    from trueup.cli.terminal import write
+
+    if is_run(place) and (word := word_for(RunDir.look(find_run(place)))) not in {"done", "failed"}:
+        write(f"the run is {word}: units that have not passed the step are not exported\n")
 
 
 def _report(found: "Exported", out: Path, held_out: Path | None) -> None:

@@ -57,7 +57,7 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
         console.print(Text(pace, "dim"), soft_wrap=True)
     head = ["step", "valid", "failed", "retried", "pending", "cost", "failures by code"]
     rows = [_row(row) for row in found["steps"]]
-    for line in table(head, rows, "<>>>>><", console.width):
+    for line in table(head, rows, "<>>>>><", console.width if console.is_terminal else 0):  # a pipe has no width
         console.print(Text.assemble(*line), soft_wrap=True)
     for name, title in (("warnings", "warnings"), ("fixes", "fixes"), ("resent", "sent again")):
         for row in found["steps"]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.batch.pipeline.making import asking, reply, run_pipeline, start, write_pipeline
+from trueup.batch.compare import compare
 from trueup.batch.pipeline.reporting import collect_run, report_run
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.running import Options
@@ -86,6 +87,27 @@ def test_a_run_that_was_stopped_is_shown_with_what_it_finished(pipeline: Path, t
     assert counts["units"] == counts["valid"] + counts["failed"] + counts["pending"] == 3
     assert data["notes"][0].startswith("This run is paused (")
     assert report_run(stopped.path).is_file()
+
+
+def test_the_cost_is_that_of_every_call_also_in_chunks_that_are_not_through_a_step(tmp_path: Path) -> None:
+    """A process that was killed: one reply is recorded, one request was sent and its reply is lost."""
+    path = start(write_pipeline(tmp_path / "p", [asking("one", SCHEMA)], api=PRICES), tmp_path / "run")
+    owned = OwnedRun.open(path)
+    owned.note("submitted", chunk="chunk_000", step="one")
+    owned.close()
+    rows = [
+        {"unit_id": "a", "sent": True},
+        {"unit_id": "a", "raw_response": '{"n": 1}', "usage": {"input_tokens": 10, "output_tokens": 10}, "usd": 0.02},
+        {"unit_id": "b", "sent": True},
+    ]
+    results = path / "chunks" / "chunk_000" / "one_results.jsonl"
+    results.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    data = collect_run(path)
+    assert data["cost"] == data["steps"][0]["cost"] == "$0.0200 + unknown for 1 call"
+    assert "1 call was under way when the run was cut; what that cost is not known." in data["notes"]
+    (side, _) = compare(path, path).sides
+    assert (side["money"]["calls"], side["money"]["unpriced"], side["money"]["usd"]) == (2, 1, pytest.approx(0.02))
+    assert side["counts"] == {"units": 0, "valid": 0, "failed": 0, "pending": 3}
 
 
 @pytest.mark.needs("browser")

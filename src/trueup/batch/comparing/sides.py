@@ -115,8 +115,9 @@ def _sift(path: Path) -> Side:
 
 def _run(path: Path) -> Side:
     from trueup.batch.pipeline.gathering import final_file
+    from trueup.batch.pipeline.reporting import word_for
     from trueup.batch.pipeline.rundir import RunDir
-    from trueup.batch.pipeline.status import status
+    from trueup.batch.pipeline.status import standing, status
 
     run = RunDir.look(path)
     state = run.state
@@ -127,12 +128,10 @@ def _run(path: Path) -> Side:
             pieces.append(Piece("valid", file))
         failing = [step for step, done in chunk.done.items() if done.failures]
         pieces += (Piece("failed", run.file(chunk.name, step, "failures")) for step in failing)
-    found = status(state)
-    word = (
-        "running" if run.is_running else {"running": "stopped", "ready": "not started"}.get(state.status, state.status)
-    )
+    found = status(state)  # of chunks that are through a step: the units of the others are in no file yet
+    money = standing(run, running=run.is_running)["money"]  # what the others have cost is spent all the same
     seconds = sum(step["seconds"] for step in found["steps"])
-    return Side(path, "run", word, tuple(pieces), found["pending"], seconds, found["money"])
+    return Side(path, "run", word_for(run), tuple(pieces), found["pending"], seconds, money)
 
 
 class Reader:

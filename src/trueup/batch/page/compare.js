@@ -18,7 +18,8 @@ const showHead = () => {
   const lines = [];
   for (const name of ["a", "b"]) {
     const side = data[name];
-    if (side.state !== "done") lines.push(`${name.toUpperCase()} is ${side.state}: it is compared as far as it is.`);
+    const pending = side.counts.pending ? `, ${count(side.counts.pending)} units pending` : "";
+    if (side.state !== "done") lines.push(`${name.toUpperCase()} is ${side.state}${pending}: it is compared as far as it is.`);
     if (side.damaged.lines) {
       lines.push(`${name.toUpperCase()}: lines that are not records and left out: ${count(side.damaged.lines)} (${side.damaged.places.join(", ")})`);
     }
@@ -27,28 +28,39 @@ const showHead = () => {
 };
 
 const showSides = () => {
-  const number = (name, a, b, worse = false) => ({ name, a: count(a), b: count(b), change: difference(b - a, worse), sort: b - a });
-  const text = (name, of) => ({ name, a: visible(of(data.a)), b: visible(of(data.b)), change: "", sort: 0 });
-  const rows = [text("kind", (side) => `${side.kind}, ${side.state}`)];
+  const sides = [data.a, data.b];
+  // A row: what is shown of A and B, what the columns are sorted by (null for text), and the difference where both are known.
+  const row = (name, shown, sorted, known, change) => {
+    const apart = known ? sorted[1] - sorted[0] : null;
+    return { name, a: shown[0], b: shown[1], sorted, apart, change: known ? change(apart) : "" };
+  };
+  const number = (name, of, worse = false) => {
+    const numbers = sides.map(of);
+    return row(name, numbers.map((n) => (n === null ? "–" : count(n))), numbers, !numbers.includes(null), (n) => difference(n, worse));
+  };
+  const rows = [row("kind", sides.map((side) => visible(`${side.kind}, ${side.state}`)), [null, null], false)];
   for (const name of ["units", "valid", "failed", "pending"]) {
     if (name !== "pending" || data.a.counts.pending || data.b.counts.pending) {
-      rows.push(number(name, data.a.counts[name], data.b.counts[name], name === "failed"));
+      rows.push(number(name, (side) => side.counts[name], name === "failed"));
     }
   }
-  if (data.a.money && data.b.money) {
+  if (data.a.money || data.b.money) {
     for (const [name, key] of [["calls", "calls"], ["tokens in", "input_tokens"], ["tokens out", "output_tokens"]]) {
-      rows.push(number(name, data.a.money[key], data.b.money[key]));
+      rows.push(number(name, (side) => (side.money ? side.money[key] : null)));
     }
+    const cost = ({ money }) => (!money ? "–" : money.unpriced && money.unpriced === money.calls ? "unknown"
+      : `$${money.usd.toFixed(4)}${money.unpriced ? ` + ${count(money.unpriced)} unknown` : ""}`);
+    const priced = sides.every(({ money }) => money && !money.unpriced);
+    const dollars = (n) => make("span", {}, `${n < 0 ? "−" : "+"}${Math.abs(n).toFixed(4)}`);
+    rows.push(row("cost", sides.map(cost), sides.map(({ money }) => (money ? money.usd : null)), priced, dollars));
   }
-  const cost = (side) => (!side.money ? "–" : side.money.unpriced && side.money.unpriced === side.money.calls ? "unknown"
-    : `$${side.money.usd.toFixed(4)}${side.money.unpriced ? ` + ${count(side.money.unpriced)} unknown` : ""}`);
-  if (data.a.money || data.b.money) rows.push(text("cost", cost));
-  rows.push(text("time", (side) => (side.seconds ? `${side.seconds.toFixed(1)} s · ${count(Math.round(side.units_per_second))} units/s` : "–")));
+  const time = (side) => (side.seconds ? `${side.seconds.toFixed(1)} s · ${count(Math.round(side.units_per_second))} units/s` : "–");
+  rows.push(row("time", sides.map(time), sides.map((side) => side.seconds || null), false));
   sortable("sides", [
     { name: "measure", value: (row) => row.name },
-    { name: "A", value: (row) => row.a, cell: (row) => row.a, number: true },
-    { name: "B", value: (row) => row.b, cell: (row) => row.b, number: true },
-    { name: "difference", value: (row) => row.sort, cell: (row) => row.change, number: true },
+    { name: "A", value: (row) => row.sorted[0], cell: (row) => row.a, number: true },
+    { name: "B", value: (row) => row.sorted[1], cell: (row) => row.b, number: true },
+    { name: "difference", value: (row) => row.apart, cell: (row) => row.change, number: true },
   ], rows);
 };
 
@@ -90,9 +102,7 @@ const showFlips = () => {
     }
     return cell;
   };
-  const cut = (value) => (value === undefined ? "" : visible(JSON.stringify(value)).slice(0, 2000));
-  const outcome = (flip, name) =>
-    (`data_${name}` in flip ? make("code", {}, cut(flip[`data_${name}`])) : errors(flip[`errors_${name}`]));
+  const outcome = (flip, name) => (`data_${name}` in flip ? written(flip[`data_${name}`]) : errors(flip[`errors_${name}`]));
   sortable("flips", [
     { name: "kind", value: (row) => row.kind }, { name: "unit", value: (row) => row.flip.unit_id },
     { name: "A", value: (row) => row.flip.was || "", cell: (row) => outcome(row.flip, "before") },

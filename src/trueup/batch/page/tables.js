@@ -37,7 +37,8 @@ const listed = (codes) => {
   return cell;
 };
 
-// A table that can be sorted by any column: a column has a name, the value a row is sorted by, and the cell it shows.
+// A table that can be sorted by any column: a column has a name, the value a row is sorted by (null comes last, both ways), and
+// the cell it shows.
 const sortable = (id, columns, rows, { pick = null, empty = "none" } = {}) => {
   const body = make("tbody");
   const heads = columns.map((column) => make("th", { scope: "col", "aria-sort": "none", class: column.number ? "num" : "" }));
@@ -49,6 +50,7 @@ const sortable = (id, columns, rows, { pick = null, empty = "none" } = {}) => {
       const sign = order.down ? -1 : 1;
       sorted.sort((a, b) => {
         const [left, right] = [value(a), value(b)];
+        if (left === null || right === null) return (left === null) - (right === null);
         return sign * (left < right ? -1 : left > right ? 1 : 0);
       });
     }

@@ -19,7 +19,7 @@ from trueup.batch.pipeline.metadata import METADATA, notes_of
 from trueup.batch.pipeline.replies import last_replies
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.state import Money
-from trueup.batch.pipeline.status import status
+from trueup.batch.pipeline.status import standing, status
 from trueup.batch.report import Row, page_data, write_page
 from trueup.batch.tally import Tally
 
@@ -34,7 +34,7 @@ def report_run(path: Path) -> Path:
 def collect_run(path: Path) -> Row:
     """The data of the page about a run."""
     run = RunDir.look(path)
-    found = status(run.state)
+    found = _counted(run)
     tally, by_step = _tallies(run)
     data = page_data("run", _summary(run, found, tally), _records(run))
     money = msgspec.convert(found["money"], Money)
@@ -51,15 +51,27 @@ def collect_run(path: Path) -> Row:
     }
 
 
+def _counted(run: RunDir) -> Row:
+    """The counts of chunks that are through a step, whose units the page can show; the money of every call."""
+    found, now = status(run.state), standing(run, running=run.is_running)
+    steps = [{**row, "money": each["money"]} for row, each in zip(found["steps"], now["steps"], strict=True)]
+    return {**found, "money": now["money"], "steps": steps}
+
+
 def state_of(run: RunDir) -> str:
     """How a run stands, if it is not over; empty if it is."""
-    if run.state.status == "done":
+    word = word_for(run)
+    if word == "done":
         return ""
-    word = "running" if run.is_running else {"running": "stopped", "ready": "not started"}.get(
-        run.state.status, run.state.status
-    )  # fmt: skip
     reason = f" ({run.state.reason})" if run.state.reason else ""
     return f"This run is {word}{reason}: the page shows the steps that chunks have finished so far."
+
+
+def word_for(run: RunDir) -> str:
+    """How a run stands, in a word for people."""
+    if run.state.status != "done" and run.is_running:
+        return "running"
+    return {"running": "stopped", "ready": "not started"}.get(run.state.status, run.state.status)
 
 
 def _lost(money: Money) -> str:
