@@ -95,13 +95,11 @@ def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) ->
 
 def _refuse_format(form: str, encoding: str) -> None:
     """Say before anything is judged that a package is missing, or that an encoding does not exist."""
-    import codecs
-
     from trueup.batch.tables.writing import Unwritable, require_writer
 
     try:
         require_writer(form)
-        codecs.lookup(encoding)
+        "".encode(encoding)  # a codec from bytes to bytes, such as base64, is not one for text
     except Unwritable as error:
         raise Stopped(str(error)) from None
     except LookupError:

@@ -1,7 +1,8 @@
 """The records of a sift as columns: which there are, and the cells of a record.
 
 The columns depend on the contract alone, so every run under it has the same. Nested values are JSON text. Where the contract's schema
-is an object, each field with a simple type has a column of its own too, `data_` before its name. Fields without a column are in `more`.
+is an object, each field with a simple type has a column of its own too, `data_` before its name. Fields without a column, and values that
+their column cannot hold, are in `more`.
 """
 
 import json
@@ -87,7 +88,7 @@ def _resolved(field: Any, schema: Any) -> Row:
 
 def cells_of(columns: tuple[Column, ...]) -> Callable[[bytes], list[Any]]:
     """The function that gives the cells of a record, from its line."""
-    own = {column.name for column in columns if column.note != _AGAIN}
+    own = [column for column in columns if column.note not in (_AGAIN, _MORE)]
     typed = [(column.name.removeprefix("data_"), column.kind) for column in columns if column.name.startswith("data_")]
 
     def cells(line: bytes) -> list[Any]:
@@ -97,23 +98,20 @@ def cells_of(columns: tuple[Column, ...]) -> Callable[[bytes], list[Any]]:
         derived = {f"data_{name}": fitting(values.get(name), kind) for name, kind in typed}
         if "errors" in fields:
             derived["codes"] = [str(error.get("code")) for error in read_row(fields["errors"].encode())]
-        more = {name: msgspec.Raw(text.encode()) for name, text in fields.items() if name not in own}
-        return [_cell(column, fields, derived, more) for column in columns]
+        for column in own:
+            text = fields.pop(column.name, "null")
+            if column.note == _JSON:
+                derived[column.name] = None if text == "null" else text
+                continue
+            value = read_row(text.encode())
+            derived[column.name] = cell = fitting(value, column.kind)
+            if cell != value:
+                fields[column.name] = text  # as it was, since the column cannot hold it
+        more = {name: msgspec.Raw(text.encode()) for name, text in fields.items()}
+        derived["more"] = msgspec.json.encode(more).decode() if more else None
+        return [derived.get(column.name) for column in columns]
 
     return cells
-
-
-def _cell(column: Column, fields: dict[str, str], derived: Row, more: dict[str, msgspec.Raw]) -> Any:
-    if column.note == _AGAIN:
-        return derived.get(column.name)
-    if column.note == _MORE:
-        return msgspec.json.encode(more).decode() if more else None
-    text = fields.get(column.name)
-    if text is None or text == "null":
-        return None
-    if column.note == _JSON:
-        return text
-    return fitting(read_row(text.encode()), column.kind)
 
 
 def _fields(line: bytes) -> dict[str, str]:
