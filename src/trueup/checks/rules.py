@@ -45,13 +45,14 @@ class Rules:
     one expression may take.
     """
 
-    __slots__ = ("_checks", "_required", "budget", "rules")
+    __slots__ = ("_checks", "_required", "_tests", "budget", "rules")
 
     def __init__(self, required: Required, checks: tuple[Check, ...], rules: tuple[Rule, ...], budget: int) -> None:
         self._required = required
         self._checks = checks
         self.rules = rules
         self.budget = budget
+        self._tests = tuple((rule.expr.evaluate, rule.when and rule.when.evaluate) for rule in rules)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -81,9 +82,10 @@ class Rules:
         """
         if self._required.fields or self._checks:
             return not self.check(record)
+        budget = self.budget
         try:
-            for _, expr, when, _, _, _ in self.rules:
-                if (when is None or when.evaluate(record, self.budget)) and not expr.evaluate(record, self.budget):
+            for evaluate, when in self._tests:
+                if (when is None or when(record, budget)) and not evaluate(record, budget):
                     return False
         except ExpressionError:
             return False
