@@ -23,12 +23,12 @@ class Used(NamedTuple):
     other: float
 
 
-def used_by(command: list[str], environment: dict[str, str] | None = None) -> Used:
-    """Run a command; what it and all it started used."""
+def used_by(command: list[str], ends: tuple[int, ...] = (0,)) -> Used:
+    """Run a command; what it and all it started used. `ends` are the exit codes of a command that did its work."""
     mark = uuid.uuid4().hex
     seen: dict[int, tuple[float, float]] = {}
     couriers: set[int] = set()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**(environment or os.environ), _MARK: mark})
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, _MARK: mark})
     while True:
         try:
             code = child.wait(_LOOK)
@@ -36,7 +36,7 @@ def used_by(command: list[str], environment: dict[str, str] | None = None) -> Us
             _look(f"{_MARK}={mark}".encode(), seen, couriers)
             continue
         break
-    assert code in (0, 1), f"{command} ended with {code}"
+    assert code in ends, f"{command} ended with {code}"
     others = [held for pid, (_, held) in seen.items() if pid != child.pid]
     total = sum(cpu for cpu, _ in seen.values())
     courier = sum(seen[pid][0] for pid in couriers)
