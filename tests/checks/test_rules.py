@@ -202,7 +202,7 @@ BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
     ([3], [(("rules", 0), "a rule is a mapping")]),
     ([{"name": "x"}], [(("rules", 0), "has an expr")]),
     ([{"expr": True}], [(("rules", 0, "expr"), "text"), (("rules", 0, "name"), "text")]),
-    ([{"expr": "1 +"}], [(("rules", 0, "expr"), "no expression")]),
+    ([{"expr": "1 +"}], [(("rules", 0, "expr"), "not a valid expression")]),
     ([{"expr": "1", "wen": "1"}], [(("rules", 0, "wen"), "no key")]),
     ([{"expr": "1", "when": "lenn(x)"}], [(("rules", 0, "when"), "no function")]),
     ([{"expr": "1", "level": "fatal"}], [(("rules", 0, "level"), "error or warning")]),

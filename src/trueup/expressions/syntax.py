@@ -1,4 +1,4 @@
-"""From text to a syntax tree, or to the reason why the text is no expression.
+"""From text to a syntax tree, or to the reason why the text is not an expression.
 
 Text enters; a tree with places in that text leaves. Text that is too long or nested too deep is refused before
 anything else looks at it.
@@ -51,7 +51,7 @@ def _without_comments(text: str) -> str:
                 line = lines[row - 1]
                 lines[row - 1] = line[:start] + " " * len(token.string) + line[start + len(token.string) :]
     except (tokenize.TokenError, SyntaxError):
-        raise ExpressionError("this is no expression: a bracket or a text is not closed, or closed twice") from None
+        raise ExpressionError("this is not a valid expression: a bracket or a text is not closed, or closed twice") from None
     return "".join(lines)[1:]
 
 
@@ -73,7 +73,7 @@ def parse(source: Source) -> ast.expr:
             warnings.simplefilter("ignore")  # an odd escape in a text is no reason to write to stderr
             tree = ast.parse(source.line, mode="eval")
     except SyntaxError as error:
-        said = (error.msg or "this is no expression").split(". ")[0].split(" (<")[0].split(" (detected")[0]
+        said = (error.msg or "this is not a valid expression").split(". ")[0].split(" (<")[0].split(" (detected")[0]
         place = _place(source, error)
         raise ExpressionError(_plain(said), place, _meant(source.text, place)) from None
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
@@ -108,7 +108,7 @@ def _meant(text: str, column: int) -> str:
 def _plain(said: str) -> str:
     """What the parser says, as a part of a sentence."""
     if said.startswith("invalid syntax"):
-        return "this is no expression"
+        return "this is not a valid expression"
     return said[:1].lower() + said[1:]
 
 

@@ -1,7 +1,8 @@
 """Configuration: both pipelines lint as they are, and each of the six checks of the document finds its fault."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,13 +23,86 @@ def test_the_pipelines_are_taken_unchanged(run: Run, folder: Path) -> None:
     assert (ran.code, ran.out) == (0, "✓ 2 files: nothing wrong\n")
 
 
+CONFIG, SCHEMA, TEMPLATE = "npc/config.yaml", "npc/schemas/score.json", "npc/templates/score.jinja2"
+
+
+class Fault(NamedTuple):
+    """A change that makes a fault: in `file`, `old` becomes `new`; it is found in `there`, where `at` begins."""
+
+    file: str
+    old: str
+    new: str
+    code: str
+    at: str
+    there: str = CONFIG
+    level: str = "error"
+
+
+def section(name: str) -> Fault:
+    """A section that is missing has no place of its own: it is missing from the start of the file."""
+    return Fault(CONFIG, f"\n{name}:", f"\nx_{name}:", "N030", "# A second model")
+
+
+RULE = "personality_consistency >= 0.6"
+FAULTS = {
+    # required sections
+    **{f"no-{name}": section(name) for name in ("pipeline", "prompts", "schemas", "api", "processing")},
+    # the four-point link, in both directions
+    "step-without-template": Fault(CONFIG, "templates: {score: score.jinja2}", "templates: {}", "N031", "score\n"),
+    "step-without-schema": Fault(CONFIG, "files: {score: score.json}", "files: {}", "N031", "score\n"),
+    "step-without-validation": Fault(CONFIG, "validation:\n  score:", "validation:\n  skore:", "N031", "score\n"),
+    "template-without-step": Fault(CONFIG, "{score: score.jinja2}", "{score: score.jinja2, skore: score.jinja2}", "N031", "skore"),
+    "schema-without-step": Fault(CONFIG, "{score: score.json}", "{score: score.json, skore: score.json}", "N031", "skore"),
+    "validation-without-step": Fault(CONFIG, "validation:\n", "validation:\n  skore: {}\n", "N031", "skore"),
+    # templates exist and parse
+    "no-such-template": Fault(CONFIG, "{score: score.jinja2}", "{score: skore.jinja2}", "N032", "skore.jinja2"),
+    "template-that-does-not-parse": Fault(TEMPLATE, "{{ mood }}", "\n{% if mood %}", "N032", "{% if mood", TEMPLATE),
+    "template-with-an-unknown-name": Fault(TEMPLATE, "{{ mood }}", "{{ moood }}", "N037", "moood", TEMPLATE),
+    # schemas are valid
+    "no-such-schema": Fault(CONFIG, "{score: score.json}", "{score: skore.json}", "N007", "skore.json"),
+    "schema-that-is-not-json": Fault(SCHEMA, '"score": {"type": "number"},', '"score": {"type" "number"},', "N002", '"number"},\n    "probability"', SCHEMA),
+    "schema-with-an-unknown-type": Fault(SCHEMA, '"score": {"type": "number"}', '"score": {"type": "nummer"}', "N007", '"nummer"', SCHEMA),
+    # expressions parse and run on mock data
+    "expression-that-does-not-parse": Fault(CONFIG, RULE, "personality_consistency >=", "N012", "\"\n        error: \"Personality"),
+    "expression-that-does-not-run": Fault(CONFIG, RULE, "personality_consistency[0] > 1", "N039", "personality_consistency[0]", level="warning"),
+    "condition-that-does-not-parse": Fault(CONFIG, "'wounds' in dir() and", "'wounds' in dir( and", "N012", "and 'wound"),
+    # rule names are unique
+    "rule-of-the-same-name": Fault(CONFIG, "name: mood_warning", "name: personality_threshold", "N011", "personality_threshold\n        expr: \"mood"),
+    # names of fields that no schema has
+    "unknown-field-in-a-rule": Fault(CONFIG, RULE, "personality_konsistency >= 0.6", "N013", "personality_konsistency", level="warning"),
+    "unknown-required-field": Fault(CONFIG, "required: [personality_consistency, tone]", "required: [personality_consistency, tune]", "N013", "tune", level="warning"),
+    "unknown-field-in-types": Fault(CONFIG, "reasoning: string", "raisoning: string", "N013", "raisoning", level="warning"),
+    "unknown-field-in-ranges": Fault(CONFIG, "probability: [0.0", "probabilty: [0.0", "N013", "probabilty", level="warning"),
+    "unknown-field-in-enums": Fault(CONFIG, "      tone: [warm", "      tune: [warm", "N013", "tune", level="warning"),
+    "unknown-field-in-a-message": Fault(CONFIG, "{mood_responsiveness}", "{mood_responsivness}", "N013", "{mood_responsivness", level="warning"),
+}  # fmt: skip
+
+
 @pytest.mark.spec("B15")
-@pytest.mark.parametrize("section", ["pipeline", "prompts", "schemas", "api", "processing"])
-def test_every_section_is_needed(run: Run, folder: Path, section: str) -> None:
-    change(folder / "npc/config.yaml", section)
-    ran = run("lint", "npc")
-    assert ran.code == 1
-    assert f"'{section}'" in ran.out or "pipeline.steps" in ran.out
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_every_fault_has_its_file_line_and_column(run: Run, folder: Path, fault: Fault) -> None:
+    file = folder / fault.file
+    text = file.read_text("utf-8")
+    assert text.count(fault.old) >= 1
+    file.write_text(text.replace(fault.old, fault.new, 1), "utf-8")
+    there = (folder / fault.there).read_text("utf-8")
+    assert there.count(fault.at) >= 1
+    before = there[: there.index(fault.at)]
+    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    ran = run("lint", "npc", "--json")
+    faults = json.loads(ran.out)["faults"]
+    found = [(row["file"], row["line"], row["column"]) for row in faults if (row["code"], row["level"]) == (fault.code, fault.level)]  # fmt: skip
+    assert (fault.there, *place) in found, faults
+    assert all(row["file"] and row["line"] >= 1 and row["column"] >= 1 and row["message"] for row in faults)
+    assert ran.code == (1 if any(row["level"] == "error" for row in faults) else 0)
+    line = f"{fault.there}:{place[0]}:{place[1]}: {fault.level}[{fault.code}] "
+    assert any(said.startswith(line) for said in run("lint", "npc").out.splitlines())
+    assert run("lint", "npc", "--strict").code == 1
+    if fault.level == "error":
+        ran = run("run", "npc", "--run-dir", "run")
+        assert (ran.code, (folder / "run").exists()) == (2, False), "nothing runs"
+        assert f"{fault.there}:{place[0]}:{place[1]}" in ran.err
+        assert run("init", "npc", "--run-dir", "run").code == 2
 
 
 @pytest.mark.spec("B15")
@@ -39,6 +113,23 @@ def test_a_step_that_asks_has_four_links(run: Run, folder: Path, link: tuple[str
     said = lint(run, "npc")
     assert f"step 'score' has no entry in {'.'.join(link)}. Did you mean 'skore'?" in said
     assert f"{'.'.join(link)} names step 'skore', which is not there" in said
+
+
+EXEMPT: dict[str, dict[str, Any]] = {
+    "expression": {"scope": "expression", "expressions": {"x": "2 * score"}},
+    "fan_out": {"scope": "fan_out", "field": "items", "child_field": "item"},
+    "run": {"scope": "run", "script": "more.py"},
+}
+
+
+@pytest.mark.spec("B15")
+@pytest.mark.parametrize("scope", EXEMPT)
+def test_steps_that_ask_nobody_are_exempt_from_the_link(run: Run, folder: Path, scope: str) -> None:
+    (folder / "npc/more.py").write_text("import sys\nsys.stdout.write(sys.stdin.read())\n")
+    change(folder / "npc/config.yaml", "pipeline", "steps", to=[{"name": "score"}, {"name": "more", **EXEMPT[scope]}])
+    assert run("lint", "npc").out == "✓ 1 file: nothing wrong\n"
+    change(folder / "npc/config.yaml", "pipeline", "steps", to=[{"name": "score"}, {"name": "more"}])
+    assert lint(run, "npc").count("step 'more' has no entry in ") == 3, "one that asks is not"
 
 
 def test_an_expression_step_needs_no_links(run: Run, folder: Path) -> None:
@@ -54,7 +145,7 @@ def test_an_expression_step_needs_no_links(run: Run, folder: Path) -> None:
         (("prompts", "templates", "score"), "scor.jinja2", "N032"),  # a template that is not there
         (("schemas", "files", "score"), "scor.json", "N007"),  # a schema that is not there
         (("pipeline", "steps"), [{"name": "score"}, {"name": "x", "scope": "expression", "expressions": {"a": "1 +"}}], "N012"),
-        (("pipeline", "steps"), [{"name": "score"}, {"name": "x", "scope": "expression", "expressions": {"a": "[1][2]"}}], "N0"),
+        (("pipeline", "steps"), [{"name": "score"}, {"name": "x", "scope": "expression", "expressions": {"a": "[1][2]"}}], "warning[N039]"),
         (("validation", "score", "rules", 0, "expr"), "personality_consistency >=", "N012"),
         (("validation", "score", "rules", 2, "when"), "'wounds' in", "N012"),
         (("pipeline", "steps"), [{"name": "score", "coerce": {"enum_prefix": ["x"]}}], "Did you mean 'enum_prefixes'?"),
@@ -67,7 +158,9 @@ def test_faults_are_found_before_anything_runs(
     run: Run, folder: Path, path: tuple[str | int, ...], to: Any, said: str
 ) -> None:
     change(folder / "npc/config.yaml", *path, to=to)
-    assert said in run("lint", "npc").out
+    ran = run("lint", "npc", "--strict")
+    assert ran.code == 1
+    assert said in ran.out
 
 
 def test_a_schema_that_does_not_parse_is_found(run: Run, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from trueup.contract.files.documents import parse_document
-from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
 
 Scope = Literal["chunk", "expression", "fan_out", "run"]
@@ -163,12 +163,16 @@ def read_config(place: Path, name: str = "") -> Pipeline:
 
 
 def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
+    if "pipeline" not in pipeline.data:
+        near = did_you_mean("pipeline", [str(key) for key in pipeline.data if key not in SECTIONS])
+        return (), [fault("N030", Place(pipeline.marks.file), (), "section 'pipeline' is missing", near)]
     listed = pipeline.section("pipeline").get("steps")
     if not isinstance(listed, list) or not listed:
-        where: tuple[str, ...] = ("pipeline", "steps") if "pipeline" in pipeline.data else ()
         given = pipeline.section("pipeline")
         hint = did_you_mean("steps", [str(key) for key in given]) if "steps" not in given else ""
-        return (), [pipeline.fault("N006", where, "pipeline.steps is a list of at least one step", hint)]
+        return (), [
+            pipeline.fault("N006", ("pipeline", "steps"), "pipeline.steps is a list of at least one step", hint)
+        ]
     steps: list[Step] = []
     faults: list[Fault] = []
     for index, entry in enumerate(listed):

@@ -12,7 +12,7 @@ from trueup.conform.closed import closed_keys
 from trueup.conform.schema import Schema
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.nearest import did_you_mean
-from trueup.contract.lint.rules import guarded_fields, inside
+from trueup.contract.lint.rules import guarded_fields, inside, names_given_twice
 from trueup.contract.lint.values import never_given, said
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression, compile_expression
@@ -29,7 +29,9 @@ def lint_validation(pipeline: Pipeline, step: Step, known: Known | None, schema:
         compile_rules(spec)
     except BadRules as error:
         for problem in error.problems:
-            yield _of_problem(pipeline, problem, base)
+            if "rules are named" not in problem.message:  # said below, with the place of the second
+                yield _of_problem(pipeline, problem, base)
+    yield from names_given_twice(spec, (*base, "rules"), pipeline.marks)
     if known is None:
         return
     closed = schema is not None and closed_keys(schema.place) is not None
@@ -50,8 +52,6 @@ def _of_problem(pipeline: Pipeline, problem: Problem, base: Parts) -> Fault:
     hint = f"Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
     if path[-1] in _EXPRESSIONS:
         return fault("N012", inside(marks.value(path), problem.column), path, problem.message, hint)
-    if "rules are named" in problem.message:
-        return fault("N011", marks.value(path), path, problem.message, "Give each a name of its own.")
     unknown = problem.message.startswith("there is no key")
     return fault(
         "N005" if unknown else "N006", marks.key(path) if unknown else marks.value(path), path, problem.message, hint

@@ -7,7 +7,7 @@ from trueup.checks.problems import BadRules, Problem
 from trueup.checks.rules import compile_rules
 from trueup.conform.schema import Schema
 from trueup.contract.files.extends import Origins
-from trueup.contract.files.faults import Fault, Place, fault
+from trueup.contract.files.faults import Fault, Marks, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.lint.values import allowed, never_given
 from trueup.contract.lint.values import said as said_of_value
@@ -37,7 +37,7 @@ def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Any = No
         for problem in error.problems:
             if "rules are named" not in problem.message:  # said below, with the place of the second
                 yield _of_problem(problem, spec, base, marks)
-    yield from _names(spec, base, marks)
+    yield from names_given_twice(spec, base, marks)
     fields = declared(given)
     if schema is not None and fields is not None:
         yield from _fields(spec, base, _Known(schema, compiled, fields), marks)
@@ -67,7 +67,7 @@ def _listed(spec: Any) -> list[Any]:
     return rules if isinstance(rules, list) else []
 
 
-def _names(spec: Any, base: Parts, marks: Origins) -> Iterator[Fault]:
+def names_given_twice(spec: Any, base: Parts, marks: Marks | Origins) -> Iterator[Fault]:
     """Names that two rules have; a rule without one is called by its expression."""
     seen: dict[str, Parts] = {}
     for index, rule in enumerate(_listed(spec)):
