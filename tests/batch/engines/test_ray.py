@@ -14,6 +14,7 @@ import pytest
 
 from tests.batch.engines.nodes import MARK, Nodes, listening, of_mark
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
+from tests.batch.tables.tables import KINDS, file_of, rows_of
 from tests.effort import SOAK
 from tests.waiting import wait_for
 from trueup.batch.contracts import spec_of
@@ -205,8 +206,20 @@ def test_files_on_shared_storage_are_read_by_the_workers_with_the_settings_of_th
         storage.pipe("replies/lines.jsonl", file.read_bytes())
         local = run_files(tmp_path, [str(file)], out="local", range_size=3000)
         address = "s3://replies/lines.jsonl"
-        run_files(tmp_path, [address], out="ray", range_size=3000, engine=f"ray:{cluster.address}", workers=0)
+        on_ray: dict[str, Any] = {"range_size": 3000, "engine": f"ray:{cluster.address}", "workers": 0}
+        run_files(tmp_path, [address], out="ray", **on_ray)
         assert bytes_of(tmp_path / "ray") == bytes_of(local.out)
+        tables = tmp_path / "tables"
+        tables.mkdir()
+        for kind in KINDS:
+            columns = rows_of(60)
+            columns["unit_id"] = [f"{kind} {uid}" for uid in columns["unit_id"]]
+            file_of(tables, columns, kind)
+        storage.put(str(tables), "replies/tables", recursive=True)
+        run_files(tmp_path, [str(tables)], out="tables-local", range_size=3000)
+        ran = run_files(tmp_path, ["s3://replies/tables"], out="tables-ray", **on_ray)
+        assert bytes_of(ran.out) == bytes_of(tmp_path / "tables-local")
+        assert (len(ran.valid), len(ran.failed)) == (120, 120)
     finally:
         server.stop()
 
