@@ -16,6 +16,7 @@ import pytest
 
 from tests.batch.pipeline.making import (
     ANSWER,
+    GOOD,
     BreakingDisk,
     Counting,
     Crash,
@@ -281,6 +282,74 @@ def test_a_reply_that_passes_now_decides_in_the_middle_of_a_step_though_others_c
 
 
 @pytest.mark.spec("B14")
+def test_staged_files_that_cannot_be_deleted_are_not_put_in_place_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are older than what the run has made since."""
+    rows = [*reply("ask", "a", '{"answer": "no"}', GOOD), *reply("ask", "*", GOOD)]
+    long = {**ANSWER, "properties": {"answer": {"type": "string", "minLength": 5}}}
+    strict = write_pipeline(folder / "strict", [asking("ask", long)], replies=rows, file="config.json")
+    path = run_pipeline(
+        write_pipeline(folder / "p", [asking("ask")], replies=rows, file="config.json"), folder / "run"
+    ).path
+    with monkeypatch.context() as patched:
+        patched.setattr("trueup.batch.pipeline.staging.shutil.rmtree", lambda *_, **__: None)
+        assert apply(path, strict).refused == 1
+        assert [row["unit_id"] for row in lines(path / "failures.jsonl")] == ["a"]
+        for _ in range(2):  # the second one opens the run after the first has moved the unit
+            owned = OwnedRun.open(path, NoSync())
+            retry(owned, attempts=4)
+            owned.close()
+    assert len(go(path).valid) == 3
+    assert_whole(path)
+    assert not list(path.glob(".revalidated-*"))
+
+
+def test_what_a_killed_retry_left_in_a_folder_is_not_taken_for_a_part_of_the_next(folder: Path) -> None:
+    rows = [*reply("ask", "a", "no", "no", "no"), *reply("ask", "*", GOOD)]
+    path = run_pipeline(write_pipeline(folder / "p", [asking("ask")], replies=rows), folder / "run").path
+    left = path / "chunks/retry_000"
+    left.mkdir()
+    (left / "ask_results.jsonl").write_text('{"unit_id": "a", "raw_response": "{\\"answer\\": \\"never said\\"}"}\n')
+    owned = OwnedRun.open(path, NoSync())
+    assert retry(owned, attempts=4).chunks == ("retry_000",)
+    owned.close()
+    assert [file.name for file in sorted(left.iterdir())] == ["retries.jsonl", "units.jsonl"]
+    assert [row["unit_id"] for row in go(path).failed] == ["a"]
+    assert_whole(path)
+
+
+def test_memory_does_not_grow_with_the_units_that_resume(folder: Path) -> None:
+    """Units go into retry chunks on the way: only those of the next chunk are held."""
+    few, many = (_most_memory(folder / str(units), units) for units in (100, 400))
+    assert many - few < 1_000_000, f"{few:,} bytes for 100 units with 9 KB each, {many:,} for 400"
+
+
+def _most_memory(folder: Path, units: int) -> int:
+    """The most memory that is used while all units of a run are accepted that were refused before."""
+    import tracemalloc
+
+    def written(name: str, **limit: int) -> Path:
+        schema = {**ANSWER, "properties": {"answer": {"type": "string", **limit}}}
+        items = [{"id": str(n)} for n in range(units)]
+        rows = reply("ask", "*", json.dumps({"answer": "x" * 9000}))
+        return write_pipeline(folder / name, [asking("ask", schema)], items, rows, chunk_size=20, file="config.json")
+
+    passing = written("passing", maxLength=9000)
+    path = run_pipeline(passing, folder / "run").path
+    assert apply(path, written("refusing", maxLength=8999)).refused == units
+    tracemalloc.start()
+    try:
+        found = apply(path, passing)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (found.units, len(found.chunks)) == (units, units // 20)
+    assert len(go(path).valid) == units
+    assert_whole(path)
+    return most
+
+
 def test_all_refused_is_a_failed_run(folder: Path) -> None:
     ran = run_pipeline(written(folder / "p"), folder / "run", disk=NoSync())
     apply(ran.path, written(folder / "p", longest=1))

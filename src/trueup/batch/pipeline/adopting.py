@@ -45,7 +45,7 @@ def adopt(run: OwnedRun, pipeline: Pipeline) -> Adopted:
         raise CannotCreate("the steps are not those of the run; make a new run of the pipeline")
     staged = Staged(run)
     counts: dict[str, Any] = {}
-    resumed: dict[str, list[tuple[str, Judged]]] = {name: [] for name, _ in steps}
+    resuming = _Resuming(run, pipeline.chunk_size)
     refused = withdrawn = 0
     for reviewed in review(run, pipeline):
         if not reviewed:
@@ -55,9 +55,9 @@ def adopt(run: OwnedRun, pipeline: Pipeline) -> Adopted:
         refused += sum(len(step.refused) for step in reviewed.steps)
         for step in reviewed.steps:
             withdrawn += _withdrawn(reviewed.chunk, run.state.steps[step.index], step, run)
-            judged = (*step.changed.values(), *step.passing.values())
-            resumed[run.state.steps[step.index]] += [(reviewed.chunk.name, one) for one in judged]
-    retries = _resume(run, pipeline, resumed)
+            for judged in (*step.changed.values(), *step.passing.values()):
+                resuming.add(run.state.steps[step.index], reviewed.chunk.name, judged)
+    retries = resuming.records()
     digest = _stage_copy(run, staged, pipeline)
     staged.sync()
     run.commit(
@@ -146,22 +146,38 @@ def _counted(before: Done, rows: list[Row], failures: list[Row], noted: str) -> 
     return after
 
 
-def _resume(run: OwnedRun, pipeline: Pipeline, resumed: dict[str, list[tuple[str, Judged]]]) -> list[Row]:
-    """Write retry chunks for the units that resume; the records that make them count."""
-    retries: list[Row] = []
-    first = run.state.next_number("retry")
-    for step, found in resumed.items():
-        if not found:
-            continue
-        moved: dict[str, dict[str, int]] = {}
-        rows: list[tuple[Row, Row]] = []
-        for chunk, judged in found:
-            rows.append((judged.stored.unit, _earlier(chunk, step, judged)))
-            moved.setdefault(chunk, {})
-        chunks = write_chunks(run, rows, pipeline.chunk_size, first)
-        first += len(chunks)
-        retries.append({"step": step, "chunks": chunks, "moved": moved, "codes": {}, "attempts": 0})
-    return retries
+class _Resuming:
+    """Writes the units that resume into retry chunks, each as soon as it is full: only what fills the next ones is in memory."""
+
+    def __init__(self, run: OwnedRun, size: int) -> None:
+        self._run = run
+        self._size = size
+        self._next = run.state.next_number("retry")
+        self._rows: dict[str, list[tuple[Row, Row]]] = {name: [] for name in run.state.steps}
+        self._records: dict[str, Row] = {}
+
+    def add(self, step: str, chunk: str, judged: Judged) -> None:
+        """Let a unit of a chunk resume at a step."""
+        record = self._records.setdefault(
+            step, {"step": step, "chunks": [], "moved": {}, "codes": {}, "attempts": 0}
+        )  # fmt: skip
+        record["moved"].setdefault(chunk, {})
+        rows = self._rows[step]
+        rows.append((judged.stored.unit, _earlier(chunk, step, judged)))
+        if len(rows) == self._size:
+            self._write(step)
+
+    def records(self) -> list[Row]:
+        """Write the rest; the records that make the chunks count, in the order of the steps."""
+        for step in self._records:
+            self._write(step)
+        return [self._records[step] for step in self._rows if step in self._records]
+
+    def _write(self, step: str) -> None:
+        made = write_chunks(self._run, self._rows[step], self._size, self._next)
+        self._next += len(made)
+        self._records[step]["chunks"] += made
+        self._rows[step].clear()
 
 
 def _earlier(chunk: str, step: str, judged: Judged) -> Row:

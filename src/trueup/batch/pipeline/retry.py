@@ -4,6 +4,7 @@ By unit, never by chunk: what passed is left alone, and what cannot be helped by
 archived first; then one record in the journal moves the units; the files follow it. A unit's count goes on from where it was.
 """
 
+import shutil
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -150,7 +151,8 @@ def write_chunks(
         name = f"retry_{number:03d}"
         part = rows[start : start + size]
         folder = run.folder(name)
-        folder.mkdir(exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of a command that was killed before its chunks counted
+        folder.mkdir()
         run.disk.place(folder / "units.jsonl", [line(unit) for unit, _ in part])
         run.disk.place(folder / "retries.jsonl", [line(earlier) for _, earlier in part])
         if maker is not None:

@@ -182,7 +182,7 @@ class OwnedRun(RunDir):
             self.take_out(record)
         for folder in self.path.glob(f"{STAGED}*"):
             if folder.name not in self.state.revalidated:
-                shutil.rmtree(folder, ignore_errors=True)  # a revalidation that never counted
+                shutil.rmtree(folder, ignore_errors=True)  # a revalidation that never counted, or is in place already
                 continue
             from trueup.batch.pipeline.staging import put_in_place
 

@@ -1,7 +1,8 @@
 """Change many files of a run at once: they are written beside the run first, then one record in the journal makes them count.
 
 `Staged` collects whole files in a folder of its own. Once the record is in the journal, `put_in_place` copies them over those of
-the run and publishes the results; whoever opens the run after a crash does that again, or drops what was never recorded.
+the run, publishes the results and records that too; whoever opens the run after a crash does that again, or drops what was never
+recorded.
 """
 
 import shutil
@@ -63,4 +64,5 @@ def put_in_place(run: OwnedRun, folder: Path) -> None:
     run.forget_pipeline()
     publish(run)
     compress_again(run)
+    run.commit("placed", folder=folder.name)  # from here on it is of no use, even if it cannot be deleted
     shutil.rmtree(folder, ignore_errors=True)

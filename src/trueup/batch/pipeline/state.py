@@ -243,6 +243,9 @@ class State:
         if self.status in {"done", "failed"}:
             self._settle_status(changed=bool(record["chunks"]))
 
+    def _placed(self, record: Record) -> None:
+        self.revalidated = [folder for folder in self.revalidated if folder != record["folder"]]
+
     def _settle_status(self, *, changed: bool) -> None:
         """How a run stands that was at its end before its outcomes changed."""
         if self._open_again("judged again under another pipeline; run it again to resume"):
