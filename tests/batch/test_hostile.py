@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,15 +15,17 @@ from hypothesis import strategies as st
 
 from tests.batch.sifting import SCHEMA, run_files
 from trueup import Contract
+from trueup.batch.filters import Filter, RulesFilter
 from trueup.batch.ranges import Range, lines_of, ranges_of
 from trueup.batch.report import write_report
+from trueup.batch.sieve import Sieve
 from trueup.batch.sources import Source
 from trueup.batch.units import read_unit, too_long
 from trueup.batch.work import Job, Task, judge_range, part_path, write_part
 
 CONTRACT = Contract(SCHEMA)
 
-text = st.text(max_size=30)
+text = st.text(max_size=30) | st.sampled_from(["\ud800", "a\udfffb"])
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
@@ -162,3 +165,29 @@ def test_half_a_surrogate_pair_in_an_id_or_a_file_name_fails_nothing_but_its_uni
     assert ran.summary["fixes"]["C001"]["examples"] == ["mended\\udc00"]
     assert ran.summary["inputs"][0]["name"] == "x\\udcff.jsonl"
     write_report(ran.out)
+
+
+DEEP = [
+    '{"unit_id": "a", "raw_response": %s}', '{"unit_id": "a", "raw_response": "{}", "input": %s}', '{"custom_id": "a", "response": {"status_code": 200, "body": %s}}',
+    '{"unit_id": "a", "messages": [{"role": "assistant", "content": %s}]}', '{"unit_id": "a", "raw_response": "{}", "data": {}, "fixes": [], "response": %s}', '{"unit_id": "a", "x": %s}',
+]  # fmt: skip
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize("form", DEEP)
+@pytest.mark.parametrize("value", [("[", "1", "]"), ('{"a":', '"\\ud800"', "}")])
+def test_a_line_nested_as_deep_as_the_stack_fails_no_other(form: str, value: tuple[str, str, str]) -> None:
+    """Some can be read and not written, some fail as they are judged: where is a matter of a few levels."""
+    first, middle, last = value
+    for depth in range(sys.getrecursionlimit() - 70, sys.getrecursionlimit() + 2):
+        line = (form % (first * depth + middle + last * depth)).encode()
+        for code in ("", "U003"):
+            sieve = Sieve(CONTRACT, "f", max_line=1 << 20)
+            if code:
+                sieve.condemn(line, 0, code)
+            else:
+                sieve.sift(line, 0, 0)
+            assert (sieve.take() + b"".join(sieve.failed)).count(b"\n") == 1
+        for made in (Filter(CONTRACT, 1 << 20), RulesFilter(Contract(True, rules=["True"]), 1 << 20)):
+            found = made.sort(line, 0)
+            assert (found.valid + found.failed).count(b"\n") == 1

@@ -343,3 +343,37 @@ def test_another_kind_of_contract_is_not_asked_about_it(tmp_path: Path) -> None:
 def test_an_id_that_cannot_be_one_is_named(row: dict[str, Any], uid: str, says: str) -> None:
     found = read_unit(json.dumps({**row, "raw_response": "{}"}).encode(), "f@7")
     assert (found.id, [remark.message for remark in found.findings]) == (uid, [says])
+
+
+@pytest.mark.spec("B3", "B14")
+@pytest.mark.parametrize("own", [{}, {"name": "x"}, [1], CHAT, {"ok": True}, "text"])
+@pytest.mark.parametrize("more", [{"data": {"n": 1}, "fixes": []}, {"failure_stage": "parse", "errors": []}])
+def test_a_field_of_the_user_s_called_response_is_never_judged(own: Any, more: dict[str, Any]) -> None:
+    row = {"unit_id": "a", "input": {}, "raw_response": "no idea", **more, "response": own}
+    found = read(row)
+    assert (found.reply, found.kept) == ("no idea", {"response": own})
+
+
+@pytest.mark.spec("B14")
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_record_with_the_provider_s_reply_is_judged_by_it(line: dict[str, Any]) -> None:
+    """The line is kept whole beside a `unit_id` of one's own; its record gives the same unit again."""
+    first = read({"unit_id": "a", **line})
+    assert "response" in first.kept
+    again = read({"unit_id": "a", "raw_response": first.raw, "data": {}, "fixes": [], **first.kept})
+    assert (again.reply, again.raw, again.kept) == (first.reply, first.raw, first.kept)
+
+
+@pytest.mark.spec("B11")
+def test_half_a_surrogate_pair_in_a_reply_that_is_no_text_fails_its_unit_alone() -> None:
+    for reply in ({"x": "\ud800"}, ["\ud800"], {"error": {"message": "\ud800"}}):
+        found = read({"unit_id": "a", "raw_response": reply})
+        assert json.loads(found.raw) == reply
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_unit_id_comes_before_the_key_of_a_provider(line: dict[str, Any]) -> None:
+    assert read({"unit_id": "mine", **line}).id == "mine"
+    assert read({"unit_id": 7, **line}).id == "7"
+    assert (read({"unit_id": None, **line}).id, read({"unit_id": "", **line}).id) == (read(line).id, read(line).id)

@@ -16,7 +16,7 @@ from trueup.batch.records import Stage, error_of, failed_line, line_of, stage_of
 from trueup.batch.sieve import Sieve, broke
 from trueup.batch.spelling import respelled
 from trueup.batch.trace import TRACE, Trace, earlier_fixes, not_a_trace, read_trace
-from trueup.batch.units import Row, Unit, given_twice, id_of, is_record, read_row, unit_of
+from trueup.batch.units import Row, Unit, given_twice, id_of, is_record, read_row, unit_of, unreadable
 from trueup.contract.contract import Contract
 from trueup.contract.meaning import RESERVED, record
 from trueup.read.batch import is_line
@@ -61,6 +61,13 @@ class Filter:
             sieve = self._sieve()
             sieve.sift_long(line.head, line.size, offset)
             return _sifted(sieve)
+        try:
+            return self._sort_line(line, offset)
+        except RecursionError as error:  # what could just be read cannot be written
+            unit = unreadable(line, f"stdin@{offset}", error)
+            return _failed(unit, stage_of(unit.findings), (), f"stdin@{offset}", ())
+
+    def _sort_line(self, line: bytes, offset: int) -> Sorted:
         text = line.decode("utf-8", "replace").strip()
         row = _row(line)
         mended = _faults(line) if row is None else None

@@ -4,15 +4,14 @@ What is stored is the value as it was coerced, never the text read again. The re
 can pass for a field of the unit; `merged` gives the flat form. Lone surrogates and integers of any size are written as they are.
 """
 
-import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
-import msgspec
 import orjson
 
 from trueup.batch.units import Row, Unit
 from trueup.contract.meaning import RESERVED, record
+from trueup.verdict.codec import spelled
 from trueup.verdict.facts import Finding
 from trueup.verdict.verdict import Verdict
 
@@ -71,11 +70,7 @@ def line_of(row: Row) -> bytes:
     try:
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        pass
-    try:
-        return msgspec.json.encode(row) + b"\n"
-    except (UnicodeEncodeError, RecursionError):  # half a surrogate pair, or nested as deep as the stack
-        return json.dumps(row, ensure_ascii=True).encode("ascii") + b"\n"
+        return spelled(row) + b"\n"
 
 
 def valid_line(unit: Unit, verdict: Verdict) -> bytes:

@@ -15,7 +15,7 @@ from trueup.batch.flips import Flip, flip_kind
 from trueup.batch.ranges import Long, Spoiled
 from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, valid_line
 from trueup.batch.tally import Tally
-from trueup.batch.units import NEVER_UNITS, Row, Unit, read_unit, spoiled, too_long
+from trueup.batch.units import NEVER_UNITS, Row, Unit, read_unit, spoiled, too_long, unreadable
 from trueup.contract.contract import Contract
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding, Fix, finding
@@ -155,7 +155,10 @@ class Sieve:
         """Judge what was put aside; the number of each line stands in the beat meanwhile."""
         for at, unit, line, ordinal, offset in self._aside:
             self._at, self._beat[0] = at, ordinal
-            self._sift_unit(self._read(line, offset) if unit is None else unit, offset)
+            try:
+                self._sift_unit(self._read(line, offset) if unit is None else unit, offset)
+            except RecursionError as error:
+                self._fail_deep(line, offset, error)
         self._aside.clear()
 
     def is_ready(self) -> bool:
@@ -197,7 +200,10 @@ class Sieve:
         """Fail a line that is not to be judged: its id is taken, or it has ended a worker."""
         self.settle()
         line = line if offset else line.removeprefix(MARK)
-        self._refuse(self._read(line, offset), offset, CONDEMNED[code]())
+        try:
+            self._refuse(self._read(line, offset), offset, CONDEMNED[code]())
+        except RecursionError as error:
+            self._fail_deep(line, offset, error)
 
     def _place(self, offset: int) -> str:
         return f"{self.name}@{offset if self._row is None else self._row(offset)}"
@@ -237,6 +243,11 @@ class Sieve:
                 self.warned += [(unit.id, found) for found in (*unit.findings, *verdict.findings)]
         if self._flips:
             self._note_flip(unit, offset, "valid", (), verdict.data)
+
+    def _fail_deep(self, line: bytes, offset: int, error: RecursionError) -> None:
+        """Fail a line that could just be read, and is nested too deep for a record."""
+        unit = unreadable(line, self._place(offset), error)
+        self._fail(unit, unit.findings, None, offset)
 
     def _refuse(self, unit: Unit, offset: int, why: Finding) -> None:
         self._fail(unit, (why,), None, offset)

@@ -17,7 +17,7 @@ from trueup.batch.ranges import Spoiled
 from trueup.read.batch import is_line, salvage_key
 from trueup.read.reading import Reading
 from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
-from trueup.verdict.codec import decode, written
+from trueup.verdict.codec import decode, spelled, written
 from trueup.verdict.facts import Finding, finding, promoted
 from trueup.verdict.verdict import Verdict
 
@@ -66,8 +66,11 @@ def read_unit(line: bytes, place: str) -> Unit:
     try:
         row = read_row(line)
     except (ValueError, RecursionError) as error:
-        return _unreadable(line, place, error)
-    return unit_of(row, place, line)
+        return unreadable(line, place, error)
+    try:
+        return unit_of(row, place, line)
+    except RecursionError as error:  # what could just be read cannot be written
+        return unreadable(line, place, error)
 
 
 def unit_of(row: Any, place: str, line: bytes = b"") -> Unit:
@@ -194,7 +197,7 @@ def _replaced(names: Iterable[str]) -> tuple[Finding, ...]:
 def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Finding, ...], before: Row | None) -> Unit:
     if isinstance(raw, str):
         return Unit(uid, raw, raw, given, kept, remarks, before=before)
-    text = written(raw).decode()
+    text = spelled(raw).decode()
     if isinstance(raw, dict | list):
         from trueup.read.detect import family, is_error  # only where a reply is more than text
         from trueup.read.messages import before_reply
@@ -225,24 +228,37 @@ def _recorded(row: Row, place: str) -> Unit:
     if errors and all(str(error.get("code")) in NEVER_UNITS for error in errors):
         same = tuple(_found_before(error) for error in errors)
         return Unit(uid, None, str(row["raw_response"]), row.get("input"), kept, same, claims=False, before=row)
-    response = row.get("response")
-    if not isinstance(response, dict | list):
-        return _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
-    del kept["response"]
     unit = _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
-    if isinstance(response, dict) and is_stored(response):
-        again = _stored(response, place, b"")
-    elif isinstance(response, dict) and is_line(response):
-        again = _provided(response, place, b"")
-    else:
-        again = _with_reply(uid, response, None, {}, (), None)
+    again = _answered(row.get("response"), uid, place)
+    if again is None or not _says_the_same(again, unit.raw):
+        return unit  # the line had a field of that name
+    del kept["response"]
     return unit._replace(
         reply=again.reply,
         kept={**kept, **again.kept},
-        findings=again.findings,
+        findings=(*remarks, *again.findings),
         claims=again.claims,
         context=again.context,
     )
+
+
+def _answered(response: Any, uid: str, place: str) -> Unit | None:
+    """The unit of what a record has under `response`; None if that is nothing that a provider or a store gave."""
+    if isinstance(response, dict) and is_stored(response):
+        return _stored(response, place, b"")
+    if isinstance(response, dict) and is_line(response):
+        return _provided(response, place, b"")
+    if not isinstance(response, dict | list):
+        return None
+    unit = _with_reply(uid, response, None, {}, (), None)
+    return unit if "response" in unit.kept else None
+
+
+def _says_the_same(unit: Unit, raw: str) -> bool:
+    """Whether a reply as a provider gave it is the one whose text a record has; one without text cannot be told."""
+    reply = unit.reply.reply if isinstance(unit.reply, Reading) else unit.reply
+    text = unit.raw if isinstance(reply, list) else getattr(reply, "text", reply)
+    return not text or raw in (text, unit.raw)
 
 
 def _judged(reading: Reading) -> tuple[Any, tuple[Finding, ...]]:
@@ -268,10 +284,9 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
     reading = read(row)
     reply = reading.reply
     judged, found = _judged(reading)
-    uid = reading.key
-    remarks: tuple[Finding, ...] = ()
-    if not uid:
-        uid, remarks = id_of(row, place)
+    uid, remarks = id_of(row, place)
+    if reading.key and row.get("unit_id") in (None, ""):
+        uid, remarks = reading.key, ()
     plain = (
         not reading.findings
         and reply.text
@@ -281,7 +296,7 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
     )
     # a line of one's own, with a unit_id, may hold more than the provider's fields: it is kept whole
     kept: Row = {} if plain and "unit_id" not in row else {"response": row}
-    raw = reply.text or (line.decode("utf-8", "replace").strip() if line else written(row).decode())
+    raw = reply.text or (line.decode("utf-8", "replace").strip() if line else spelled(row).decode())
     claims = not reading.findings
     provided = bool(reading.key) and "unit_id" not in row
     return Unit(
@@ -341,7 +356,7 @@ def _no_unit(row: Any, place: str, message: str, line: bytes) -> Unit:
     uid, remarks = id_of(row, place) if type(row) is dict else (place, ())
     if remarks:  # a provider's line without a reply still says whose it is
         uid = next((row[name] for name in _KEYS if isinstance(row.get(name), str) and row[name]), place)
-    text = line.decode("utf-8", "replace").strip("\r\n") if line else written(row).decode()
+    text = line.decode("utf-8", "replace").strip("\r\n") if line else spelled(row).decode()
     hint = "Give {unit_id, input, raw_response}, {unit_id, messages}, or a line of a provider's batch."
     return Unit(uid, None, text, None, {}, (finding("U002", "$", message, None, {}, hint),), claims=False)
 

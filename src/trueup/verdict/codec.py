@@ -3,6 +3,7 @@
 msgspec refuses NaN, overflow and lone surrogates and keeps integers exact; orjson writes faster, but no long integers.
 """
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -21,6 +22,18 @@ def written(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return encode(value)
+
+
+def spelled(value: Any) -> bytes:
+    r"""The same for any value that was read from JSON: half a surrogate pair is written as its escape.
+
+    >>> spelled({"a": "\ud800"})
+    b'{"a": "\\ud800"}'
+    """
+    try:
+        return written(value)
+    except (UnicodeEncodeError, RecursionError):  # half a surrogate pair, or nested as deep as the stack
+        return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
 def as_json(value: Any) -> tuple[Any, bytes]:
