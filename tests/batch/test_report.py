@@ -152,6 +152,29 @@ def test_every_table_sorts_by_click_and_by_keyboard(browser: Any, page: Path) ->
 
 
 @pytest.mark.needs("browser")
+def test_a_row_leads_to_its_units_by_keyboard_whatever_was_looked_for_before(browser: Any, page: Path) -> None:
+    tab, _, said = opened(browser, page)
+    tab.locator("#text").fill("nothing like this")
+    assert tab.locator("#list li").count() == 0
+    tab.locator("#fixes button", has_text="C001").focus()
+    tab.keyboard.press("Enter")
+    assert tab.locator("#text").input_value() == ""
+    assert tab.locator("#list li").count() > 0
+    assert tab.evaluate("() => document.activeElement === document.querySelector('#list li')")
+    tab.locator("#code").select_option("")
+    tab.locator("#list").evaluate("(list) => { list.style.maxHeight = '5rem'; list.scrollTop = 1000; }")
+    tab.locator("#kind").select_option("failed")
+    assert tab.locator("#list").evaluate("(list) => [list.scrollTop, list.scrollHeight > 200]") == [0, True]
+    tab.locator("#kind").select_option("")
+    first = tab.locator("#unit h3").first.inner_text()
+    tab.locator("#list li").first.focus()
+    tab.keyboard.press("ArrowDown")
+    assert tab.locator("#unit h3").first.inner_text() != first
+    assert said == []
+    tab.close()
+
+
+@pytest.mark.needs("browser")
 def test_each_code_links_to_what_it_means(browser: Any, page: Path) -> None:
     tab, asked, said = opened(browser, page)
     codes = set(shown_codes(tab, "codes")) | set(shown_codes(tab, "fixes"))

@@ -1,5 +1,6 @@
 """What a list shows is what was counted: by code, in a damaged run, and whatever a reply holds."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 
 from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipeline, write_pipeline
 from tests.tui.driving import by_head, drive, footer, press, shown
+from trueup.contract.contract import Contract
 from trueup.tui.app import RunsApp
-from trueup.tui.inspecting import unit_at
+from trueup.tui.inspecting import Replied, Unit, unit_at
 from trueup.tui.listing import Listing
 from trueup.tui.marked import unit_text
 from trueup.tui.unitlist import Query, UnitRow, page_at
@@ -128,3 +130,19 @@ def test_the_footer_names_only_keys_that_do_something(made: Path) -> None:
         assert shown(app, "#which") == "ask · b", "the list is left alone while a unit is read"
 
     drive(app, steps, (60, 20))
+
+
+def test_what_is_too_long_to_show_says_how_much_is_left_out() -> None:
+    long = {"text": "x" * 30_000}
+    said = json.dumps(long)
+    unit = Unit(
+        "a", long, "p" * 20_007, (Replied(said, Contract(True).check(said), {}),), None, {"unit_id": "a", **long}
+    )
+    text = unit_text(unit).plain
+    parts = {part.split("\n")[0]: part for part in text.split("\n\n")}
+    assert "… 7 more characters" in parts["Prompt"]
+    laid_out = json.dumps(long, indent=2)
+    assert f"… {len(laid_out) - 20_000:,} more characters" in parts["Input"]
+    assert parts["Last reply"].count(f"… {len(said) - 20_000:,} more characters") == 1, "the reply"
+    assert parts["Last reply"].count(f"… {len(laid_out) - 20_000:,} more characters") == 1, "the value"
+    assert "more characters" in parts["Unit after this step"]

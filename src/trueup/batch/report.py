@@ -18,7 +18,18 @@ from trueup.batch.sifted import Missing, Moved, Piece, Sifted, read_sifted, sett
 from trueup.batch.tally import Tally, rule_of
 from trueup.verdict.paths import folded
 
-__all__ = ["REPORT", "Missing", "Row", "collect", "page_data", "render", "write_page", "write_report"]
+__all__ = [
+    "REPORT",
+    "Missing",
+    "Row",
+    "can_show",
+    "collect",
+    "left_out",
+    "page_data",
+    "render",
+    "write_page",
+    "write_report",
+]
 
 REPORT = "report.html"
 _EACH = {"code": 12, "path": 3, "rule": 3, "merged": 12}  # units that are shown of each
@@ -92,13 +103,18 @@ def _collected(sifted: Sifted) -> Row:
     rows = ((piece.kind, row) for piece in failing_first for row in _rows(sifted, piece, damaged))
     data = page_data("sift", summary, rows)
     if damaged:
-        notes.append(_said(len(damaged)))
+        notes.append(left_out(len(damaged), "a sift"))
     return {**data, "notes": notes, "files": "failures.jsonl and validated.jsonl"}
 
 
-def _said(damaged: int) -> str:
+def left_out(damaged: int, what: str) -> str:
+    """A note on lines that are not records.
+
+    >>> left_out(2, "a run")
+    '2 lines are not a record of a run, and not shown here.'
+    """
     lines = "1 line is" if damaged == 1 else f"{damaged:,} lines are"
-    return f"{lines} not a record of a sift, and not shown here."
+    return f"{lines} not a record of {what}, and not shown here."
 
 
 def _counted_again(sifted: Sifted) -> Row:
@@ -204,10 +220,18 @@ def _record(line: bytes) -> Row | None:
     """A record that has what a page shows, or None."""
     try:
         row = decode(line)
-        msgspec.convert(row, _Told)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return None
-    return {**row, "unit_id": str(row.get("unit_id", ""))}
+    return {**row, "unit_id": str(row.get("unit_id", ""))} if can_show(row) else None
+
+
+def can_show(row: Any) -> bool:
+    """Whether a record has what a page shows, each of its kind."""
+    try:
+        msgspec.convert(row, _Told)
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return True
 
 
 def _shown(kind: str, row: Row) -> Row:

@@ -33,17 +33,29 @@ def marked(raw: str, verdict: Verdict | None) -> Text:
         out.append(safe(piece.text), STYLES.get(piece.kind))
         for fact in piece.ends:
             out.append(f"⟨{fact.code}⟩", "bold")
-    if len(raw) > len(shown):
-        out.append(f"\n… {len(raw) - len(shown):,} more characters", "dim")
+    _say_rest(out, raw)
     return out
+
+
+def _say_rest(out: Text, text: str) -> None:
+    """Say how much of a long text is not shown."""
+    if len(text) > _MOST:
+        out.append(f"\n… {len(text) - _MOST:,} more characters", "dim")
+
+
+def _plain(out: Text, text: str) -> None:
+    """A text as it is, cut if it is very long."""
+    out.append(safe(text[:_MOST]))
+    _say_rest(out, text)
+    out.append("\n")
 
 
 def _heading(out: Text, title: str) -> None:
     out.append(f"\n{title}\n", "bold")
 
 
-def _value(value: Any) -> str:
-    return safe(json.dumps(value, indent=2, ensure_ascii=False)[:_MOST])
+def _value(out: Text, value: Any) -> None:
+    _plain(out, json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def unit_text(unit: Unit) -> Text:
@@ -74,12 +86,12 @@ def unit_text(unit: Unit) -> Text:
         out.append("\n")
     if unit.result is not None:
         _heading(out, "Unit after this step")
-        out.append(_value(fields_of(unit.result)) + "\n")
+        _value(out, fields_of(unit.result))
     if unit.prompt:
         _heading(out, "Prompt")
-        out.append(safe(unit.prompt[:_MOST]) + "\n")
+        _plain(out, unit.prompt)
     _heading(out, "Input")
-    out.append(_value(unit.input) + "\n")
+    _value(out, unit.input)
     return out
 
 
@@ -95,7 +107,7 @@ def _reply(out: Text, reply: Replied) -> None:
         return
     if reply.verdict.data is not None:
         out.append("parsed  ", "dim")
-        out.append(_value(reply.verdict.data) + "\n")
+        _value(out, reply.verdict.data)
     for fix in reply.verdict.fixes:
         out.append(f"  {safe_line(str(fix))}\n", "dim")
     for found in reply.verdict.findings:

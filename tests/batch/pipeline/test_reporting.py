@@ -110,6 +110,30 @@ def test_the_cost_is_that_of_every_call_also_in_chunks_that_are_not_through_a_st
     assert side["counts"] == {"units": 0, "valid": 0, "failed": 0, "pending": 3}
 
 
+@pytest.mark.parametrize(
+    ("file", "before", "after", "lost"),
+    [
+        ("two_failures.jsonl", '"errors":[', '"errors":"none","was":[', 2),
+        ("two_failures.jsonl", '"code":"V001"', '"code":5', 1),
+        ("two_failures.jsonl", '"raw_response":"', '"raw_response":0,"was":"', 2),
+        ("one_validated.jsonl", '"fixes":[', '"fixes":[7,null],"was":[', 3),
+    ],
+)
+def test_records_that_were_changed_are_left_out_and_counted(
+    pipeline: Path, tmp_path: Path, file: str, before: str, after: str, lost: int
+) -> None:
+    path = run_pipeline(pipeline, tmp_path / "run").path
+    whole = collect_run(path)
+    for changed in (path / "chunks").glob(f"*/{file}"):
+        changed.write_text(changed.read_text("utf-8").replace(before, after), "utf-8")
+    data = collect_run(path)
+    lines = "1 line is" if lost == 1 else f"{lost} lines are"
+    assert data["notes"] == [f"{lines} not a record of a run, and not shown here."]
+    assert len(data["units"]) == len(whole["units"]) - lost
+    assert data["summary"]["counts"]["units"] == 3
+    assert report_run(path).is_file()
+
+
 @pytest.mark.needs("browser")
 def test_the_page_of_a_run_is_clicked_through(pipeline: Path, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright

@@ -132,8 +132,10 @@ const choose = (choice) => {
     }
     select.value = state[name];
   }
+  state.text = $("text").value = "";
   showList();
   $("units").scrollIntoView({ behavior: "smooth" });
+  ($("list").firstElementChild || $("text")).focus({ preventScroll: true });  // the keyboard follows the eye
 };
 
 const showList = () => {
@@ -163,6 +165,7 @@ const showList = () => {
     return item;
   });
   $("list").replaceChildren(...items);
+  $("list").scrollTop = 0;
   if (items.length) items[0].click();
   else $("unit").replaceChildren(make("p", { class: "note" }, "No unit of this report matches. The files have them all."));
 };

@@ -20,7 +20,7 @@ from trueup.batch.pipeline.replies import last_replies
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.state import Money
 from trueup.batch.pipeline.status import standing, status
-from trueup.batch.report import Row, page_data, write_page
+from trueup.batch.report import Row, can_show, left_out, page_data, write_page
 from trueup.batch.tally import Tally
 
 _COUNTED = ("valid", "failed", "retried", "pending", "fixed", "warned", "seconds")
@@ -35,8 +35,9 @@ def collect_run(path: Path) -> Row:
     """The data of the page about a run."""
     run = RunDir.look(path)
     found = _counted(run)
-    tally, by_step = _tallies(run)
-    data = page_data("run", _summary(run, found, tally), _records(run))
+    tally, by_step, damaged = _tallies(run)
+    shown_records = (each for each in _records(run) if each[0] != "damaged")
+    data = page_data("run", _summary(run, found, tally), shown_records)
     money = msgspec.convert(found["money"], Money)
     groups = [(step, counted.account()) for step, counted in by_step.items()]
     return {
@@ -46,7 +47,9 @@ def collect_run(path: Path) -> Row:
         "rules": [{"step": step, "key": key, **row} for step, told in groups for key, row in told["by_rule"].items()],
         "units_in": found["units"],
         "cost": shown(money) if money.calls else "",
-        "notes": [note for note in (state_of(run), _lost(money)) if note],
+        "notes": [
+            note for note in (state_of(run), _lost(money), left_out(damaged, "a run") if damaged else "") if note
+        ],
         "files": "the files of its chunks",
     }
 
@@ -95,24 +98,28 @@ def _step(row: Row) -> Row:
 
 
 def _records(run: RunDir) -> Iterator[tuple[str, Row]]:
-    """The records of the run that the page is about, each `failed` or `valid`."""
-    yield from (("failed", row) for row in _failed(run))
-    yield from (("valid", row) for row in _noted(run))
+    """The records of the run that the page is about, each `failed` or `valid`; what is none of ours is `damaged`."""
+    for kind, rows in (("failed", _failed(run)), ("valid", _noted(run))):
+        yield from ((kind if can_show(row) else "damaged", row) for row in rows)
 
 
-def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally]]:
-    """What was found and changed in the whole run, and in each step."""
+def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally], int]:
+    """What was found and changed in the whole run, and in each step, and how many lines are not records."""
     total, by_step = Tally(), {step: Tally() for step in run.state.steps}
     seen: Seen = {}
     fixed, warned = set[str](), set[str]()
+    damaged = 0
     for kind, row in _records(run):
+        if kind == "damaged":
+            damaged += 1
+            continue
         for tally in (total, by_step[row["step"]]):
             tally.note_record(row, seen)
         if kind == "valid":
             fixed.update([row["unit_id"]] if row["fixes"] else ())
             warned.update([row["unit_id"]] if row["warnings"] else ())
     total.counts |= {"fixed": len(fixed), "warned": len(warned)}
-    return total, by_step
+    return total, by_step, damaged
 
 
 def _summary(run: RunDir, found: Row, tally: Tally) -> Row:
