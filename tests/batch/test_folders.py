@@ -67,6 +67,10 @@ def test_a_folder_at_an_address(tmp_path: Path) -> None:
         memory.pipe(f"memory://bucket/folder/{name}", Path(file).read_bytes())
     assert names("memory://bucket/folder", tmp_path) == ["a.parquet", "b.parquet", "c/d.parquet"]
     assert names("memory://bucket/folder/*.parquet", tmp_path) == ["a.parquet", "b.parquet"]
+    for name in ("validated.jsonl", "validated/data-00000.arrow", ".sift/manifest.db"):  # a sift that was copied there
+        memory.pipe(f"memory://bucket/folder/e/out/{name}", b"")
+    assert names("memory://bucket/folder", tmp_path) == ["a.parquet", "b.parquet", "c/d.parquet"]
+    assert names("memory://bucket/folder/e/out/validated.jsonl", tmp_path) == ["validated.jsonl"]
 
 
 def test_folders_that_datasets_saved(tmp_path: Path) -> None:

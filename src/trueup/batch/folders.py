@@ -46,7 +46,7 @@ def files_of(given: str, file_system: Callable[[str], Any]) -> list[File] | None
         return found
     files = _saved(found)
     if files is None:
-        files = [found.file(inside) for inside in sorted(found.files) if _is_read(inside)]
+        files = [found.file(inside) for inside in sorted(_given(found.files)) if _is_read(inside)]
     if not files:
         raise BadFolder(f"no file in it ends in {', '.join(ENDINGS)}")
     return files
@@ -75,8 +75,16 @@ def _local(given: str) -> _Tree | list[File] | None:
     return _matched(given, matches)
 
 
+def _given(files: list[str]) -> Iterator[str]:
+    """Files without those that a sift wrote into a folder of its own, which are no part of another's input."""
+    sifted = {f"{inside.partition(f'/{_WORK}/')[0]}/" for inside in files if f"/{_WORK}/" in inside}
+    for inside in files:
+        if not any(inside[: at + 1] in sifted for at, mark in enumerate(inside) if mark == "/"):
+            yield inside
+
+
 def _walk(root: Path) -> Iterator[str]:
-    """The files in a folder, by their path inside it; what a sift wrote into a folder of its own is no part of another's input."""
+    """The files in a folder, by their path inside it; the many that a sift may have are not listed."""
     for folder, inner, names in os.walk(root):
         if Path(folder) != root and _WORK in inner:
             inner.clear()

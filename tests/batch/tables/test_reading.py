@@ -362,6 +362,7 @@ def _cut(raw: bytes) -> bytes:
         ("parquet", lambda _: b"", "not a Parquet file that can be read"),
         ("arrow", _cut, "not an Arrow file that can be read: its end is missing"),
         ("arrow", lambda _: b"", "not an Arrow file that can be read: it has no schema"),
+        ("arrow", lambda raw: b"FEA1" + raw[4:-4] + b"FEA1", "a Feather file of version 1, which is not read"),
         ("stream", _cut, "the file ends early"),
         ("stream", lambda raw: raw[:8] + b"\xee" * 400, "not an Arrow file that can be read"),
     ],

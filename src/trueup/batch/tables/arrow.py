@@ -17,6 +17,7 @@ from trueup.batch.tables.kinds import ARROW, STREAM
 from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, Group, Table, indexed, is_damage
 
 _DICTIONARY, _ROWS = 2, 3
+_FEATHER = b"FEA1"
 _MOST_HEAD = 64 << 20  # bytes of the head of a message: a schema with very many columns
 
 Open = Callable[[], BinaryIO]
@@ -105,7 +106,10 @@ def _messages(opened: BinaryIO) -> Iterator[_Message]:
     size = opened.seek(0, os.SEEK_END)
     opened.seek(0)
     at, end = 0, size
-    if opened.read(len(ARROW)) == ARROW:
+    head = opened.read(len(ARROW))
+    if head.startswith(_FEATHER):
+        raise BadTable("a Feather file of version 1, which is not read; write it again as version 2")
+    if head == ARROW:
         at = 8
         opened.seek(max(0, size - 10))
         tail = opened.read(10)

@@ -4,6 +4,7 @@ The names mean what they mean in a JSON line: `raw_response` is the reply, `unit
 may name the columns of the id and the reply. A row that cannot be written is given as it is, with the reason, and costs no other.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -58,7 +59,8 @@ def listed(names: Sequence[str]) -> str:
 
 def refuse_twins(names: Sequence[str]) -> None:
     """Refuse two columns of one name: a line could hold only one of them."""
-    if twin := next((name for name in names if names.count(name) > 1), None):
+    twin, count = next(iter(Counter(names).most_common(1)), ("", 0))
+    if count > 1:
         raise BadTable(f"two columns are called {twin!r}; rename one of them")
 
 
