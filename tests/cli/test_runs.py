@@ -243,6 +243,19 @@ def test_after_a_stricter_pipeline_is_applied_everything_agrees_with_it(run: Run
 
 
 @pytest.mark.spec("B14")
+def test_a_run_is_revalidated_by_its_name(run: Run, desk: Path) -> None:
+    """As `verify` advises, which takes a name too; a folder of that name that is not a run is not mistaken for it."""
+    assert run("run", "pipelines/reviews", "--run-dir", "runs/first", "-q").code == 0
+    named = run("revalidate", "first", "--apply")
+    assert (named.code, named.out) == (0, run("revalidate", "runs/first", "--apply").out.replace("runs/first", "first"))
+    assert "the run agrees with the pipeline" in named.out
+    (desk / "first").mkdir()
+    other = run("revalidate", "first", "--apply")
+    assert other.code == 2
+    assert "--pipeline and --apply are for a run of a pipeline" in other.err
+
+
+@pytest.mark.spec("B14")
 def test_verify_judges_as_much_as_it_is_told_to(run: Run, desk: Path) -> None:
     run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
     assert run("verify", "npc").out.endswith("✓ 11 of 11 stored outcomes judged again: all agree with the contract\n")

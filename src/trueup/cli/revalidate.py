@@ -36,13 +36,14 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
 
     DIR may also be a run of a pipeline: its stored replies are judged by the schemas and rules of --pipeline.
     """
-    if (Path(folder) / "journal.jsonl").is_file():
+    run = _run_of(folder)
+    if run is not None:
         from trueup.cli.flips import revalidate_run
 
         given = next((name for name in ("contract", "schema", "tools") if options[name] is not None), None)
         if given is not None:
             raise click.UsageError(f"{folder}: a run is judged by its pipeline; give --pipeline FOLDER, not --{given}")
-        return revalidate_run(Path(folder), pipeline, adopt, options["as_json"])
+        return revalidate_run(run, pipeline, adopt, options["as_json"])
     if pipeline is not None or adopt:
         raise click.UsageError(f"{folder}: --pipeline and --apply are for a run of a pipeline")
     spec = read_spec(options)
@@ -55,6 +56,14 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
     if code in {0, 1} and not options["as_json"] and options["progress"] != "none":
         click.echo(_flips(target / "flips.jsonl"), err=True, nl=False)
     return code
+
+
+def _run_of(given: str) -> Path | None:
+    """The run that was meant, by its path or its name in `runs/`; None for a folder that is there and is not a run."""
+    from trueup.cli.runs import find_run, is_run
+
+    folder = Path(given)
+    return find_run(given) if is_run(given) and ((folder / "journal.jsonl").exists() or not folder.exists()) else None
 
 
 def _flips(path: Path) -> str:
