@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,17 @@ def test_a_mark_before_the_first_line_changes_nothing(lines: list[bytes]) -> Non
     plain.sift_lines(lines[:1], 0, 0)
     marked.sift_lines([MARK + lines[0]], 0, 0)
     assert _told(plain) == _told(marked)
+
+
+@pytest.mark.spec("B3", "B11")
+@pytest.mark.parametrize("input_", ['{"x": 1, "x": 2}', '1, "input": 2', '[{"a": {"b": 1, "b": 1}}]'])
+def test_no_value_of_a_line_is_lost_where_its_record_is_written_again(input_: str) -> None:
+    sieve = _sieve()
+    sieve.sift(f'{{"unit_id": "u", "input": {input_}, "raw_response": "{{\\"n\\": 3,}}"}}'.encode(), 0, 0)
+    assert sieve.take() == b""
+    (record,) = map(json.loads, sieve.failed)
+    assert [error["code"] for error in record["errors"]] == ["U002"]
+    assert input_ in record["raw_response"]
 
 
 def _sieve() -> Sieve:

@@ -17,7 +17,9 @@ from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, va
 from trueup.batch.tally import Tally
 from trueup.batch.units import NEVER_UNITS, Row, Unit, read_unit, spoiled, too_long, unreadable
 from trueup.contract.contract import Contract
+from trueup.recover.json.clean import keeps_all_keys
 from trueup.verdict.bugs import bug_of
+from trueup.verdict.codec import encode
 from trueup.verdict.facts import Finding, Fix, finding
 
 ID_SIZE = 16
@@ -132,7 +134,8 @@ class Sieve:
                     except Exception:  # noqa: BLE001 - what went wrong is seen again where the line is settled
                         data = None
                     if data is None:
-                        self._put_aside(Unit(uid, raw, raw, row.input), line, ordinal, offset)
+                        whole = keeps_all_keys(line.decode(), encode(row))  # else a key of its input is given twice
+                        self._put_aside(Unit(uid, raw, raw, row.input) if whole else None, line, ordinal, offset)
                     else:
                         # nothing was found and nothing changed: the line is its own record
                         head = line[:-1] if line[-1] == _BRACE else line.rstrip()[:-1]
