@@ -19,8 +19,9 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
     """Take the failed units of a RUN that may be asked about again, each with what was wrong as its next prompt.
 
     Failures at the stages parse, schema_validation and validation are retried, unit by unit, as long as they have attempts
-    left; the others stay. Files of failures are archived as .bak; each new chunk has its requests in the provider's batch
-    format. Exit code 0: something was taken, or nothing had failed; 1: all failures are exhausted or cannot be retried.
+    left. So are units that never had a reply, and those without a prompt once the template gives one. The others stay.
+    Files of failures are archived as .bak; each new chunk has its requests in the provider's batch format. Exit code 0:
+    something was taken, or nothing had failed; 1: all failures are exhausted or cannot be retried.
     """
     from trueup.batch.pipeline.retry import retry as take
     from trueup.batch.pipeline.rundir import OwnedRun

@@ -39,10 +39,10 @@ from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.recheck import recheck
 from trueup.batch.pipeline.repair import repair
 from trueup.batch.pipeline.replies import replies_in
-from trueup.batch.pipeline.retry import retry
+from trueup.batch.pipeline.retry import retry, would_retry
 from trueup.batch.pipeline.revalidate import revalidate
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
-from trueup.batch.pipeline.running import Options
+from trueup.batch.pipeline.running import Options, asking_steps
 from trueup.batch.pipeline.status import status
 from trueup.batch.pipeline.verify import verify
 
@@ -303,6 +303,31 @@ def test_staged_files_that_cannot_be_deleted_are_not_put_in_place_again(
     assert len(go(path).valid) == 3
     assert_whole(path)
     assert not list(path.glob(".revalidated-*"))
+
+
+@pytest.mark.spec("B12", "B14")
+def test_a_unit_without_a_prompt_is_asked_about_once_the_template_is_corrected(folder: Path) -> None:
+    items = [{"id": "a", "x": 1}, {"id": "b"}, {"id": "c", "x": 2}]
+    rows = [*reply("ask", "*", GOOD), *reply("ask", "b", "no", GOOD)]
+
+    def written(name: str, template: str) -> Path:
+        return write_pipeline(
+            folder / name, [asking("ask", template=template)], items, rows, chunk_size=3, file="config.json"
+        )
+
+    ran = run_pipeline(written("p", "{{ x }}"), folder / "run")
+    assert ran.ids == (["a", "c"], ["b"])
+    assert would_retry(ran.run)[:3] == (0, 0, 1)
+    apply(ran.path, written("corrected", "{{ x | default('nothing') }}"))
+    assert would_retry(ran.run)[:3] == (1, 0, 0)
+    owned = OwnedRun.open(ran.path, NoSync())
+    assert retry(owned, makers=asking_steps(owned)).units == 1
+    owned.close()
+    provider = Counting(rows)
+    again = go(ran.path, provider=provider)
+    assert again.ids == (["a", "c", "b"], [])
+    assert provider.asked == [("ask", "b", 0), ("ask", "b", 1)], "its attempts begin with the first reply"
+    assert_whole(ran.path)
 
 
 def test_what_a_killed_retry_left_in_a_folder_is_not_taken_for_a_part_of_the_next(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Retry: units that failed and may be asked about again go into chunks of their own, with what is wrong as the next prompt.
 
-By unit, never by chunk: what passed is left alone, and what cannot be helped by asking stays where it is. The failures are
+By unit, never by chunk: what passed is left alone, and what cannot be helped by asking stays where it is; a unit that had no prompt
+is taken once the template gives one. The failures are
 archived first; then one record in the journal moves the units; the files follow it. A unit's count goes on from where it was.
 """
 
@@ -13,6 +14,7 @@ from trueup.batch.pipeline.disk import line, read_records
 from trueup.batch.pipeline.gathering import publish
 from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.steps.llm import LlmStep
+from trueup.batch.pipeline.templates import PromptError, Prompts, fields_of
 from trueup.batch.records import RETRYABLE
 
 Row = dict[str, Any]
@@ -85,9 +87,14 @@ def _sorted(run: RunDir, step: Step, limit: int) -> tuple[list[tuple[str, Row, i
     """The failures of a step to retry, and how many are exhausted, or not helped by asking again."""
     chosen: list[tuple[str, Row, int]] = []
     exhausted = kept = 0
+    prompts = _StepPrompts(run, step)
     for chunk, failure in _failures(run, step.name):
         more = limit - sum(number for kind, number in tries_of(failure).items() if kind != "transport")
-        if failure["failure_stage"] not in RETRYABLE and not _had_no_reply(failure):
+        if _had_no_prompt(failure):
+            may_help = prompts.can_be_made(failure["input"])
+        else:
+            may_help = failure["failure_stage"] in RETRYABLE or _had_no_reply(failure)
+        if not may_help:
             kept += 1
         elif more < 1:
             exhausted += 1
@@ -97,7 +104,36 @@ def _sorted(run: RunDir, step: Step, limit: int) -> tuple[list[tuple[str, Row, i
 
 
 def tries_of(failure: Row) -> dict[str, int]:
+    """The replies that a unit had, by the stage at which each failed."""
+    if _had_no_prompt(failure):
+        return {}
     return failure.get("tries") or {failure["failure_stage"]: failure.get("retry_count", 0) + 1}
+
+
+def _had_no_prompt(failure: Row) -> bool:
+    """Whether a unit was never asked about, because the template gave no prompt for it."""
+    return any(error["code"] == "U030" for error in failure["errors"])
+
+
+class _StepPrompts:
+    """The prompts of a step under the templates as they are now, which may have been corrected since units failed."""
+
+    def __init__(self, run: RunDir, step: Step) -> None:
+        self._pipeline = run.pipeline
+        self._template = step.template
+        self._prompts: Prompts | None = None
+
+    def can_be_made(self, unit: Row) -> bool:
+        """Whether the template gives a prompt for a unit."""
+        pipeline = self._pipeline
+        try:
+            self._prompts = self._prompts or Prompts(pipeline.inside(pipeline.template_dir))
+            self._prompts.render(
+                self._template, fields_of(unit, pipeline.data, pipeline.section("prompts", "global_context"))
+            )
+        except PromptError:
+            return False
+        return True
 
 
 def _had_no_reply(failure: Row) -> bool:
