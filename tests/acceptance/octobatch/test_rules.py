@@ -91,3 +91,73 @@ def test_fields_of_earlier_steps_can_be_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text("rules: [{name: cap, expr: hp <= max_hp, error: '{hp} of {max_hp}'}]")
     ran = run("rules", "r.yaml", stdin=lines({"unit_id": "a", "max_hp": 9, "hp": 10}))
     assert rows(ran.err)[0]["errors"][0]["message"] == "10 of 9"
+
+
+DIALECT = [
+    "a < b <= 3 != 4", "(a + b * 2 - 1) / 2 // 1 % 5 ** 1 == 2", "[x * 2 for x in xs if x > 1] == [4, 6]", "{x for x in xs} == set(xs)",
+    "{k: v for k, v in d.items()}['p'] == 1", "sum(x for x in xs) == 6", "any(x > 2 for x in xs)", "all(x > 0 for x in xs)",
+    "len(xs) == 3", "min(xs) == 1 and max(xs) == 3", "sorted([3, 1]) == [1, 3]", "round(2.6) == 3 and abs(-2) == 2", "str(a) == '1'",
+    "int('2') == b", "float('1.5') > a", "bool(xs) is True", "sum(d.values()) == 3", "list(d.keys()) == ['p', 'q']", "d.get('z', 7) == 7",
+    "s.lower().strip().startswith('he')", "'a' in dir() and 'zz' not in dir()",
+]  # fmt: skip
+FORBIDDEN = ["__import__('os')", "open('x')", "s.__class__", "(lambda: 1)()", "exec('1')", "globals()"]
+
+
+@pytest.mark.spec("B7")
+def test_the_dialect_of_the_document(run: Run, tmp_path: Path) -> None:
+    """Every construct that the requirement names holds, and each fails once it is negated."""
+    unit = {"unit_id": "a", "a": 1, "b": 2, "xs": [1, 2, 3], "d": {"p": 1, "q": 2}, "s": " Hello "}
+    rules = [{"name": f"r{n}", "expr": source} for n, source in enumerate(DIALECT)]
+    (tmp_path / "r.json").write_text(json.dumps({"rules": rules}))
+    assert run("rules", "r.json", stdin=lines(unit)) == (0, lines(unit), "")
+    (tmp_path / "r.json").write_text(
+        json.dumps({"rules": [{**rule, "expr": f"not ({rule['expr']})"} for rule in rules]})
+    )
+    (failed,) = rows(run("rules", "r.json", stdin=lines(unit)).err)
+    assert [error["rule"] for error in failed["errors"]] == [rule["name"] for rule in rules]
+
+
+@pytest.mark.spec("B7")
+@pytest.mark.parametrize("source", FORBIDDEN)
+def test_an_expression_reaches_nothing_else(run: Run, tmp_path: Path, source: str) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({"rules": [{"name": "r", "expr": source}]}))
+    ran = run("rules", "r.json", stdin=lines({"unit_id": "a", "s": "x"}))
+    assert (ran.code, ran.out) == (2, ""), "refused before anything is judged"
+    assert ran.err.startswith("trueup: r.json: rules[0].expr: ")
+
+
+@pytest.mark.spec("B7")
+def test_fields_with_the_names_of_functions_affect_no_other_unit(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({"rules": [{"name": "r", "expr": "max(xs) == 3", "error": "no"}]}))
+    units = [
+        {"unit_id": "a", "xs": [1, 3]},
+        {"unit_id": "b", "xs": [1, 3], "max": 5, "len": 0, "xs2": []},
+        {"unit_id": "c", "xs": [1, 3], "_x": 9},
+        {"unit_id": "d", "xs": [3]},
+    ]
+    assert run("rules", "r.json", stdin=lines(*units)) == (0, lines(*units), "")
+
+
+@pytest.mark.spec("B7")
+@pytest.mark.parametrize("source", ["0", "''", "[]", "None", "a / 0", "missing > 1", "xs[9]"])
+def test_what_is_falsy_or_an_error_fails_the_rule(run: Run, tmp_path: Path, source: str) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({"rules": [{"name": "r", "expr": source, "error": "no"}]}))
+    ran = run("rules", "r.json", stdin=lines({"unit_id": "a", "a": 1, "xs": []}))
+    (failed,) = rows(ran.err)
+    assert (ran.code, ran.out, failed["failure_stage"]) == (1, "", "validation")
+    assert [error["rule"] for error in failed["errors"]] == ["r"]
+
+
+MESSAGES = [
+    ("{a}", "1"), ("{d.p}", "2"), ("{xs[0]}", "7"), ("{d.deep[1].k}", "v"), ("{unknown} stays", "{unknown} stays"),
+    ("{_computed}", "3"), ("{a.__class__}", "{a.__class__}"), ("{d.get}", "{d.get}"), ("{a!r:>9}", "{a!r:>9}"),
+]  # fmt: skip
+
+
+@pytest.mark.spec("B8")
+@pytest.mark.parametrize(("text", "said"), MESSAGES, ids=[text for text, _ in MESSAGES])
+def test_messages_interpolate_data_and_nothing_else(run: Run, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({"rules": [{"name": "r", "expr": "a + 2 > 5", "error": text}]}))
+    unit = {"unit_id": "u", "a": 1, "d": {"p": 2, "deep": [0, {"k": "v"}]}, "xs": [7]}
+    (failed,) = rows(run("rules", "r.json", stdin=lines(unit)).err)
+    assert failed["errors"][0]["message"] == said

@@ -144,3 +144,26 @@ def test_a_reply_that_breaks_off_on_the_line_is_asked_again(
     answers.fault = Cut(Say(GOOD), 0.5)
     assert ask(run, folder, server).code == 1
     assert rows(folder / "run/failures.jsonl")[0]["failure_stage"] == "pipeline_internal"
+
+
+@pytest.mark.spec("B12")
+def test_a_retry_is_a_file_in_the_batch_format_of_the_provider_with_the_repair_prompt(
+    run: Run, folder: Path, server: ScriptedServer, answers: Answers
+) -> None:
+    answers.fault = Say('{"personality_consistency": 0.1, "mood_responsiveness": 0.9, "tone": "warm"}')
+    assert ask(run, folder, server).code == 1
+    before = rows(folder / "run/failures.jsonl")
+    assert "1 unit to retry in retry_000" in run("retry", "run", "--attempts", "2").out
+    (request,) = rows(folder / "run/chunks/retry_000/score_batch.jsonl")
+    assert request.keys() == {"custom_id", "method", "url", "body"}
+    assert (request["method"], request["url"], request["body"]["model"]) == ("POST", "/v1/chat/completions", "m")
+    prompt = request["body"]["messages"][-1]["content"]
+    assert "Score what elder says in the mood cheerful." in prompt, "what was asked"
+    assert before[0]["raw_response"] in prompt, "what was replied"
+    assert before[0]["errors"][0]["message"] in prompt, "what was wrong"
+    assert rows(folder / "run/chunks/chunk_000/score_failures.jsonl.bak") == before, "archived first"
+    sent = len(server.requests)
+    answers.fault = Say(GOOD)
+    assert run("run", "run", TRUEUP_API_KEY="none").code == 0
+    assert len(server.requests) == sent + 1, "what passed is not asked again"
+    assert server.requests[-1].fields["messages"] == request["body"]["messages"], "the file holds what is sent"
