@@ -52,7 +52,7 @@ class Rules:
         self._checks = checks
         self.rules = rules
         self.budget = budget
-        self._tests = tuple((rule.expr.evaluate, rule.when and rule.when.evaluate) for rule in rules)
+        self._tests = tuple((rule.expr.evaluate, None if rule.when is None else rule.when.evaluate) for rule in rules)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -35,6 +35,9 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
       trueup revalidate sifted --contract stricter.yaml
 
     DIR may also be a run of a pipeline: its stored replies are judged by the schemas and rules of --pipeline.
+
+    Exit code 0: all valid, or for a run: no unit flips to failed, 1: otherwise, 2: the command or the contract is wrong,
+    3: out of time or disk space, 130: stopped.
     """
     run = _run_of(folder)
     if run is not None:
