@@ -12,12 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from trueup import Contract, Verdict
+from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.status import standing
 from trueup.cli.layout import View
 from trueup.cli.show import show
 from trueup.tui.app import RunsApp
@@ -92,7 +96,7 @@ def screen(*keys: str) -> str:
         app = RunsApp(run)
 
         async def look() -> str:
-            async with app.run_test(size=(100, 28)) as pilot:
+            async with app.run_test(size=(100, 30)) as pilot:
                 app.sub_title = "runs"
                 await pilot.pause()
                 for key in keys:
@@ -102,8 +106,15 @@ def screen(*keys: str) -> str:
                     await pilot.pause()
                 return app.export_screenshot(title="trueup tui")
 
-        svg = self_contained(asyncio.run(look()))
+        with patch("trueup.tui.pictures.standing", _timed):
+            svg = self_contained(asyncio.run(look()))
     return re.sub(r"terminal-\d+", "trueup", svg)
+
+
+def _timed(run: RunDir, *, running: bool) -> dict[str, Any]:
+    """How a run stands, with the same time on every machine."""
+    found = standing(run, running=running)
+    return {**found, "steps": [{**row, "seconds": 0.8} for row in found["steps"]]}
 
 
 PICTURES = {

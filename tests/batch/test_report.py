@@ -329,6 +329,15 @@ def test_a_record_that_was_damaged_is_passed_over(tmp_path: Path, told: str) -> 
     assert [shown["unit_id"] for shown in collect(tmp_path / "out")["units"]] == ["b"]
 
 
+def test_a_file_that_was_deleted_is_named(tmp_path: Path) -> None:
+    out = run(tmp_path, [unit("a", '{"name": "Ada", "age": "36"}'), unit("b", "no")]).out
+    assert (collect(out)["notes"], len(collect(out)["units"])) == ([], 2)
+    (out / "failures.jsonl").unlink()
+    data = collect(out)
+    assert data["notes"] == ["failures.jsonl is missing: its units are counted and not shown here."]
+    assert ([shown["unit_id"] for shown in data["units"]], data["summary"]["counts"]["failed"]) == (["a"], 1)
+
+
 def test_lines_that_are_no_records_are_counted(tmp_path: Path) -> None:
     out = run(tmp_path, [unit("a", "no"), unit("b", "no")]).out
     with (out / "failures.jsonl").open("ab") as opened_file:

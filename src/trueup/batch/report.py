@@ -102,6 +102,8 @@ def _collected(sifted: Sifted) -> Row:
     failing_first = sorted(sifted.pieces, key=lambda piece: piece.kind)
     rows = ((piece.kind, row) for piece in failing_first for row in _rows(sifted, piece, damaged))
     data = page_data("sift", summary, rows)
+    missing = [piece.path.name for piece in sifted.pieces if sifted.state == "done" and not piece.path.is_file()]
+    notes += (f"{name} is missing: its units are counted and not shown here." for name in missing)
     if damaged:
         notes.append(left_out(len(damaged), "a sift"))
     return {**data, "notes": notes, "files": "failures.jsonl and validated.jsonl"}
