@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.batch.sifting import SCHEMA, run_files, unit, write
 from trueup.batch import duplicates, editing
+from trueup.batch.choosing import HOW, edits_of
 from trueup.batch.contracts import spec_of
 from trueup.batch.duplicates import groups_in
 from trueup.batch.records import line_of
@@ -52,7 +53,8 @@ def test_lines_of_an_id_come_together_in_order(parts: list[list[Named]], at_once
     with TemporaryDirectory() as folder:
         ranges = [put(Path(folder), number, lines) for number, lines in enumerate(parts)]
         buckets = Path(folder, "buckets")
-        groups = list(groups_in(lambda: ranges, buckets, lambda *report: told.append(report), at_once))
+        found_groups = groups_in(lambda: ranges, buckets, lambda *report: told.append(report), at_once)
+        groups = [list(group) for group in found_groups]
         assert not buckets.exists()
     found = [[(n, at, FAILED * failed | SILENT * silent) for n, at, failed, silent in group] for group in groups]
     assert sorted(found) == sorted(group for group in expected.values() if len(group) > 1)
@@ -108,6 +110,32 @@ def test_memory_does_not_grow_with_the_number_of_ids(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.spec("B11")
+@pytest.mark.parametrize("how", HOW)
+def test_memory_does_not_grow_with_the_number_of_lines_that_share_one_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """A column with the same value in every row, taken for the id."""
+    monkeypatch.setattr(duplicates, "_BUFFERED", 1 << 16)
+    monkeypatch.setattr(duplicates, "_CHUNK", 100)
+    flags = (FAILED | SILENT, FAILED, 0, FAILED | STRANGE)
+    ranges = [put(tmp_path, number, [(7, flags[n % 4]) for n in range(200)]) for number in range(80)]
+
+    def most(count: int) -> int:
+        tracemalloc.start()
+        edits = groups = 0
+        for group in groups_in(lambda: iter(ranges[:count]), tmp_path / "buckets", at_once=500):
+            edits += sum(1 for _ in edits_of(group, how))
+            groups += 1
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert (groups, edits) == (1, count * (100 if how == "fail" else 150))
+        return peak
+
+    most(20)  # what is loaded at the first use
+    assert most(80) < 1.5 * most(20)
+
+
+@pytest.mark.spec("B11")
 def test_buckets_that_are_too_large_are_split_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "MOST_BUCKETS", 4)
     monkeypatch.setattr(duplicates, "_CHUNK", 7)
@@ -118,7 +146,7 @@ def test_buckets_that_are_too_large_are_split_again(tmp_path: Path, monkeypatch:
     expected = [list(group) for group in groups_in(lambda: ranges, tmp_path / "buckets")]
     made: list[Path] = []
     monkeypatch.setattr(duplicates, "_Buckets", _noting(duplicates._Buckets, made))
-    groups = list(groups_in(lambda: ranges, tmp_path / "buckets", at_once=20))
+    groups = [list(group) for group in groups_in(lambda: ranges, tmp_path / "buckets", at_once=20)]
     assert sorted(groups) == sorted(expected)
     assert len(groups) == 11
     assert {len(path.relative_to(tmp_path).parts) for path in made} >= {1, 2, 3}

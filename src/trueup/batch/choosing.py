@@ -5,9 +5,10 @@ once: the line that was chosen stands for the others, at its own place in the or
 """
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Literal, get_args
 
-from trueup.batch.duplicates import Line
+from trueup.batch.duplicates import Group, Line
 from trueup.batch.manifest import Edit
 
 How = Literal["fail", "first", "last", "valid"]
@@ -15,7 +16,7 @@ HOW: tuple[How, ...] = get_args(How)
 MOST = 100  # replies that a record keeps beside its own
 
 
-def edits_of(lines: list[Line], how: str) -> Iterator[Edit]:
+def edits_of(lines: Group, how: str) -> Iterator[Edit]:
     """What becomes of the lines of one id, which come in the order of the input.
 
     >>> a, b = Line(0, 0, True, False), Line(0, 90, False, False)
@@ -24,25 +25,42 @@ def edits_of(lines: list[Line], how: str) -> Iterator[Edit]:
     >>> [(edit.offset, edit.act) for edit in edits_of([a, b], "fail")]
     [(0, 'keep'), (90, 'refuse')]
     """
-    spoken = [line for line in lines if not line.silent]
     if how == "fail":
-        first, *rest = spoken or lines[:1]
-        if rest:
-            yield Edit(first.number, first.offset, "keep")
-        yield from (Edit(line.number, line.offset, "refuse") for line in rest)
+        yield from _refused(line for line in lines if not line.silent)
         return
-    chosen = _chosen(spoken or lines, how)
-    others = [_told(line) for line in lines if line is not chosen]
-    yield Edit(chosen.number, chosen.offset, "choose", others[:MOST], len(others))
-    yield from (Edit(line.number, line.offset, "drop", [_told(chosen)]) for line in lines if line is not chosen)
+    chosen = _chosen(lines, how)
+    number = sum(1 for _ in lines) - 1
+    others = islice((_told(line) for line in lines if line != chosen), MOST)
+    yield Edit(chosen.number, chosen.offset, "choose", list(others), number)
+    yield from (Edit(line.number, line.offset, "drop", [_told(chosen)]) for line in lines if line != chosen)
 
 
-def _chosen(lines: list[Line], how: str) -> Line:
-    if how == "first":
-        return lines[0]
-    if how == "last":
-        return lines[-1]
-    return next((line for line in lines if not line.failed), lines[-1])
+def _refused(spoken: Iterator[Line]) -> Iterator[Edit]:
+    """The first line that has a reply stays, all others are refused."""
+    first, second = next(spoken, None), next(spoken, None)
+    if first is not None and second is not None:
+        yield Edit(first.number, first.offset, "keep")
+        yield from (Edit(line.number, line.offset, "refuse") for line in chain((second,), spoken))
+
+
+def _chosen(lines: Group, how: str) -> Line:
+    """The line that stands for the others: one with a reply, if there is any."""
+    ranks = {"first": _not_silent, "last": _not_silent, "valid": _by_worth}
+    best = next(iter(lines))
+    for line in lines:
+        rank, most = ranks[how](line), ranks[how](best)
+        # of failed ones the last counts: it is the latest attempt
+        if rank > most or (rank == most and (how == "last" or (how == "valid" and line.failed))):
+            best = line
+    return best
+
+
+def _not_silent(line: Line) -> int:
+    return not line.silent
+
+
+def _by_worth(line: Line) -> int:
+    return 0 if line.silent else 1 if line.failed else 2
 
 
 def _told(line: Line) -> tuple[int, int, bool]:

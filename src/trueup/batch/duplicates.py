@@ -2,7 +2,7 @@
 
 The ids of a range are sorted hashes of 128 bits. More of them than fit in memory are first split into buckets, files that hold the
 hashes with the same leading bits, and compared one bucket after the other. Every id is read, written and compared a fixed number of
-times, so the time grows with the number of units and memory does not.
+times, so the time grows with the number of units and memory does not, however many lines share one id.
 """
 
 import shutil
@@ -10,7 +10,8 @@ import struct
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,12 +44,15 @@ class Line(NamedTuple):
     silent: bool
 
 
+Group = Iterable[Line]  # the lines of one id in the order of the input; they can be gone through more than once
+
+
 def groups_in(
     ranges: Ranges, folder: Path, tell: Callable[[int, int], None] | None = None, at_once: int = 0
-) -> Iterator[list[Line]]:
+) -> Iterator[Group]:
     """The lines of each id that several lines have; `tell` hears how many ids were compared, and of how many.
 
-    Buckets are files in `folder`, which is removed before and after: a comparison that was killed starts again.
+    A group can be gone through any number of times until the next one is taken. Buckets are files in `folder`, which is removed before and after: a comparison that was killed starts again.
     """
     total = sum(place.size for _, place in ranges()) // ID_ROW
     shutil.rmtree(folder, ignore_errors=True)
@@ -58,6 +62,21 @@ def groups_in(
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Many:
+    """The lines of an id that more lines have than are held in memory; they are read whenever they are gone through."""
+
+    def __init__(self, blocks: _Blocks, key: bytes) -> None:
+        self._blocks, self._key = blocks, key
+
+    def __iter__(self) -> Iterator[Line]:
+        for _, lines in groupby(self._lines(), itemgetter(0)):  # one range after the other
+            yield from (line for _, _, line in sorted(lines))
+
+    def _lines(self) -> Iterator[tuple[int, int, Line]]:
+        for block in self._blocks():
+            yield from (line for key, line in _lines_in(block) if key == self._key)
 
 
 class _Progress:
@@ -86,15 +105,15 @@ class _Comparison:
     def __init__(self, progress: _Progress, at_once: int) -> None:
         self._progress, self._at_once = progress, at_once
 
-    def groups(self, blocks: _Blocks, total: int, folder: Path, known: int) -> Iterator[list[Line]]:
+    def groups(self, blocks: _Blocks, total: int, folder: Path, known: int) -> Iterator[Group]:
         """The groups among some rows whose hashes have their first `known` bits in common; split, if there are too many."""
         bits = min(MOST_BUCKETS.bit_length() - 1, (2 * total // self._at_once).bit_length(), _LEADING_BITS - known)
         if total <= self._at_once or not bits:
-            yield from self._compared(blocks)
+            yield from self._compared(blocks, held=total <= self._at_once)
             return
         buckets = _Buckets(folder, known + bits, _BUFFERED >> bits)
         for block in blocks():
-            buckets.add(_sorted(block) if known else block)
+            buckets.add(_by_bits(block) if known else block)
             self._progress.split(len(block) // _ROW.size)
         for path in buckets.close():
             rows = path.stat().st_size // _ROW.size
@@ -102,7 +121,8 @@ class _Comparison:
             path.unlink()
         folder.rmdir()
 
-    def _compared(self, blocks: _Blocks) -> Iterator[list[Line]]:
+    def _compared(self, blocks: _Blocks, *, held: bool) -> Iterator[Group]:
+        """The groups among rows that are held in memory, or that have too few different hashes to be split."""
         seen: set[bytes] = set()
         shared: set[bytes] = set()
         for block in blocks():
@@ -110,7 +130,7 @@ class _Comparison:
             self._progress.compared(len(block) // _ROW.size)
         if shared:
             seen.clear()
-            yield from _lines_of(blocks, shared)
+            yield from _lines_of(blocks, shared) if held else _many(blocks, shared)
 
 
 class _Buckets:
@@ -124,7 +144,7 @@ class _Buckets:
             folder.mkdir(parents=True)
 
     def add(self, block: bytes) -> None:
-        """Put rows, which come sorted, into their buckets."""
+        """Put rows, which come in the order of their leading bits, into their buckets."""
         leading = list(chain.from_iterable(_LEADING.iter_unpack(block)))
         row = 0
         while row < len(leading):
@@ -188,8 +208,15 @@ def _reading(path: Path) -> _Blocks:
     return blocks
 
 
-def _sorted(block: bytes) -> bytes:
-    return b"".join(sorted(block[at : at + _ROW.size] for at in range(0, len(block), _ROW.size)))
+def _by_bits(block: bytes) -> bytes:
+    """Rows in the order of their leading bits, and else in that of the input."""
+    rows = [block[at : at + _ROW.size] for at in range(0, len(block), _ROW.size)]
+    rows.sort(key=_leading)
+    return b"".join(rows)
+
+
+def _leading(row: bytes) -> bytes:
+    return row[: _LEADING_BITS // 8]
 
 
 def _compare(block: bytes, seen: set[bytes], shared: set[bytes]) -> None:
@@ -202,19 +229,34 @@ def _compare(block: bytes, seen: set[bytes], shared: set[bytes]) -> None:
     seen |= hashes
 
 
-def _lines_of(blocks: _Blocks, shared: set[bytes]) -> Iterator[list[Line]]:
+def _lines_of(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
     """The lines of some hashes, those of each together."""
     groups: dict[bytes, list[tuple[int, int, Line]]] = {key: [] for key in sorted(shared)}
     for block in blocks():
         if shared.isdisjoint(_hashes(block)):
             continue
-        for key, value, order, number in _ROW.iter_unpack(block):
-            if key in shared and not value & STRANGE:
-                offset = value & (STRANGE - 1)
-                groups[key].append((order, offset, Line(number, offset, bool(value & FAILED), bool(value & SILENT))))
+        for key, line in _lines_in(block):
+            if key in shared:
+                groups[key].append(line)
     for lines in groups.values():
         if len(lines) > 1:
             yield [line for _, _, line in sorted(lines)]
+
+
+def _many(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
+    """The same, with no more lines in memory than a range has."""
+    for key in sorted(shared):
+        group = _Many(blocks, key)
+        if len(list(islice(group, 2))) > 1:
+            yield group
+
+
+def _lines_in(block: bytes) -> Iterator[tuple[bytes, tuple[int, int, Line]]]:
+    """The hashes of rows, and their lines with the places of their ranges and their offsets; what is not a unit has none."""
+    for key, value, order, number in _ROW.iter_unpack(block):
+        if not value & STRANGE:
+            offset = value & (STRANGE - 1)
+            yield key, (order, offset, Line(number, offset, bool(value & FAILED), bool(value & SILENT)))
 
 
 def _hashes(block: bytes) -> Iterable[bytes]:

@@ -373,10 +373,11 @@ class _Run:
         edits: list[Edit] = []
         folder = self._work / BUCKETS
         for lines in groups_in(self._ids, folder, lambda done, total: self._say("comparing", done, total, self.tally)):
-            edits += edits_of(lines, how)
-            if len(edits) >= _EDITS:
-                self.manifest.commit({}, edited(edits))
-                edits.clear()
+            for edit in edits_of(lines, how):
+                edits.append(edit)
+                if len(edits) >= _EDITS:
+                    self.manifest.commit({}, edited(edits))
+                    edits.clear()
         self.manifest.commit({}, edited(edits))
 
     def _ids(self) -> Iterator[tuple[int, Place]]:
