@@ -27,6 +27,7 @@ from scale_simulation import simulate
 from sift_ways import RULES, SCHEMA, broken, make_file, value
 
 BIG, SMALL = model.RANGE, 32 << 10
+TINY = 2 << 10  # ten lines in several ranges, so that every worker is started
 RUN = """
 import sys
 from pathlib import Path
@@ -204,7 +205,7 @@ def _on_ray(folder: Path, path: Path, contract: Path, lines: int) -> dict[str, f
         command = [sys.executable, "-c", RUN, str(file), str(contract), str(folder / "out"), engine, str(size), shared]
         return min((tree.used_by(command) for _ in range(2)), key=lambda one: one.cpu)
 
-    start, ray_start = used(few, "local", BIG), used(few, "ray", BIG)
+    start, ray_start = used(few, "local", TINY), used(few, "ray", TINY)
     local, small = used(path, "local", BIG), used(path, "local", SMALL)
     ray, ray_small, sent = used(path, "ray", BIG), used(path, "ray", SMALL), used(path, "ray", BIG, "no")
     more = path.stat().st_size / SMALL - path.stat().st_size / BIG

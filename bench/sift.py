@@ -238,7 +238,7 @@ def _flips(folder: Path, lines: int) -> Row:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="sifting, beside what one would write by hand")
-    parser.add_argument("--lines", type=int, default=300_000, help="lines of 1 KB")
+    parser.add_argument("--lines", type=int, default=1_000_000, help="lines of 1 KB")
     parser.add_argument("--small-lines", type=int, default=1_000_000, help="lines of 200 bytes")
     parser.add_argument("--quick", action="store_true", help="20,000 lines of each")
     parser.add_argument("--turns", type=int, default=2, help="how often each is run; the best counts")

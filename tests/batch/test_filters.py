@@ -29,6 +29,18 @@ def failure(line: str | bytes, made: Filter | None = None) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.spec("B3", "B6", "B10")
+def test_what_the_first_phase_refused_stays_refused_in_the_second() -> None:
+    rules = RulesFilter(Contract(True, rules=["age > 5"]), 1 << 20)
+    refused = sort(unit("a", '{"name": "Ada", "age": "many"}')).failed
+    assert json.loads(refused)["failure_stage"] == "schema_validation"
+    assert sort(refused, rules) == Sorted(b"", refused)
+    broken = sort(unit("b", '{"name": "Ada", "age": 3}'), rules).failed
+    assert json.loads(broken)["failure_stage"] == "validation"
+    loose = RulesFilter(Contract(True, rules=["age > 2"]), 1 << 20)
+    assert json.loads(sort(broken, loose).valid)["data"] == {"name": "Ada", "age": 3}
+
+
 @pytest.mark.spec("B3", "B6")
 def test_a_flat_unit_leaves_as_it_came_where_nothing_was_changed() -> None:
     line = '{"age": 1e1, "_m": {"k": 1}, "unit_id": "a", "name": "Ada", "max": 3}'

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.notes import fix_lines, warned_line
 from trueup.batch.ranges import Long
-from trueup.batch.records import Stage, error_of, failed_line, line_of, stage_of, unit_fields
+from trueup.batch.records import STAGES, Stage, error_of, failed_line, line_of, stage_of, unit_fields
 from trueup.batch.sieve import Sieve, broke
 from trueup.batch.spelling import respelled
 from trueup.batch.trace import TRACE, Trace, earlier_fixes, not_a_trace, read_trace
@@ -144,8 +144,10 @@ class RulesFilter(Filter):
     """The second phase: rules see what the first phase stored under `data`; the line itself stays as it is."""
 
     def _sift(self, line: Line, offset: int) -> Sorted:
-        """Judge a line that is not a flat unit."""
+        """Judge a line that is not a flat unit; what an earlier phase refused stays refused, as rules cannot tell whether it holds now."""
         row = line.row
+        if _is_refused_record(row):
+            return Sorted(b"", line_of(row) if line.mended else _ended(line.text))
         if not _is_valid_record(row):
             return super()._sift(line, offset)
         unit = unit_of(row, f"stdin@{offset}")
@@ -188,6 +190,17 @@ def _is_valid_record(row: Any) -> bool:
         and {"raw_response", "data"} <= row.keys()
         and "failure_stage" not in row
         and is_record(row)
+    )
+
+
+def _is_refused_record(row: Any) -> bool:
+    """Whether the JSON of a line is the failure record of a phase before the rules."""
+    return (
+        isinstance(row, dict)
+        and "raw_response" in row
+        and row.get("failure_stage") in STAGES
+        and row["failure_stage"] != "validation"
+        and isinstance(row.get("errors"), list)
     )
 
 
