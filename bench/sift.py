@@ -142,7 +142,7 @@ def measure(folder: Path, lines: int, turns: int, *, ray: bool) -> list[Row]:
     source = timed("the source's way", clean, min(lines, SOURCE_LINES), as_the_source_does)
     rows.append(source._replace(note=f"on {source.lines:,} lines"))
     if ray:
-        rows += _on_ray(folder, clean, small, lines)
+        rows += _on_ray(folder, clean, small, lines, turns)
     rows.append(_flips(folder, min(lines, 100_000)))
     return rows
 
@@ -196,11 +196,14 @@ def _without_start(row: Row, start: Row, floor: Row) -> Row:
     return row._replace(steady=steady, note=f"{steady:.1f} µs ({steady / floor.micro:.2f} ×) without the start")
 
 
-def _on_ray(folder: Path, clean: Path, small: Path, lines: int) -> list[Row]:
-    """Both engines with two workers; the CPU time is that of all processes, those that Ray starts among them."""
-    local = _whole("local engine, clean, 2 workers", clean, lines, folder / "beside", "local")
+def _on_ray(folder: Path, clean: Path, small: Path, lines: int, turns: int) -> list[Row]:
+    """Both engines with two workers, in turns; the CPU time is that of all processes, those that Ray starts among them."""
+    best: dict[str, Row] = {}
+    for _ in range(turns):
+        _keep_best(best, _whole("local engine, clean, 2 workers", clean, lines, folder / "beside", "local"))
+        _keep_best(best, _whole("trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", "ray"))
     fixed = _whole("trueup on Ray, 10 lines", small, 10, folder / "ray0", "ray")
-    whole = _whole("trueup on Ray, clean, 2 workers", clean, lines, folder / "ray", "ray")
+    local, whole = best.values()
     same = filecmp.cmp(folder / "ray" / "validated.jsonl", folder / "beside" / "validated.jsonl", shallow=False)
     for name in ("beside", "ray0", "ray"):
         shutil.rmtree(folder / name)

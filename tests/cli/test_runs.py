@@ -149,7 +149,7 @@ def test_ctrl_c_lets_calls_come_in_and_the_run_goes_on_later(run: Run, desk: Pat
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "interrupted; run it again to go on" in out
+    assert "interrupted; run it again to resume" in out
     done = run("run", "runs/npc")
     assert done.code == 1
     assert run("verify", "npc").code == 0
@@ -164,7 +164,7 @@ def test_a_run_is_killed_by_its_lock_and_goes_on(run: Run, desk: Path) -> None:
     assert run("status", "npc").out.startswith("runs/npc  running\n")
     done = run("kill", "npc")
     assert done.code == 0
-    assert done.out.endswith("was ended; `trueup run runs/npc` goes on\n")
+    assert done.out.endswith("was ended; `trueup run runs/npc` resumes it\n")
     assert process.wait(60) == -signal.SIGKILL
     assert run("status", "npc").out.startswith("runs/npc  stopped\n")
     assert run("verify", "npc").code == 0

@@ -10,7 +10,7 @@ import struct
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, groupby, islice
+from itertools import chain, compress, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -76,7 +76,7 @@ class _Many:
 
     def _lines(self) -> Iterator[tuple[int, int, Line]]:
         for block in self._blocks():
-            yield from (line for key, line in _lines_in(block) if key == self._key)
+            yield from (line for _, line in _lines_in(block, {self._key}))
 
 
 class _Progress:
@@ -233,11 +233,8 @@ def _lines_of(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
     """The lines of some hashes, those of each together."""
     groups: dict[bytes, list[tuple[int, int, Line]]] = {key: [] for key in sorted(shared)}
     for block in blocks():
-        if shared.isdisjoint(_hashes(block)):
-            continue
-        for key, line in _lines_in(block):
-            if key in shared:
-                groups[key].append(line)
+        for key, line in _lines_in(block, shared):
+            groups[key].append(line)
     for lines in groups.values():
         if len(lines) > 1:
             yield [line for _, _, line in sorted(lines)]
@@ -251,9 +248,9 @@ def _many(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
             yield group
 
 
-def _lines_in(block: bytes) -> Iterator[tuple[bytes, tuple[int, int, Line]]]:
-    """The hashes of rows, and their lines with the places of their ranges and their offsets; what is not a unit has none."""
-    for key, value, order, number in _ROW.iter_unpack(block):
+def _lines_in(block: bytes, wanted: set[bytes]) -> Iterator[tuple[bytes, tuple[int, int, Line]]]:
+    """The rows with some hashes: each hash, and its line with the place of its range and its offset; what is not a unit has none."""
+    for key, value, order, number in compress(_ROW.iter_unpack(block), map(wanted.__contains__, _hashes(block))):
         if not value & STRANGE:
             offset = value & (STRANGE - 1)
             yield key, (order, offset, Line(number, offset, bool(value & FAILED), bool(value & SILENT)))

@@ -11,7 +11,7 @@ def kill(run: str) -> int:
     """End the process that runs a RUN: asked to first, ended for good after 5 seconds.
 
     The process is known by the lock that it holds, so none that only has the same number is touched. The run itself stays
-    as it is, and `trueup run` goes on with it. Exit code 0: ended, 2: nobody is running it.
+    as it is, and `trueup run` resumes it. Exit code 0: ended, 2: nobody is running it.
     """
     from trueup.batch.pipeline.control import kill as end
     from trueup.cli.terminal import write
@@ -21,5 +21,5 @@ def kill(run: str) -> int:
         path = find_run(run)
         how = end(path)
     name = safe_line(str(path))
-    write(f"{name}: {how}; `trueup run {name}` goes on\n")
+    write(f"{name}: {how}; `trueup run {name}` resumes it\n")
     return 0

@@ -38,7 +38,7 @@ GROUPS = {
     },
     "Pipelines of prompts": {
         "init": "Make a run of a pipeline: snapshot, units, chunks.",
-        "run": "Run a pipeline, or go on with a run.",
+        "run": "Run a pipeline, or resume a run.",
         "status": "How runs stand: units, failures and cost by step.",
         "tui": "Screens over runs: funnel, rates, failures, every unit.",
         "retry": "Ask again about units that failed.",

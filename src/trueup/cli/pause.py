@@ -9,7 +9,7 @@ from trueup.cli.runs import find_run, told
 @click.argument("run")
 @click.option("--wait", type=float, default=30.0, show_default=True, metavar="SECONDS", help="How long to wait for it.")
 def pause(run: str, wait: float) -> int:
-    """Pause a RUN: calls under way come in and are kept, none is begun. `trueup run` goes on with it.
+    """Pause a RUN: calls under way come in and are kept, no new ones are made. `trueup run` resumes it.
 
     Exit code 0: paused, or done before it could be, 1: asked, but still under way after the wait, 2: nobody is running it.
     """
@@ -27,5 +27,5 @@ def pause(run: str, wait: float) -> int:
         write(f"{name} is asked to pause, and still under way\n")
         return 1
     ended = status in {"done", "failed"}
-    write(f"{name} had come to its end: {status}\n" if ended else f"{name} is paused; `trueup run {name}` goes on\n")
+    write(f"{name} had come to its end: {status}\n" if ended else f"{name} is paused; `trueup run {name}` resumes it\n")
     return 0

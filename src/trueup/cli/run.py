@@ -37,7 +37,7 @@ _AT_START = ("run_dir", "provider", "model", "base_url", "price", "max_units", "
 def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None, **options: Any) -> int:
     """Run a PIPELINE, or carry on with a RUN that was made or stopped before.
 
-    Whatever stops a run (Ctrl-C, a power cut, kill -9, a full disk), running it again goes on from where it was: nothing is
+    Whatever stops a run (Ctrl-C, a power cut, kill -9, a full disk), running it again resumes it: nothing is
     lost, nothing is asked twice. Exit code 0: all units are valid, 1: some failed, 2: the pipeline or the command is
     wrong, 3: a limit, the disk or the provider stopped it, 130: interrupted.
 

@@ -302,3 +302,13 @@ def test_a_stopped_run_has_its_failures_in_one_file(run: Run, folder: Path) -> N
     assert all(row["raw_response"] and row["errors"] for row in failed.values())
     assert run("run", "run", "--max-cost", "1").code == 1
     assert len(by_id(folder / "run/failures.jsonl")) == len(by_id(folder / "run/validated.jsonl")) == 20
+
+
+@pytest.mark.spec("B18")
+def test_a_run_has_its_manifest_from_the_start(run: Run, folder: Path) -> None:
+    assert run("init", "npc", "--run-dir", "run").code == 0
+    manifest = json.loads((folder / "run/MANIFEST.json").read_text())
+    chunks = manifest.pop("chunks")
+    assert {**manifest, "path": "run", "running": False} == status(run)
+    assert (manifest["valid"], manifest["failed"], manifest["pending"]) == (0, 0, manifest["units"])
+    assert manifest["pending"] == sum(len(rows(folder / f"run/chunks/{name}/units.jsonl")) for name in chunks) > 0

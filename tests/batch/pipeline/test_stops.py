@@ -52,7 +52,7 @@ def test_a_signal_ends_a_script_and_the_run_goes_on_later(tmp_path: Path, where:
         assert run.wait(60) == 130
     assert gone(int((path / "here").read_text("utf-8")))
     state = RunDir.look(path).state
-    assert (state.status, state.reason) == ("paused", "interrupted; run it again to go on")
+    assert (state.status, state.reason) == ("paused", "interrupted; run it again to resume")
     assert not (path / "next.txt").exists()
     (path / "config" / "slow.py").write_text("pass", "utf-8")
     ran = go(path)

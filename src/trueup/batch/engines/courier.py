@@ -86,12 +86,15 @@ def _connected(channel: Channel, start: Start) -> Any:
 
 
 def _leave_out() -> None:
-    """Start no autoscaler and no reader of logs: one machine does not grow, and nobody reads them. `ray.init` has no option for it."""
+    """Start no autoscaler, no reader of logs and no web server: one machine does not grow, and nobody reads them.
+
+    `ray.init` has no option for that; `include_dashboard=False` starts the server all the same, only without its pages.
+    """
     from ray._private.node import Node
 
-    for name in ("start_monitor", "start_log_monitor"):
+    for name in ("start_monitor", "start_log_monitor", "start_api_server"):
         if hasattr(Node, name):
-            setattr(Node, name, lambda _node: None)
+            setattr(Node, name, lambda _node, **_options: None)
 
 
 class _Round:

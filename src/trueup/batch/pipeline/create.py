@@ -18,8 +18,10 @@ from trueup.batch.pipeline.disk import Disk, encode, line
 from trueup.batch.pipeline.items import ItemsError, Unit, make_units
 from trueup.batch.pipeline.itemsfile import items_fault, read_items
 from trueup.batch.pipeline.journal import JOURNAL, now, sealed
+from trueup.batch.pipeline.rundir import MANIFEST, RunDir
 from trueup.batch.pipeline.sampling import sampled
 from trueup.batch.pipeline.seeds import Dice, step_seed
+from trueup.batch.pipeline.status import manifest
 from trueup.contract.files.faults import ContractError
 
 HASHES = "HASHES.json"
@@ -70,6 +72,7 @@ def create_run(pipeline: Pipeline, target: Path, wanted: Wanted | None = None, d
             "sha256": hashlib.sha256(encode(hashes)).hexdigest(),
         }  # fmt: skip
         disk.put(beside / JOURNAL, [sealed(record)])
+        disk.put(beside / MANIFEST, [encode(manifest(RunDir.look(beside))) + b"\n"])
         if target.exists():
             target.rmdir()
         beside.rename(target)

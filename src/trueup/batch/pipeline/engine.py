@@ -114,7 +114,7 @@ class Engine:
             unsynced = f"recorded replies cannot be synced: {error.strerror or error}"
             self.stop.ask("disk", no_room(self.run.path, error) if is_full(error) else unsynced)
         except Exception as error:  # noqa: BLE001 - without this nobody could pause the run any more
-            self.stop.ask("internal", f"{type(error).__name__}: {str(error)[:300]}; run it again to go on")
+            self.stop.ask("internal", f"{type(error).__name__}: {str(error)[:300]}; run it again to resume")
 
     async def _work(self) -> None:
         try:

@@ -185,9 +185,9 @@ class Live:
             self._looked = time.monotonic()
             self._cost_of_looking = self._looked - now
         if (self.run.path / PAUSE).exists():
-            self._stop.ask("paused", "paused by request; run it again to go on")
+            self._stop.ask("paused", "paused by request; run it again to resume")
         if self._limit is not None and self.seconds > self._limit:
-            self._stop.ask("timeout", f"the time limit of {self._limit:g} seconds is over; run it again to go on")
+            self._stop.ask("timeout", f"the time limit of {self._limit:g} seconds is over; run it again to resume")
         self.run.log.flush()
         if now - self._written > max(1.0, 50 * self._cost_of_writing):
             self.run.write_manifest(self.picture())

@@ -106,6 +106,7 @@ async def _execute(
     try:
         run.commit("began", mode="batch" if options.batch else "realtime", cap=opened.purse.cap)
         publish(run)
+        run.write_manifest()
         for problem in verify_copy(run):
             run.log.say(f"{problem.message}; it is taken as it is now")
         with _signals(stop, run.given_up.set):
@@ -139,7 +140,7 @@ async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop:
         said = f"{type(error).__name__}: {str(error)[:300]}"
         if isinstance(error, OSError) and error.filename:
             said = f"{error.filename}: {error.strerror}"
-        stop.ask("internal", f"{said} (RUN_LOG.txt has more); run it again to go on")
+        stop.ask("internal", f"{said} (RUN_LOG.txt has more); run it again to resume")
 
 
 async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
@@ -298,7 +299,7 @@ def _signals(stop: Stop, give_up: Callable[[], None]) -> Any:
     def asked() -> None:
         if stop:
             raise KeyboardInterrupt
-        stop.ask("interrupted", "interrupted; run it again to go on")
+        stop.ask("interrupted", "interrupted; run it again to resume")
         give_up()
 
     signals = (signal.SIGINT, signal.SIGTERM)
