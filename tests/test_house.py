@@ -3,6 +3,7 @@
 import ast
 import functools
 import importlib
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -211,3 +212,21 @@ def test_every_family_of_shapes_is_measured_by_the_bench() -> None:
             shapes = [shape for shape in value if isinstance(shape, Shape)] if isinstance(value, list) else []
             assert all(id(shape) in listed for shape in shapes), f"{module.__name__}.{name} is in no family"
     assert large.INPUTS
+
+
+def test_benches_import_only_names_that_are_there() -> None:
+    """Also those that a function imports when it is called: a bench takes minutes, so tests do not run it."""
+    imports = [
+        (path, node.module, alias.name)
+        for path in sorted((ROOT / "bench").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "trueup"
+        for alias in node.names
+    ]
+    assert len(imports) > 20
+    missing = [
+        f"{path.name}: {module}.{name}"
+        for path, module, name in imports
+        if not hasattr(importlib.import_module(module), name) and importlib.util.find_spec(f"{module}.{name}") is None
+    ]
+    assert not missing
