@@ -244,7 +244,7 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=1_000_000, help="lines of 1 KB")
     parser.add_argument("--small-lines", type=int, default=1_000_000, help="lines of 200 bytes")
     parser.add_argument("--quick", action="store_true", help="20,000 lines of each")
-    parser.add_argument("--turns", type=int, default=2, help="how often each is run; the best counts")
+    parser.add_argument("--turns", type=int, default=3, help="how often each is run; the best counts")
     parser.add_argument("--no-ray", action="store_true")
     parser.add_argument("--folder", type=Path, help="where the files are made (default: a temporary folder)")
     parser.add_argument("--markdown", type=Path)

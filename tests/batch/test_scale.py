@@ -61,7 +61,7 @@ def test_what_holds_a_run_up_moves_from_judging_to_the_steps_of_one_process(benc
     model = bench.model
     parameters = model.read_parameters()
     laptop, server = model.SETUPS[:2]
-    assert model.predict(parameters, 10**6, laptop).holds_up == "judging"
+    assert model.predict(parameters, 10**6, laptop._replace(cores=2)).holds_up == "judging"
     assert model.predict(parameters, 10**9, server).holds_up == "merging"
 
 
@@ -71,22 +71,21 @@ def test_what_the_page_says_breaks_first_follows_from_the_model(bench: ModuleTyp
     p = model.read_parameters()
     laptop, server, ten, hundred = ({n: model.predict(p, 10**n, setup) for n in range(6, 10)} for setup in model.SETUPS)
     assert ten[6].wall > laptop[6].wall
-    assert ten[6].start > ten[6].wall / 2
-    assert laptop[9].judging == pytest.approx(laptop[9].wall / 2, rel=0.1)
+    assert laptop[9].judging == pytest.approx(laptop[9].wall / 3, rel=0.15)
+    assert laptop[9].merging == pytest.approx(laptop[9].wall / 2, rel=0.1)
     assert server[7].holds_up == "merging"
     disk = {name: 2 * 10**9 * p.part / setup.disk for name, setup in zip("ls", model.SETUPS, strict=False)}
-    assert laptop[9].merging == disk["l"], "the laptop merges as fast as its disk"
-    assert server[9].merging > 1.5 * disk["s"], "the server does not"
+    assert (laptop[9].merging, server[9].merging) == (disk["l"], disk["s"]), "both merge as fast as their disk"
     for n in range(7, 10):
         assert hundred[n].wall == pytest.approx(ten[n].wall, rel=0.01)
         assert ten[n].wall > server[n].wall
     for n in (8, 9):
         stages = server[n]
         assert stages.merging > stages.comparing > stages.first
-        assert ten[n].holds_up == "merging"
-        assert ten[n].disk > ten[n].network > ten[n].judging
+        assert ten[n].holds_up == "driver"
+        assert ten[n].driver > ten[n].merging > ten[n].judging
     assert server[9].comparing / server[8].comparing == pytest.approx(15, rel=0.05)
-    assert 3600 < server[9].wall < 1.5 * 3600
+    assert server[9].wall < 3600
     for setup in model.SETUPS:
         whole, hour = (model.predict(p, amount, setup).wall for amount in (10**9, 10**9 // 24))
         assert 24 * hour <= whole * 1.01
