@@ -25,7 +25,7 @@ from tests.effort import SOAK
 from trueup.batch.contracts import spec_of
 from trueup.batch.ranges import Range
 from trueup.batch.sift import Options, Refused, sift
-from trueup.batch.sources import Form, Unreadable, open_sources
+from trueup.batch.sources import Form, Source, Unreadable, open_sources
 from trueup.batch.tables.reading import lines_of_table
 from trueup.batch.tables.rows import Columns
 
@@ -457,22 +457,27 @@ def test_a_file_system_that_fails_stops_the_sift_and_no_row_fails_for_it(
         open_sources([address], tmp_path)
 
 
+def most_held(source: Source) -> int:
+    """The most bytes that Arrow and Python hold while all rows of a table are read."""
+    pool = pa.default_memory_pool()
+    held = before = pool.bytes_allocated()
+    tracemalloc.start()
+    for _, line in source.rows(BytesIO(), Range(0, 0, 0, source.extent), 1 << 20):
+        assert isinstance(line, bytes)
+        held = max(held, pool.bytes_allocated())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return held - before + peak
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, kind: str) -> None:
-    """The most that Arrow and Python hold while a table is read, against one of twice the rows."""
+    """Against a table of twice the rows."""
 
     def most(count: int) -> int:
         columns = {"unit_id": [f"u{n}" for n in range(count)], "raw_response": [GOOD + " " * 500] * count}
         (source,) = open_sources([file_of(tmp_path, columns, kind, group=1000)], tmp_path)
-        pool = pa.default_memory_pool()
-        held = before = pool.bytes_allocated()
-        tracemalloc.start()
-        for _, line in source.rows(BytesIO(), Range(0, 0, 0, source.extent), 1 << 20):
-            assert isinstance(line, bytes)
-            held = max(held, pool.bytes_allocated())
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return held - before + peak
+        return most_held(source)
 
     small, large = most(10_000), most(20_000)
     assert large <= small * 1.2 + (1 << 20)  # the larger one has 6 MB more
@@ -498,15 +503,7 @@ def test_rows_that_share_a_large_value_are_read_a_few_at_a_time(tmp_path: Path, 
     prompts = pa.array(["x" * 100_000] * 2000).dictionary_encode()
     table = pa.table({"unit_id": [f"u{n}" for n in range(2000)], "raw_response": [GOOD] * 2000, "prompt": prompts})
     (source,) = open_sources([file_of(tmp_path, table, kind, group=2000)], tmp_path)
-    pool = pa.default_memory_pool()
-    held = before = pool.bytes_allocated()
-    tracemalloc.start()
-    for _, line in source.rows(BytesIO(), Range(0, 0, 0, source.extent), 1 << 20):
-        assert isinstance(line, bytes)
-        held = max(held, pool.bytes_allocated())
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert held - before + peak < 60_000_000  # all rows would take 200 MB
+    assert most_held(source) < 60_000_000  # all rows would take 200 MB
 
 
 def test_a_stream_that_replaces_its_dictionaries_costs_as_much_per_batch_however_long_it_is(tmp_path: Path) -> None:
