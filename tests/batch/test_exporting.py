@@ -256,10 +256,11 @@ def test_the_hint_to_name_the_prompt_is_for_sifted_folders_alone(run: Run, tmp_p
     assert "--prompt FIELD" not in ran.out + ran.err
 
 
-@pytest.mark.parametrize("name", ["validated.jsonl", "failures.jsonl", "summary.json"])
+@pytest.mark.parametrize("name", ["validated.jsonl", "failures.jsonl", "summary.json", "validated.csv"])
 @pytest.mark.parametrize("option", ["--out", "--held-out"])
 def test_an_export_never_replaces_results(run: Run, tmp_path: Path, name: str, option: str) -> None:
     sift(run, tmp_path, unit("a", "How old?", '{"age": 7}'), unit("b", "How old?", "no"))
+    (tmp_path / "out/validated.csv").write_text("as `--format csv` writes it")
     before = (tmp_path / "out" / name).read_bytes()
     (tmp_path / "link").symlink_to(tmp_path / "out" / name)
     for path in (f"out/{name}", "link"):

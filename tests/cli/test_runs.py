@@ -320,5 +320,5 @@ def test_a_run_that_came_to_its_end_before_it_could_be_paused_is_told_as_such(ru
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_environment()) as asking:
         wait_for((owner.path / PAUSE).exists)
         owner.close()
-        assert asking.communicate(timeout=60)[0] == b"runs/walk had come to its end: done\n"
+        assert asking.communicate(timeout=60)[0] == b"runs/walk has already ended: done\n"
     assert asking.returncode == 0

@@ -52,7 +52,8 @@ def groups_in(
 ) -> Iterator[Group]:
     """The lines of each id that several lines have; `tell` hears how many ids were compared, and of how many.
 
-    A group can be gone through any number of times until the next one is taken. Buckets are files in `folder`, which is removed before and after: a comparison that was killed starts again.
+    A group can be gone through any number of times until the next one is taken. Buckets are files in `folder`, which is removed before
+    and after: a comparison that was killed starts again.
     """
     total = sum(place.size for _, place in ranges()) // ID_ROW
     shutil.rmtree(folder, ignore_errors=True)

@@ -144,7 +144,7 @@ class RulesFilter(Filter):
     """The second phase: rules see what the first phase stored under `data`; the line itself stays as it is."""
 
     def _sift(self, line: Line, offset: int) -> Sorted:
-        """Judge a line that is not a flat unit; what an earlier phase refused stays refused, as rules cannot tell whether it holds now."""
+        """Judge a line that is not a flat unit. What an earlier phase refused stays refused: rules cannot tell whether it fits now."""
         row = line.row
         if _is_refused_record(row):
             return Sorted(b"", line_of(row) if line.mended else _ended(line.text))

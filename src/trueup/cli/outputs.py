@@ -11,10 +11,12 @@ _DEEP = 3  # folders between a file of a run and its directory: chunks/NAME/file
 def keep_results(option: str, path: Path) -> None:
     """Refuse a path at which a file of a sift or of a run is, or may be; pages may stand beside them."""
     from trueup.batch.pipeline.journal import JOURNAL
-    from trueup.batch.sifted import FILES, is_sifted
+    from trueup.batch.sifted import is_sifted
+    from trueup.batch.stored import FILES
 
     target = path.resolve()
-    if target.name in {*FILES.values(), "summary.json"} and is_sifted(target.parent):
+    results = {Path(name).stem for name in (*FILES, "summary.json")}  # as JSON, and as tables of any format
+    if target.stem in results and target.suffix != _PAGES and is_sifted(target.parent):
         raise Unavailable(f"{option} {path}: that is a file of a sift; choose another name")
     run = next((folder for folder in target.parents[:_DEEP] if (folder / JOURNAL).is_file()), None)
     if run is not None and (target.suffix != _PAGES or target.parent != run):

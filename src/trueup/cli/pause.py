@@ -27,5 +27,5 @@ def pause(run: str, wait: float) -> int:
         write(f"{name} is asked to pause, and still under way\n")
         return 1
     ended = status in {"done", "failed"}
-    write(f"{name} had come to its end: {status}\n" if ended else f"{name} is paused; `trueup run {name}` resumes it\n")
+    write(f"{name} has already ended: {status}\n" if ended else f"{name} is paused; `trueup run {name}` resumes it\n")
     return 0
