@@ -139,7 +139,7 @@ class BareOwn:
         self.line: Any = None
 
     async def open(self) -> None:
-        from trueup.gateway.upstream import Line
+        from trueup.gateway.client.upstream import Line
 
         self.line = Line({"main": self.upstream}, 20_000_000)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.gateway.inflate import BadEncoding, Inflater, TooLarge
+from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
 from trueup.gateway.metrics import Metrics
 from trueup.gateway.sse import Reader, TooLong, written
 

@@ -157,7 +157,7 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_and_a_little(contract: str) 
 
 @pytest.mark.spec("X34")
 def test_bytes_behind_the_end_of_a_compressed_body_are_not_kept() -> None:
-    from trueup.gateway.inflate import BadEncoding, Inflater
+    from trueup.gateway.client.inflate import BadEncoding, Inflater
 
     inflater = Inflater("gzip", 1000)
     assert inflater.feed(gzip.compress(b"hello")) == b"hello"

@@ -16,6 +16,9 @@ from trueup.ask.clients.request import Failure, Request, TransportFailure, failu
 from trueup.ask.faults import unplaced
 from trueup.ask.loop import Loop, known
 from trueup.ask.plan import Finish, Send, Step
+from trueup.gateway.client.upstream import READING, Line, broken
+from trueup.gateway.client.upstream import Reply as Answered
+from trueup.gateway.client.within import Within
 from trueup.gateway.config import Config
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
@@ -23,9 +26,6 @@ from trueup.gateway.judging import bug_found, in_thread
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.protocols.protocol import Asked, Body, encode
 from trueup.gateway.tab import Tab
-from trueup.gateway.upstream import READING, Line, broken
-from trueup.gateway.upstream import Reply as Answered
-from trueup.gateway.within import Within
 from trueup.read.reader import read
 from trueup.verdict.events import Event
 from trueup.verdict.facts import Findings

@@ -14,6 +14,8 @@ from typing import Any
 from trueup.ask.answer import Answer
 from trueup.gateway.asking import Asking
 from trueup.gateway.checking import Checking, Work, route_of
+from trueup.gateway.client.upstream import Line
+from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
@@ -31,9 +33,7 @@ from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
 from trueup.gateway.tab import Tab
 from trueup.gateway.tracing import Tracing
-from trueup.gateway.upstream import Line
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
-from trueup.gateway.within import Within
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.events import Event, Subscriber

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.client.upstream import READING
 from trueup.gateway.errors import Refused
 from trueup.gateway.openapi import document
-from trueup.gateway.upstream import READING
 from trueup.gateway.wire import Receive, Scope, Send
 
 if TYPE_CHECKING:

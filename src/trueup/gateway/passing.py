@@ -6,12 +6,12 @@ Only our key and headers differ. A body that breaks off leaves the client with a
 import time
 
 from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.client.upstream import READING, Line, Reply, broken
+from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import encode
-from trueup.gateway.upstream import READING, Line, Reply, broken
 from trueup.gateway.wire import Out, Stream
-from trueup.gateway.within import Within
 
 
 async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float) -> int:

@@ -16,6 +16,8 @@ from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.ask.plan import Send, Step
 from trueup.contract.holder import Holder, Way, hold, spoken
 from trueup.gateway.asking import Asking, carry_out
+from trueup.gateway.client.upstream import READING, Reply
+from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused
 from trueup.gateway.protocols.protocol import Body
 from trueup.gateway.relays import Relay, relay_for
@@ -23,9 +25,7 @@ from trueup.gateway.rendering import is_given, refusal_of, reply_of
 from trueup.gateway.shape import holds_calls, shape_of
 from trueup.gateway.sse import Event, Reader, TooLong
 from trueup.gateway.tab import Tab
-from trueup.gateway.upstream import READING, Reply
 from trueup.gateway.wire import Stream
-from trueup.gateway.within import Within
 from trueup.read.reader import read
 from trueup.verdict.facts import Findings
 from trueup.verdict.verdict import Verdict

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Protocol
 
+from trueup.gateway.client.within import Within
 from trueup.gateway.config import Limits
 from trueup.gateway.errors import Gone, Refused
-from trueup.gateway.within import Within
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

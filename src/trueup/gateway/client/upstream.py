@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Mapping
 from urllib.parse import quote, unquote, urlsplit
 
 from trueup.ask.clients.request import Failure, TransportFailure
-from trueup.gateway.addresses import Forbidden
+from trueup.gateway.client.addresses import Forbidden
+from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
+from trueup.gateway.client.link import Closed, CutOff, Link
+from trueup.gateway.client.pool import NoConnection, Origin, Pool
 from trueup.gateway.config import Upstream
 from trueup.gateway.errors import Refused
-from trueup.gateway.inflate import BadEncoding, Inflater, TooLarge
-from trueup.gateway.link import Closed, CutOff, Link
-from trueup.gateway.pool import NoConnection, Origin, Pool
 
 PASSED_ON = frozenset({"accept", "anthropic-version", "anthropic-beta", "openai-beta"})
 # What of an answer's headers reaches the client; all else, cookies and hop-by-hop headers with it, does not.

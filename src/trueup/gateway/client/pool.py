@@ -10,9 +10,9 @@ import ssl
 from collections import deque
 from typing import NamedTuple
 
-from trueup.gateway.addresses import Addresses
-from trueup.gateway.link import Link
-from trueup.gateway.within import Within
+from trueup.gateway.client.addresses import Addresses
+from trueup.gateway.client.link import Link
+from trueup.gateway.client.within import Within
 
 _ASIDE = 15.0  # seconds that a link is kept for the next request
 _CONNECT = 10.0  # seconds for a connection, the handshake with it

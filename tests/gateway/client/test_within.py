@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.gateway import within
-from trueup.gateway.within import Within
+from trueup.gateway.client import within
+from trueup.gateway.client.within import Within
 
 
 class Clockwork(asyncio.SelectorEventLoop):

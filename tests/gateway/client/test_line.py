@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.gateway.test_pieces import cut
 from trueup.ask.clients.request import TransportFailure
-from trueup.gateway import pool as pools
+from trueup.gateway.client import pool as pools
+from trueup.gateway.client.link import Broken, Closed, CutOff, Garbled, Link
+from trueup.gateway.client.pool import NoConnection, Origin, Pool
+from trueup.gateway.client.upstream import Line, Reply
 from trueup.gateway.config import Upstream
 from trueup.gateway.errors import Refused
-from trueup.gateway.link import Broken, Closed, CutOff, Garbled, Link
-from trueup.gateway.pool import NoConnection, Origin, Pool
-from trueup.gateway.upstream import Line, Reply
 
 BODY = b'{"choices": []}'
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"

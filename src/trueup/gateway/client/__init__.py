@@ -1,0 +1,17 @@
+"""The gateway's HTTP client: a request for an upstream enters, its answer leaves, whole or piece by piece, with one deadline.
+
+It speaks HTTP/1.1 and nothing else, and trusts nothing that comes back. `docs/decisions/http-client.md` says why it is our own.
+
+| module | what it knows |
+|---|---|
+| `upstream` | `Line` sends a request to an upstream, `Reply` is its answer: which headers pass, what a failure is called |
+| `pool` | which connections are open, which are idle, who waits for one |
+| `link` | one connection: how an answer is framed, and where it ends |
+| `addresses` | which addresses a name has, and which of them may be connected to |
+| `inflate` | how a compressed body is opened without filling the memory |
+| `within` | how a part of a task is cancelled when its time is over |
+
+What it promises, each with tests in `tests/gateway/client`: no redirect is followed; no answer is larger than its limit, also
+when it is compressed; an answer that was cut off is an error; bytes behind an answer are never taken for the next one; what is
+not read waits in the socket, not in memory; a cancelled request leaves nothing behind; no key is in an error or an answer.
+"""
