@@ -32,7 +32,7 @@ def tree_of(path: Path) -> ast.Module:
 
 def own_files() -> list[Path]:
     """Every text file that is part of the project, wherever it is checked out."""
-    files = [p for p in ROOT.iterdir() if p.is_file()]
+    files = [p for p in ROOT.iterdir() if p.is_file() and p.name != ".git"]  # a file in a linked worktree
     for folder in FOLDERS:
         files += [p for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     return sorted(p for p in files if p.suffix in TEXT and p.name != "LICENSE")
