@@ -92,10 +92,25 @@ def test_health_readiness_metrics_models_and_what_is_not_there(desk: Open) -> No
         assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
         assert 'trueup_requests_total{route="",model="m",outcome="passed",status="200"} 1' in page.text
         assert d.http.get("/v1/models").json()["object"] == "list"
-        for path in ("/", "/nope", "/v1/chat", "/a/b/v1/chat/completions"):
+        for path in ("/nope", "/v1/chat", "/a/b/v1/chat/completions"):
             missing = d.http.get(path)
             assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
-        assert d.http.get("/v1/chat/completions").status_code == 404
+
+
+def test_a_path_that_is_asked_for_in_another_way_says_how(desk: Open) -> None:
+    posted = [
+        ("GET", "/v1/check"),
+        ("GET", "/all/v1/check"),
+        ("DELETE", "/v1/feedback"),
+        ("GET", "/v1/chat/completions"),
+    ]
+    got = [("POST", "/healthz"), ("DELETE", "/v1/models/m")]
+    with desk([], PERSON) as d:
+        for method, path in [*posted, ("PUT", "/all/v1/messages"), *got]:
+            answer = d.http.request(method, path)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (405, "method_not_allowed"), path
+            allowed = {"GET", "HEAD"} if (method, path) in got else {"POST"}
+            assert set(answer.headers["allow"].split(", ")) == allowed
 
 
 @pytest.mark.spec("X33")

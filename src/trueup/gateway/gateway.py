@@ -19,6 +19,8 @@ from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
+from trueup.gateway.feedback import PATH as FEEDBACK
+from trueup.gateway.feedback import Feedback
 from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.metrics import ATTEMPTS, REQUESTS, Metrics
@@ -61,21 +63,33 @@ class Gateway:
         self._lanes = Lanes(config.limits.total_seconds)
         self._pages = Pages(self)
         self._checking = Checking(config, self.metrics, lambda: self.store)
+        self._feedback = Feedback(self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = scope["type"]
         if kind == "http":
             name, protocol = _find(scope["path"])
-            checked = route_of(scope["path"]) if protocol is None else None
             if protocol is not None and scope["method"] == "POST":
                 await self._serve(scope, receive, send, protocol, partial(self._opened, protocol, name))
-            elif checked is not None and scope["method"] == "POST":
-                await self._serve(scope, receive, send, _PLAIN, partial(self._checking.open, checked))
             else:
-                await self._pages(scope, receive, send)
+                await self._other(scope, receive, send, "POST" if protocol is not None else "")
         elif kind == "lifespan":
             await self._live(receive, send)
+
+    async def _other(self, scope: Scope, receive: Receive, send: Send, allowed: str) -> None:
+        """Whatever asks for no reply of a model; `allowed` is the only method of a path that was asked for in another way."""
+        path = scope["path"]
+        checked = route_of(path)
+        opened: Callable[..., Work] | None = None
+        if checked is not None:
+            opened = partial(self._checking.open, checked)
+        elif path == FEEDBACK:
+            opened = self._feedback.open
+        if opened is not None and scope["method"] == "POST":
+            await self._serve(scope, receive, send, _PLAIN, opened)
+        else:
+            await self._pages(scope, receive, send, "POST" if opened is not None else allowed)
 
     async def start(self) -> None:
         """Open the store and the line."""

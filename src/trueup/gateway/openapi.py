@@ -6,6 +6,7 @@ Only what the gateway itself looks at is described; everything else in a body is
 from typing import Any
 
 from trueup import __version__
+from trueup.gateway.feedback import MOST_COMMENT, MOST_LABEL
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _ERROR = {"type": "object", "properties": {"error": {"type": "object"}}, "required": ["error"]}
@@ -46,6 +47,7 @@ def document() -> dict[str, Any]:
         "/v1/messages": {"post": message},
         "/v1/responses": {"post": response},
         "/v1/check": {"post": _check()},
+        "/v1/feedback": {"post": _feedback()},
         "/v1/models": {"get": _get("The upstream's models.", 401, 502, 503)},
         "/healthz": {"get": _get("The process lives.")},
         "/readyz": {"get": _get("It can take requests.", 503)},
@@ -118,6 +120,31 @@ def _check() -> dict[str, Any]:
         "summary": said,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {"200": good, **{str(status): _refusal(status) for status in statuses}},
+    }
+
+
+def _feedback() -> dict[str, Any]:
+    """The path that takes what people think of a reply."""
+    properties = {
+        "verdict": {**_TEXT, "description": "The `x-trueup-verdict` of a reply; or send it as a header of that name."},
+        "helpful": {"type": "boolean"},
+        "label": {**_TEXT, "maxLength": MOST_LABEL, "description": "A word of your own."},
+        "comment": {**_TEXT, "maxLength": MOST_COMMENT},
+        "user": {**_TEXT, "description": "Whose feedback it is; a later one replaces an earlier one of the same user."},
+        "tenant": {**_TEXT, "description": "Whose verdict it is, where no key says so."},
+    }
+    kept = {"verdict": _TEXT, "stored": {"type": "boolean"}}
+    schema = {"type": "object", "properties": kept, "required": list(kept)}
+    said = "Feedback is stored with the verdict of a reply."
+    body = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {
+        "summary": said,
+        "parameters": [{"name": "x-trueup-verdict", "in": "header", "schema": _TEXT}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": {"description": said, "content": {"application/json": {"schema": schema}}},
+            **{str(status): _refusal(status) for status in (400, 401, 404, 408, 413, 503, 504)},
+        },
     }
 
 

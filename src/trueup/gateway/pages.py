@@ -40,8 +40,9 @@ class Pages:
             exception_handlers={404: _missing, 405: _missing, 500: _failed},
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, allowed: str = "") -> None:
+        """Serve a path; `allowed` is the method of one that is not served here and was asked for in another way."""
+        await (_not_allowed(allowed) if allowed else self._app)(scope, receive, send)
 
     async def healthz(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature, as below
         """The process is alive."""
@@ -112,13 +113,18 @@ def _path_of(name: str) -> str:
 
 def _told(refused: Refused) -> Response:
     error = {"message": refused.message, "type": refused.kind, "param": None, "code": refused.code or None}
-    return JSONResponse({"error": error}, refused.status)
+    return JSONResponse({"error": error}, refused.status, refused.headers)
 
 
 async def _missing(request: Request, error: Any) -> Response:
-    status = getattr(error, "status_code", 404)
-    said = f"there is nothing at {request.url.path[:200]!r}" if status == 404 else "this path is not served this way"
-    return _told(Refused(status, said, code="not_found" if status == 404 else "method_not_allowed"))
+    if getattr(error, "status_code", 404) == 405:
+        return _not_allowed((error.headers or {}).get("Allow", "GET"))
+    return _told(Refused(404, f"there is nothing at {request.url.path[:200]!r}", code="not_found"))
+
+
+def _not_allowed(allowed: str) -> Response:
+    said = f"this path takes {allowed.replace(', ', ' or ')}"
+    return _told(Refused(405, said, code="method_not_allowed", headers={"allow": allowed}))
 
 
 async def _failed(request: Request, error: Any) -> Response:  # noqa: ARG001 - starlette's signature
