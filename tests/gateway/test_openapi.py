@@ -1,5 +1,6 @@
 """The description of the gateway's paths, played through by schemathesis: whatever is sent, nothing breaks."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from schemathesis.checks import not_a_server_error
 from tests.effort import SOAK
 from tests.gateway.conftest import GOOD, PERSON, Open
 from trueup.gateway.openapi import document
+from trueup.store.open import open_store
 
 EXAMPLES = 300 if SOAK else 6
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -34,8 +36,8 @@ def play(operation: Any, url: str) -> None:
 
 
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
-def test_nothing_that_is_sent_breaks_the_gateway(desk: Open, contract: object) -> None:
-    with desk([], contract, then=GOOD) as d:
+def test_nothing_that_is_sent_breaks_the_gateway(desk: Open, contract: object, tmp_path: Path) -> None:
+    with open_store(tmp_path / "verdicts.db") as store, desk([], contract, then=GOOD, store=store) as d:
         for operation in schemathesis.openapi.from_dict(document()).get_all_operations():
             play(operation.ok(), d.url)
         assert d.gateway.gateway.metrics.active == 0
