@@ -2,18 +2,24 @@
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
-from tests.gateway.conftest import GOOD, PERSON, Desk, Open
+from tests.gateway.conftest import GOOD, KEY, PERSON, Desk, Open
+from tests.gateway.test_threats_clients import WHOLE, line_to
+from tests.waiting import wait_for
+from trueup import Contract
 from trueup.ask.policy import Policy, Price
+from trueup.gateway.config import Config, Route, of
 from trueup.store.errors import StoreFull
 from trueup.store.open import open_store
 from trueup.store.store import Store
-from trueup.testing.script import Fail, Slow
+from trueup.testing.script import Fail, Hang, Slow
 
 PRICED = Policy(otherwise="failed", backoff=0.01, retries=0, prices={"*": Price(1000, 1000)})
 
@@ -178,3 +184,80 @@ def test_every_attempt_is_stored_under_one_request(desk: Open, store: Store) -> 
         assert {s.request for s in rows} == {response.headers["x-trueup-verdict"]} == {rows[-1].id}
         rate = store.stats()[0]
         assert (rate.asked, rate.retried, rate.failed) == (1, 1, 0)
+
+
+# -- routes without a contract -----------------------------------------------------------------
+
+
+def routed(*routes: Route, **more: Any) -> Callable[[str], Config]:
+    """A configuration with these routes for one upstream."""
+    return lambda url: replace(of(url, key=KEY, quota=True), routes=routes, **more)
+
+
+def test_each_reply_that_is_passed_through_is_charged(desk: Open, store: Store) -> None:
+    script = [GOOD, Fail(400), Fail(500), Fail(429), GOOD]
+    with desk(script, store=store, config=routed()) as d:
+        assert [d.chat().status_code for _ in range(4)] == [200, 400, 500, 429]
+        assert used(store) == (1, 0)
+        assert d.chat(stream=True).status_code == 200
+        assert used(store) == (2, 0)
+        assert store.quota.audit() == []
+
+
+def test_who_is_out_of_quota_on_one_route_is_out_on_every_other(desk: Open, store: Store) -> None:
+    store.quota.set_limit("", 2, period="total")
+    judged, plain, free = (
+        Route("judged", ("j",), Contract(PERSON)),
+        Route("plain", ("p",)),
+        Route("free", ("f",), quota=False),
+    )
+    with desk([], then=GOOD, store=store, config=routed(judged, plain, free)) as d:
+        assert [d.chat(model=model).status_code for model in ("p", "j", "p", "j", "f")] == [200, 200, 429, 429, 200]
+        assert d.chat(model="f", stream=True).status_code == 200
+        assert used(store) == (2, 0)
+
+
+def test_the_file_says_which_routes_are_charged(tmp_path: Path) -> None:
+    from trueup.gateway.settings import load_config, read_config
+
+    file = tmp_path / "g.yaml"
+    routes = "routes: [{name: a}, {name: b, quota: true}, {name: c, quota: false}]"
+    file.write_text(f"store: s.db\nupstreams: {{u: {{url: http://h}}}}\n{routes}\n")
+    config = load_config(file)
+    assert [config.charges(config.route(name)) for name in "abc"] == [False, True, False]
+    file.write_text(f"quota: true\nstore: s.db\nupstreams: {{u: {{url: http://h}}}}\n{routes}\n")
+    config = load_config(file)
+    assert [config.charges(config.route(name)) for name in "abc"] == [True, True, False]
+    file.write_text(f"upstreams: {{u: {{url: http://h}}}}\n{routes}\n")
+    assert [(f.line, f.message) for f in read_config(file)[1]] == [(2, "quota needs a store")]
+
+
+def test_a_route_may_be_charged_where_the_others_are_not(desk: Open, store: Store) -> None:
+    paid, free = Route("paid", ("p",), quota=True), Route("free", ("*",))
+    with desk([], then=GOOD, store=store, config=routed(paid, free, quota=False)) as d:
+        assert [d.chat(model=model).status_code for model in ("p", "f", "f")] == [200] * 3
+        assert used(store) == (1, 0)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_user_and_the_model_of_a_passed_request_have_their_own_limits(
+    desk: Open, store: Store, stream: bool
+) -> None:
+    store.quota.set_limit("", 1, scope="user", name="*", period="day")
+    with desk([], then=GOOD, store=store, config=routed()) as d:
+        assert [d.chat(user=user, stream=stream).status_code for user in ("ada", "ada", "bob")] == [200, 429, 200]
+        said = [d.message(metadata={"user_id": user}, stream=stream).status_code for user in ("ada", "eve", "eve")]
+        assert said == [429, 200, 429]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_who_leaves_before_the_first_byte_of_a_passed_reply_owes_nothing(
+    desk: Open, store: Store, stream: bool
+) -> None:
+    with desk([Hang()], store=store, config=routed()) as d:
+        with line_to(d.url) as line:
+            line.sendall(WHOLE)
+            wait_for(lambda: d.upstream.requests)
+            assert used(store) == (0, 1)
+        wait_for(lambda: used(store) == (0, 0))
+        assert store.quota.audit() == []

@@ -68,14 +68,13 @@ class Asking:
         config: Config,
         lanes: Lanes,
         line: Line,
-        tab: Tab,
         on_event: Callable[[Event], object] | None = None,
     ) -> None:
         assert exchange.contract is not None
         self.exchange = exchange
         self._config = config
         self._line = line
-        self._tab = tab
+        self.tab = Tab(None)
         self.body: Body = exchange.body()
         self.asked: Asked = exchange.protocol.read(self.body)
         self.raw: Any = None  # the upstream's last answer, decoded
@@ -195,7 +194,7 @@ class Asking:
         cost = last.cost
         if cost is None and self.loop.policy.prices:
             cost = self._guess(Reply() if last.verdict is None else last.verdict.reply, last.model)
-        if cost and await self._tab.spend(send.attempt, cost) and not isinstance(step, Finish):
+        if cost and await self.tab.spend(send.attempt, cost) and not isinstance(step, Finish):
             raise Refused(429, "the cost budget is used up", "insufficient_quota", "insufficient_quota")
         return step
 
@@ -209,7 +208,7 @@ class Asking:
         send, self._unpaid = self._unpaid, None
         if send is not None and self.loop.policy.prices:
             cost = self._guess(read(self.heard).reply if self.heard else Reply(), send.model)
-            await asyncio.shield(self._tab.spend(send.attempt, cost))
+            await asyncio.shield(self.tab.spend(send.attempt, cost))
 
     def _guess(self, reply: Reply, model: str) -> float | None:
         """The cost of an attempt of which the upstream did not say it."""

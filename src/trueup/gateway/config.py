@@ -71,6 +71,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether a client may choose a contract by header."""
     state: str = ""
     """The state of requests that name none; empty: none."""
+    quota: bool | None = None
+    """Whether its replies are charged; None: as the file says for all."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -130,7 +132,7 @@ class Config(msgspec.Struct, frozen=True):
     store: str = ""
     """The path or URL of the store; empty: nothing is stored."""
     quota: bool = False
-    """Whether replies are charged to the tenant's quota; only valid ones are."""
+    """Whether replies are charged to the tenant's quota: valid ones, and where no contract applies each with a 2xx status."""
     progress: bool = False
     """Whether clients are told of retries and repairs as they happen, unless they want none of it."""
     host: str = "127.0.0.1"
@@ -162,6 +164,10 @@ class Config(msgspec.Struct, frozen=True):
             if any(fnmatchcase(model, pattern) for pattern in route.models):
                 return route
         return None
+
+    def charges(self, route: Route | None) -> bool:
+        """Whether replies on this `route` are charged."""
+        return self.quota if route is None or route.quota is None else route.quota
 
     def upstream_for(self, model: str, protocol: Speaks, route: Route | None) -> Upstream | None:
         """Whom to ask: what the `route` says, what the name of `model` says, the first that speaks the `protocol`."""

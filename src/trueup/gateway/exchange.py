@@ -34,7 +34,15 @@ class Head(msgspec.Struct):
     trueup: Any = None
 
 
+class _People(msgspec.Struct):
+    """Where a body names its user: OpenAI's field and Anthropic's."""
+
+    user: Any = None
+    metadata: Any = None
+
+
 _head = msgspec.json.Decoder(Head)
+_people = msgspec.json.Decoder(_People)
 _whole = msgspec.json.Decoder(dict[str, Any])
 _MOST_WAYS = 1000
 
@@ -66,6 +74,18 @@ class Exchange(msgspec.Struct):
     def extended(self) -> bool:
         """Whether the body holds our own extension, which no upstream gets to see."""
         return self.head.trueup is not None
+
+    def named(self) -> tuple[str, str]:
+        """The model and the user of a request that nothing else reads; a header's user goes before the body's."""
+        model = self.head.model if isinstance(self.head.model, str) else ""
+        if self.user:
+            return model, self.user
+        said = _people.decode(self.raw)
+        meta = said.metadata
+        for user in (said.user, meta.get("user_id") if isinstance(meta, dict) else None):
+            if isinstance(user, str) and user:
+                return model, _name(user, "user")
+        return model, ""
 
     def body(self) -> Body:
         """The body without our extension."""

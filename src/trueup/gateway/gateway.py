@@ -33,7 +33,7 @@ from trueup.gateway.protocols.responses import Responses
 from trueup.gateway.recording import record
 from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
-from trueup.gateway.tab import Tab
+from trueup.gateway.tab import NO_TAB, Tab, metered, unavailable
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
 from trueup.store.store import Store
@@ -248,31 +248,36 @@ class Gateway:
             self._tracing.end(exchange.span, failed)
 
     async def _reply(self, exchange: Exchange, out: Out) -> None:
+        store = self.store
         if exchange.contract is None:
-            status = await pass_through(exchange, self.line, out, self.config.limits.total_seconds)
+            tab = NO_TAB
+            if store is not None and self.config.charges(exchange.route):
+                model, user = exchange.named()
+                tab = metered(
+                    store, self.config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model
+                )
+            async with tab:
+                status = await pass_through(exchange, self.line, out, self.config.limits.total_seconds, tab)
             self._count(exchange, "passed", status)
             return
-        store = self.store
-        if store is not None and (store.crowded or (store.trouble is not None and self.config.quota)):
-            raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
-        tab = Tab(store.quota if store is not None and self.config.quota else None)
+        if store is not None and store.crowded:
+            raise unavailable(store.trouble, "store_full")
         traced = None if self._tracing is None else self._tracing.listener(exchange.span)
         listener = _both(traced, exchange.progress)
-        asking = Asking(exchange, self.config, self._lanes, self.line, tab, listener)
+        asking = Asking(exchange, self.config, self._lanes, self.line, listener)
         user = exchange.user or asking.asked.user
-        if tab.charges:
-            await tab.open(exchange.tenant, exchange.key, user, asking.asked.model, self.config.limits.total_seconds)
-        asking.on_end = lambda answer: self._note(asking, answer, user)
-        try:
-            await (self._streamed if asking.asked.stream else self._whole)(asking, tab, out)
-        finally:
-            asking.end()
+        asking.tab = tab = metered(
+            store, self.config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user,
+            model=asking.asked.model,
+        )  # fmt: skip
+        async with tab:
+            asking.on_end = lambda answer: self._note(asking, answer, user)
             try:
+                await (self._streamed if asking.asked.stream else self._whole)(asking, tab, out)
+            finally:
+                asking.end()
                 if asking.owes:
                     await asking.unpaid()
-            finally:
-                if tab.charges:
-                    await tab.close()
 
     async def _whole(self, asking: Asking, tab: Tab, out: Out) -> None:
         exchange = asking.exchange
@@ -281,7 +286,7 @@ class Gateway:
         if not is_given(answer):
             raise _with_outcome(refusal_of(exchange, answer), exchange, answer)
         if tab.charges:
-            await (tab.capture() if answer.outcome in CHARGED else tab.close())
+            await tab.settle(answer.outcome in CHARGED)
         body = rendered(exchange, answer, asking.raw, asking.bytes)
         await out.whole(200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
 

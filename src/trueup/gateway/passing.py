@@ -1,6 +1,6 @@
 """Passing through: where no contract applies, what the client sent goes up and what came goes down, byte for byte.
 
-Only our key and headers differ. A body that breaks off leaves the client with a broken one too, never with a whole one.
+Only our key and headers differ. Quota is captured before the first byte of a reply with a 2xx status leaves. A body that breaks off leaves the client with a broken one too, never with a whole one.
 """
 
 import time
@@ -11,10 +11,11 @@ from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import encode
+from trueup.gateway.tab import Tab
 from trueup.gateway.wire import Out, Stream
 
 
-async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float) -> int:
+async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float, tab: Tab) -> int:
     """Send a request on and its answer back; the status that came."""
     body = encode(exchange.body()) if exchange.extended else exchange.raw
     stream: Stream | None = None
@@ -24,10 +25,12 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float)
             start = time.perf_counter()
             reply = await line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
             if not reply.is_stream:
-                return await _whole(exchange, reply, out, start)
+                return await _whole(exchange, reply, out, start, tab)
             exchange.waited = time.perf_counter() - start
             stream = Stream(out, reply.status, [*reply.let_through(), *told(exchange, "passed", 1, clock=False)])
             async for piece in reply.pieces():
+                if not stream.started:
+                    await tab.settle(reply.status < 300)
                 await stream.write(piece)
     except TransportFailure as failed:
         raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
@@ -45,11 +48,12 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float)
     return stream.status
 
 
-async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float) -> int:
+async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float, tab: Tab) -> int:
     body = await reply.read()
     exchange.waited = time.perf_counter() - start
     if 300 <= reply.status < 400:
         raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
+    await tab.settle(reply.status < 300)
     await out.whole(reply.status, body, [*reply.let_through(), *told(exchange, "passed", 1)])
     return reply.status
 

@@ -28,7 +28,7 @@ _TOP = (
     "limits", "redaction", "retention", "telemetry", "progress",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
-_ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state")
+_ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state", "quota")
 _CLIENT = ("key", "tenant", "user")
 MOST_WORKERS = 256
 
@@ -80,8 +80,10 @@ class _Desk:
             "redaction": self.struct(top.get("redaction"), ("redaction",), Redaction),
             "retention": self.struct(top.get("retention"), ("retention",), Retention),
         }
-        if given["quota"] and not given["store"]:
-            self.say("N006", ("quota",), "quota needs a store", "Give `store: verdicts.db` or `store: postgresql://…`.")
+        if not given["store"]:
+            charging = [("routes", at, "quota") for at, route in enumerate(routes) if route.quota]
+            for place in ([("quota",)] if given["quota"] else []) + charging:
+                self.say("N006", place, "quota needs a store", "Give `store: verdicts.db` or `store: postgresql://…`.")
         if any(found.level == "error" for found in self.faults):
             return None
         return Config(upstreams, routes, contracts, models, clients, host=host, port=port, **given)
@@ -146,6 +148,7 @@ class _Desk:
                 upstream or "", policy,
                 self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
                 state=state,
+                quota=None if part.get("quota") is None else self.yes(part["quota"], (*here, "quota")),
             ))  # fmt: skip
         return tuple(found)
 

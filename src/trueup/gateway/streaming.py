@@ -82,7 +82,7 @@ class Streaming:
         self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
-        await (self._tab.capture() if answer.outcome in CHARGED else self._tab.close())
+        await self._tab.settle(answer.outcome in CHARGED)
         await self._tell()
         await self._show_rest(answer)
         return answer

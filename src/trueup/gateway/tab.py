@@ -1,41 +1,78 @@
-"""The tab of one request: quota reserved before asking, captured before a reply leaves, released when none does.
+"""The tab of one request: quota reserved before asking, captured before a reply leaves, given back when none does.
+
+    async with metered(store, config, route, tenant=…, key=…, user=…, model=…) as tab:
+        ...
+        await tab.settle(reply.status < 300)  # before the first byte of the reply leaves
 
 Whatever happens, it is settled at most once. Without a store or without quota it does nothing. A store that cannot write is
 an error for the client before anything is asked: nothing is given away.
 """
 
 import asyncio
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
+from trueup.gateway.config import Config, Route
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.store.errors import KeyReused, NotHeld, QuotaError, QuotaExceeded, StoreError
 from trueup.store.quota import Quota, Reservation
+from trueup.store.store import Store
 
 MICRO = 1_000_000
+
+
+def metered(
+    store: Store | None, config: Config, route: Route | None, *, tenant: str, key: str = "", user: str = "",
+    model: str = "",
+) -> "Tab":  # fmt: skip
+    """The tab of a request on this route; entering it reserves one reply, leaving it gives back what was not captured."""
+    if store is None or not config.charges(route):
+        return Tab(None)
+    if store.trouble is not None:
+        raise unavailable(store.trouble, "store_full")
+    return Tab(store.quota, tenant, key, user, model, config.limits.total_seconds)
 
 
 class Tab:
     """What one request owes."""
 
-    __slots__ = ("_held", "_quota", "_settled", "_spent")
+    __slots__ = ("_held", "_key", "_model", "_quota", "_seconds", "_settled", "_tenant", "_user")
 
-    def __init__(self, quota: Quota | None) -> None:
+    def __init__(
+        self,
+        quota: Quota | None,
+        tenant: str = "",
+        key: str = "",
+        user: str = "",
+        model: str = "",
+        seconds: float = 0.0,
+    ) -> None:
         self._quota = quota
+        self._tenant, self._key, self._user, self._model = tenant, key, user, model
+        self._seconds = seconds
         self._held: Reservation | None = None
         self._settled = False
-        self._spent = 0
 
     @property
     def charges(self) -> bool:
         """Whether there is anything to count."""
         return self._quota is not None
 
-    async def open(self, tenant: str, key: str, user: str, model: str, seconds: float) -> None:
+    async def __aenter__(self) -> Self:
+        if self._quota is not None:
+            await self._open(self._quota)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _open(self, quota: Quota) -> None:
         """Put one reply on hold, or refuse the request."""
-        if self._quota is None:
-            return
+        lifetime = max(300.0, self._seconds + 60)
         try:
-            held = await self._quota.areserve(tenant, key, user=user, model=model, lifetime=max(300.0, seconds + 60))
+            held = await quota.areserve(self._tenant, self._key, user=self._user, model=self._model, lifetime=lifetime)
         except QuotaExceeded as full:
             facts = {
                 "scope": full.scope,
@@ -68,6 +105,10 @@ class Tab:
         except StoreError as error:
             raise unavailable(error) from None
 
+    async def settle(self, charged: bool) -> None:
+        """Capture or give back, before the reply leaves: whoever then asks again with the same key finds it settled."""
+        await (self.capture() if charged else self.close())
+
     async def capture(self) -> None:
         """Turn the hold into use; without this no reply may leave."""
         if self._settled or self._held is None or self._quota is None:
@@ -95,8 +136,11 @@ class Tab:
             pass  # the store says so in its own log; the hold expires by itself
 
 
-def unavailable(error: Any) -> Refused:
+NO_TAB = Tab(None)
+
+
+def unavailable(error: Any, code: str = "") -> Refused:
     """A store that cannot do its work, as an error for the client; the details are for the log."""
     return Refused(
-        503, "verdicts cannot be stored at the moment; try again later", "server_error", type(error).__name__
+        503, "verdicts cannot be stored at the moment; try again later", "server_error", code or type(error).__name__
     )
