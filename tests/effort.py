@@ -18,6 +18,7 @@ LONGER = {
     "tests/ask/matrix/test_matrix.py": "asking: every misbehaviour of a server against every client, whole and as a stream, instead of 200 cells",
     "tests/ask/test_plan.py": "asking: every path of policies with one attempt more",
     "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",
+    "tests/gateway/test_fuzz_requests.py": "gateway: 120,000 damaged requests instead of 2,700, and memory that stays flat",
     "tests/store/test_crashes.py": "store: 1,000 crews of eight processes killed at any instant, on each database, instead of 4",
     "tests/store/test_states.py": "store: 500 random histories of quota on each database, each of up to 60 steps",
     "tests/batch/test_crash.py": "sift: 2,000 kills at random instants, one before every step that lasts, and 1,000 seeds of kills and full disks while files grow and ids repeat",

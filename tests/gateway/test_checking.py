@@ -168,7 +168,7 @@ def test_half_a_character_is_judged_and_the_answer_is_valid_json() -> None:
         ({"contract": "chat", "reply": "", "context": {"history": "x"}}, 400, "invalid_value", "'history'"),
         ({"contract": "chat", "reply": "", "context": {"first": "no"}}, 400, "invalid_value", "'first' of the context must be true or false"),
         ({"contract": "chat", "reply": "", "context": {"expected_sequence": [1]}}, 400, "invalid_value", "'expected_sequence'"),
-        ({"contract": "chat", "reply": "", "model": "m" * 201}, 400, "invalid_value", "'model'"),
+        ({"contract": "chat", "reply": "", "model": "m" * 257}, 400, "invalid_value", "'model'"),
         ({"contract": "chat", "reply": "", "user": 3}, 400, "invalid_value", "user"),
         ({"contract": "chat", "reply": "", "record": "no"}, 400, "invalid_value", "'record'"),
     ],

@@ -17,9 +17,10 @@ from trueup.contract.contract import Contract
 from trueup.contract.incoming import without_surrogates
 from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.errors import Refused
-from trueup.gateway.exchange import checked_context, who
+from trueup.gateway.exchange import checked_context, refuse_odd_context, who
 from trueup.gateway.judging import bug_found, bug_refusal, in_thread
 from trueup.gateway.metrics import REQUESTS, Metrics
+from trueup.gateway.protocols.protocol import a_name
 from trueup.gateway.wire import JSON, Out
 from trueup.store.errors import StoreError
 from trueup.store.records import Note, new_id
@@ -33,7 +34,6 @@ log = logging.getLogger("trueup.gateway")
 PATH = "/v1/check"
 KEYS = ("contract", "reply", "messages", "context", "model", "user", "tenant", "record")
 _SHOWN = ("ok", "reason", "data", "findings", "fixes", "calls", "refused", "metrics", "certainty", "confidence", "hint")
-_MOST_NAME = 200
 _whole = msgspec.json.Decoder(dict[str, Any])
 
 Work = Callable[[Out], Awaitable[None]]
@@ -75,7 +75,9 @@ class Checking:
             raise Refused(404, f"there is no route {route_name!r}", code="not_found")
         contract = self._contract(route, body.get("contract"), headers.get("x-trueup-contract"))
         source, said = _source(body)
-        context = checked_context(headers, {**said, **_mapping(body, "context")}, route)
+        given, most = {} if body.get("context") is None else body["context"], self._config.limits.context
+        refuse_odd_context(given, "context", most)
+        context = checked_context(headers, {**said, **given}, route, most)
         note = Note(
             new_id(), Verdict(""), model=_text(body, "model"), contract=contract.name, state=str(context.get("state", "")),
             tenant=(whose := who(caller, headers, body))[0], user=whose[1],
@@ -206,18 +208,8 @@ def _source(body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     return reply, {} if messages is None else {"history": messages}
 
 
-def _mapping(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = body.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise Refused(400, f"'{name}' must be an object", code="invalid_value")
-    return value or {}
-
-
 def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    if value is not None and (not isinstance(value, str) or len(value) > _MOST_NAME):
-        raise Refused(400, f"'{name}' must be a text of at most {_MOST_NAME} characters", code="invalid_value")
-    return value or ""
+    return a_name(body.get(name), name)
 
 
 def _written(verdict: Verdict, note: Note, fingerprint: str, *, stored: bool) -> bytes:

@@ -96,6 +96,8 @@ class Limits(msgspec.Struct, frozen=True):
     """The largest request, in bytes."""
     reply: int = 20_000_000
     """The largest reply of an upstream, in bytes."""
+    context: int = 262_144
+    """The largest context of a request, in bytes, without its history."""
     head_seconds: float = 10.0
     """Seconds for the head of a request."""
     body_seconds: float = 30.0

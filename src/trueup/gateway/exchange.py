@@ -5,7 +5,7 @@ Headers and body enter, an Exchange leaves, or a refusal. A route that binds a c
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,12 +13,11 @@ from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
 from trueup.gateway.errors import Refused
 from trueup.gateway.progress import Progress
-from trueup.gateway.protocols.protocol import Body, Speaking
+from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
 from trueup.store.records import new_id
 
+T = TypeVar("T")
 _OWN = frozenset({"contract", "user", "tenant", "include", "progress", "history"})  # for the gateway, not for checks
-_MOST_CONTEXT = 65_536
-_MOST_NAME = 200
 _KINDS: tuple[tuple[str, type, str], ...] = (
     ("state", str, "a text"), ("data", dict, "an object"), ("question", str, "a text"), ("input", dict, "an object"),
     ("first", bool, "true or false"), ("history", list, "a list of messages"),
@@ -89,7 +88,7 @@ class Exchange(msgspec.Struct):
 
     def body(self) -> Body:
         """The body without our extension."""
-        body = _whole.decode(self.raw) if self.parsed is None else dict(self.parsed)
+        body = _decoded(_whole, self.raw) if self.parsed is None else dict(self.parsed)
         body.pop("trueup", None)
         return body
 
@@ -119,16 +118,16 @@ class Door:
     ) -> Exchange:
         """The exchange of a request, or a refusal."""
         head, parsed = _read(raw, self._judges)
-        model = head.model if isinstance(head.model, str) else ""
+        model = a_name(head.model, "model") if isinstance(head.model, str) else ""
         given = head.trueup if isinstance(head.trueup, dict) else {}
-        if head.trueup is not None and not isinstance(head.trueup, dict):
-            raise Refused(400, "'trueup' must be an object", code="invalid_value")
+        if head.trueup is not None:
+            refuse_odd_context(head.trueup, "trueup", self._config.limits.context)
         route, upstream = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
         contract = self._contract(route, headers, given)
         return Exchange(
             protocol, headers, raw, head, route, contract, upstream, *who(caller, headers, given),
-            _name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
-            {} if contract is None else _context(headers, given, route), began, new_id(), parsed=parsed,
+            a_name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
+            {} if contract is None else _context(headers, given, route, self._config.limits.context), began, new_id(), parsed=parsed,
             progress=self._progress(headers, given),
         )  # fmt: skip
 
@@ -164,38 +163,48 @@ class Door:
 
 def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
     """The head of a body, and where a contract may need it, all of it."""
+    if not whole:
+        return _decoded(_head, raw), None
+    body = _decoded(_whole, raw)
+    get = body.get
+    return Head(get("model"), get("stream"), get("trueup")), body
+
+
+def _decoded(decoder: "msgspec.json.Decoder[T]", raw: bytes) -> T:
+    """What a body holds; one that is not JSON, or not UTF-8, is refused."""
     try:
-        if not whole:
-            return _head.decode(raw), None
-        body = _whole.decode(raw)
-        get = body.get
-        return Head(get("model"), get("stream"), get("trueup")), body
-    except (msgspec.MsgspecError, RecursionError) as error:
+        return decoder.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+
+
+def refuse_odd_context(given: Any, place: str, most: int) -> None:
+    """Refuse a context that is not an object or is too large; a history has the limits of a request."""
+    if not isinstance(given, dict):
+        raise Refused(400, f"'{place}' must be an object", code="invalid_value")
+    _refuse_large(len(encode({name: value for name, value in given.items() if name != "history"})), place, most)
+
+
+def _refuse_large(size: int, place: str, most: int) -> None:
+    if size > most:
+        said = f"'{place}' has more than {most:,} bytes; send less, or raise `limits.context` in the gateway's file"
+        raise Refused(400, said, code="context_too_large")
 
 
 def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
     """Tenant and user; a caller's key says more than a header can."""
-    user = _name(headers.get("x-trueup-user") or given.get("user"), "user")
+    user = a_name(headers.get("x-trueup-user") or given.get("user"), "user")
     if caller is not None:
         return caller.tenant, caller.user or user
-    return _name(headers.get("x-trueup-tenant") or given.get("tenant"), "tenant"), user
+    return a_name(headers.get("x-trueup-tenant") or given.get("tenant"), "tenant"), user
 
 
-def _name(value: Any, what: str) -> str:
-    """A name that something is counted under; cut short, two of them could become one."""
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > _MOST_NAME:
-        raise Refused(400, f"{what} must be a text of at most {_MOST_NAME} characters", code="invalid_value")
-    return value
-
-
-def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
+def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int) -> dict[str, Any]:
     """What the conversation knows: the body's extension, the header `x-trueup-context`, the state by its own header."""
     context = _of_checks(given)
     said = headers.get("x-trueup-context")
     if said:
+        _refuse_large(len(said), "x-trueup-context", most)
         context.update(_said_context(said))
     state = headers.get("x-trueup-state") or context.get("state") or (route.state if route is not None else "")
     if state:
@@ -205,6 +214,7 @@ def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route 
 
 def _right(context: dict[str, Any]) -> dict[str, Any]:
     """The context, or a refusal that names the part of the wrong kind."""
+    a_name(context.get("state"), "state")
     for name, kind, what in _KINDS:
         if name in context and not isinstance(context[name], kind):
             raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
@@ -213,15 +223,17 @@ def _right(context: dict[str, Any]) -> dict[str, Any]:
     return context
 
 
-def checked_context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
+def checked_context(
+    headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int
+) -> dict[str, Any]:
     """The same for a reply that is only checked: its context may have any key, for checks of the user."""
-    return _right({**given, **_context(headers, given, route)})
+    return _right({**given, **_context(headers, given, route, most)})
 
 
 def _said_context(said: str) -> dict[str, Any]:
     try:
-        found = _whole.decode(said[:_MOST_CONTEXT].encode("latin-1"))
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        found = _whole.decode(said.encode("latin-1"))
+    except (ValueError, RecursionError) as error:
         message = f"the header x-trueup-context is not a JSON object: {str(error)[:100]}"
         raise Refused(400, message, code="invalid_value") from None
     return _of_checks(found)

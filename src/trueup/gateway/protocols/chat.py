@@ -12,11 +12,12 @@ from trueup.gateway.protocols.protocol import (
     Asked,
     Body,
     Said,
-    a_list,
+    a_name,
     arguments,
     encode,
     is_leaked,
     kept_tools,
+    messages_in,
     model_of,
     offers_functions,
 )
@@ -39,13 +40,12 @@ class Chat:
             raise Refused(400, "'n' must be 1: one reply is judged at a time", code="unsupported_value")
         form = body.get("response_format")
         own = isinstance(form, dict) and form.get("type") not in (None, "text")
-        user = body.get("user")
         return Asked(
             model_of(body),
-            a_list(body, "messages"),
+            messages_in(body),
             body.get("stream") is True,
             own,
-            user if isinstance(user, str) else "",
+            a_name(body.get("user"), "user"),
             offers_functions(body) and not own,
         )
 

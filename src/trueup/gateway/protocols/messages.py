@@ -10,13 +10,15 @@ from trueup.gateway.protocols.protocol import (
     Asked,
     Body,
     Said,
-    a_list,
+    a_name,
     arguments,
     encode,
     is_leaked,
     kept_tools,
+    messages_in,
     model_of,
     offers_functions,
+    refuse_odd_blocks,
 )
 from trueup.gateway.sse import written
 from trueup.verdict.reply import ToolCall
@@ -36,15 +38,16 @@ class Messages:
     holds = True
 
     def read(self, body: Body) -> Asked:
-        messages = a_list(body, "messages")
+        messages = messages_in(body)
         system = body.get("system")
+        if system is not None and type(system) is not str:
+            refuse_odd_blocks(system, "system")
         if system:
             messages = [{"role": "system", "content": system}, *messages]
         metadata = body.get("metadata")
-        user = metadata.get("user_id") if isinstance(metadata, dict) else ""
+        named = a_name(metadata.get("user_id") if isinstance(metadata, dict) else None, "metadata.user_id")
         config = body.get("output_config")
         own = bool(body.get("output_format") or (isinstance(config, dict) and config.get("format")))
-        named = user if isinstance(user, str) else ""
         return Asked(
             model_of(body), messages, body.get("stream") is True, own, named, offers_functions(body) and not own
         )
@@ -53,10 +56,10 @@ class Messages:
         system = [m for m in request.messages if isinstance(m, dict) and m.get("role") == "system"]
         rest = [m for m in request.messages if not (isinstance(m, dict) and m.get("role") == "system")]
         new = {**body, "messages": rest, "model": request.model or asked.model}
-        if len(system) == 1 and system[0]["content"] == body.get("system"):
+        if len(system) == 1 and "system" in body and system[0].get("content") == body["system"]:
             new["system"] = body["system"]
         elif system:
-            new["system"] = [block for message in system for block in _blocks(message["content"])]
+            new["system"] = [block for message in system for block in _blocks(message.get("content"))]
         if request.temperature is not None:
             new["temperature"] = request.temperature
         if request.max_tokens is not None:

@@ -11,6 +11,7 @@ from trueup.verdict.reply import ToolCall
 
 encode = msgspec.json.Encoder().encode
 Body = dict[str, Any]
+MOST_NAME = 256  # characters of a model, user, tenant, state or key; the longest that a provider allows
 _FUNCTIONS = (None, "function", "custom")
 
 
@@ -95,11 +96,34 @@ def is_leaked(calls: Sequence[ToolCall]) -> bool:
     return any(call.origin != "native" for call in calls)
 
 
-def a_list(body: Body, name: str) -> list[Any]:
-    """A part of a request that must be a list with something in it."""
+def messages_in(body: Body, name: str = "messages") -> list[Any]:
+    """The messages of a request: a list with something in it, each an object whose role and content a model could read."""
     value = body.get(name)
     if not isinstance(value, list) or not value:
         raise Refused(400, f"'{name}' must be a list with at least one item", code="invalid_value")
+    for at, message in enumerate(value):
+        if type(message) is not dict:
+            raise Refused(400, f"'{name}[{at}]' must be an object", code="invalid_value")
+        if type(message.get("role", "")) is not str or type(message.get("type", "")) is not str:
+            raise Refused(400, f"'{name}[{at}]': role and type must be texts", code="invalid_value")
+        content = message.get("content")
+        if content is not None and type(content) is not str:
+            refuse_odd_blocks(content, f"{name}[{at}].content")
+    return value
+
+
+def refuse_odd_blocks(content: Any, place: str) -> None:
+    """Refuse content that is neither a text nor a list of objects, each with a type that is a text."""
+    if type(content) is not list or not all(type(b) is dict and type(b.get("type")) is str for b in content):
+        raise Refused(400, f"'{place}' must be a text or a list of objects that have a type", code="invalid_value")
+
+
+def a_name(value: Any, what: str) -> str:
+    """A name that something is counted under, empty if there is none; cut short, two of them could become one."""
+    if value is None:
+        return ""
+    if type(value) is not str or len(value) > MOST_NAME:
+        raise Refused(400, f"'{what}' must be a text of at most {MOST_NAME} characters", code="invalid_value")
     return value
 
 
@@ -108,4 +132,4 @@ def model_of(body: Body) -> str:
     model = body.get("model")
     if not isinstance(model, str) or not model:
         raise Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
-    return model
+    return a_name(model, "model")

@@ -11,9 +11,11 @@ from trueup.gateway.protocols.protocol import (
     Asked,
     Body,
     Said,
+    a_name,
     arguments,
     encode,
     kept_tools,
+    messages_in,
     model_of,
     offers_functions,
 )
@@ -34,7 +36,7 @@ class Responses:
         if isinstance(given, str) and given:
             items: list[Any] = [{"role": "user", "content": given}]
         elif isinstance(given, list) and given:
-            items = given
+            items = messages_in(body, "input")
         else:
             raise Refused(400, "'input' must be a text or a list with at least one item", code="invalid_value")
         if body.get("background") is True:
@@ -42,8 +44,7 @@ class Responses:
         form = body.get("text")
         inner = form.get("format") if isinstance(form, dict) else None
         own = isinstance(inner, dict) and inner.get("type") not in (None, "text")
-        user = body.get("user")
-        named = user if isinstance(user, str) else ""
+        named = a_name(body.get("user"), "user")
         return Asked(model_of(body), items, body.get("stream") is True, own, named, offers_functions(body) and not own)
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body:
