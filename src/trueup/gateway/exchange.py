@@ -83,7 +83,7 @@ class Exchange(msgspec.Struct):
         meta = said.metadata
         for user in (said.user, meta.get("user_id") if isinstance(meta, dict) else None):
             if isinstance(user, str) and user:
-                return model, _name(user, "user")
+                return model, a_name(user, "user")
         return model, ""
 
     def body(self) -> Body:
