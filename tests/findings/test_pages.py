@@ -24,6 +24,7 @@ from trueup.batch.work import Guard
 from trueup.conform.options import Options
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import lint_contract
+from trueup.gateway.settings import read_config as read_gateway
 from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.pages import SECTIONS, Example, Page, read_page
 
@@ -38,6 +39,10 @@ def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
     """What the engine gives for an example: the code and path of each fix and finding."""
     if "pipeline" in example.options:
         return judge_pipeline(example, folder)
+    if example.options.get("gateway") == "yes":
+        file = folder / "gateway.yaml"
+        file.write_text(example.contract, "utf-8")
+        return {(found.code, found.path) for found in read_gateway(file, {})[1]}
     if example.contract:
         return judge_file(example, folder)
     if example.options.get("lines") == "yes":

@@ -323,8 +323,8 @@ def test_several_processes_may_open_a_new_store_at_once(database: Callable[[], s
     ("url", "message"),
     [
         ("nowhere/deep/s.db", "there is no folder"),
-        (".", "that is no file"),
-        ("mysql://host/db", "mysql:// is not known here"),
+        (".", "that is a folder"),
+        ("mysql://host/db", "mysql:// is not a store"),
         ("text.db", "is not a store"),
     ],
 )

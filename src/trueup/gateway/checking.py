@@ -19,6 +19,7 @@ from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import checked_context, refuse_odd_context, who
 from trueup.gateway.judging import bug_found, bug_refusal, in_thread
+from trueup.gateway.keys import permit
 from trueup.gateway.metrics import REQUESTS, Metrics
 from trueup.gateway.protocols.protocol import a_name
 from trueup.gateway.wire import JSON, Out
@@ -73,6 +74,7 @@ class Checking:
         route = self._config.route(route_name) if route_name else None
         if route_name and route is None:
             raise Refused(404, f"there is no route {route_name!r}", code="not_found")
+        permit(caller, route, None)
         contract = self._contract(route, body.get("contract"), headers.get("x-trueup-contract"))
         source, said = _source(body)
         given, most = {} if body.get("context") is None else body["context"], self._config.limits.context

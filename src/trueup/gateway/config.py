@@ -5,7 +5,7 @@ Keys come from here or the environment and from nowhere else. Nothing in a reque
 
 from fnmatch import fnmatchcase
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -14,6 +14,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.holder import Way
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
+from trueup.verdict.secrets import masked
 
 Speaks = Literal["openai", "anthropic"]
 
@@ -45,11 +46,14 @@ class Upstream(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What of it must never be seen: the key, and long values of headers."""
-        return tuple(filter(None, (self.key, *(value for value in self.headers.values() if len(value) >= 12))))
+        """What of it must never be seen: the key, a password in the address, and long values of headers."""
+        password = urlsplit(self.url).password or ""
+        also = (password, unquote(password)) if len(password) >= 4 else ()
+        found = (self.key, *also, *(value for value in self.headers.values() if len(value) >= 12))
+        return tuple(dict.fromkeys(filter(None, found)))
 
     def __repr__(self) -> str:  # a key must not get into a log by way of a repr
-        return f"Upstream({self.name!r}, {self.url!r})"
+        return f"Upstream({self.name!r}, {masked(self.url)!r})"
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -75,18 +79,45 @@ class Route(msgspec.Struct, frozen=True):
     """Whether its replies are charged; None: as the file says for all."""
 
 
+class Allowance(msgspec.Struct, frozen=True):
+    """How much a client may use, as its entry in the file says."""
+
+    unit: Literal["replies", "cost"]
+    """What is counted: replies that were charged, or the cost of all attempts."""
+    period: Literal["hour", "day", "month", "total"]
+    """When it starts anew; `total`: never."""
+    amount: int
+    """How many replies, or how many millionths of your unit of money."""
+
+
 class Caller(msgspec.Struct, frozen=True):
     """Who may use the gateway, by a key; whose requests these are."""
 
     key: str
-    """The key that the client sends."""
+    """The key that the client sends; empty if only its hash is known."""
     tenant: str
     """Whose requests these are."""
     user: str = ""
     """The user; empty: as the request says."""
+    name: str = ""
+    """What logs call the key; empty: nothing."""
+    hash: str = ""
+    """The SHA-256 of the key, as `sha256:…`; empty: that of `key`."""
+    expires: float | None = None
+    """When the key stops working, in seconds since 1970; None: never."""
+    routes: tuple[str, ...] = ()
+    """The names of the routes it may use; empty: all, and requests without one."""
+    models: tuple[str, ...] = ()
+    """Patterns of the models it may ask for; empty: all."""
+    per_minute: int = 0
+    """How many requests its client may send in a minute, in each worker; 0: any number."""
+    limits: tuple[Allowance, ...] = ()
+    """Limits of its quota; empty: those in the store only."""
+    client: str = ""
+    """What keys of one client share, so that they count as one; empty: keys of nobody in particular."""
 
     def __repr__(self) -> str:
-        return f"Caller({self.tenant!r})"
+        return f"Caller({self.tenant!r}, name={self.name!r})"
 
 
 class Limits(msgspec.Struct, frozen=True):

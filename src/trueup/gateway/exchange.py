@@ -3,7 +3,6 @@
 Headers and body enter, an Exchange leaves, or a refusal. A route that binds a contract binds it: no header undoes that.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ import msgspec
 from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
 from trueup.gateway.errors import Refused
+from trueup.gateway.keys import Keyring, permit
 from trueup.gateway.progress import Progress
 from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
 from trueup.store.records import new_id
@@ -98,20 +98,13 @@ class Door:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._callers = {_digest(caller.key): caller for caller in config.clients}
+        self._keyring = Keyring(config.clients)
         self._judges = bool(config.contracts) or any(route.contract is not None for route in config.routes)
         self._ways: dict[tuple[str, str, str], tuple[Route | None, Upstream]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """Who asks; where callers are configured, nobody else gets in."""
-        if not self._callers:
-            return None
-        given = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
-        found = self._callers.get(_digest(given)) if given else None
-        if found is None:
-            said = "this key is not known here" if given else "a key is needed: Authorization: Bearer …"
-            raise Refused(401, said, "authentication_error", "invalid_api_key")
-        return found
+        return self._keyring.admit(headers)
 
     def open(
         self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
@@ -123,6 +116,7 @@ class Door:
         if head.trueup is not None:
             refuse_odd_context(head.trueup, "trueup", self._config.limits.context)
         route, upstream = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
+        permit(caller, route, model)
         contract = self._contract(route, headers, given)
         return Exchange(
             protocol, headers, raw, head, route, contract, upstream, *who(caller, headers, given),
@@ -246,7 +240,3 @@ def _of_checks(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _yes(value: Any) -> bool:
     return value is True or (isinstance(value, str) and value.lower() in ("1", "true", "yes"))
-
-
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

@@ -22,6 +22,7 @@ from trueup.gateway.exchange import Door, Exchange
 from trueup.gateway.feedback import PATH as FEEDBACK
 from trueup.gateway.feedback import Feedback
 from trueup.gateway.judging import bug_found, bug_refusal
+from trueup.gateway.keys import set_limits
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.metrics import ATTEMPTS, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
@@ -104,6 +105,8 @@ class Gateway:
             self.store = await asyncio.to_thread(
                 lambda: open_store(config.store, redaction=rules, retention=config.retention)
             )
+        if self.store is not None and self.config.quota:
+            await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
         limits = self.config.limits
         self._line = Line(self.config.upstreams, limits.reply, limits.connections)
 

@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -17,7 +16,9 @@ from trueup.ask.policy import Policy, Price
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
-from trueup.gateway.config import DEFAULTS, POLICY, Caller, Config, Limits, Route, Upstream
+from trueup.gateway.addressing import read_store, read_url
+from trueup.gateway.clients import read_clients
+from trueup.gateway.config import DEFAULTS, POLICY, Config, Limits, Route, Upstream
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 from trueup.verdict.likeness import nearest
@@ -29,7 +30,6 @@ _TOP = (
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
 _ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state", "quota")
-_CLIENT = ("key", "tenant", "user")
 MOST_WORKERS = 256
 
 
@@ -49,12 +49,12 @@ def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tu
         document = read_document(path)
     except ContractError as error:
         return None, list(error.faults)
-    desk = _Desk(document.marks, path.parent, environ, list(document.faults))
+    desk = Desk(document.marks, path.parent, environ, list(document.faults))
     config = desk.config(document.data)
     return (None if any(found.level == "error" for found in desk.faults) else config), desk.faults
 
 
-class _Desk:
+class Desk:
     """Reads the parts of one file and collects what is wrong."""
 
     def __init__(self, marks: Marks, folder: Path, environ: Mapping[str, str], faults: list[Fault]) -> None:
@@ -67,9 +67,9 @@ class _Desk:
         host, port = self.listen(top.get("listen", "127.0.0.1:8080"))
         models = self.names(top.get("models"), ("models",), upstreams, "upstream")
         routes = self.routes(top.get("routes"), upstreams, contracts)
-        clients = self.clients(top.get("clients"))
+        clients = read_clients(self, top.get("clients"), [route.name for route in routes], top.get("quota") is True)
         given = {
-            "store": self.secret(top.get("store", ""), ("store",), "store"),
+            "store": read_store(self, top.get("store", ""), ("store",)),
             "quota": self.yes(top.get("quota", False), ("quota",)),
             "progress": self.yes(top.get("progress", False), ("progress",)),
             "telemetry": self.yes(top.get("telemetry", False), ("telemetry",)),
@@ -97,10 +97,7 @@ class _Desk:
         for name, each in data.items():
             here = (*path, name)
             part = self.mapping(each, here, _UPSTREAM)
-            given = self.text(part.get("url"), (*here, "url"), needed=True)
-            url = given.rstrip("/").removesuffix("/v1")
-            if given and not _is_address(url):
-                self.say("N006", (*here, "url"), f"url is an address that starts with http:// or https://; got {url!r}")
+            url = read_url(self, part.get("url"), (*here, "url"))
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             found[name] = Upstream(
                 name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
@@ -159,25 +156,6 @@ class _Desk:
             for found in contract.unplaced({"state": name}):
                 self.say("N018", path, found.message, found.hint)
         return name
-
-    def clients(self, data: Any) -> tuple[Caller, ...]:
-        found: list[Caller] = []
-        for at, each in enumerate(self.items(data, ("clients",))):
-            here: Parts = ("clients", at)
-            part = self.mapping(each, here, _CLIENT)
-            key = self.secret(part.get("key", ""), (*here, "key"), "key", needed=True)
-            if key and key in {known.key for known in found}:
-                self.say(
-                    "N006", (*here, "key"), "another client has the same key", "Give each client a key of its own."
-                )
-            found.append(
-                Caller(
-                    key,
-                    self.text(part.get("tenant"), (*here, "tenant"), needed=True),
-                    self.text(part.get("user", ""), (*here, "user")),
-                )
-            )
-        return tuple(found)
 
     def fits(self, contract: Contract | None, policy: Policy, path: Parts, state: str) -> None:
         """A fallback that breaks the contract is told now, not when it is needed."""
@@ -296,14 +274,6 @@ class _Desk:
             self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
             return "127.0.0.1", 8080
         return host.strip("[]") or "127.0.0.1", int(port)
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not close, a port that is none
-        return False
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@
 """
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from trueup.store.alarm import Alarm
 from trueup.store.errors import StoreUnavailable
@@ -11,6 +12,8 @@ from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 from trueup.store.session import Backend, Clock
 from trueup.store.store import Store
+
+_KNOWN = "give a path, sqlite:///path or postgresql://host/name"
 
 
 def open_store(
@@ -37,20 +40,48 @@ def open_store(
 
 def backend_of(url: str, clock: Clock | None = None, create: bool = True) -> Backend:
     """The kind of database that a URL names."""
-    scheme, colon, rest = url.partition(":")
-    if colon and scheme in ("postgresql", "postgres"):
+    path = file_of(url)
+    if path is None:
         from trueup.store.postgres import Postgres
 
         return Postgres(url, clock)
-    if colon and rest.startswith("//") and scheme != "sqlite":
-        raise StoreUnavailable(f"{scheme}:// is not known here; give a path, sqlite:///path or postgresql://host/name")
     from trueup.store.sqlite import Sqlite
 
-    path = Path(rest.removeprefix("//") if scheme == "sqlite" and colon else url)
-    if not str(path) or path.is_dir():
-        raise StoreUnavailable(f"{url}: that is no file; give a path such as trueup.db")
+    if path.is_dir():
+        raise StoreUnavailable(f"{path}: that is a folder; give a path such as trueup.db")
     if not create and not path.exists():
         raise StoreUnavailable(f"{path}: there is no such store")
     if not path.parent.is_dir():
         raise StoreUnavailable(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     return Sqlite(path, clock)
+
+
+def file_of(url: str) -> Path | None:
+    """The file of SQLite that a URL names, or None if it names a PostgreSQL; what can be neither is StoreUnavailable.
+
+    >>> str(file_of("sqlite:///var/lib/verdicts.db")), file_of("postgresql://db/trueup")
+    ('/var/lib/verdicts.db', None)
+    """
+    scheme, colon, rest = url.partition(":")
+    if colon and scheme in ("postgresql", "postgres"):
+        _refuse_no_address(url, rest)
+        return None
+    if colon and rest.startswith("//") and scheme != "sqlite":
+        near = "write postgresql:// alone" if scheme.lower().startswith("postgres") else _KNOWN
+        raise StoreUnavailable(f"{scheme[:40]}:// is not a store; {near}")
+    given = rest.removeprefix("//") if scheme == "sqlite" and colon else url
+    if not given or given.endswith("/"):
+        raise StoreUnavailable(f"{url}: that is not a file; give a path such as trueup.db")
+    if ":memory:" in given:
+        raise StoreUnavailable(f"{url}: a store is shared by several connections; give a path such as trueup.db")
+    return Path(given)
+
+
+def _refuse_no_address(url: str, rest: str) -> None:
+    """The parts of the address are not repeated: one of them may be a password."""
+    try:
+        right = rest.startswith("//") and urlsplit(url).port != 0
+    except ValueError:  # a port that is not a number, brackets that do not close
+        right = False
+    if not right:
+        raise StoreUnavailable("the address of PostgreSQL cannot be read; give postgresql://user@host:5432/name")

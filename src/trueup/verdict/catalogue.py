@@ -308,6 +308,9 @@ _FINDINGS = (
     FindingKind("N038", "no-such-script", "warning", "A script that is run at the end is missing."),
     FindingKind("N039", "fails-on-mock", "warning", "A rule or an expression fails on made-up data."),
     FindingKind("N040", "never-given", "warning", "A rule names a value that the schema of its field does not allow."),
+    # a gateway's file
+    FindingKind("N050", "key-expires", "warning", "The key of a gateway's client has expired, or expires soon."),
+    FindingKind("N051", "secret-in-address", "warning", "An address in a gateway's file holds a password."),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
     FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),

@@ -17,6 +17,7 @@ FORMS = (
     r"\b(?:gsk|xai|hf|nvapi|pplx|glpat)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{16,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{9,})",
     r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{16,}=*",
     r"\bgh[pousr]_[A-Za-z0-9]{30,}",
+    r"\btu-[0-9a-f]{48}",  # of the gateway's own clients
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
     r"\bAIza[0-9A-Za-z_\-]{30,}",
     r"\bxox[abpr]-[A-Za-z0-9\-]{10,}",
@@ -26,13 +27,13 @@ FORMS = (
 # A first look at JSON, without which none of them is there: a letter of an escape may stand before a key, so no boundary is asked for.
 HINT = (
     rb"[spr]k[-_][A-Za-z0-9_\-]{16}|(?:xai|hf|nvapi|pplx|glpat)[-_][A-Za-z0-9_\-]{20}|(?i:bearer)|gh[pousr]_[A-Za-z0-9]{30}"
-    rb"|AKIA|ASIA|AIza|xox[abpr]-|eyJ|PRIVATE KEY"
+    rb"|tu-[0-9a-f]{48}|AKIA|ASIA|AIza|xox[abpr]-|eyJ|PRIVATE KEY"
 )
 # The same in the words of a provider, whole or with stars in their middle: an error says little that only looks like a key.
 _KEYS = lazy_regex(
     r"\b(?:[spr]k[-_]|(?:gsk|hf|r8|fw|tgp|gh[opusr]|github_pat)_|(?:xai|csk|nvapi|pplx|glpat|sess)-)"
     r"(?=[a-z_\-]{0,60}[A-Z0-9*.]|[a-z]{20})[A-Za-z0-9*][\w\-*.]{9,}[\w*]"
-    r"|\bAIza[\w\-*]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{12,}|\bya29\.[\w\-.]{10,}|\bxox[abprs]-[\w\-]{10,}"
+    r"|\btu-[0-9a-f]{48}|\bAIza[\w\-*]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{12,}|\bya29\.[\w\-.]{10,}|\bxox[abprs]-[\w\-]{10,}"
     r"|\beyJ[\w\-]{6,1500}\.[\w\-]{6,}(?:\.[\w\-]*)?"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|(?<=://)[^\s/:@\"']{0,200}:[^\s@\"']{1,200}(?=@)"  # the user and the password of an address

@@ -1,0 +1,91 @@
+"""The addresses in a gateway's file, of upstreams and of the store: a text enters, the address as it is used leaves.
+
+An upstream's address is a base: an endpoint at its end, a query or a fragment is a fault that names the address to write. A password
+in an address is a warning. No fault repeats one.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
+
+from trueup.store.errors import StoreUnavailable
+from trueup.store.open import file_of
+from trueup.verdict.paths import Parts
+
+if TYPE_CHECKING:
+    from trueup.gateway.settings import Desk
+
+# Paths that the gateway adds by itself. Words that a base may end in as well count only behind a version.
+_ENDPOINT = re.compile(
+    r"(?:/v\d+)?/chat/completions$"
+    r"|/v\d+/(?:completions|responses|messages(?:/(?:batches|count_tokens))?|embeddings|models|moderations|files|batches"
+    r"|images/\w+|audio/\w+)$"
+)
+
+
+def read_url(desk: "Desk", data: Any, path: Parts) -> str:
+    """The base address of an upstream, without `/v1`."""
+    given = desk.text(data, path, needed=True)
+    if not given:
+        return ""
+    parts = _parts(given)
+    if parts is None:
+        shown = given.rpartition("@")[2]
+        desk.say("N006", path, f"url is an address that starts with http:// or https://; got {shown!r}")
+        return ""
+    base = parts._replace(path=_base(parts.path), query="", fragment="")
+    if _ENDPOINT.search(parts.path.rstrip("/")):
+        said = "url is the base address of an upstream; this one ends in an endpoint, which the gateway adds itself"
+        desk.say("N006", path, said, f"Write {_shown(base)}.")
+    elif "?" in given or "#" in given:
+        said = "url is the base address of an upstream, without a query and a fragment"
+        desk.say("N006", path, said, f"Write {_shown(base)}.")
+    if parts.password:
+        desk.say(
+            "N051",
+            path,
+            "the password of the upstream is in its address",
+            "Give it as `key: $VARIABLE` or in `headers`.",
+        )
+    return base.geturl()
+
+
+def read_store(desk: "Desk", data: Any, path: Parts) -> str:
+    """The path or address of a store; empty if there is none."""
+    url = desk.secret(data, path, "store")
+    if not url:
+        return ""
+    try:
+        file = file_of(url)
+    except StoreUnavailable as error:
+        desk.say("N006", path, str(error))
+        return ""
+    if file is not None and file.is_dir():
+        desk.say("N006", path, f"{file}: that is a folder", "Give a path such as verdicts.db.")
+    if file is None and urlsplit(url).password and url == data:
+        said = "the password of the store is in this file"
+        desk.say("N051", path, said, "Give `store: $TRUEUP_STORE` and set it in the environment.")
+    return url
+
+
+def _parts(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is not a number
+        return None
+    return parts if right and not any(sign.isspace() for sign in url) else None
+
+
+def _base(path: str) -> str:
+    """The path of a base address, without what the gateway adds to it.
+
+    >>> _base("/v1/"), _base("/v1/chat/completions"), _base("/openai/v1")
+    ('', '', '/openai')
+    """
+    return _ENDPOINT.sub("", path.rstrip("/")).rstrip("/").removesuffix("/v1")
+
+
+def _shown(parts: SplitResult) -> str:
+    """An address without its user and password."""
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,0 +1,171 @@
+"""Keys of clients: headers enter, the caller whose key it is leaves, or a refusal; also new keys, their hashes and their limits.
+
+A key is found by its SHA-256, so neither the time it takes nor a stolen configuration tells a key. No message, log or repr here holds a
+key, a hash or a header.
+"""
+
+import hashlib
+import logging
+import math
+import re
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from trueup.gateway.config import Caller, Route
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.store.limits import Limit
+from trueup.store.quota import Quota
+
+log = logging.getLogger("trueup.gateway")
+
+MOST_PER_MINUTE = 100_000
+_FORM = re.compile(r"sha256:([0-9a-fA-F]{64})")
+_MINUTE = 60.0
+
+
+def new_key() -> str:
+    """A new key: `tu-` and 192 random bits.
+
+    >>> len(new_key()), new_key()[:3], new_key() == new_key()
+    (51, 'tu-', False)
+    """
+    return f"tu-{secrets.token_hex(24)}"
+
+
+def hash_of(key: str) -> str:
+    """The hash of a key, as a gateway's file holds it.
+
+    >>> hash_of("tu-example")[:15]
+    'sha256:2c9bf6be'
+    """
+    return f"sha256:{_digest(key).hex()}"
+
+
+def is_hash(text: str) -> bool:
+    """Whether a text is a hash as `hash_of` writes it."""
+    return _FORM.fullmatch(text) is not None
+
+
+def presented(headers: Mapping[str, str]) -> str:
+    """The key that a request brings, in any of the places where clients put it; empty if there is none.
+
+    >>> presented({"authorization": "bearer tu-1"}), presented({"api-key": "tu-2"}), presented({})
+    ('tu-1', 'tu-2', '')
+    """
+    own = headers.get("x-api-key")
+    if own:
+        return own
+    scheme, _, rest = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":  # the name of a scheme has no case
+        return rest.strip()
+    return headers.get("api-key") or (f"{scheme} {rest}" if rest else scheme)
+
+
+class Rate:
+    """At most so many requests in any 60 seconds, of one client and in this process."""
+
+    __slots__ = ("_seen",)
+
+    def __init__(self, per_minute: int) -> None:
+        self._seen: deque[float] = deque(maxlen=per_minute)
+
+    def wait(self, now: float) -> float:
+        """Seconds until there is room; 0 if this request was let in and counted."""
+        seen = self._seen
+        if len(seen) == seen.maxlen and now - seen[0] < _MINUTE:
+            return _MINUTE - (now - seen[0])
+        seen.append(now)  # and drops the oldest, which is more than a minute old
+        return 0.0
+
+
+class Keyring:
+    """The keys of a configuration. Without any, everyone is let in."""
+
+    def __init__(self, callers: Iterable[Caller]) -> None:
+        self._callers = {_digest_of(caller): caller for caller in callers}
+        rates: dict[str | bytes, Rate] = {}
+        self._rates = {
+            id(caller): rates.setdefault(caller.client or digest, Rate(caller.per_minute))
+            for digest, caller in self._callers.items()
+            if caller.per_minute
+        }
+        self._told: set[int] = set()
+
+    def admit(self, headers: Mapping[str, str]) -> Caller | None:
+        """Who asks; None where nobody needs a key. An unknown or expired key, or one request too many, is refused."""
+        if not self._callers:
+            return None
+        given = presented(headers)
+        caller = self._callers.get(_digest(given)) if given else None
+        if caller is None:
+            said = "this key is not known here" if given else "a key is needed: Authorization: Bearer …"
+            raise Refused(401, said, "authentication_error", "invalid_api_key")
+        if caller.expires is not None and time.time() >= caller.expires:
+            self._tell_expired(caller)
+            raise Refused(401, "this key has expired", "authentication_error", "expired_api_key")
+        rate = self._rates.get(id(caller))
+        if rate is not None and (seconds := rate.wait(time.monotonic())):
+            raise Refused(
+                429, f"too many requests: this client may send {caller.per_minute} in a minute", "rate_limit_error",
+                "rate_limit_exceeded", headers={"retry-after": str(math.ceil(seconds))},
+            )  # fmt: skip
+        return caller
+
+    def _tell_expired(self, caller: Caller) -> None:
+        """Once for each key: a client that goes on trying must not fill the log."""
+        if id(caller) not in self._told:
+            self._told.add(id(caller))
+            log.warning("an expired key was used: %r of tenant %r", caller.name, caller.tenant)
+
+
+def permit(caller: Caller | None, route: Route | None, model: str | None) -> None:
+    """Refuse a route or a model that the caller's key is not for; a `model` of None is not looked at."""
+    if caller is None:
+        return
+    if caller.routes and (route is None or route.name not in caller.routes):
+        said = f"this key is for the routes {', '.join(caller.routes)} only"
+        raise Refused(403, said, "permission_error", "route_not_allowed", headers=NO_RETRY)
+    if caller.models and model is not None and not any(fnmatchcase(model, pattern) for pattern in caller.models):
+        said = f"this key is for the models {', '.join(caller.models)} only"
+        raise Refused(403, said, "permission_error", "model_not_allowed", headers=NO_RETRY)
+
+
+def limits_of(callers: Iterable[Caller]) -> list[Limit]:
+    """The limits that clients have in the file, as the store knows them: of the user if the key has one, else of the tenant."""
+    found = {
+        Limit(caller.tenant, "user" if caller.user else "tenant", caller.user, each.unit, each.period, each.amount)
+        for caller in callers
+        for each in caller.limits
+    }
+    return sorted(found)
+
+
+def set_limits(quota: Quota, callers: Iterable[Caller]) -> None:
+    """Let the store have the limits of the file; a different one that it had before is replaced, and the log says so."""
+    wanted = limits_of(callers)
+    if not wanted:
+        return
+    known = {limit[:-1]: limit.amount for limit in quota.limits()}
+    for limit in wanted:
+        before = known.get(limit[:-1])
+        if before == limit.amount:
+            continue
+        if before is not None:
+            whose = f"{limit.tenant}, user {limit.name}" if limit.name else limit.tenant
+            said = "the limit of %s (%s, %s) was %d and is now %d, as the gateway's file says"
+            log.warning(said, whose, limit.unit, limit.period, before, limit.amount)
+        quota.set_limit(
+            limit.tenant, limit.amount, scope=limit.scope, name=limit.name, unit=limit.unit, period=limit.period  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def _digest_of(caller: Caller) -> bytes:
+    hashed = _FORM.fullmatch(caller.hash)
+    return bytes.fromhex(hashed[1]) if hashed is not None else _digest(caller.key)
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
