@@ -3,23 +3,23 @@
 These are small and rare, so a framework serves them. None of them says a key, and none asks an upstream for a reply.
 """
 
-import asyncio
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from trueup.ask.clients.request import TransportFailure
-from trueup.gateway.client.upstream import READING
 from trueup.gateway.errors import Refused
+from trueup.gateway.models import model, models
 from trueup.gateway.openapi import document
 from trueup.gateway.wire import Receive, Scope, Send
 
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
+
+
+INCOMPLETE = "x-trueup-incomplete"  # the upstreams whose models are missing in a list
 
 
 class Pages:
@@ -76,39 +76,20 @@ class Pages:
         return JSONResponse(document())
 
     async def models(self, request: Request) -> Response:
-        """The models of the first upstream of OpenAI's kind, or those that routes name, where it has no list."""
+        """The models that clients can ask for, or one of them by its name."""
         gateway = self._gateway
+        headers = {name.lower(): value for name, value in request.headers.items()}
         try:
-            gateway.door.caller({name.lower(): value for name, value in request.headers.items()})
-            upstream = next((each for each in gateway.config.upstreams.values() if each.protocol == "openai"), None)
-            if upstream is None:
-                upstream = next(iter(gateway.config.upstreams.values()))
-            async with asyncio.timeout(gateway.config.limits.total_seconds):
-                reply = await gateway.line.send(upstream, _path_of(request.path_params.get("name", "")), None, {})
-                try:
-                    body = await reply.read()
-                finally:
-                    reply.close()
-            if 300 <= reply.status < 400:
-                return _told(Refused(502, "the upstream wants to send the request elsewhere", "server_error"))
-            return Response(body, reply.status, media_type="application/json")
+            gateway.door.caller(headers)
+            name = request.path_params.get("name", "")
+            listed = await (
+                model(gateway.config, gateway.line, headers, name)
+                if name
+                else models(gateway.config, gateway.line, headers, request.path_params.get("route", ""))
+            )
         except Refused as refused:
             return _told(refused)
-        except TransportFailure as failed:
-            return _told(Refused(502, failed.failure.reason, "server_error", "upstream_failed"))
-        except TimeoutError:
-            return _told(Refused(504, "the list of models did not come in time", "server_error", "upstream_timeout"))
-        except (*READING,) as error:
-            return _told(Refused(502, f"the list of models cannot be had ({type(error).__name__})", "server_error"))
-
-
-def _path_of(name: str) -> str:
-    """The path of a model, which is never another path: a name may hold slashes, but no way up and nothing behind it."""
-    if not name:
-        return "/v1/models"
-    if any(part in ("", ".", "..") for part in name.split("/")):
-        raise Refused(404, f"there is no model {name[:100]!r}", code="model_not_found")
-    return f"/v1/models/{quote(name, safe='/:@')}"
+        return JSONResponse(listed.body, headers={INCOMPLETE: ", ".join(listed.without)} if listed.without else None)
 
 
 def _told(refused: Refused) -> Response:
