@@ -79,7 +79,7 @@ class Exchange(msgspec.Struct):
         model = self.head.model if isinstance(self.head.model, str) else ""
         if self.user:
             return model, self.user
-        said = _people.decode(self.raw)
+        said = _decoded(_people, self.raw)
         meta = said.metadata
         for user in (said.user, meta.get("user_id") if isinstance(meta, dict) else None):
             if isinstance(user, str) and user:
