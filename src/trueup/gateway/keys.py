@@ -36,7 +36,7 @@ def new_key() -> str:
 
 
 def hash_of(key: str) -> str:
-    """The hash of a key, as a gateway's file holds it.
+    """The hash of a `key`, as a gateway's file holds it.
 
     >>> hash_of("tu-example")[:15]
     'sha256:2c9bf6be'

@@ -1,0 +1,150 @@
+"""`trueup keys`: keys for the gateway's clients; a new one, the hash of one, and a list of those in a file.
+
+A key is printed once, when it is made. It is never an argument, since other users of a machine can see those.
+"""
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from trueup.cli.named import Unavailable
+from trueup.cli.terminal import Color
+
+if TYPE_CHECKING:
+    from trueup.gateway.config import Caller
+
+_SHORT = 20  # characters below which a key can be found from its hash by trying
+
+
+@click.group()
+def keys() -> None:
+    """Keys for the gateway's clients: make, hash and list them."""
+
+
+@keys.command()
+@click.option("--tenant", default="NAME", metavar="NAME", help="Whose requests these are, for the entry.")
+@click.option("--user", metavar="NAME", help="The user, if the key is for one.")
+@click.option("--name", metavar="NAME", help="What logs call the key.")
+@click.option("--expires", metavar="DAY", help="The day on which it stops working, such as 2027-01-31 (UTC).")
+@click.option("--json", "as_json", is_flag=True, help="Print the key and its entry as one JSON document.")
+def new(tenant: str, user: str | None, name: str | None, expires: str | None, as_json: bool) -> None:
+    """Make a key, and print it once with the entry for the gateway's file.
+
+    \b
+      trueup keys new --tenant acme --name web --expires 2027-01-31
+    """
+    from trueup.gateway.keys import hash_of, new_key
+
+    if expires is not None:
+        try:
+            datetime.fromisoformat(expires)
+        except ValueError:
+            raise click.UsageError(f"--expires {expires!r}: give a day or a moment, such as 2027-01-31") from None
+    key = new_key()
+    given = {"name": name, "tenant": tenant, "user": user, "hash": hash_of(key), "expires": expires}
+    entry = {what: value for what, value in given.items() if value}
+    if as_json:
+        click.echo(json.dumps({"key": key, "entry": entry}))
+        return
+    click.echo(key)
+    click.echo("\nKeep it now: it is not shown again. For `clients:` in the gateway's file:\n")
+    click.echo(f"  - {{{', '.join(f'{what}: {json.dumps(value)}' for what, value in entry.items())}}}")
+
+
+@keys.command(name="hash")
+def hash_key() -> None:
+    """Print the hash of a key from standard input.
+
+    \b
+      trueup keys hash < key.txt
+    """
+    from trueup.gateway.keys import hash_of
+
+    key = _given_key()
+    if len(key) < _SHORT:
+        said = f"this key has fewer than {_SHORT} characters, so it may be found from its hash; `trueup keys new` makes one"
+        click.echo(f"trueup: {said}", err=True)
+    click.echo(hash_of(key))
+
+
+@keys.command()
+@click.argument("file", metavar="FILE")
+@click.option("--whose", is_flag=True, help="Read a key from standard input, and say which entry it belongs to.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+    help="Colour; auto means on a terminal, unless NO_COLOR is set.",
+)  # fmt: skip
+def check(file: str, whose: bool, color: Color) -> int:
+    """List the keys in a gateway's FILE, and when they expire.
+
+    Exit code 0: all of them work, 1: one has expired, or no entry has the key of --whose, 2: the file has a fault.
+    """
+    try:
+        from trueup.gateway.settings import read_config
+    except ImportError as error:
+        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+    from trueup.verdict.display import safe_line
+
+    config, faults = read_config(file)
+    for fault in faults:
+        click.echo(safe_line(str(fault)), err=True)
+    if config is None:
+        return 2
+    callers = config.clients
+    if whose:
+        callers = _matching(callers, _given_key())
+        if not callers:
+            click.echo("no entry has this key", err=True)
+            return 1
+    if not callers:
+        click.echo("no clients: everyone is let in")
+        return 0
+    return _show(callers, color)
+
+
+def _matching(callers: "tuple[Caller, ...]", key: str) -> "tuple[Caller, ...]":
+    from trueup.gateway.keys import hash_of
+
+    return tuple(each for each in callers if (each.hash.lower() or hash_of(each.key)) == hash_of(key))
+
+
+def _show(callers: "tuple[Caller, ...]", color: Color) -> int:
+    from rich.text import Text
+
+    from trueup.cli.table import table
+    from trueup.cli.terminal import open_console
+    from trueup.gateway.clients import now
+
+    time = now()
+    expired = [each for each in callers if each.expires is not None and each.expires <= time]
+    rows = [
+        [
+            each.name or "-",
+            each.tenant,
+            each.user or "-",
+            _until(each.expires),
+            "expired" if each in expired else "works",
+        ]
+        for each in callers
+    ]
+    console = open_console(color)
+    for line in table(
+        ["name", "tenant", "user", "expires", "state"], rows, "<<<<<", console.width if console.is_terminal else 0
+    ):
+        console.print(Text.assemble(*line), soft_wrap=True)
+    return 1 if expired else 0
+
+
+def _until(expires: float | None) -> str:
+    return "never" if expires is None else datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _given_key() -> str:
+    """A key from standard input; on a terminal it is not shown."""
+    key = click.prompt("Key", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
+    if not key.strip():
+        raise click.UsageError("no key: give it on standard input")
+    return str(key).strip()
