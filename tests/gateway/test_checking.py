@@ -206,7 +206,7 @@ def test_keys_and_limits_are_those_of_the_other_paths() -> None:
 
 
 def test_the_deadline_is_that_of_the_other_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trueup.gateway.gateway._GRACE", 0.0)
+    monkeypatch.setattr("trueup.gateway.runtime._GRACE", 0.0)
 
     async def never(reply: Reply, context: Any) -> None:
         await asyncio.Event().wait()

@@ -203,11 +203,11 @@ LARGE = 100_000_000
 
 @pytest.mark.spec("X32")
 def test_a_client_that_does_not_read_its_stream_is_let_go(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trueup.gateway.gateway._GRACE", 0.2)
+    monkeypatch.setattr("trueup.gateway.runtime._GRACE", 0.2)
     config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(total_seconds=2, reply=LARGE))  # noqa: E731
     with desk([LONG], config=config) as d, line_to(d.url) as line:
         ask_and_read_nothing(d, line, stream=True)
-        assert 'outcome="refused",status="504"' in d.gateway.gateway.metrics.page()
+        assert 'outcome="failed",status="504"' in d.gateway.gateway.metrics.page()
         wait_for(lambda: d.upstream.exchanges[0].ended == "client left", "the upstream still sends")
         assert d.upstream.exchanges[0].sent > 0
 

@@ -20,8 +20,9 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import checked_context, refuse_odd_context, who
 from trueup.gateway.judging import bug_found, bug_refusal, in_thread
 from trueup.gateway.keys import permit
-from trueup.gateway.metrics import REQUESTS, Metrics
+from trueup.gateway.metrics import Metrics
 from trueup.gateway.protocols.protocol import a_name
+from trueup.gateway.visit import Visit
 from trueup.gateway.wire import JSON, Out
 from trueup.store.errors import StoreError
 from trueup.store.records import Note, new_id
@@ -48,8 +49,7 @@ class _Asked(NamedTuple):
     context: dict[str, Any]
     note: Note  # what is stored of it, still without a verdict
     store: Store | None
-    route: str
-    began: float
+    visit: Visit
 
 
 class Checking:
@@ -67,13 +67,14 @@ class Checking:
         }
 
     def open(
-        self, route_name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
+        self, route_name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:  # fmt: skip
         """The work that a request asks for; a request that cannot be judged raises `Refused`."""
         body = _read(raw)
         route = self._config.route(route_name) if route_name else None
         if route_name and route is None:
             raise Refused(404, f"there is no route {route_name!r}", code="not_found")
+        visit.route, visit.model = route_name, _text(body, "model")
         permit(caller, route, None)
         contract = self._contract(route, body.get("contract"), headers.get("x-trueup-contract"))
         source, said = _source(body)
@@ -81,7 +82,7 @@ class Checking:
         refuse_odd_context(given, "context", most)
         context = checked_context(headers, {**said, **given}, route, most)
         note = Note(
-            new_id(), Verdict(""), model=_text(body, "model"), contract=contract.name, state=str(context.get("state", "")),
+            new_id(), Verdict(""), model=visit.model, contract=contract.name, state=str(context.get("state", "")),
             tenant=(whose := who(caller, headers, body))[0], user=whose[1],
         )  # fmt: skip
         if body.get("record", True) is not True and body["record"] is not False:
@@ -89,12 +90,12 @@ class Checking:
         store = self._store() if body.get("record", True) else None
         if store is not None and store.crowded:
             raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
-        name = "" if route is None else route.name
-        return partial(self._answer, _Asked(contract, source, context, note, store, name, began))
+        visit.tenant = note.tenant
+        return partial(self._answer, _Asked(contract, source, context, note, store, visit))
 
     async def _answer(self, asked: _Asked, out: Out) -> None:
         """Judge a reply, store the verdict, and send it."""
-        contract, source, context, note, store, route, began = asked
+        contract, source, context, note, store, visit = asked
         start = time.perf_counter()
         try:
             if contract.awaits:  # in this loop, so that many can wait at the same time
@@ -119,13 +120,12 @@ class Checking:
                 store = None
         body = _written(verdict, note, fingerprint, stored=store is not None)
         headers = [JSON, (b"x-trueup-verdict", note.id.encode())] if store is not None else [JSON]
-        self._count(verdict, note, route, began)
+        self._count(verdict, note, visit)
         await out.whole(200, body, headers)
 
-    def _count(self, verdict: Verdict, note: Note, route: str, began: float) -> None:
+    def _count(self, verdict: Verdict, note: Note, visit: Visit) -> None:
         metrics = self._metrics
-        metrics.tick(REQUESTS, (route, note.model, "valid" if verdict.ok else "invalid", "200"))
-        metrics.time("trueup_overhead_seconds", time.perf_counter() - began)
+        visit.outcome = "valid" if verdict.ok else "invalid"
         for code in {found.code for found in verdict.errors}:
             metrics.count("trueup_findings_total", contract=note.contract, model=note.model, code=code)
 

@@ -19,6 +19,7 @@ from trueup.gateway.exchange import who
 from trueup.gateway.metrics import Metrics
 from trueup.gateway.protocols.protocol import encode
 from trueup.gateway.tab import unavailable
+from trueup.gateway.visit import Visit
 from trueup.gateway.wire import JSON, Out
 from trueup.store.errors import StoreError, UnknownVerdict
 from trueup.store.store import Store
@@ -41,7 +42,7 @@ class Feedback:
         self._metrics = metrics
         self._store = store
 
-    def open(self, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float) -> Work:  # noqa: ARG002 - as all paths
+    def open(self, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None) -> Work:
         """The work that a request asks for; a request that cannot be stored raises `Refused`."""
         body = _read(raw)
         verdict = body.get("verdict", headers.get("x-trueup-verdict"))
@@ -62,16 +63,18 @@ class Feedback:
             said = "this gateway stores no verdicts; set `store` in its file"
             raise Refused(503, said, "server_error", "no_store")
         keep = partial(store.record_feedback, helpful=helpful, label=label, note=comment, user=user)
-        return partial(self._answer, store, verdict, tenant, keep)
+        visit.tenant = tenant
+        return partial(self._answer, visit, store, verdict, keep)
 
-    async def _answer(self, store: Store, verdict: str, tenant: str, keep: Callable[[str], None], out: Out) -> None:
+    async def _answer(self, visit: Visit, store: Store, verdict: str, keep: Callable[[str], None], out: Out) -> None:
         try:
-            await asyncio.to_thread(_keep, store, verdict, tenant, keep)
+            await asyncio.to_thread(_keep, store, verdict, visit.tenant, keep)
         except UnknownVerdict:
             raise Refused(404, f"there is no verdict {verdict[:_MOST_ID]!r}", code="verdict_not_found") from None
         except StoreError as error:
             log.error("feedback could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
             raise unavailable(error) from None
+        visit.outcome = "stored"
         self._metrics.count("trueup_feedback_total")
         await out.whole(200, encode({"verdict": verdict, "stored": True}), [JSON])
 

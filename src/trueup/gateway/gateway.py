@@ -5,15 +5,16 @@ protocol; no traceback and no key ever does. A client that goes away ends the wo
 """
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.gateway.asking import Asking
-from trueup.gateway.checking import Checking, Work, route_of
+from trueup.gateway.checking import Work, route_of
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
@@ -23,7 +24,6 @@ from trueup.gateway.feedback import PATH as FEEDBACK
 from trueup.gateway.feedback import Feedback
 from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.keys import set_limits
-from trueup.gateway.lanes import Lanes
 from trueup.gateway.metrics import ATTEMPTS, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
 from trueup.gateway.passing import pass_through, told
@@ -33,9 +33,11 @@ from trueup.gateway.protocols.protocol import Speaking, encode
 from trueup.gateway.protocols.responses import Responses
 from trueup.gateway.recording import record
 from trueup.gateway.rendering import is_given, refusal_of, rendered
+from trueup.gateway.runtime import Runtime
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
 from trueup.gateway.tab import NO_TAB, Tab, metered, unavailable
 from trueup.gateway.tracing import Tracing
+from trueup.gateway.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
@@ -44,7 +46,6 @@ from trueup.verdict.events import Event, Subscriber
 log = logging.getLogger("trueup.gateway")
 
 TURN = "trueup.turn"  # what our own server adds to a request; see `deadline.py`
-_GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are told
 _PLAIN = Chat()  # whose form the errors of our own paths have
 PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (_PLAIN, Messages(), Responses())}
 
@@ -53,19 +54,30 @@ class Gateway:
     """The application; `serve.py` runs it, a test may call it by itself."""
 
     def __init__(self, config: Config, store: Store | None = None, tracing: Tracing | None = None) -> None:
-        self.config = config
         self.store = store
         self.metrics = Metrics()
         self.stopping = False
+        self.runtime = self._runtime_of(config)
+        self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
         self._own_store = store is None and bool(config.store)
-        self._line: Line | None = None
-        self.door = Door(config)
-        self._seconds = config.limits.total_seconds + _GRACE  # for who does not read what is sent
-        self._lanes = Lanes(config.limits.total_seconds)
         self._pages = Pages(self)
-        self._checking = Checking(config, self.metrics, lambda: self.store)
         self._feedback = Feedback(self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self.runtime.config
+
+    @property
+    def door(self) -> Door:
+        """The door of the configuration in force."""
+        return self.runtime.door
+
+    @property
+    def line(self) -> Line:
+        """The connections of the configuration in force; there are none before `start` and after `stop`."""
+        return self.runtime.line
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = scope["type"]
@@ -74,7 +86,8 @@ class Gateway:
             if protocol is not None and scope["method"] == "POST":
                 await self._serve(scope, receive, send, protocol, partial(self._opened, protocol, name))
             else:
-                await self._other(scope, receive, send, "POST" if protocol is not None else "")
+                with self._held():
+                    await self._other(scope, receive, send, "POST" if protocol is not None else "")
         elif kind == "lifespan":
             await self._live(receive, send)
 
@@ -84,7 +97,7 @@ class Gateway:
         checked = route_of(path)
         opened: Callable[..., Work] | None = None
         if checked is not None:
-            opened = partial(self._checking.open, checked)
+            opened = partial(self._checked, checked)
         elif path == FEEDBACK:
             opened = self._feedback.open
         if opened is not None and scope["method"] == "POST":
@@ -107,8 +120,7 @@ class Gateway:
             )
         if self.store is not None and self.config.quota:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
-        limits = self.config.limits
-        self._line = Line(self.config.upstreams, limits.reply, limits.connections)
+        self.runtime.start()
 
     async def stop(self) -> None:
         """Let no new request in, wait for those under way, then close."""
@@ -116,19 +128,49 @@ class Gateway:
         until = time.monotonic() + self.config.limits.stop_seconds
         while self.metrics.active and time.monotonic() < until:  # noqa: ASYNC110 - rare, and there is no one event
             await asyncio.sleep(0.02)
-        if self._line is not None:
-            await self._line.close()
-            self._line = None
+        for runtime in (*self._retired, self.runtime):
+            await runtime.close()
+        self._retired.clear()
         if self._own_store and self.store is not None:
             await asyncio.to_thread(self.store.close)
             self.store = None
 
-    @property
-    def line(self) -> Line:
-        """The connections; there are none before `start` and after `stop`."""
-        if self._line is None:
-            raise Refused(503, "the gateway is not running", "server_error", "not_running")
-        return self._line
+    async def adopt(self, config: Config) -> None:
+        """Serve new requests under another configuration; those under way finish under theirs, on their own connections.
+
+        What only a start can change (where it listens, the workers, the store) stays as it is.
+        """
+        before, fresh = self.runtime, self._runtime_of(config)
+        fresh.start(before)
+        self.runtime = fresh
+        self._retired.append(before)
+        await self._close_idle()
+
+    def _runtime_of(self, config: Config) -> Runtime:
+        return Runtime(config, self.metrics, lambda: self.store)
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[Runtime]:
+        """The runtime in force, kept open while it is used."""
+        runtime = self.runtime
+        runtime.active += 1
+        try:
+            yield runtime
+        finally:
+            self._let_go(runtime)
+
+    def _let_go(self, runtime: Runtime) -> None:
+        runtime.active -= 1
+        if not runtime.active and runtime is not self.runtime:
+            self._closing = asyncio.ensure_future(self._close_idle())
+
+    async def _close_idle(self) -> None:
+        """Close the connections that only earlier configurations use, after their last request."""
+        idle = [runtime for runtime in self._retired if not runtime.active]
+        self._retired = [runtime for runtime in self._retired if runtime.active]
+        for runtime in idle:
+            if not any(runtime.shares_with(other) for other in (self.runtime, *self._retired)):
+                await runtime.close()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -146,48 +188,62 @@ class Gateway:
                 return
 
     def _opened(
-        self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
+        self, protocol: Speaking, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:
         """The work of a request for a reply."""
-        return partial(self._ask, self.door.open(protocol, name, headers, raw, caller, began))
+        exchange = visit.runtime.door.open(protocol, name, headers, raw, caller, visit.began)
+        visit.met(exchange)
+        return partial(self._ask, visit, exchange)
+
+    def _checked(
+        self, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
+    ) -> Work:  # fmt: skip
+        """The work of a request for a verdict."""
+        return visit.runtime.checking.open(name, visit, headers, raw, caller)
 
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, opened: Callable[..., Work]
     ) -> None:
-        began = time.perf_counter()
-        metrics = self.metrics
-        metrics.active += 1
+        runtime = self.runtime
         extensions = scope.get("extensions")
         turn: Turn | None = extensions.get(TURN) if extensions else None
         out = Out(send, turn)
+        visit = Visit(runtime, scope, out, time.perf_counter())
+        self.metrics.active += 1
+        runtime.active += 1
         try:
-            headers, caller = self._admit(scope)
-            raw = None if turn is None else body_of(turn, self.config.limits)
+            headers, caller = self._admit(runtime, scope)
+            raw = None if turn is None else body_of(turn, runtime.config.limits)
             if raw is None:
-                raw = await read_body(receive, headers, self.config.limits)
-            work = opened(headers, raw, caller, began)
+                raw = await read_body(receive, headers, runtime.config.limits)
+            work = opened(visit, headers, raw, caller)
             task = asyncio.current_task()
             assert task is not None
             if turn is None:
-                await self._watched(work, receive, out, task)
+                await self._watched(work, receive, visit, task)
             else:
-                await self._attended(work, turn, out, task)
+                await self._attended(work, turn, visit, task)
         except Gone:
-            metrics.count("trueup_requests_total", outcome="gone", status="499")
+            visit.outcome, visit.status = GONE, 499
         except Refused as refused:
-            await self._refuse(out, protocol, refused)
+            await self._refuse(visit, protocol, refused)
         except Exception as error:
             if bug_of(error) is not None:
-                await self._refuse(out, protocol, bug_refusal(bug_found(error)))
+                await self._refuse(visit, protocol, bug_refusal(bug_found(error)))
                 return
             # What nobody thought of: the log has it all, the client a sentence, and the work of others goes on.
             log.exception("a request failed: %s", type(error).__name__)
-            await self._refuse(out, protocol, Refused(500, "the gateway failed", "server_error", "internal"))
+            await self._refuse(visit, protocol, Refused(500, "the gateway failed", "server_error", "internal"))
         finally:
-            metrics.active -= 1
+            self.metrics.active -= 1
+            self._let_go(runtime)
+            self._count(visit)
 
-    async def _refuse(self, out: Out, protocol: Speaking, refused: Refused) -> None:
-        self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
+    async def _refuse(self, visit: Visit, protocol: Speaking, refused: Refused) -> None:
+        visit.status = refused.status
+        if visit.outcome != FAILED:
+            visit.outcome = REFUSED
+        out = visit.out
         if out.started:
             raise ConnectionError(refused.message)  # the server cuts the connection: nobody takes it for whole
         headers = [
@@ -196,20 +252,20 @@ class Gateway:
         ]
         await out.whole(refused.status, encode(protocol.error(refused)), headers)
 
-    def _admit(self, scope: Scope) -> tuple[dict[str, str], Caller | None]:
+    def _admit(self, runtime: Runtime, scope: Scope) -> tuple[dict[str, str], Caller | None]:
         """The headers of a request that may come in, and whose it is."""
-        if self.stopping or self.metrics.active > self.config.limits.at_once:
+        if self.stopping or self.metrics.active > runtime.config.limits.at_once:
             why = "the gateway is stopping" if self.stopping else "too many requests at once"
             raise Refused(503, why, "server_error", "overloaded", headers={"retry-after": "1"})
         headers = headers_of(scope)
-        return headers, self.door.caller(headers)
+        return headers, runtime.door.caller(headers)
 
-    async def _attended(self, work: Work, turn: Turn, out: Out, task: "asyncio.Task[Any]") -> None:
+    async def _attended(self, work: Work, turn: Turn, visit: Visit, task: "asyncio.Task[Any]") -> None:
         """Work for a client of which the server says when it leaves."""
         turn.leaving.add(task)
         try:
-            with Within(self._seconds, task):
-                await work(out)
+            with Within(visit.runtime.seconds, task):
+                await work(visit.out)
         except asyncio.CancelledError:
             if task in turn.leaving:
                 raise
@@ -220,12 +276,12 @@ class Gateway:
         finally:
             turn.leaving.discard(task)
 
-    async def _watched(self, work: Work, receive: Receive, out: Out, task: "asyncio.Task[Any]") -> None:
+    async def _watched(self, work: Work, receive: Receive, visit: Visit, task: "asyncio.Task[Any]") -> None:
         """Work for a client that must be listened to, for else nobody hears it leave."""
         gone = asyncio.ensure_future(_gone(receive, task))
         try:
-            with Within(self._seconds, task):
-                await work(out)
+            with Within(visit.runtime.seconds, task):
+                await work(visit.out)
         except asyncio.CancelledError:
             if not gone.done() or gone.cancelled():
                 raise
@@ -236,53 +292,55 @@ class Gateway:
         finally:
             gone.cancel()
 
-    async def _ask(self, exchange: Exchange, out: Out) -> None:
+    async def _ask(self, visit: Visit, exchange: Exchange, out: Out) -> None:
         if self._tracing is None:
-            await self._reply(exchange, out)
+            await self._reply(visit, exchange, out)
             return
         exchange.span = self._tracing.begin(exchange)
         failed: BaseException | None = None
         try:
-            await self._reply(exchange, out)
+            await self._reply(visit, exchange, out)
         except BaseException as error:
             failed = error
             raise
         finally:
             self._tracing.end(exchange.span, failed)
 
-    async def _reply(self, exchange: Exchange, out: Out) -> None:
-        store = self.store
+    async def _reply(self, visit: Visit, exchange: Exchange, out: Out) -> None:
+        runtime, store = visit.runtime, self.store
+        config = runtime.config
         if exchange.contract is None:
             tab = NO_TAB
-            if store is not None and self.config.charges(exchange.route):
+            if store is not None and config.charges(exchange.route):
                 model, user = exchange.named()
                 tab = metered(
-                    store, self.config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model
+                    store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model
                 )
             async with tab:
-                status = await pass_through(exchange, self.line, out, self.config.limits.total_seconds, tab)
-            self._count(exchange, "passed", status)
+                visit.outcome = FAILED
+                visit.status = await pass_through(exchange, runtime.line, out, config.limits.total_seconds, tab)
+            visit.outcome, visit.attempts, visit.waited = "passed", 1, exchange.waited
             return
         if store is not None and store.crowded:
             raise unavailable(store.trouble, "store_full")
         traced = None if self._tracing is None else self._tracing.listener(exchange.span)
         listener = _both(traced, exchange.progress)
-        asking = Asking(exchange, self.config, self._lanes, self.line, listener)
+        asking = Asking(exchange, config, runtime.lanes, runtime.line, listener)
         user = exchange.user or asking.asked.user
         asking.tab = tab = metered(
-            store, self.config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user,
+            store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user,
             model=asking.asked.model,
         )  # fmt: skip
         async with tab:
-            asking.on_end = lambda answer: self._note(asking, answer, user)
+            asking.on_end = lambda answer: self._note(visit, asking, answer, user)
             try:
-                await (self._streamed if asking.asked.stream else self._whole)(asking, tab, out)
+                await (self._streamed if asking.asked.stream else self._whole)(visit, asking, tab)
             finally:
                 asking.end()
                 if asking.owes:
                     await asking.unpaid()
 
-    async def _whole(self, asking: Asking, tab: Tab, out: Out) -> None:
+    async def _whole(self, visit: Visit, asking: Asking, tab: Tab) -> None:
         exchange = asking.exchange
         answer = await asking.run()
         asking.end(answer)
@@ -291,11 +349,11 @@ class Gateway:
         if tab.charges:
             await tab.settle(answer.outcome in CHARGED)
         body = rendered(exchange, answer, asking.raw, asking.bytes)
-        await out.whole(200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
+        await visit.out.whole(200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
 
-    async def _streamed(self, asking: Asking, tab: Tab, out: Out) -> None:
+    async def _streamed(self, visit: Visit, asking: Asking, tab: Tab) -> None:
         exchange = asking.exchange
-        stream = Stream(out, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
+        stream = Stream(visit.out, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
         streaming = Streaming(asking, tab, stream)
         try:
             await streaming.run()
@@ -307,19 +365,19 @@ class Gateway:
         asking.end()
         if not stream.started:
             raise _with_outcome(refused, exchange, asking.answer_so_far())
-        self.metrics.count("trueup_requests_total", outcome="refused", status=str(refused.status))
+        visit.outcome, visit.status = FAILED, refused.status
         await stream.write(streaming.broken(refused))
         await stream.end()
 
-    def _note(self, asking: Asking, found: Answer, user: str) -> None:
+    def _note(self, visit: Visit, asking: Asking, found: Answer, user: str) -> None:
         """Store and count what became of a request, whether it was answered or not."""
         exchange = asking.exchange
         if self.store is not None:
             record(self.store, asking, found, user)
         if self._tracing is not None:
             self._tracing.answered(exchange.span, exchange, found, time.time() - found.seconds)
-        if is_given(found):
-            self._count(exchange, found.outcome, 200)
+        visit.outcome = found.outcome if is_given(found) else FAILED
+        visit.attempts, visit.waited = len(found.attempts), exchange.waited
         model = asking.asked.model
         contract = "" if exchange.contract is None else exchange.contract.name
         metrics = self.metrics
@@ -333,13 +391,14 @@ class Gateway:
         if found.verdict.fixes:
             metrics.count("trueup_fixes_total", contract=contract)
 
-    def _count(self, exchange: Exchange, outcome: str, status: int) -> None:
-        route = exchange.route.name if exchange.route is not None else ""
-        model = exchange.head.model if isinstance(exchange.head.model, str) else ""
-        metrics = self.metrics
-        metrics.tick(REQUESTS, (route, model, outcome, str(status)))
-        metrics.time("trueup_overhead_seconds", time.perf_counter() - exchange.began - exchange.waited)
-        metrics.time("trueup_upstream_seconds", exchange.waited)
+    def _count(self, visit: Visit) -> None:
+        """Count a request that is over."""
+        metrics, status = self.metrics, visit.status or visit.out.status
+        metrics.tick(REQUESTS, (visit.route, visit.model, visit.outcome, str(status)))
+        if visit.outcome not in (REFUSED, GONE):
+            metrics.time("trueup_overhead_seconds", time.perf_counter() - visit.began - visit.waited)
+            if visit.attempts:
+                metrics.time("trueup_upstream_seconds", visit.waited)
 
 
 def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None:

@@ -15,10 +15,15 @@ from trueup.store.store import Store
 class Running:
     """A gateway under way: its address, and the application itself."""
 
-    def __init__(self, gateway: Gateway, url: str, server: Any) -> None:
+    def __init__(self, gateway: Gateway, url: str, server: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.gateway = gateway
         self.url = url
         self.server = server  # of uvicorn
+        self._loop = loop
+
+    def adopt(self, config: Config) -> None:
+        """Serve new requests under another `config`; those under way finish under theirs."""
+        asyncio.run_coroutine_threadsafe(self.gateway.adopt(config), self._loop).result()
 
 
 @contextlib.contextmanager
@@ -36,10 +41,11 @@ def running(config: Config, store: Store | None = None, tracing: Any = None, por
     listener.listen(256)
     server = uvicorn_server(gateway, config)
     failed: list[BaseException] = []
+    loops: list[asyncio.AbstractEventLoop] = []
 
     def run() -> None:
         try:
-            asyncio.run(_serve(server, listener))
+            asyncio.run(_serve(server, listener, loops))
         except BaseException as error:  # noqa: BLE001 - told below, in the thread that waits for it
             failed.append(error)
 
@@ -50,13 +56,14 @@ def running(config: Config, store: Store | None = None, tracing: Any = None, por
             if not thread.is_alive():
                 raise RuntimeError(f"the gateway did not start: {failed or 'see the log'}")
             thread.join(0.005)
-        yield Running(gateway, f"http://127.0.0.1:{listener.getsockname()[1]}", server)
+        yield Running(gateway, f"http://127.0.0.1:{listener.getsockname()[1]}", server, loops[0])
     finally:
         server.should_exit = True
         thread.join(60)
         listener.close()
 
 
-async def _serve(server: Any, listener: socket.socket) -> None:
+async def _serve(server: Any, listener: socket.socket, loops: list[asyncio.AbstractEventLoop]) -> None:
+    loops.append(asyncio.get_running_loop())
     server.install_signal_handlers = lambda: None
     await server.serve(sockets=[listener])

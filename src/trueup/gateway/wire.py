@@ -120,16 +120,19 @@ CLOSE = {"connection": "close"}
 class Out:
     """Where a reply is sent to; it knows whether something has left."""
 
-    __slots__ = ("_send", "_turn", "started")
+    __slots__ = ("_send", "_turn", "size", "started", "status")
 
     def __init__(self, send: Send, turn: Turn | None = None) -> None:
         self._send = send
         self._turn = turn
         self.started = False
+        self.status = 0  # that was sent; 0: none yet
+        self.size = 0  # bytes of the body that were sent
 
     async def whole(self, status: int, body: bytes, headers: Headers) -> None:
         """A reply of one piece."""
         self.started = True
+        self.status, self.size = status, len(body)
         found = [*headers, (b"content-length", b"%d" % len(body))]
         if self._turn is not None and self._turn.answer(status, found, body):
             return
@@ -139,6 +142,10 @@ class Out:
     async def send(self, message: MutableMapping[str, Any]) -> None:
         """A message as ASGI wants it."""
         self.started = True
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        else:
+            self.size += len(message["body"])
         await self._send(message)
 
 

@@ -1,0 +1,63 @@
+"""One configuration in force: what is worked out of a Config once, for all requests that it serves.
+
+A request takes the runtime once, when it comes in, and keeps it to its end. A reload makes a new runtime; the old one serves the
+requests that took it, and its connections are closed when the last of them is over. Nothing in a runtime is exchanged later.
+"""
+
+from collections.abc import Callable
+
+from trueup.gateway.checking import Checking
+from trueup.gateway.client.upstream import Line
+from trueup.gateway.config import Config
+from trueup.gateway.errors import Refused
+from trueup.gateway.exchange import Door
+from trueup.gateway.lanes import Lanes
+from trueup.gateway.metrics import Metrics
+from trueup.store.store import Store
+
+_GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are reported
+
+
+class Runtime:
+    """A configuration with its door, lanes, checking and connections; `active` counts the requests that hold it."""
+
+    __slots__ = ("active", "checking", "config", "connections", "door", "lanes", "seconds")
+
+    def __init__(self, config: Config, metrics: Metrics, store: Callable[[], Store | None]) -> None:
+        self.config = config
+        self.door = Door(config)
+        self.lanes = Lanes(config.limits.total_seconds)
+        self.checking = Checking(config, metrics, store)
+        self.seconds = config.limits.total_seconds + _GRACE  # for a client that does not read what is sent
+        self.active = 0
+        self.connections: Line | None = None
+
+    @property
+    def line(self) -> Line:
+        """The connections; there are none before `start` and after `close`."""
+        if self.connections is None:
+            raise Refused(503, "the gateway is not running", "server_error", "not_running")
+        return self.connections
+
+    def start(self, before: "Runtime | None" = None) -> None:
+        """Make the connections possible; those of the runtime `before` are kept if no upstream and no limit has changed."""
+        config = self.config
+        if before is not None and _same_line(before.config, config):
+            self.connections = before.connections
+        if self.connections is None:
+            self.connections = Line(config.upstreams, config.limits.reply, config.limits.connections)
+
+    def shares_with(self, other: "Runtime") -> bool:
+        """Whether two runtimes use the same connections."""
+        return self.connections is other.connections
+
+    async def close(self) -> None:
+        """Close the connections."""
+        line, self.connections = self.connections, None
+        if line is not None:
+            await line.close()
+
+
+def _same_line(one: Config, other: Config) -> bool:
+    limits = (one.limits.reply, one.limits.connections) == (other.limits.reply, other.limits.connections)
+    return limits and one.upstreams == other.upstreams
