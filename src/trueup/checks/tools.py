@@ -70,6 +70,19 @@ def _unknown(name: str, place: str, tools: Toolset) -> Finding:
     return finding("T001", place, message, None, data, hint)
 
 
+def unoffered(call: ToolCall, offered: Sequence[Any]) -> Finding | None:
+    """What is wrong with a call under a contract without tools; `offered` are the names that a request offers.
+
+    A call that has its output already was made by whoever runs the tool; it is not one to be run.
+
+    >>> unoffered(ToolCall("pay"), ["ping"]).message
+    "Tool 'pay' is not defined"
+    """
+    if call.answered or call.name in offered:
+        return None
+    return _unknown(call.name, f"$.calls[{call.index}]", Toolset(Tool(str(name)) for name in dict.fromkeys(offered)))
+
+
 def _listed(tools: Toolset) -> str:
     return ", ".join(sorted(tools.tools)[:_LISTED]) + (" …" if len(tools.tools) > _LISTED else "")
 

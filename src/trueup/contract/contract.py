@@ -21,7 +21,7 @@ from trueup.contract.given import named, refuse_bad_options, refuse_unknown, tol
 from trueup.contract.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
 from trueup.contract.integers import alias_test, either, integral_test
 from trueup.contract.limits import depth_over, too_large
-from trueup.contract.merge import NO_CALLS, Judged, merge
+from trueup.contract.merge import NO_CALLS, Account, Judged, merge
 from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.verdict.bugs import tried
 from trueup.verdict.catalogue import Accept
@@ -29,7 +29,7 @@ from trueup.verdict.codec import as_json, decode
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
-from trueup.verdict.verdict import T, Verdict
+from trueup.verdict.verdict import Refusal, T, Verdict
 
 if TYPE_CHECKING:
     import threading
@@ -90,7 +90,8 @@ class Contract(Generic[T]):
 
     - `schema`: a pydantic model, a dataclass, a TypedDict, a msgspec Struct or another annotation; a JSON Schema, as a dict or as the
       path of a file; or True for any JSON value. None: the reply is text.
-    - `tools`: what may be called: functions, classes, or definitions in any provider's shape. None: calls are not judged.
+    - `tools`: what may be called: functions, classes, or definitions in any provider's shape. None: a reply with a `schema` may make none, and those of any other reply are not judged, unless the context
+      says which tools were `offered`.
     - `order`: the order of calls, as a list of names, an `Order` or its fields. None: any order.
     - `calls`: how calls are judged, as `CallOptions` or its fields. None: the defaults.
     - `rules`: what must be true of the data: expressions, or a mapping of sections. None: no rules.
@@ -363,7 +364,9 @@ class Contract(Generic[T]):
         return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
 
     def _parts(self, reply: Reply, context: dict[str, Any]) -> tuple[Judged, Verdict | None]:
-        """The calls of a reply and its text, each judged; who makes calls owes no value, but an envelope is both."""
+        """The calls of a reply and its text, each judged. Under a schema the value must be there, unless a call that waits for its
+        output is a valid outcome: only a contract with tools can say so. An envelope is both.
+        """
         calls = self._calls
         if calls is not None and calls.options.envelope and (not reply.calls or "{" in reply.text):
             parts = self._envelope_parts(calls, reply, context)
@@ -377,9 +380,29 @@ class Contract(Generic[T]):
                 data = self._described(reply.text)
             before, expected = called_before(context.get("history")), context.get("expected_sequence")
             judged = calls.judge(reply, before, is_data=data is not None, expected=expected)
-        if self.schema is None or reply.calls or judged.calls or judged.refused or judged.unread:
+        elif reply.calls:
+            judged = self._unoffered(reply, context)
+        if self.schema is None or judged.unread or (calls is not None and _ends_in_calls(judged)):
             return judged, None
         return judged, self._check_text(reply, reply.text, data)
+
+    def _unoffered(self, reply: Reply, context: dict[str, Any]) -> Judged:
+        """The calls of a reply under a contract without tools: those that nobody offered are refused.
+
+        The context's `offered` names the tools that the request offers. Without it, only a schema says that no call is wanted.
+        """
+        offered = context.get("offered")
+        if self.schema is None and offered is None:
+            return NO_CALLS
+        from trueup.checks.tools import unoffered  # loaded where a reply makes calls
+
+        accounts = [
+            Account(call, call, [found])
+            for call in reply.calls
+            if (found := unoffered(call, offered or ())) is not None
+        ]
+        findings = [found for account in accounts for found in account.findings]
+        return Judged((), tuple(Refusal(a.given, tuple(a.findings)) for a in accounts), findings, [], accounts)
 
     def _envelope_parts(
         self, calls: "CallJudge", reply: Reply, context: dict[str, Any]
@@ -939,6 +962,11 @@ def context_first(source: dict[str, Any]) -> dict[str, Any]:
     """The context that a caller of `stream` gave as the first argument, as in 0.1; the warning points to that caller."""
     warn("stream(context) is deprecated since 0.2; use stream(context=…)", DeprecationWarning, stacklevel=3)
     return source
+
+
+def _ends_in_calls(judged: Judged) -> bool:
+    """Whether a reply ends in calls to be run, right or wrong; those with an output are behind it."""
+    return any(not call.answered for call in judged.calls) or any(not r.call.answered for r in judged.refused)
 
 
 def _without_span(fixes: Iterable[Fix]) -> list[Fix]:
