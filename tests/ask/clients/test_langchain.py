@@ -145,13 +145,15 @@ def _person() -> Any:
 @pytest.mark.parametrize("include_raw", [False, True])
 def test_a_model_with_structured_output_is_judged_as_what_it_parsed(method: str, include_raw: bool) -> None:
     said = Say("", (Call("Person", VALUE),)) if method == "function_calling" else Say(GOOD)
-    with ScriptedServer([said]) as server:
+    with ScriptedServer([said], then=said) as server:
         model = _chat(server)
         with closing(model):
             held = model.with_structured_output(_person(), method=method, include_raw=include_raw)
             answer = CONTRACT.ask(held, "Who?", memory=Memory())
-    if method == "function_calling" and include_raw:
-        return  # the raw message is judged, and its call is not a value
+    if method == "function_calling" and include_raw:  # the raw message is judged, and its call is not a value
+        assert {found.code for found in answer.verdict.errors} == {"T001", "P002"}
+        return
+    assert len(server.requests) == 1
     assert (answer.outcome, answer.value) == ("accepted", VALUE)
 
 
