@@ -1,4 +1,4 @@
-"""The gateway at work in one command: the local model as upstream, an example contract, a few requests, and lines to copy.
+"""The gateway at work in one command: the local model and a careless one as upstreams, a few requests, and lines to copy.
 
 Nothing leaves this machine. Verdicts go into a temporary store that is removed at the end. Needs the extras `gateway` and `local`.
 """
@@ -13,6 +13,7 @@ import msgspec
 
 from trueup.ask.policy import Policy
 from trueup.contract.contract import Contract
+from trueup.gateway.careless import NAME, careless
 from trueup.gateway.config import Config, Route, Upstream
 from trueup.gateway.running import Running, running
 from trueup.store.open import open_store
@@ -49,7 +50,8 @@ def demo(say: Say, wait: Callable[[], object], port: int = 8080) -> list[Rate]:
         LocalModel() as model,
         tempfile.TemporaryDirectory(prefix="trueup-demo-") as folder,
         open_store(Path(folder) / "verdicts.db") as store,
-        running(_config(model), store, port=port) as gateway,
+        careless() as mistaken,
+        running(_config(model, mistaken), store, port=port) as gateway,
     ):
         say(f"listening on {gateway.url}\n")
         _play(gateway, model.name, say)
@@ -63,17 +65,18 @@ def demo(say: Say, wait: Callable[[], object], port: int = 8080) -> list[Rate]:
     return rates
 
 
-def _config(model: Any) -> Config:
+def _config(model: Any, mistaken: str) -> Config:
     person = Contract(PERSON, name="person")
     true_person = Contract(PERSON, rules=FROM_TEXT, input=["text"], name="true-person")
     polite = Contract(states=POLITE, reply=True, name="polite")
     policy = Policy(otherwise="failed", repairs=2, max_tokens=120, deadline=60, backoff=0.2)
     return Config(
-        upstreams={"local": Upstream("local", model.url, key=model.api_key)},
+        upstreams={"local": Upstream("local", model.url, key=model.api_key), NAME: Upstream(NAME, mistaken)},
         contracts={"person": person, "true-person": true_person, "polite": polite},
         routes=(
             Route("person", ("person",), person, policy=policy),
             Route("true-person", ("true-person",), true_person, policy=policy),
+            Route(NAME, (NAME,), person, upstream=NAME, policy=policy),
             Route("polite", ("polite",), polite, policy=policy, state="ASKING"),
         ),
     )
@@ -91,6 +94,7 @@ def _play(gateway: Running, model: str, say: Say) -> None:
         ("with rules: both must be in the text", "true-person", "Ada Lovelace was 36 years old. Who is this?"),
         ("a stream, let go field by field", "person", "Grace Hopper was 85 years old. Who is this?"),
         ("a contract for a state of a conversation", "polite", "Greet a customer of a hair salon."),
+        ("a model that forgets the age: asked again, then fixed", NAME, "Bob is 5. Who is this?"),
     ]
     for at, (what, name, question) in enumerate(asked):
         status, headers, text = _ask(gateway.url, name, question, stream=at == 3)
@@ -138,11 +142,15 @@ def _text(raw: bytes, stream: bool) -> str:
 
 
 def _lines(gateway: Running, model: str, say: Say) -> None:
-    body = '{"model": "person", "messages": [{"role": "user", "content": "Bob is 5. Who is this?"}]}'
+    asked = '[{"role": "user", "content": "Grace Hopper was 85 years old. Who is this?"}]'
+    body = f'{{"model": "{NAME}", "messages": {asked}}}'
     say(f"""
-Try it:
-  curl -si {gateway.url}/v1/chat/completions -d '{body}'
+Try it. This model leaves the age out; the gateway asks again, mends the reply and lists each fix:
+  curl -si {gateway.url}/v1/chat/completions -H 'x-trueup-include: 1' -d '{body}'
+The local model, from Python:
   python -c 'from openai import OpenAI; print(OpenAI(base_url="{gateway.url}/v1", api_key="any").chat.completions.create(
-      model="person", messages=[{{"role": "user", "content": "Bob is 5. Who is this?"}}]).choices[0].message.content)'
+      model="person", messages={asked}).choices[0].message.content)'
+Counters and a page about the gateway:
   curl -s {gateway.url}/metrics
-Models: {model} (no contract), person, true-person, polite. Ctrl-C ends it.""")
+  {gateway.url}/
+Models: {model} (no contract), person, true-person, polite, {NAME} (makes mistakes on purpose). Ctrl-C ends it.""")
