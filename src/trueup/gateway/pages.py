@@ -1,19 +1,25 @@
-"""Everything that is not a model's reply: the list of models, health, readiness, metrics, and what is not found.
+"""Everything that is not a model's reply: the list of models, health, readiness, metrics, a status page, and what is not found.
 
 These are small and rare, so a framework serves them. None of them says a key, and none asks an upstream for a reply.
 """
 
+import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from trueup import __version__
 from trueup.gateway.errors import Refused
 from trueup.gateway.models import model, models
 from trueup.gateway.openapi import document
+from trueup.gateway.status import HEADERS, Status, contract_names, is_local, key_headers, page
 from trueup.gateway.wire import Receive, Scope, Send
+from trueup.store.errors import StoreError
+from trueup.store.stats import Recent, recent
 
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
@@ -27,8 +33,11 @@ class Pages:
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
+        self._began = time.monotonic()
+        self._looking = asyncio.Lock()
         self._app = Starlette(
             routes=[
+                Route("/", self.status),
                 Route("/healthz", self.healthz),
                 Route("/readyz", self.readyz),
                 Route("/metrics", self.metrics),
@@ -50,14 +59,51 @@ class Pages:
 
     async def readyz(self, request: Request) -> Response:  # noqa: ARG002
         """It can take requests: it is not stopping, and verdicts can be stored."""
+        problems = await self._problems()
+        return JSONResponse(
+            {"status": "not ready" if problems else "ok", "problems": problems}, 503 if problems else 200
+        )
+
+    async def _problems(self) -> list[str]:
+        """Why it cannot take requests."""
         gateway = self._gateway
         problems = ["stopping"] if gateway.stopping else []
         store = gateway.store
         if store is not None and (store.trouble is not None or store.crowded or await store.areach() is not None):
             problems.append("store")
-        return JSONResponse(
-            {"status": "not ready" if problems else "ok", "problems": problems}, 503 if problems else 200
-        )
+        return problems
+
+    async def status(self, request: Request) -> Response:
+        """The page about this gateway, for people."""
+        gateway = self._gateway
+        config = gateway.config
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        try:
+            caller = gateway.door.caller(key_headers(headers))
+        except Refused as refused:
+            if refused.status == 401:
+                refused.headers["www-authenticate"] = 'Basic realm="trueup: any user, a client key as password"'
+            return _told(refused)
+        if caller is None and not is_local(headers.get("host", ""), config):
+            said = "this page needs client keys if it is opened under a name; open it by its address, or configure `clients`"
+            return _told(Refused(403, said, "permission_error", "unknown_host"))
+        shown = Status(
+            __version__, time.monotonic() - self._began, await self._problems(), config.routes, contract_names(config),
+            await self._recent(None if caller is None else caller.tenant),
+        )  # fmt: skip
+        return HTMLResponse(page(shown), headers=HEADERS)
+
+    async def _recent(self, tenant: str | None) -> Recent | str:
+        """The requests of the last hour, or why they are not known; one look at the store at a time."""
+        store = self._gateway.store
+        if store is None:
+            return "No store is configured. Counters since the start are at /metrics."
+        since = time.time() - 3600
+        try:
+            async with self._looking:
+                return await asyncio.to_thread(store.read, lambda session: recent(session, since, tenant))
+        except StoreError:
+            return "The store does not answer."
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002
         gateway = self._gateway

@@ -76,6 +76,49 @@ def rates(
     return [_rate(start, name, counts) for (start, name), counts in sorted(sums.items())]
 
 
+class Recent(msgspec.Struct, frozen=True):
+    """What became of the latest requests."""
+
+    requests: int
+    """How many there were."""
+    outcomes: tuple[tuple[str, int], ...]
+    """Each outcome with how often it occurred, the most frequent first."""
+    models: tuple[tuple[str, int, int], ...]
+    """Each model with its requests, and how many of them needed more than one attempt; the most used first."""
+    is_cut: bool
+    """Whether there were more, which are not counted."""
+
+
+def recent(session: Session, since: float, tenant: str | None = None, most: int = 20_000) -> Recent:
+    """The requests since a time, in seconds since 1970; of a `tenant`, or of all if it is None.
+
+    At most the latest verdicts are looked at, so the cost is bounded however many there are.
+    """
+    rows = session.run(
+        "SELECT tenant, model, outcome, attempts FROM verdicts WHERE at >= ? ORDER BY at DESC LIMIT ?",
+        (int(since * MICROS), most),
+    )
+    asked: Counter[str] = Counter()
+    retried: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
+    whose = None if tenant is None else pack(tenant)
+    for owner, model, outcome, attempts in rows:
+        if outcome != "refused" and whose in (None, owner):  # an earlier attempt is not a request
+            asked[model] += 1
+            outcomes[outcome] += 1
+            retried[model] += attempts > 1
+    return Recent(
+        outcomes.total(),
+        tuple((unpack(name), n) for name, n in _most(outcomes)),
+        tuple((unpack(name), n, retried[name]) for name, n in _most(asked)),
+        len(rows) >= most,
+    )
+
+
+def _most(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
 def warnings(found: list[Rate], threshold: float = RETRY_RATE, least: int = LEAST) -> list[str]:
     """A sentence for each model whose retry rate is over the threshold, given enough requests."""
     return [
