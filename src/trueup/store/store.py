@@ -64,6 +64,11 @@ class Store:
         self.quota = Quota(self._writer, self.read)
 
     @property
+    def backend(self) -> Backend:
+        """The database behind it, for whoever needs a session of their own."""
+        return self._backend
+
+    @property
     def where(self) -> str:
         """The path or address of the database, without a password."""
         return self._backend.where

@@ -1,0 +1,126 @@
+"""`trueup store`: what is in a store, a backup of it, and the way back; one place for whoever looks after it."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trueup.cli.named import Unavailable
+from trueup.cli.stored import opened, store_option
+
+if TYPE_CHECKING:
+    from trueup.store.backup import Copied
+    from trueup.store.session import Session
+    from trueup.store.store import Store
+
+
+@click.group()
+def store() -> None:
+    """The store itself: what is in it, backup and restore."""
+
+
+@store.command()
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+def info(url: str, as_json: bool) -> None:
+    """Show where a store is, how much is in it and since when."""
+    with opened(url) as found:
+        about = _about(found)
+    if as_json:
+        from trueup.cli.pretty import document
+        from trueup.cli.terminal import is_terminal, write
+
+        write(document(about, indented=is_terminal()) + "\n")
+        return
+    from trueup.verdict.display import safe_line
+
+    size = "" if about["bytes"] is None else f", {about['bytes']:,} bytes"
+    click.echo(f"{safe_line(about['where'])}: tables of version {about['version']}{size}")
+    if about["since"]:
+        click.echo(f"verdicts from {about['since']} to {about['until']}, of {about['tenants']:,} tenants")
+    for line in _counts(about["rows"]):
+        click.echo(line)
+
+
+@store.command()
+@store_option
+@click.option(
+    "--to", "path", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Where to."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+def backup(url: str, path: Path, force: bool) -> int:
+    """Write a store into one file, while it is in use; from SQLite or PostgreSQL.
+
+    The file is checked before it gets its name. Exit code 1: it was written, but the quota does not agree with its ledger.
+
+    \b
+      trueup store backup --store verdicts.db --to verdicts-monday.db
+    """
+    from trueup.store.backup import back_up
+
+    with opened(url) as found:
+        return _tell(path, back_up(found, path, force), "backed up")
+
+
+@store.command()
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+@store_option
+@click.option("--force", is_flag=True, help="Replace all that is in the store.")
+def restore(file: Path, url: str, force: bool) -> int:
+    """Put the backup in FILE into a store, of SQLite or PostgreSQL.
+
+    Stop the gateways that use the store first. Exit code 1: it was restored, but the quota does not agree with its ledger.
+
+    \b
+      trueup store restore verdicts-monday.db --store verdicts.db
+      trueup store restore verdicts-monday.db --store postgresql://trueup@db/trueup
+    """
+    from trueup.store.backup import restore as put_back
+    from trueup.store.errors import StoreError
+
+    try:
+        return _tell(file, put_back(file, url, force), "restored")
+    except StoreError as error:
+        raise Unavailable(str(error)) from None
+
+
+def _tell(file: Path, copied: "Copied", what: str) -> int:
+    from trueup.verdict.display import safe_line
+
+    click.echo(f"{safe_line(str(file))}: {what}, as of {copied.made}")
+    for line in _counts(copied.rows):
+        click.echo(line)
+    for fault in copied.faults:
+        click.echo(safe_line(fault), err=True)
+    if copied.faults:
+        click.echo(f"the quota disagrees with its ledger in {len(copied.faults)} places", err=True)
+        return 1
+    click.echo("the quota agrees with its ledger")
+    return 0
+
+
+def _counts(rows: dict[str, int]) -> list[str]:
+    width = max(map(len, rows), default=0)
+    return [f"  {table:<{width}}  {count:>9,}" for table, count in rows.items()]
+
+
+def _about(found: "Store") -> dict[str, Any]:
+    from trueup.store.backup import tables
+    from trueup.store.sqlite import Sqlite
+
+    backend = found.backend
+
+    def look(session: "Session") -> tuple[Any, ...]:
+        counts = {name: int(session.run(f"SELECT count(*) FROM {name}")[0][0]) for name in tables(session, backend)}  # noqa: S608
+        version = session.run("SELECT value FROM meta WHERE name = 'version'")[0][0]
+        return (counts, int(version), *session.run("SELECT min(at), max(at), count(DISTINCT tenant) FROM verdicts")[0])
+
+    rows, version, first, last, tenants = found.read(look)
+    size = backend.path.stat().st_size if isinstance(backend, Sqlite) else None
+    span = {"since": first and _when(first), "until": last and _when(last)}
+    return {"where": found.where, "version": version, "bytes": size, "tenants": tenants, **span, "rows": rows}
+
+
+def _when(micros: int) -> str:
+    return datetime.fromtimestamp(micros / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,68 @@
+"""`trueup store`, as a person or a script runs it."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+from trueup import Contract
+from trueup.store.open import open_store
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    contract = Contract({"type": "object", "required": ["age"]}, name="person")
+    with open_store(tmp_path / "s.db") as store:
+        for tenant, user in (("acme", "ada"), ("acme", "bob"), ("other", "ada")):
+            made = store.record_verdict(contract.check('{"age": 1}'), tenant=tenant, user=user)
+            store.record_feedback(made, helpful=True, user=user)
+            store.quota.capture(store.quota.reserve(tenant, f"k-{user}", user=user))
+    return tmp_path / "s.db"
+
+
+def test_info_says_what_is_in_a_store(run: Run, filled: Path) -> None:
+    done = run("store", "info", "--store", filled.name)
+    assert done.code == 0
+    assert done.out.startswith("s.db: tables of version ")
+    assert ", of 2 tenants\n" in done.out
+    assert ["verdicts", "3"] in [line.split() for line in done.out.splitlines()]
+    about = json.loads(run("store", "info", "--json", TRUEUP_STORE=filled.name).out)
+    assert (about["where"], about["tenants"], about["rows"]["ledger"]) == ("s.db", 2, 3)
+    assert about["bytes"] == filled.stat().st_size
+
+
+def test_a_backup_comes_back(run: Run, filled: Path) -> None:
+    done = run("store", "backup", "--store", "s.db", "--to", "b.db")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[-1] == "the quota agrees with its ledger"
+    assert run("store", "restore", "b.db", "--store", "t.db").code == 0
+    assert run("quota", "check", "--store", "t.db").code == 0
+    done = run("store", "restore", "b.db", "--store", "t.db")
+    assert done.code == 2
+    assert "there is data in this store" in done.err
+    assert run("store", "restore", "b.db", "--store", "t.db", "--force").code == 0
+    with closing(sqlite3.connect(filled)) as db, db:
+        db.execute("UPDATE buckets SET used = 7")
+    done = run("store", "backup", "--store", "s.db", "--to", "b.db", "--force")
+    assert (done.code, done.err.splitlines()[-1].startswith("the quota disagrees")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["info", "--store", "none.db"], "none.db: there is no such store"),
+        (["backup", "--store", "none.db", "--to", "b.db"], "none.db: there is no such store"),
+        (["restore", "none.db", "--store", "t.db"], "none.db: there is no such file"),
+        (["restore", "none.db", "--store", "redis://x"], "none.db: there is no such file"),
+        (["info", "--store", "mysql://ada:canary@db/x"], "mysql:// is not a store"),
+    ],
+)
+def test_what_is_wrong_is_said(run: Run, args: list[str], said: str) -> None:
+    done = run("store", *args)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert "canary" not in done.err
