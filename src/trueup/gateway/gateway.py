@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from trueup.ask.answer import Answer
@@ -18,13 +19,15 @@ from trueup.gateway.checking import Work, route_of
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
+from trueup.gateway.counting import count_attempts
 from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
 from trueup.gateway.feedback import PATH as FEEDBACK
 from trueup.gateway.feedback import Feedback
 from trueup.gateway.judging import bug_found, bug_refusal
+from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
-from trueup.gateway.metrics import ATTEMPTS, REQUESTS, Metrics
+from trueup.gateway.metrics import REQUESTS, Metrics
 from trueup.gateway.pages import Pages
 from trueup.gateway.passing import pass_through, told
 from trueup.gateway.protocols.chat import Chat
@@ -53,13 +56,16 @@ PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (_PLAI
 class Gateway:
     """The application; `serve.py` runs it, a test may call it by itself."""
 
-    def __init__(self, config: Config, store: Store | None = None, tracing: Tracing | None = None) -> None:
+    def __init__(
+        self, config: Config, store: Store | None = None, tracing: Tracing | None = None, folder: Path | None = None
+    ) -> None:
         self.store = store
-        self.metrics = Metrics()
+        self.metrics = Metrics(folder)
         self.stopping = False
         self.runtime = self._runtime_of(config)
         self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
         self._own_store = store is None and bool(config.store)
+        self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
         self._pages = Pages(self)
         self._feedback = Feedback(self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
@@ -121,6 +127,7 @@ class Gateway:
         if self.store is not None and self.config.quota:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
         self.runtime.start()
+        self.keeper.start()
 
     async def stop(self) -> None:
         """Let no new request in, wait for those under way, then close."""
@@ -128,6 +135,7 @@ class Gateway:
         until = time.monotonic() + self.config.limits.stop_seconds
         while self.metrics.active and time.monotonic() < until:  # noqa: ASYNC110 - rare, and there is no one event
             await asyncio.sleep(0.02)
+        await self.keeper.stop()
         for runtime in (*self._retired, self.runtime):
             await runtime.close()
         self._retired.clear()
@@ -378,18 +386,7 @@ class Gateway:
             self._tracing.answered(exchange.span, exchange, found, time.time() - found.seconds)
         visit.outcome = found.outcome if is_given(found) else FAILED
         visit.attempts, visit.waited = len(found.attempts), exchange.waited
-        model = asking.asked.model
-        contract = "" if exchange.contract is None else exchange.contract.name
-        metrics = self.metrics
-        metrics.tick(ATTEMPTS, (model,), len(found.attempts))
-        if len(found.attempts) > 1:
-            metrics.count("trueup_retried_total", model=model)
-        for attempt in found.attempts:
-            if attempt.verdict is not None and attempt.verdict.findings:
-                for code in {finding.code for finding in attempt.verdict.errors}:
-                    metrics.count("trueup_findings_total", contract=contract, model=model, code=code)
-        if found.verdict.fixes:
-            metrics.count("trueup_fixes_total", contract=contract)
+        count_attempts(self.metrics, exchange, asking.asked.model, found)
 
     def _count(self, visit: Visit) -> None:
         """Count a request that is over."""

@@ -1,96 +1,192 @@
 """Counters of the gateway, in Prometheus' text form: what happened enters, a page leaves. Needs no package.
 
-Labels come from requests, so their number is bounded: what comes after the hundredth model counts as `other`.
+With a folder, the page has the numbers of all workers that use it. Labels come from requests, so their number is bounded: what comes
+after the hundredth model counts as `other`.
 """
 
+import logging
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from trueup.gateway.board import WIDTH, Board, Series
+
+log = logging.getLogger("trueup.gateway")
 
 BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
-_MOST = 100
-Cell = list[int]  # of one number, which is counted up
+assert len(BOUNDS) + 2 == WIDTH
+_MOST = 100  # values of one label
+_MOST_SERIES = 2_000  # of one metric
+OTHER = "other"
+UNCOUNTED = "trueup_uncounted_total"  # what found no room; not shown while there is nothing of it
 REQUESTS = ("trueup_requests_total", ("route", "model", "outcome", "status"))
+ASKED = ("trueup_asked_total", ("model",))
 ATTEMPTS = ("trueup_attempts_total", ("model",))
-_HELP = {
-    "trueup_requests_total": "Requests that were answered, by route, model, outcome and status.",
-    "trueup_attempts_total": "Calls of an upstream, by model.",
+RETRIED = ("trueup_retried_total", ("model",))
+FAILURES = ("trueup_failures_total", ("model", "reason"))
+HELP = {
+    "trueup_requests_total": "Requests, by route, model, outcome and status.",
+    "trueup_asked_total": "Requests for which this model was asked at least once, by model.",
+    "trueup_attempts_total": "Calls of an upstream, by the model that was asked.",
+    "trueup_failures_total": "Calls that gave no valid reply, by model and reason: a finding's code, a status, or a fault of the line.",
     "trueup_findings_total": "Errors that replies were refused for, by contract, model and code.",
     "trueup_fixes_total": "Replies that were changed, by contract.",
-    "trueup_retried_total": "Requests that needed more than one call, by model.",
+    "trueup_feedback_total": "Feedback that was stored.",
+    "trueup_retried_total": "Requests for which this model's first call was not enough, by model.",
     "trueup_overhead_seconds": "Time of a request that was not spent waiting for an upstream.",
     "trueup_upstream_seconds": "Time of a request that was.",
-}
+    "trueup_requests_active": "Requests that are being served.",
+    "trueup_store_queued": "Writes that wait for the store.",
+    "trueup_store_trouble": "1 while the store cannot be written to.",
+    "trueup_pruned_total": "Rows that were deleted because they were past their retention, by what they were.",
+    "trueup_pruned_timestamp_seconds": "When this gateway last pruned the store, in seconds since 1970; 0: not yet.",
+    "trueup_prune_failures_total": "How often the store could not be pruned.",
+    "trueup_config_loaded_timestamp_seconds": "When the configuration in force was loaded, in seconds since 1970.",
+    "trueup_config_reloads_total": "Configurations that were taken over while running.",
+    "trueup_config_reload_failures_total": "Configurations that could not be used; the one in force stayed.",
+    "trueup_workers": "Workers that are alive.",
+    UNCOUNTED: "Events that were not counted by name, for there are too many names.",
+}  # fmt: skip
+
+
+class _Gauge(NamedTuple):
+    place: int
+    read: Callable[[], float]
 
 
 class Metrics:
-    """The counters of one process."""
+    """The counters of one worker; `folder` is where the workers of one gateway find each other's, None: it is the only one."""
 
-    def __init__(self) -> None:
-        self._cells: dict[tuple[str, tuple[tuple[str, str], ...]], Cell] = {}
-        self._ticks: dict[tuple[tuple[str, tuple[str, ...]], tuple[str, ...]], Cell] = {}
-        self._times: dict[str, list[float]] = {}
+    def __init__(self, folder: Path | None = None) -> None:
+        self._board = Board(folder)
+        self._cells = self._board.cells
+        self._ticks: dict[tuple[tuple[str, tuple[str, ...]], tuple[str, ...]], int] = {}
+        self._times: dict[str, int] = {}
         self._seen: dict[str, set[str]] = {}
+        self._sizes: Counter[str] = Counter()
+        self._gauges: dict[Series, _Gauge] = {}
+        self._spare = self._board.place(Series("counter", UNCOUNTED)) or 0  # the first of all
         self.active = 0
+        for series in self._board.names():
+            self._sizes[series.name] += 1
+            for label, value in series.labels:
+                self._seen.setdefault(label, set()).add(value)
+        self.gauge("trueup_requests_active", lambda: self.active)
+        self.gauge("trueup_workers", lambda: 1)
 
     def count(self, name: str, n: int = 1, **labels: str) -> None:
         """Count something under labels."""
-        self._cell(name, labels)[0] += n
-
-    def _cell(self, name: str, labels: dict[str, str]) -> Cell:
-        key = (name, tuple((label, self._label(label, value)) for label, value in labels.items()))
-        return self._cells.setdefault(key, [0])
+        self._cells[self._counter(name, labels)] += n
 
     def tick(self, what: tuple[str, tuple[str, ...]], values: tuple[str, ...], n: int = 1) -> None:
         """Count something under labels that are always the same ones, which is quicker."""
-        cell = self._ticks.get((what, values))
-        if cell is None:
-            cell = self._cell(what[0], dict(zip(what[1], values, strict=True)))
+        place = self._ticks.get((what, values))
+        if place is None:
+            place = self._counter(what[0], dict(zip(what[1], values, strict=True)))
             if len(self._ticks) < _MOST * _MOST:
-                self._ticks[what, values] = cell
-        cell[0] += n
+                self._ticks[what, values] = place
+        self._cells[place] += n
 
     def time(self, name: str, seconds: float) -> None:
         """Put a time into its histogram."""
-        row = self._times.get(name)
-        if row is None:
-            row = self._times[name] = [0.0] * (len(BOUNDS) + 2)
-        row[-1] += seconds
-        row[-2] += 1
+        place = self._times.get(name)
+        if place is None:
+            place = self._board.place(Series("times", name))
+            if place is None:
+                return
+            self._times[name] = place
+        cells = self._cells
+        cells[place + WIDTH - 1] += seconds
+        cells[place + WIDTH - 2] += 1
         at = bisect_left(BOUNDS, seconds)
         if at < len(BOUNDS):
-            row[at] += 1
+            cells[place + at] += 1
 
-    def page(self, gauges: Iterable[tuple[str, float]] = ()) -> str:
-        """Everything that was counted, as Prometheus reads it."""
-        lines = []
-        for name in sorted({name for name, _ in self._cells}):
-            lines += [f"# HELP {name} {_HELP.get(name, name)}", f"# TYPE {name} counter"]
-            for (which, labels), (n,) in sorted(self._cells.items()):
-                if which == name:
-                    lines.append(f"{name}{_written(labels)} {n}")
-        for name, row in sorted(self._times.items()):
-            lines += [f"# HELP {name} {_HELP.get(name, name)}", f"# TYPE {name} histogram"]
-            total = 0.0
-            for bound, within in zip(BOUNDS, row, strict=False):
-                total += within
-                lines.append(f'{name}_bucket{{le="{bound:g}"}} {total:g}')
-            lines += [
-                f'{name}_bucket{{le="+Inf"}} {row[-2]:g}',
-                f"{name}_sum {row[-1]:.6f}",
-                f"{name}_count {row[-2]:g}",
-            ]
-        for name, value in [("trueup_requests_active", float(self.active)), *gauges]:
-            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
+    def gauge(self, name: str, read: Callable[[], float], *, how: Literal["sum", "max"] = "sum", **labels: str) -> None:
+        """Show what `read` returns whenever the page is read; `how` the numbers of several workers become one.
+
+        A gauge of the same name and labels replaces the earlier one.
+        """
+        series = Series(how, name, self._labels(labels))
+        self._gauges[series] = _Gauge(self._place(series), read)
+
+    def publish(self) -> None:
+        """Let the other workers see this one's gauges; counters they always see."""
+        for series, (place, read) in self._gauges.items():
+            try:
+                self._cells[place] = read()
+            except Exception as error:  # noqa: BLE001 - a gauge of somebody else must not cost the page
+                log.debug("the gauge %s cannot be read: %s", series.name, error)
+
+    def page(self) -> str:
+        """Everything that was counted by all workers, as Prometheus reads it."""
+        self.publish()
+        lines: list[str] = []
+        before = ""
+        for series, values in sorted(self._board.all().items(), key=lambda item: (item[0].name, item[0].labels)):
+            name, labels = series.name, series.labels
+            if name == UNCOUNTED and not values[0]:
+                continue
+            if name != before:
+                kind = {"counter": "counter", "times": "histogram"}.get(series.kind, "gauge")
+                lines += [f"# HELP {name} {HELP.get(name, name)}", f"# TYPE {name} {kind}"]
+                before = name
+            lines += (
+                _histogram(name, values)
+                if series.kind == "times"
+                else [f"{name}{_written(labels)} {_number(values[0])}"]
+            )
         return "\n".join(lines) + "\n"
 
+    def close(self) -> None:
+        """Count no more; what was counted stays for the other workers."""
+        self._cells.release()
+        self._board.close()
+
+    def _counter(self, name: str, labels: dict[str, str]) -> int:
+        series = Series("counter", name, self._labels(labels))
+        if not self._board.knows(series):
+            if self._sizes[name] >= _MOST_SERIES:
+                series = Series("counter", name, tuple((label, OTHER) for label in labels))
+            self._sizes[name] += 1
+        return self._place(series)
+
+    def _place(self, series: Series) -> int:
+        place = self._board.place(series)
+        return self._spare if place is None else place
+
+    def _labels(self, labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        return tuple((label, self._label(label, value)) for label, value in labels.items())
+
     def _label(self, key: str, value: str) -> str:
+        value = value[:80].encode("utf-8", "replace").decode()
         seen = self._seen.setdefault(key, set())
         if value in seen:
             return value
         if len(seen) >= _MOST:
-            return "other"
+            return OTHER
         seen.add(value)
         return value
+
+
+def _histogram(name: str, values: list[float]) -> list[str]:
+    lines = []
+    total = 0.0
+    for bound, within in zip(BOUNDS, values, strict=False):
+        total += within
+        lines.append(f'{name}_bucket{{le="{bound:g}"}} {_number(total)}')
+    return [
+        *lines,
+        f'{name}_bucket{{le="+Inf"}} {_number(values[-2])}',
+        f"{name}_sum {values[-1]:.6f}",
+        f"{name}_count {_number(values[-2])}",
+    ]
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _written(labels: tuple[tuple[str, str], ...]) -> str:
@@ -100,5 +196,4 @@ def _written(labels: tuple[tuple[str, str], ...]) -> str:
 
 
 def _escaped(value: str) -> str:
-    plain = value[:80].encode("utf-8", "replace").decode()
-    return plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -106,17 +106,10 @@ class Pages:
             return "The store does not answer."
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002
+        """What was counted, by all workers."""
         gateway = self._gateway
-        store = gateway.store
-        gauges = (
-            []
-            if store is None
-            else [
-                ("trueup_store_queued", float(store.queued)),
-                ("trueup_store_trouble", float(store.trouble is not None)),
-            ]
-        )
-        return PlainTextResponse(gateway.metrics.page(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
+        await gateway.keeper.look()
+        return PlainTextResponse(gateway.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
         return JSONResponse(document())

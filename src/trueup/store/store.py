@@ -15,6 +15,7 @@ from trueup.store import records
 from trueup.store.alarm import Alarm
 from trueup.store.cells import pack, to_bytes
 from trueup.store.errors import MICROS, StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
+from trueup.store.lease import take_lease
 from trueup.store.quota import Quota
 from trueup.store.readers import Readers
 from trueup.store.records import COLUMNS, Note, Stored, new_id
@@ -241,6 +242,14 @@ class Store:
     def prune(self, retention: Retention | None = None) -> dict[str, int]:
         """Delete what is older than `retention` says, and return how many rows of what; None: the store's own retention."""
         return prune(self._writer, retention or self.retention)
+
+    def lease(self, name: str, seconds: float) -> bool:
+        """Whether this process may do the work called `name`; no other one, on any machine, may for some `seconds` then."""
+        return take_lease(self._writer, name, seconds)
+
+    def follow(self, redaction: Redaction, retention: Retention) -> None:
+        """Keep to another `redaction` and `retention` from the next verdict on."""
+        self._redaction, self.retention = redaction, retention
 
     def read(self, work: Callable[[Session], T]) -> T:
         """Call `work` with a session that sees the store as of one instant, and writes nothing."""

@@ -1,0 +1,170 @@
+"""The numbers of one worker: names enter, places in shared memory leave; other workers read the same numbers at any time.
+
+With a folder, each worker has two files there: its names, appended once each, and its numbers, mapped into memory. Counting is one
+addition in memory. A worker that dies leaves its numbers behind, and the one that takes its place counts on from there. Without a
+folder the numbers are this process's own.
+"""
+
+import contextlib
+import json
+import mmap
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal[
+    "counter", "sum", "max", "times"
+]  # `sum` and `max` are gauges, by how those of several workers are combined
+CELLS = 65_536
+WIDTH = 13  # cells of a `times`: one for each bound, then how many, then their sum
+_SIZE = CELLS * 8
+
+
+class Series(NamedTuple):
+    """One line of a page: what is counted, and under which labels."""
+
+    kind: Kind
+    name: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def width(self) -> int:
+        return WIDTH if self.kind == "times" else 1
+
+
+class Board:
+    """The series of one worker and their numbers. `cells[place(series)] += 1` counts."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._places: dict[Series, int] = {}
+        self._used = 0
+        self._names: int | None = None
+        if folder is None:
+            self._map = mmap.mmap(-1, _SIZE)
+        else:
+            self._slot, self._names = _slot(folder)
+            self._take_over(_read_names(folder / f"{self._slot}.names"))
+            with _file(folder / f"{self._slot}.cells") as cells:
+                os.truncate(cells, _SIZE)
+                self._map = mmap.mmap(cells, _SIZE)
+        self.cells = memoryview(self._map).cast("d")
+        for series, place in self._places.items():
+            if series.kind in ("sum", "max"):
+                self.cells[place] = 0.0  # what is no longer so
+
+    def place(self, series: Series) -> int | None:
+        """Where a series is counted; None if there is no room for another one."""
+        place = self._places.get(series)
+        if place is None and self._used + series.width <= CELLS:
+            place = self._places[series] = self._used
+            self._used += series.width
+            if self._names is not None:
+                os.write(self._names, json.dumps(series).encode() + b"\n")
+        return place
+
+    def knows(self, series: Series) -> bool:
+        """Whether a series has its place."""
+        return series in self._places
+
+    def names(self) -> Iterator[Series]:
+        """The series of this worker."""
+        return iter(self._places)
+
+    def all(self) -> dict[Series, list[float]]:
+        """The numbers of all workers, those that have died among them; gauges only of those that live."""
+        found: dict[Series, list[float]] = {}
+        _add(found, self._places, self.cells, is_alive=True)
+        if self._folder is not None:
+            for path in sorted(self._folder.glob("*.names")):
+                if path.stem != str(self._slot):
+                    self._add_other(found, path)
+        return found
+
+    def close(self) -> None:
+        """Leave the files to the next worker."""
+        self.cells.release()
+        self._map.close()
+        if self._names is not None:
+            os.close(self._names)
+            self._names = None
+
+    def _take_over(self, names: list[Series]) -> None:
+        for series in names:
+            self._places[series] = self._used
+            self._used += series.width
+
+    def _add_other(self, found: dict[Series, list[float]], path: Path) -> None:
+        places: dict[Series, int] = {}
+        used = 0
+        for series in _read_names(path):
+            places[series] = used
+            used += series.width
+        try:
+            numbers = memoryview(path.with_suffix(".cells").read_bytes()).cast("d")
+        except OSError:
+            return  # it has not begun to count
+        if used <= len(numbers):
+            _add(found, places, numbers, is_alive=_is_held(path))
+
+
+def _add(found: dict[Series, list[float]], places: dict[Series, int], numbers: Any, *, is_alive: bool) -> None:
+    for series, place in places.items():
+        values = list(numbers[place : place + series.width])
+        before = found.get(series)
+        if series.kind in ("sum", "max") and not is_alive:
+            continue
+        if before is None:
+            found[series] = values
+        elif series.kind == "max":
+            before[0] = max(before[0], values[0])
+        else:
+            before[:] = [one + other for one, other in zip(before, values, strict=True)]
+
+
+def _slot(folder: Path) -> tuple[int, int]:
+    """The first place that no living worker has, and its file of names, which is locked as long as this process lives."""
+    for number in range(CELLS):
+        names = os.open(folder / f"{number}.names", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        if _locked(names, exclusive=True):
+            return number, names
+        os.close(names)
+    raise OSError(f"{folder}: no place for another worker")
+
+
+def _locked(names: int, *, exclusive: bool) -> bool:
+    if sys.platform == "win32":
+        return True  # there is one worker
+    import fcntl
+
+    try:
+        fcntl.flock(names, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_held(path: Path) -> bool:
+    """Whether the worker of a file is alive."""
+    with _file(path) as names:
+        return not _locked(names, exclusive=False)
+
+
+@contextlib.contextmanager
+def _file(path: Path) -> Iterator[int]:
+    opened = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _read_names(path: Path) -> list[Series]:
+    """The series in a file of names, in their order; a last line that is still being written does not count."""
+    lines = path.read_bytes().split(b"\n")[:-1]
+    return [
+        Series(kind, name, tuple((key, value) for key, value in labels))
+        for kind, name, labels in map(json.loads, lines)
+    ]
