@@ -14,6 +14,7 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.keys import Keyring, permit
 from trueup.gateway.progress import Progress
 from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
+from trueup.gateway.visit import Visit
 from trueup.store.records import new_id
 
 T = TypeVar("T")
@@ -107,21 +108,22 @@ class Door:
         return self._keyring.admit(headers)
 
     def open(
-        self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, began: float
+        self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, visit: Visit
     ) -> Exchange:
         """The exchange of a request, or a refusal."""
         head, parsed = _read(raw, self._judges)
-        model = a_name(head.model, "model") if isinstance(head.model, str) else ""
+        visit.model = model = a_name(head.model, "model") if isinstance(head.model, str) else ""
         given = head.trueup if isinstance(head.trueup, dict) else {}
         if head.trueup is not None:
             refuse_odd_context(head.trueup, "trueup", self._config.limits.context)
         route, upstream = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
+        visit.route = "" if route is None else route.name
         permit(caller, route, model)
         contract = self._contract(route, headers, given)
         return Exchange(
             protocol, headers, raw, head, route, contract, upstream, *who(caller, headers, given),
             a_name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
-            {} if contract is None else _context(headers, given, route, self._config.limits.context), began, new_id(), parsed=parsed,
+            {} if contract is None else _context(headers, given, route, self._config.limits.context), visit.began, new_id(), parsed=parsed,
             progress=self._progress(headers, given),
         )  # fmt: skip
 

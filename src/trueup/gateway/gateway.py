@@ -199,7 +199,7 @@ class Gateway:
         self, protocol: Speaking, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:
         """The work of a request for a reply."""
-        exchange = visit.runtime.door.open(protocol, name, headers, raw, caller, visit.began)
+        exchange = visit.runtime.door.open(protocol, name, headers, raw, caller, visit)
         visit.met(exchange)
         return partial(self._ask, visit, exchange)
 

@@ -34,9 +34,7 @@ class Visit(msgspec.Struct):
     waited: float = 0.0  # seconds spent waiting for the upstream
 
     def met(self, exchange: "Exchange") -> None:
-        """The request has been read."""
-        self.route = exchange.route.name if exchange.route is not None else ""
-        self.model = exchange.head.model if isinstance(exchange.head.model, str) else ""
+        """The request has been read, and may come in."""
         self.tenant = exchange.tenant
         if exchange.contract is not None:
             self.verdict = exchange.verdict_id
