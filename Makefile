@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-gateway bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-gateway bench-clients bench-fresh study soak fmt \
         snapshots lock clean
 
 help: ## show this list
@@ -88,7 +88,7 @@ study: $(BENCH)/.installed ## ask a scripted and the local model, with and witho
 $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.toml
 	@echo "== setting up $(BENCH)"
 	@$(PYTHON) -m venv $(BENCH)
-	@$(BENCH)/bin/python $(PIP) install -r bench/requirements.txt -e .
+	@$(BENCH)/bin/python $(PIP) install -r bench/requirements.txt -e '.[gateway]'
 	@$(BENCH)/bin/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
 	@touch $@
 
@@ -97,6 +97,9 @@ bench-sift: $(STAMP) ## measure sifting: large and small replies, beside a loop 
 
 bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load
 	@$(BIN)/python bench/gateway.py --litellm .venv-litellm/bin/litellm --soak 10 --markdown docs/benchmarks-gateway.md
+
+bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside others, and try hostile upstreams on each
+	@$(BENCH)/bin/python bench/http_clients.py --evil
 
 .venv-litellm/.installed: bench/requirements-litellm.txt
 	@$(PYTHON) -m venv .venv-litellm

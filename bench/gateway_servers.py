@@ -4,6 +4,7 @@ upstream: a model server that answers at once, whole or as a stream; bare: the s
 (uvicorn, a raw ASGI application, aiohttp); bare-own: the same with trueup's own client; trueup-…: the gateway, with less or more to do.
 """
 
+import os
 import sys
 from typing import Any
 
@@ -166,9 +167,14 @@ class BareOwn:
 def gateway(name: str, url: str, port: int, store: str) -> None:
     """Run trueup's own gateway as `trueup serve` does."""
     from trueup import Contract
+    from trueup.gateway import gateway as room
     from trueup.gateway.config import of
     from trueup.gateway.serve import serve
 
+    if other := os.environ.get("TRUEUP_BENCH_CLIENT"):
+        from http_client_lines import LINES
+
+        room.Line = LINES[other]
     contract = None
     if name == "trueup-schema":
         contract = Contract(SCHEMA, name="person")

@@ -184,6 +184,8 @@ class Link(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
+        if self._parser.get_http_version() not in ("1.1", "1.0"):
+            raise ValueError("another version")
         if status >= 200:
             self.status = status
             self.ended = True
