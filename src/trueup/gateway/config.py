@@ -75,6 +75,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether a client may choose a contract by header."""
     state: str = ""
     """The state of requests that name none; empty: none."""
+    request: Contract | None = None
+    """The contract that the user's messages must keep before anything is asked; None: they are not judged."""
     quota: bool | None = None
     """Whether its replies are charged; None: as the file says for all."""
 

@@ -100,7 +100,9 @@ class Door:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._keyring = Keyring(config.clients)
-        self._judges = bool(config.contracts) or any(route.contract is not None for route in config.routes)
+        self._judges = bool(config.contracts) or any(
+            r.contract is not None or r.request is not None for r in config.routes
+        )
         self._ways: dict[tuple[str, str, str], tuple[Route | None, Upstream]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
@@ -120,10 +122,11 @@ class Door:
         visit.route = "" if route is None else route.name
         permit(caller, route, model)
         contract = self._contract(route, headers, given)
+        judges = contract is not None or (route is not None and route.request is not None)
         return Exchange(
             protocol, headers, raw, head, route, contract, upstream, *who(caller, headers, given),
             a_name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
-            {} if contract is None else _context(headers, given, route, self._config.limits.context), visit.began, new_id(), parsed=parsed,
+            _context(headers, given, route, self._config.limits.context) if judges else {}, visit.began, new_id(), parsed=parsed,
             progress=self._progress(headers, given),
         )  # fmt: skip
 

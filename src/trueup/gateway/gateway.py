@@ -24,6 +24,7 @@ from trueup.gateway.errors import Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
 from trueup.gateway.feedback import PATH as FEEDBACK
 from trueup.gateway.feedback import Feedback
+from trueup.gateway.incoming import admit
 from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
@@ -317,6 +318,9 @@ class Gateway:
     async def _reply(self, visit: Visit, exchange: Exchange, out: Out) -> None:
         runtime, store = visit.runtime, self.store
         config = runtime.config
+        if exchange.route is not None and exchange.route.request is not None:
+            visit.verdict = exchange.verdict_id
+            await admit(exchange, exchange.route.request, store, self.metrics)
         if exchange.contract is None:
             tab = NO_TAB
             if store is not None and config.charges(exchange.route):

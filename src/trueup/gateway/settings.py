@@ -29,7 +29,7 @@ _TOP = (
     "limits", "redaction", "retention", "telemetry", "progress",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
-_ROUTE = ("name", "models", "contract", "upstream", "policy", "hold", "state", "quota")
+_ROUTE = ("name", "models", "contract", "request", "upstream", "policy", "hold", "state", "quota")
 MOST_WORKERS = 256
 
 
@@ -144,10 +144,19 @@ class Desk:
                 name, tuple(self.text(p, (*here, "models")) for p in patterns), None if contract is None else contracts[contract],
                 upstream or "", policy,
                 self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
-                state=state,
+                state=state, request=self.request(part.get("request"), (*here, "request"), contracts, state),
                 quota=None if part.get("quota") is None else self.yes(part["quota"], (*here, "quota")),
             ))  # fmt: skip
         return tuple(found)
+
+    def request(self, data: Any, path: Parts, contracts: dict[str, Contract], state: str) -> Contract | None:
+        """The contract for requests of a route; it must be judged in some state, whatever a client says."""
+        name = self.one_of(data, path, contracts, "contract")
+        contract = contracts.get(name or "")
+        if contract is not None and contract.unplaced({}) and (not state or contract.unplaced({"state": state})):
+            said = f"the contract {name!r} judges requests, but has no start state for those that name none"
+            self.say("N018", path, said, "Give it `start: STATE`.")
+        return contract
 
     def state(self, data: Any, path: Parts, contract: Contract | None) -> str:
         """The state of a route; the route's contract must define it."""
