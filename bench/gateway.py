@@ -35,6 +35,8 @@ NAMES = {
     "trueup-schema": "trueup, schema",
     "trueup-judged": "trueup, schema + tools + 60 patterns",
     "trueup-all": "trueup, schema + tools + 60 patterns + stored verdict",
+    "trueup-pass-quota": "trueup, passing through + quota",
+    "trueup-quota": "trueup, schema + tools + 60 patterns + stored verdict + quota",
     "litellm": "LiteLLM's proxy",
 }
 Result = dict[str, Any]

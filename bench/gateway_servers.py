@@ -178,11 +178,18 @@ def gateway(name: str, url: str, port: int, store: str) -> None:
     contract = None
     if name == "trueup-schema":
         contract = Contract(SCHEMA, name="person")
-    elif name in ("trueup-all", "trueup-judged"):
+    elif name in ("trueup-all", "trueup-judged", "trueup-quota"):
         contract = Contract(SCHEMA, tools=TOOLS, states=STATES, name="person")
+    charged = name.endswith("-quota")
     config = of(
-        url, contract, key="sk-upstream-0123456789abcdef", port=port, store=store if name == "trueup-all" else ""
-    )
+        url, contract, key="sk-upstream-0123456789abcdef", port=port, quota=charged,
+        store=store if charged or name == "trueup-all" else "",
+    )  # fmt: skip
+    if charged:  # a limit for everyone, as a gateway with quota has one
+        from trueup.store.open import open_store
+
+        with open_store(store) as opened:
+            opened.quota.set_limit("*", 1_000_000_000)
     serve(config, "")
 
 

@@ -1,185 +1,195 @@
-"""The ledger's moves: a session inside a transaction enters, rows change, what became of a reservation leaves.
+"""The ledger's moves: the books of a transaction enter, entries change, what became of a reservation leaves.
 
-Held → captured | released | expired, each exactly once. Every move changes the ledger and the buckets in the same
-transaction, so `used` is always the sum of what was captured and `held` the sum of what is on hold. A refusal is
-raised before anything is written. The caller holds the tenant's lock.
+Held → captured | released | expired, each exactly once; captured → released once more, if the reply turned out to be worth
+nothing. Every move changes the ledger and the buckets in the same transaction, so `used` is always the sum of what was
+captured and `held` the sum of what is on hold. A refusal is raised before anything of its own is changed. The caller holds the
+tenant's lock.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
+import orjson
 
+from trueup.store.books import Books, Entry, Place
 from trueup.store.errors import KeyReused, NotHeld, QuotaExceeded
-from trueup.store.limits import Bucket, buckets_for, end_of, limits_for
+from trueup.store.limits import Bucket, buckets_at, end_of
 from trueup.store.session import Session
-
-_COLUMNS = "token, person, model, amount, captured, estimate, cost_held, state, expires, buckets"
-_COUNT = (
-    "INSERT INTO buckets VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (tenant, scope, name, unit, period, start) "
-    "DO UPDATE SET used = buckets.used + excluded.used, held = buckets.held + excluded.held"
-)
 
 
 class Wish(NamedTuple):
     """What a caller wants to reserve; texts are packed for the database."""
 
-    tenant: str
-    key: str
+    place: Place
     token: str
     person: str
     model: str
     amount: int
     estimate: int
     lifetime: int
+    digest: str
+    new: bool  # the key was made for it, so there is no earlier request
 
 
-class Entry(NamedTuple):
-    """One row of the ledger."""
-
-    token: str
-    person: str
-    model: str
-    amount: int
-    captured: int
-    estimate: int
-    cost_held: int
-    state: str
-    expires: int
-    buckets: list[Bucket]
-
-
-def find(session: Session, tenant: str, key: str) -> Entry | None:
-    """The entry of a key, if there is one."""
-    rows = session.run(f"SELECT {_COLUMNS} FROM ledger WHERE tenant = ? AND key = ?", (tenant, key))  # noqa: S608
-    return _entry(rows[0]) if rows else None
-
-
-def reserve(session: Session, wish: Wish) -> tuple[Entry, bool]:
+def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
     """Put an amount on hold, or find the reservation that this key already has; True means it is the caller's own."""
-    now = session.now()
-    expire(session, wish.tenant, now)
-    old = find(session, wish.tenant, wish.key)
-    if old is not None and (old.person, old.model, old.amount) != (wish.person, wish.model, wish.amount):
-        raise KeyReused(
-            f"key {wish.key!r} of tenant {wish.tenant!r} was used before with another user, model or amount; "
-            "a new request needs a new key"
-        )
-    if old is not None and old.state in ("held", "captured"):
-        return old, old.token == wish.token
-    limits = limits_for(session, wish.tenant, wish.person, wish.model)
-    buckets = buckets_for(wish.person, wish.model, "replies", limits, now)
-    costs = buckets_for(wish.person, wish.model, "cost", limits, now)
-    for bucket in (*buckets, *costs):
-        _refuse_over(session, wish, bucket, limits)
-    for bucket in buckets:
-        _count(session, wish.tenant, bucket, 0, wish.amount)
-    if wish.estimate:
-        for bucket in costs:
-            _count(session, wish.tenant, bucket, 0, wish.estimate)
+    place, now = wish.place, books.now
+    tenant = place[0]
+    if books.scan_due(tenant):
+        expire(books, tenant)
+    old = None if wish.new else books.find(place)
+    if old is not None:
+        old = _let_go(books, place, old)
+        _refuse_other(wish, old)
+        if old.state in ("held", "captured"):
+            if old.token == wish.token or not _is_deserted(old, now):
+                return old, old.token == wish.token
+            _settle(books, place, old, "released", 0)  # its retry takes the charge over
+    _refuse_over(books, wish)
     entry = Entry(
-        wish.token, wish.person, wish.model, wish.amount, 0, wish.estimate, wish.estimate, "held",
-        now + wish.lifetime, [*buckets, *costs],
+        wish.token, wish.person, wish.model, wish.amount, 0, wish.estimate, wish.estimate, "held", now,
+        now + wish.lifetime, 0, "", wish.digest, 0,
     )  # fmt: skip
-    session.run(
-        "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, 'held', ?, ?, 0, ?) "
-        "ON CONFLICT (tenant, key) DO UPDATE SET token = excluded.token, captured = 0, estimate = excluded.estimate, "
-        "cost_held = excluded.cost_held, state = 'held', at = excluded.at, expires = excluded.expires, settled = 0, "
-        "buckets = excluded.buckets",
-        (wish.tenant, wish.key, wish.token, wish.person, wish.model, wish.amount, wish.estimate, wish.estimate,
-         now, entry.expires, _written(entry.buckets)),
-    )  # fmt: skip
-    return entry, True
+    books.count(tenant, entry.counted_in("replies"), 0, wish.amount)
+    if wish.estimate:
+        books.count(tenant, entry.counted_in("cost"), 0, wish.estimate)
+    return books.put(place, entry), True
 
 
-def capture(session: Session, tenant: str, key: str, token: str, amount: int | None) -> Entry:
-    """Turn a hold into use, once; again it changes nothing, and too late it is refused."""
-    entry = _held(session, tenant, key, token, "captured")
+def capture(books: Books, place: Place, token: str, amount: int | None, sending: bool = False) -> Entry:
+    """Turn a hold into use, once; again it changes nothing, and too late it is refused.
+
+    With `sending` the reply is still to be sent; whoever dies over it leaves a charge that a retry of the key takes over.
+    """
+    entry = _own(books, place, token, "captured")
     if entry.state == "captured":
         return entry
-    return _settle(session, tenant, key, entry, "captured", entry.amount if amount is None else amount)
+    return _settle(books, place, entry, "captured", entry.amount if amount is None else amount, int(sending))
 
 
-def release(session: Session, tenant: str, key: str, token: str) -> Entry:
+def finish(books: Books, place: Place, token: str) -> Entry:
+    """The reply of something captured has been sent."""
+    entry = _own(books, place, token, "captured")
+    return books.put(place, entry._replace(sending=0)) if entry.sending else entry
+
+
+def release(books: Books, place: Place, token: str) -> Entry:
     """Give a hold back, once; again, or after it expired, it changes nothing."""
-    entry = _held(session, tenant, key, token, "released", "expired")
-    if entry.state != "held":
-        return entry
-    return _settle(session, tenant, key, entry, "released", 0)
+    entry = _own(books, place, token, "released", "expired")
+    return _settle(books, place, entry, "released", 0) if entry.state == "held" else entry
 
 
-def spend(session: Session, tenant: str, key: str, token: str, attempt: int, cost: int) -> bool:
+def refund(books: Books, place: Place, token: str) -> Entry:
+    """Give back what is on hold or was captured, once; again, or after it expired, it changes nothing."""
+    entry = _own(books, place, token, "captured", "released", "expired")
+    return _settle(books, place, entry, "released", 0) if entry.state in ("held", "captured") else entry
+
+
+def spend(books: Books, session: Session, place: Place, token: str, attempt: int, cost: int) -> bool:
     """Count the cost of one attempt, whatever becomes of its reply; whether a cost budget is used up now."""
-    entry = find(session, tenant, key)
+    entry = books.find(place)
     if entry is None:
-        raise NotHeld(tenant, key, "unknown")
-    limits = limits_for(session, tenant, entry.person, entry.model)
-    now = session.now()
+        raise NotHeld(*place, "unknown")
     # An attempt belongs to the period of its reservation, so that what was put on hold there is what is used.
-    costs = [bucket for bucket in entry.buckets if bucket.unit == "cost"]
+    costs = entry.counted_in("cost")
     fresh = session.run(
         "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING cost",
-        (tenant, key, token, attempt, cost, now, _written(costs)),
+        (*place, token, attempt, cost, books.now, _origin(entry)),
     )
     if fresh:
         own = entry.token == token and entry.state == "held"
         freed = min(entry.cost_held, cost) if own else 0
-        for bucket in costs:
-            _count(session, tenant, bucket, cost, -freed)
+        books.count(place[0], costs, cost, -freed)
         if freed:
-            session.run(
-                "UPDATE ledger SET cost_held = cost_held - ? WHERE tenant = ? AND key = ?", (freed, tenant, key)
-            )
+            books.put(place, entry._replace(cost_held=entry.cost_held - freed))
+    limits = books.limits(place[0], entry.person, entry.model)
     return any(
-        _standing(session, tenant, bucket)[0] >= limits[bucket.scope, "cost", bucket.period]
+        books.standing(place[0], bucket)[0] >= limits[bucket.scope, "cost", bucket.period]
         for bucket in costs
         if (bucket.scope, "cost", bucket.period) in limits
     )
 
 
-def expire(session: Session, tenant: str, now: int) -> int:
+def expire(books: Books, tenant: str) -> int:
     """Let go of what was held too long, by the store's clock; how many there were."""
-    rows = session.run(
-        f"SELECT key, {_COLUMNS} FROM ledger WHERE tenant = ? AND state = 'held' AND expires <= ?",  # noqa: S608
-        (tenant, now),
-    )
-    for key, *row in rows:
-        _settle(session, tenant, key, _entry(row), "expired", 0)
-    return len(rows)
+    overdue = books.overdue(tenant)
+    for place, entry in overdue:
+        _settle(books, place, entry, "expired", 0)
+    return len(overdue)
 
 
-def _held(session: Session, tenant: str, key: str, token: str, *already: str) -> Entry:
+def costs_in(origin: str) -> list[Bucket]:
+    """The buckets that an attempt's cost was counted in, by what its row says."""
+    parts = orjson.loads(origin)
+    if parts and isinstance(parts[0], int):
+        at, person, model = parts
+        return list(buckets_at(person, model, "cost", at))
+    return [Bucket(*each) for each in parts]  # of attempts from before 0.3
+
+
+def _origin(entry: Entry) -> str:
+    """What an attempt keeps of its reservation, to tell its buckets by; the entry itself may be opened again later."""
+    if entry.buckets:
+        return orjson.dumps(entry.counted_in("cost")).decode()
+    return orjson.dumps([entry.at, entry.person, entry.model]).decode()
+
+
+def _own(books: Books, place: Place, token: str, *already: str) -> Entry:
     """The caller's own entry, on hold or in one of the states that make its wish a repetition."""
-    expire(session, tenant, session.now())
-    entry = find(session, tenant, key)
+    entry = books.find(place)
     if entry is None:
-        raise NotHeld(tenant, key, "unknown")
+        raise NotHeld(*place, "unknown")
     if entry.token != token:
-        raise NotHeld(tenant, key, "taken over by a later request with the same key")
+        raise NotHeld(*place, "taken over by a later request with the same key")
+    entry = _let_go(books, place, entry)
     if entry.state != "held" and entry.state not in already:
-        raise NotHeld(tenant, key, entry.state)
+        raise NotHeld(*place, entry.state)
     return entry
 
 
-def _settle(session: Session, tenant: str, key: str, entry: Entry, state: str, captured: int) -> Entry:
-    for bucket in entry.buckets:
-        if bucket.unit == "replies":
-            _count(session, tenant, bucket, captured, -entry.amount)
-        elif entry.cost_held:
-            _count(session, tenant, bucket, 0, -entry.cost_held)
-    session.run(
-        "UPDATE ledger SET state = ?, captured = ?, cost_held = 0, settled = ? WHERE tenant = ? AND key = ?",
-        (state, captured, session.now(), tenant, key),
-    )
-    return entry._replace(state=state, captured=captured, cost_held=0)
+def _let_go(books: Books, place: Place, entry: Entry) -> Entry:
+    """An entry as it stands now: one that is on hold may have expired."""
+    if entry.state == "held" and entry.expires <= books.now:
+        return _settle(books, place, entry, "expired", 0)
+    return entry
 
 
-def _refuse_over(session: Session, wish: Wish, bucket: Bucket, limits: dict[tuple[str, str, str], int]) -> None:
-    limit = limits.get((bucket.scope, bucket.unit, bucket.period))
-    if limit is None:
+def _is_deserted(entry: Entry, now: int) -> bool:
+    """Whether it was charged for a reply that nobody finished sending."""
+    return entry.state == "captured" and bool(entry.sending) and entry.expires <= now
+
+
+def _settle(books: Books, place: Place, entry: Entry, state: str, captured: int, sending: int = 0) -> Entry:
+    on_hold = entry.amount if entry.state == "held" else 0
+    books.count(place[0], entry.counted_in("replies"), captured - entry.captured, -on_hold)
+    if entry.cost_held:
+        books.count(place[0], entry.counted_in("cost"), 0, -entry.cost_held)
+    settled = entry._replace(state=state, captured=captured, cost_held=0, settled=books.now, sending=sending)
+    return books.put(place, settled)
+
+
+def _refuse_other(wish: Wish, old: Entry) -> None:
+    """The same key with something else to do is a mistake of the caller."""
+    same = (old.person, old.model, old.amount) == (wish.person, wish.model, wish.amount)
+    if same and old.digest and wish.digest and old.state in ("held", "captured"):
+        same = old.digest == wish.digest
+    if not same:
+        raise KeyReused(
+            f"key {wish.place[1]!r} of tenant {wish.place[0]!r} was used before for another request; "
+            "a new request needs a new key"
+        )
+
+
+def _refuse_over(books: Books, wish: Wish) -> None:
+    """Refuse what a limit leaves no room for, even after everything overdue was let go of."""
+    tenant = wish.place[0]
+    limits = books.limits(tenant, wish.person, wish.model)
+    if not limits:
         return
-    used, held = _standing(session, wish.tenant, bucket)
-    wanted = wish.amount if bucket.unit == "replies" else max(wish.estimate, 1)
-    if used + held + wanted > limit:
+    over = _first_over(books, wish, limits)
+    if over is not None and expire(books, tenant):
+        over = _first_over(books, wish, limits)
+    if over is not None:
+        bucket, limit, used, held = over
         raise QuotaExceeded(
             bucket.scope,
             bucket.name,
@@ -192,22 +202,15 @@ def _refuse_over(session: Session, wish: Wish, bucket: Bucket, limits: dict[tupl
         )
 
 
-def _standing(session: Session, tenant: str, bucket: Bucket) -> tuple[int, int]:
-    rows = session.run(
-        "SELECT used, held FROM buckets "
-        "WHERE tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ? AND start = ?",
-        (tenant, *bucket),
-    )
-    return (rows[0][0], rows[0][1]) if rows else (0, 0)
-
-
-def _count(session: Session, tenant: str, bucket: Bucket, used: int, held: int) -> None:
-    session.run(_COUNT, (tenant, *bucket, used, held))
-
-
-def _entry(row: Any) -> Entry:
-    return Entry._make([*row[:-1], msgspec.json.decode(row[-1], type=list[Bucket])])
-
-
-def _written(buckets: list[Bucket]) -> str:
-    return msgspec.json.encode(buckets).decode()
+def _first_over(
+    books: Books, wish: Wish, limits: dict[tuple[str, str, str], int]
+) -> tuple[Bucket, int, int, int] | None:
+    for unit, wanted in (("replies", wish.amount), ("cost", max(wish.estimate, 1))):
+        for bucket in buckets_at(wish.person, wish.model, unit, books.now):
+            limit = limits.get((bucket.scope, unit, bucket.period))
+            if limit is None:
+                continue
+            used, held = books.standing(wish.place[0], bucket)
+            if used + held + wanted > limit:
+                return bucket, limit, used, held
+    return None

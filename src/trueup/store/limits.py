@@ -5,10 +5,11 @@ or never. `*` stands for any tenant, user or model that has no limit of its own.
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from trueup.store.errors import MICROS
-from trueup.store.session import Session
+from trueup.store.session import Row, Session
 
 Scope = Literal["tenant", "user", "model"]
 Unit = Literal["replies", "cost"]
@@ -16,6 +17,8 @@ Period = Literal["hour", "day", "month", "total"]
 SCOPES, UNITS, PERIODS = get_args(Scope), get_args(Unit), get_args(Period)
 UNLIMITED = -1
 ANY = "*"
+_HOUR = 3600 * MICROS
+_MOST_PEOPLE = 1000
 
 
 class Bucket(NamedTuple):
@@ -77,27 +80,54 @@ def end_of(period: str, start: int) -> int | None:
     return start + (3600 if period == "hour" else 86_400) * MICROS
 
 
-def limits_for(session: Session, tenant: str, person: str, model: str) -> dict[tuple[str, str, str], int]:
-    """The limits that apply, by scope, unit and period; the most particular one wins."""
-    rows = session.run(
-        "SELECT tenant, scope, name, unit, period, amount FROM limits WHERE tenant IN (?, '*') AND "
-        "(scope = 'tenant' OR (scope = 'user' AND name IN (?, '*')) OR (scope = 'model' AND name IN (?, '*')))",
-        (tenant, person, model),
+class Terms:
+    """Every limit that may apply to a tenant; found once, and kept until limits change."""
+
+    __slots__ = ("_found", "_plain", "_rows")
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = sorted(rows, key=lambda row: (row[0] != ANY, row[2] != ANY))  # later rows are more particular
+        self._plain = all(row[1] == "tenant" for row in rows)
+        self._found: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
+
+    def applying(self, person: str, model: str) -> dict[tuple[str, str, str], int]:
+        """The limits for a user and a model, by scope, unit and period; the most particular one wins."""
+        place = ("", "") if self._plain else (person, model)
+        found = self._found.get(place)
+        if found is None:
+            if len(self._found) >= _MOST_PEOPLE:
+                self._found.clear()
+            found = self._found[place] = self._chosen(*place)
+        return found
+
+    def _chosen(self, person: str, model: str) -> dict[tuple[str, str, str], int]:
+        named = {"tenant": "", "user": person, "model": model}
+        found: dict[tuple[str, str, str], int] = {}
+        for _, scope, name, unit, period, amount in self._rows:
+            if scope == "tenant" or (named[scope] and name in (named[scope], ANY)):
+                found[scope, unit, period] = amount
+        return {place: amount for place, amount in found.items() if amount != UNLIMITED}
+
+
+def terms_of(session: Session, tenant: str) -> Terms:
+    """Every limit of a tenant, its users and models, and those of any tenant."""
+    return Terms(
+        session.run("SELECT tenant, scope, name, unit, period, amount FROM limits WHERE tenant IN (?, '*')", (tenant,))
     )
-    found: dict[tuple[str, str, str], int] = {}
-    for row in sorted(rows, key=lambda row: (row[0] != ANY, row[2] != ANY)):  # later rows are more particular
-        if (row[1] == "user" and not person) or (row[1] == "model" and not model):
-            continue
-        found[row[1], row[3], row[4]] = row[5]
-    return {place: amount for place, amount in found.items() if amount != UNLIMITED}
 
 
-def buckets_for(person: str, model: str, unit: str, limits: dict[tuple[str, str, str], int], now: int) -> list[Bucket]:
-    """Every bucket in which something of this user and model is counted, in one order for all."""
-    found = []
-    for scope, name in (("tenant", ""), ("user", person), ("model", model)):
-        if scope != "tenant" and not name:
-            continue
-        periods = {"total"} | {period for (place, what, period) in limits if place == scope and what == unit}
-        found += [Bucket(scope, name, unit, period, start_of(period, now)) for period in sorted(periods)]
-    return found
+def buckets_at(person: str, model: str, unit: str, at: int) -> tuple[Bucket, ...]:
+    """Every bucket in which something of this user and model is counted: all periods, so that a limit that is set in the middle
+    of one finds what was used before.
+    """
+    return _buckets(person, model, unit, at // _HOUR)
+
+
+@lru_cache(2048)
+def _buckets(person: str, model: str, unit: str, hour: int) -> tuple[Bucket, ...]:
+    return tuple(
+        Bucket(scope, name, unit, period, start_of(period, hour * _HOUR))
+        for scope, name in (("tenant", ""), ("user", person), ("model", model))
+        if name or scope == "tenant"
+        for period in PERIODS
+    )

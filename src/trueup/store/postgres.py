@@ -44,6 +44,7 @@ class PostgresSession:
         import psycopg
 
         self._clock = clock
+        self.books: Any = None
         self._db: psycopg.Connection[Row] = psycopg.connect(
             url, autocommit=True, connect_timeout=10, application_name="trueup", prepare_threshold=3
         )
@@ -59,9 +60,9 @@ class PostgresSession:
         with self._db.cursor() as cursor:
             cursor.executemany(_translated(sql), rows)
 
-    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    def insert(self, table: str, rows: Sequence[Sequence[Any]], tail: str = "") -> None:
         if rows:
-            self.many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)  # noqa: S608 - our own tables
+            self.many(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))}) {tail}", rows)  # noqa: S608 - our own tables
 
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
         with self._db.cursor("trueup_rows") as cursor:
@@ -69,8 +70,8 @@ class PostgresSession:
             cursor.execute(_translated(sql), values)
             yield from cursor
 
-    def begin(self, locks: Iterable[str] = ()) -> None:
-        self._db.execute("BEGIN")
+    def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:
+        self._db.execute("BEGIN" if lasting else "BEGIN; SET LOCAL synchronous_commit = off")
         for number in sorted({lock_number(name) for name in locks}):
             self._db.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
 

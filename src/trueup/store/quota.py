@@ -1,27 +1,31 @@
 """Quota: reserve before asking, capture when the reply was worth it, release when it was not; spend for each attempt.
 
-Each reservation is settled exactly once, however often it is tried, from whichever process, and whatever crashes: the
-tenant and the key name it. One that nobody settles is given back after five minutes by the store's clock.
+Each reservation is settled exactly once, no matter how often that is tried, from which process, and what crashes: the tenant and
+the key name it. One that nobody settles is given back after five minutes by the store's clock. What was captured too early can
+be given back once. A reply that was charged can be kept with its capture, for a client that asks again.
 """
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-import orjson
-
-from trueup.store import ledger
+from trueup.store import ledger, replays
+from trueup.store.books import Entry, Place
 from trueup.store.cells import pack, unpack
-from trueup.store.errors import MICROS, MOST, QuotaError
-from trueup.store.ledger import Entry, Wish
-from trueup.store.limits import PERIODS, SCOPES, UNITS, UNLIMITED, Bucket, Limit, Period, Scope, Standing, Unit
+from trueup.store.errors import MICROS, MOST, QuotaError, StoreError
+from trueup.store.ledger import Wish
+from trueup.store.limits import PERIODS, SCOPES, UNITS, UNLIMITED, Limit, Period, Scope, Standing, Unit
+from trueup.store.records import new_id
+from trueup.store.replays import Replay
 from trueup.store.session import Row, Session
-from trueup.store.writer import Writer
+from trueup.store.writer import Job, Waiter, Writer
 
 T = TypeVar("T")
 LIFETIME = 300.0
 LONGEST = 366 * 86_400.0  # seconds that anything can be on hold
+_LIMITS_CHANGED = "INSERT INTO meta VALUES ('limits', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 State = Literal["held", "captured", "released", "expired"]
 
 
@@ -67,26 +71,34 @@ class Quota:
 
     def reserve(
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
-        lifetime: float = LIFETIME, token: str = "",
+        lifetime: float = LIFETIME, token: str = "", digest: str = "",
     ) -> Reservation:  # fmt: skip
         """Put an `amount` of replies on hold for a `tenant`, or raise QuotaExceeded; `estimate` is the cost to put on hold with it.
 
         `key` is an id of the request; empty: a new one is made. `user` and `model` count against their own limits; empty: they do not.
         After `lifetime` seconds, by default five minutes, the hold is given back. `token` proves that a hold is your own; empty: a new one is made.
+        `digest` stands for what is asked; the same key with another one is refused; empty: not compared.
 
         The same tenant and key again give the reservation there is: `fresh` is then False, and `state` says how it
         stands. A released or expired one is opened again.
         """
-        wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token)
-        return self._wait(lambda session: _reserved(session, wish), wish.tenant)
+        wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token, digest)
+        return self._wait(lambda session: _reserved(session, wish), wish.place[0])
 
     async def areserve(
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
-        lifetime: float = LIFETIME, token: str = "",
+        lifetime: float = LIFETIME, token: str = "", digest: str = "",
     ) -> Reservation:  # fmt: skip
-        """The same as `Quota.reserve`, for asyncio."""
-        wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token)
-        return await self._await(lambda session: _reserved(session, wish), wish.tenant)
+        """The same as `Quota.reserve`, for asyncio. Who is cancelled, or told that the store failed, leaves nothing on hold."""
+        wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token, digest)
+        place = None if wish.new else wish.place
+        try:
+            return await self._await(lambda session: _reserved(session, wish), wish.place, place, lasting=False)
+        except QuotaError:
+            raise
+        except (asyncio.CancelledError, StoreError):
+            self._owe(lambda session: ledger.refund(session.books, wish.place, wish.token), wish.place)
+            raise
 
     def capture(self, held: Reservation, amount: int | None = None) -> Reservation:
         """Turn the hold `held` into use; a smaller `amount` gives the rest back, None takes all. Once captured, again changes nothing.
@@ -95,9 +107,21 @@ class Quota:
         """
         return self._wait(_capture(held, amount), pack(held.tenant))
 
-    async def acapture(self, held: Reservation, amount: int | None = None) -> Reservation:
-        """The same as `Quota.capture`, for asyncio."""
-        return await self._await(_capture(held, amount), pack(held.tenant))
+    async def acapture(
+        self, held: Reservation, amount: int | None = None, *, replay: Replay | None = None, sending: bool = False
+    ) -> Reservation:
+        """The same as `Quota.capture`, for asyncio.
+
+        `replay` is the reply, kept in the same commit for whoever asks again with this key; None: it is not kept. `sending` says that the
+        reply is a stream that has yet to be sent, after which comes `afinish`.
+        """
+        place = _place(held)
+        return await self._await(_capture(held, amount, replay, sending), place, place)
+
+    async def afinish(self, held: Reservation, replay: Replay | None = None) -> Reservation:
+        """The stream of something captured has ended; `replay` is what was sent of it, None if it is not kept."""
+        place = _place(held)
+        return await self._await(_finish(held, replay), place, place, owed=True)
 
     def release(self, held: Reservation) -> Reservation:
         """Give the hold `held` back. Again, or after it expired, changes nothing; once captured it raises NotHeld."""
@@ -105,7 +129,25 @@ class Quota:
 
     async def arelease(self, held: Reservation) -> Reservation:
         """The same as `Quota.release`, for asyncio."""
-        return await self._await(_release(held), pack(held.tenant))
+        place = _place(held)
+        return await self._await(_release(held), place, place)
+
+    def refund(self, held: Reservation) -> Reservation:
+        """Give back what is on hold, or was captured too early. Again, or after it expired, changes nothing.
+
+        The key can then be used again, as after `release`. Raises NotHeld when it was taken over by a later request.
+        """
+        return self._wait(_refund(held), pack(held.tenant))
+
+    async def arefund(self, held: Reservation) -> Reservation:
+        """The same as `Quota.refund`, for asyncio. It is done even if nobody waits for it any more, as soon as the store can write."""
+        place = _place(held)
+        return await self._await(_refund(held), place, place, lasting=False, owed=True)
+
+    async def areplay(self, held: Reservation) -> Replay | None:
+        """The reply that was kept when `held` was captured; None if none was, or no longer."""
+        place = _place(held)
+        return await asyncio.to_thread(self._read, lambda session: replays.find(session, place))
 
     def spend(self, held: Reservation, attempt: int, cost: int) -> bool:
         """Count the `cost` of one `attempt` of `held`, once for each number; True if a cost budget is now used up."""
@@ -113,7 +155,8 @@ class Quota:
 
     async def aspend(self, held: Reservation, attempt: int, cost: int) -> bool:
         """The same as `Quota.spend`, for asyncio."""
-        return bool(await self._await(_spend(held, attempt, cost), pack(held.tenant)))
+        place = _place(held)
+        return bool(await self._await(_spend(held, attempt, cost), place, place))
 
     def expire(self) -> int:
         """Give back everything that was held too long, of all tenants; how much there was."""
@@ -137,6 +180,8 @@ class Quota:
             session.run(f"DELETE FROM limits WHERE {place}", limit[:-1])  # noqa: S608 - our own text
             if amount is not None:
                 session.run("INSERT INTO limits VALUES (?, ?, ?, ?, ?, ?)", limit)
+            session.run(_LIMITS_CHANGED, (secrets.token_hex(8),))
+            session.books.close()
 
         self._wait(work, limit.tenant)
 
@@ -146,7 +191,10 @@ class Quota:
         return sorted(Limit(unpack(row[0]), row[1], unpack(row[2]), *row[3:]) for row in rows)
 
     def standings(self, tenant: str | None = None) -> list[Standing]:
-        """How every bucket stands, the newest period of each; of one `tenant`, or of all if None."""
+        """How every bucket stands: what was counted from the first day on, and the newest period of each limit.
+
+        Of one `tenant`, or of all if None.
+        """
         return self._read(lambda session: _standings(session, None if tenant is None else pack(tenant)))
 
     def audit(self, tenant: str | None = None) -> list[str]:
@@ -156,55 +204,108 @@ class Quota:
     def _wait(self, work: Callable[[Session], T], tenant: str) -> T:
         return self._writer.submit(work, tenant).result()
 
-    async def _await(self, work: Callable[[Session], T], tenant: str) -> T:
-        return await asyncio.wrap_future(self._writer.submit(work, tenant, patience=0))
+    async def _await(
+        self,
+        work: Callable[[Session], T],
+        place: Place,
+        load: Place | None,
+        *,
+        lasting: bool = True,
+        owed: bool = False,
+    ) -> T:
+        waiter = Waiter()
+        self._writer.give(Job(work, place[0], waiter, load, lasting, owed))
+        result: T = await waiter.future
+        return result
+
+    def _owe(self, work: Callable[[Session], Any], place: Place) -> None:
+        """Queue what must be done, and wait for nothing."""
+        with contextlib.suppress(StoreError):  # a store that is closed: what is on hold expires by itself
+            self._writer.give(Job(work, place[0], None, place, lasting=False, owed=True))
+
+
+def _place(held: Reservation) -> Place:
+    return pack(held.tenant), pack(held.key)
 
 
 def _wish(
-    tenant: str, key: str, user: str, model: str, amount: int, estimate: int, lifetime: float, token: str
+    tenant: str, key: str, user: str, model: str, amount: int, estimate: int, lifetime: float, token: str, digest: str
 ) -> Wish:
     _refuse_odd("amount", amount, 1)
     _refuse_odd("estimate", estimate, 0)
     if not 0 < lifetime <= LONGEST:
         raise ValueError(f"lifetime is a number of seconds, more than 0 and at most {LONGEST:,.0f}; got {lifetime!r}")
     return Wish(
-        pack(tenant), pack(key or secrets.token_hex(12)), token or secrets.token_hex(8), pack(user), pack(model),
-        amount, estimate, int(lifetime * MICROS),
+        (pack(tenant), pack(key) if key else new_id()), token or secrets.token_hex(8), pack(user), pack(model),
+        amount, estimate, int(lifetime * MICROS), digest, not key,
     )  # fmt: skip
 
 
 def _reserved(session: Session, wish: Wish) -> Reservation:
-    entry, own = ledger.reserve(session, wish)
-    return _reservation(wish.tenant, wish.key, entry, own)
+    entry, own = ledger.reserve(session.books, wish)
+    return _reservation(wish.place, entry, own)
 
 
-def _capture(held: Reservation, amount: int | None) -> Callable[[Session], Reservation]:
+def _capture(
+    held: Reservation, amount: int | None, replay: Replay | None = None, sending: bool = False
+) -> Callable[[Session], Reservation]:
     if amount is not None and (type(amount) is not int or not 0 < amount <= held.amount):
         raise ValueError(f"of {held.amount} on hold, 1 to {held.amount} can be captured; got {amount}")
-    tenant, key = pack(held.tenant), pack(held.key)
-    return lambda s: _reservation(tenant, key, ledger.capture(s, tenant, key, held.token, amount), held.fresh)
+    place = _place(held)
+
+    def work(session: Session) -> Reservation:
+        entry = ledger.capture(session.books, place, held.token, amount, sending)
+        if replay is not None:
+            replays.keep(session, place, replay, session.books.now)
+        return _reservation(place, entry, held.fresh)
+
+    return work
+
+
+def _finish(held: Reservation, replay: Replay | None) -> Callable[[Session], Reservation]:
+    place = _place(held)
+
+    def work(session: Session) -> Reservation:
+        entry = ledger.finish(session.books, place, held.token)
+        if replay is not None and entry.state == "captured":
+            replays.keep(session, place, replay, session.books.now)
+        return _reservation(place, entry, held.fresh)
+
+    return work
 
 
 def _release(held: Reservation) -> Callable[[Session], Reservation]:
-    tenant, key = pack(held.tenant), pack(held.key)
-    return lambda s: _reservation(tenant, key, ledger.release(s, tenant, key, held.token), held.fresh)
+    place = _place(held)
+    return lambda s: _reservation(place, ledger.release(s.books, place, held.token), held.fresh)
+
+
+def _refund(held: Reservation) -> Callable[[Session], Reservation]:
+    place = _place(held)
+
+    def work(session: Session) -> Reservation:
+        entry = ledger.refund(session.books, place, held.token)
+        if entry.digest:
+            replays.drop(session, place)
+        return _reservation(place, entry, held.fresh)
+
+    return work
 
 
 def _spend(held: Reservation, attempt: int, cost: int) -> Callable[[Session], bool]:
     _refuse_odd("attempt", attempt, 0)
     if type(cost) is not int or cost < 0:  # one that is too large is counted as the most there is
         raise ValueError(f"cost is a whole number, 0 or more; got {cost!r}")
-    tenant, key = pack(held.tenant), pack(held.key)
-    return lambda s: ledger.spend(s, tenant, key, held.token, attempt, min(cost, MOST))
+    place = _place(held)
+    return lambda s: ledger.spend(s.books, s, place, held.token, attempt, min(cost, MOST))
 
 
 def _expire(tenant: str) -> Callable[[Session], int]:
-    return lambda s: ledger.expire(s, tenant, s.now())
+    return lambda s: ledger.expire(s.books, tenant)
 
 
-def _reservation(tenant: str, key: str, entry: Entry, own: bool) -> Reservation:
+def _reservation(place: Place, entry: Entry, own: bool) -> Reservation:
     return Reservation(
-        unpack(tenant), unpack(key), entry.token, unpack(entry.person), unpack(entry.model), entry.amount,
+        unpack(place[0]), unpack(place[1]), entry.token, unpack(entry.person), unpack(entry.model), entry.amount,
         entry.captured, entry.state, entry.expires / MICROS, own,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -230,18 +331,23 @@ def _refuse_bad_limit(limit: Limit) -> None:
 def _standings(session: Session, tenant: str | None) -> list[Standing]:
     where, values = ("", ()) if tenant is None else ("WHERE tenant = ?", (tenant,))
     rows = session.run(
-        f"SELECT tenant, scope, name, unit, period, start, used, held FROM buckets {where} ORDER BY start",  # noqa: S608
+        "SELECT b.tenant, b.scope, b.name, b.unit, b.period, b.start, b.used, b.held FROM buckets b JOIN "  # noqa: S608
+        f"(SELECT tenant, scope, name, unit, period, max(start) AS start FROM buckets {where} "
+        "GROUP BY tenant, scope, name, unit, period) n ON b.tenant = n.tenant AND b.scope = n.scope AND b.name = n.name "
+        "AND b.unit = n.unit AND b.period = n.period AND b.start = n.start",
         values,
     )
     limits: dict[tuple[str, str, str, str, str], int] = {
         row[:5]: row[5] for row in session.run("SELECT tenant, scope, name, unit, period, amount FROM limits")
     }
-    newest = {row[:5]: row for row in rows}
     found = []
-    for (owner, scope, name, unit, period), row in newest.items():
+    for row in rows:
+        owner, scope, name, unit, period = row[:5]
         places = [(whose, scope, which, unit, period) for whose in (owner, "*") for which in dict.fromkeys((name, "*"))]
         amount = next((limits[place] for place in places if place in limits), UNLIMITED)
         limit = None if amount == UNLIMITED else amount
+        if limit is None and period != "total":
+            continue
         start, used, held = row[5:]
         found.append(Standing(unpack(owner), scope, unpack(name), unit, period, start, used, held, limit))
     return sorted(found, key=lambda standing: standing[:5])
@@ -254,20 +360,20 @@ def _audit(session: Session, tenant: str | None) -> list[str]:
         return session.run(f"SELECT {columns} FROM {table} {where}", values)  # noqa: S608 - our own texts
 
     should: dict[tuple[Any, ...], list[int]] = {}
-    for owner, state, amount, captured, cost_held, buckets in rows(
-        "tenant, state, amount, captured, cost_held, buckets", "ledger"
-    ):
-        for bucket in (Bucket(*parts) for parts in orjson.loads(buckets)):
+    for owner, *columns in rows(f"tenant, {', '.join(Entry._fields)}", "ledger"):
+        entry = Entry._make(columns)
+        for bucket in entry.counted_in("replies"):
             sums = should.setdefault((owner, *bucket), [0, 0])
-            if bucket.unit == "cost":
-                sums[1] += cost_held
-            elif state == "held":
-                sums[1] += amount
+            if entry.state == "held":
+                sums[1] += entry.amount
             else:
-                sums[0] += captured
-    for owner, cost, buckets in rows("tenant, cost, buckets", "attempts"):
-        for parts in orjson.loads(buckets):
-            should.setdefault((owner, *parts), [0, 0])[0] += cost
+                sums[0] += entry.captured
+        if entry.cost_held:
+            for bucket in entry.counted_in("cost"):
+                should.setdefault((owner, *bucket), [0, 0])[1] += entry.cost_held
+    for owner, cost, origin in rows("tenant, cost, buckets", "attempts"):
+        for bucket in ledger.costs_in(origin):
+            should.setdefault((owner, *bucket), [0, 0])[0] += cost
     faults = []
     for row in rows("tenant, scope, name, unit, period, start, used, held, folded", "buckets"):
         place, (used, held, folded) = row[:6], row[6:]

@@ -8,17 +8,21 @@ from collections.abc import Callable
 from functools import partial
 
 import msgspec
-import orjson
 
+from trueup.store.books import Entry
 from trueup.store.errors import MICROS
+from trueup.store.ledger import costs_in
+from trueup.store.limits import Bucket
 from trueup.store.session import Session
 from trueup.store.writer import Writer
 
 _BITE = 500
 _DAY = 86_400 * MICROS
+_MONTH = 31 * _DAY
 _TENANTS = (
-    "SELECT tenant FROM ledger WHERE state <> 'held' AND settled < ? UNION SELECT a.tenant FROM attempts a LEFT JOIN "
-    "ledger l ON l.tenant = a.tenant AND l.key = a.key WHERE l.key IS NULL AND a.at < ?"
+    "SELECT tenant FROM ledger WHERE state <> 'held' AND settled < ? UNION SELECT a.tenant FROM attempts a LEFT JOIN "  # noqa: S608
+    "ledger l ON l.tenant = a.tenant AND l.key = a.key WHERE l.key IS NULL AND a.at < ? "
+    f"UNION SELECT tenant FROM buckets WHERE period <> 'total' AND held = 0 AND start < ? - {_MONTH}"
 )
 
 
@@ -33,6 +37,8 @@ class Retention(msgspec.Struct, frozen=True):
     """How many days the hourly counts are kept; None: for ever."""
     ledger: float | None = 90
     """How many days settled reservations of the quota are kept; None: for ever."""
+    replays: float | None = 1
+    """How many days a reply is kept for a client that asks again with the same idempotency key; 0: not at all, None: for ever."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -44,13 +50,18 @@ class Retention(msgspec.Struct, frozen=True):
 def prune(writer: Writer, retention: Retention) -> dict[str, int]:
     """Delete what is older than its time; how many rows of each kind went."""
     gone: Counter[str] = Counter()
-    for name, bite in (("replies", _replies), ("verdicts", _verdicts), ("tallies", _tallies)):
+    for name, bite in (
+        ("replies", _replies),
+        ("verdicts", _verdicts),
+        ("tallies", _tallies),
+        ("replays", _replays),
+    ):
         days = getattr(retention, name)
         if days is not None:
             gone += _bites(writer, "", _aged(bite, days))
     if retention.ledger is not None:
         age = int(retention.ledger * _DAY)
-        for row in writer.submit(lambda s: s.run(_TENANTS, (s.now() - age,) * 2)).result():
+        for row in writer.submit(lambda s: s.run(_TENANTS, (s.now() - age,) * 3)).result():
             gone += _bites(writer, row[0], _aged(partial(_ledger, row[0]), retention.ledger))
     return dict(gone)
 
@@ -88,18 +99,27 @@ def _tallies(session: Session, before: int) -> Counter[str]:
     return +Counter(tallies=len(session.run("DELETE FROM tallies WHERE hour < ? RETURNING hour", (before,))))
 
 
+def _replays(session: Session, before: int) -> Counter[str]:
+    rows = session.run(
+        "DELETE FROM replays WHERE (tenant, key) IN (SELECT tenant, key FROM replays WHERE at < ? LIMIT ?) RETURNING at",
+        (before, _BITE),
+    )
+    return +Counter(replays=len(rows))
+
+
 def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
     """Delete settled entries and their attempts; what they had counted is folded into their buckets."""
-    folded: Counter[tuple[object, ...]] = Counter()
+    session.books.close()
+    folded: Counter[Bucket] = Counter()
     entries = session.run(
-        "DELETE FROM ledger WHERE tenant = ? AND key IN "
+        "DELETE FROM ledger WHERE tenant = ? AND key IN "  # noqa: S608 - our own columns
         "(SELECT key FROM ledger WHERE tenant = ? AND state <> 'held' AND settled < ? LIMIT ?) "
-        "RETURNING captured, buckets",
+        f"RETURNING {', '.join(Entry._fields)}",
         (tenant, tenant, before, _BITE),
     )
-    for captured, buckets in entries:
-        for bucket in orjson.loads(buckets):
-            folded[tuple(bucket)] += captured if bucket[2] == "replies" else 0
+    for entry in map(Entry._make, entries):
+        for bucket in entry.counted_in("replies"):
+            folded[bucket] += entry.captured
     attempts = session.run(
         "DELETE FROM attempts WHERE tenant = ? AND (key, token, attempt) IN "
         "(SELECT a.key, a.token, a.attempt FROM attempts a LEFT JOIN ledger l "
@@ -107,13 +127,29 @@ def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
         "RETURNING cost, buckets",
         (tenant, tenant, before, _BITE),
     )
-    for cost, buckets in attempts:
-        for bucket in orjson.loads(buckets):
-            folded[tuple(bucket)] += cost
+    for cost, origin in attempts:
+        for bucket in costs_in(origin):
+            folded[bucket] += cost
     for place, n in (+folded).items():
         session.run(
             "UPDATE buckets SET folded = folded + ? "
             "WHERE tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ? AND start = ?",
             (n, tenant, *place),
         )
-    return +Counter(ledger=len(entries), attempts=len(attempts))
+    return +Counter(ledger=len(entries), attempts=len(attempts), buckets=_old_buckets(tenant, session, before))
+
+
+def _old_buckets(tenant: str, session: Session, before: int) -> int:
+    """Delete sums of periods that are long over, and that nothing in the ledger belongs to any more."""
+    old = "tenant = ? AND period <> 'total' AND held = 0 AND start < ?"
+    if not session.run(f"SELECT 1 FROM buckets WHERE {old} LIMIT 1", (tenant, before - _MONTH)):  # noqa: S608
+        return 0
+    for table in ("ledger", "attempts"):
+        first = session.run(f"SELECT min(at) FROM {table} WHERE tenant = ?", (tenant,))[0][0]  # noqa: S608
+        before = before if first is None else min(before, first)
+    rows = session.run(
+        f"DELETE FROM buckets WHERE (scope, name, unit, period, start) IN (SELECT scope, name, unit, period, start "  # noqa: S608
+        f"FROM buckets WHERE {old} LIMIT ?) AND tenant = ? RETURNING start",
+        (tenant, before - _MONTH, _BITE, tenant),
+    )
+    return len(rows)

@@ -51,7 +51,17 @@ _FIRST = (
 # Verdicts from before have no fingerprint; theirs stays empty.
 _FINGERPRINTS = ("ALTER TABLE verdicts ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",)
 
-VERSIONS: tuple[Sequence[str], ...] = (_FIRST, _FINGERPRINTS)
+# A reply that was charged is kept for a while, for a client that did not get it. `sending`: charged, and not yet sent as a whole.
+_REPLAYS = (
+    "ALTER TABLE ledger ADD COLUMN digest TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE ledger ADD COLUMN sending BIGINT NOT NULL DEFAULT 0",
+    """CREATE TABLE replays (
+        tenant TEXT NOT NULL, key TEXT NOT NULL, at BIGINT NOT NULL, head TEXT NOT NULL, body {blob} NOT NULL,
+        PRIMARY KEY (tenant, key))""",
+    "CREATE INDEX replays_at ON replays (at)",
+)
+
+VERSIONS: tuple[Sequence[str], ...] = (_FIRST, _FINGERPRINTS, _REPLAYS)
 
 
 def migrate(backend: Backend, session: Session, versions: Sequence[Sequence[str]] = VERSIONS) -> int:

@@ -17,17 +17,23 @@ Clock = Callable[[], int]
 class Session(Protocol):
     """A connection; between `begin` and `commit` everything counts or nothing does."""
 
+    books: Any  # of the transaction under way; see `books.py`
+
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
 
-    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Whole rows into a table, in as few statements as the database likes."""
+    def insert(self, table: str, rows: Sequence[Sequence[Any]], tail: str = "") -> None:
+        """Whole rows into a table, in as few statements as the database likes; `tail` says what happens to those that are there."""
 
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]: ...
 
-    def begin(self, locks: Iterable[str] = ()) -> None:
-        """Start to write; no other writer touches the rows of these tenants until the end."""
+    def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:
+        """Start to write; no other writer touches the rows of these tenants until the end.
+
+        What is not `lasting` survives the death of this process, and may be lost with the power; what is committed later is never
+        kept without it.
+        """
 
     def snapshot(self) -> None:
         """Start to read: until the end everything is seen as of one instant."""

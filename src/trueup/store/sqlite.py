@@ -17,6 +17,10 @@ from trueup.store.session import Clock, Row
 PATIENCE = 30.0
 _LARGEST_CACHE = 64 << 20
 _ROWS = 64  # of one statement
+_WAITING = "PRAGMA synchronous = FULL"  # a commit waits for the disk
+_TRUSTING = (
+    "PRAGMA synchronous = NORMAL"  # a commit is the system's: the next one that waits for the disk takes it along
+)
 _BINDING = "Error binding parameter"  # a value of a type that no cell takes
 
 
@@ -29,6 +33,8 @@ class SqliteSession:
 
     def __init__(self, path: Path, clock: Clock, writing: bool) -> None:
         self._clock = clock
+        self._lasting = True
+        self.books: Any = None
         self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             self._prepare(writing)
@@ -40,7 +46,7 @@ class SqliteSession:
         self.run("PRAGMA busy_timeout = 30000")
         if writing:
             self._begin_wal()
-            self.run("PRAGMA synchronous = FULL")
+            self.run(_WAITING)
             self.run(f"PRAGMA journal_size_limit = {_LARGEST_CACHE}")
         else:
             self.run("PRAGMA query_only = 1")
@@ -63,7 +69,7 @@ class SqliteSession:
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._db.executemany(sql, rows)
 
-    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    def insert(self, table: str, rows: Sequence[Sequence[Any]], tail: str = "") -> None:
         """Rows by their powers of two: each number of rows is one statement, prepared once and run without a break."""
         at, size = 0, _ROWS
         while at < len(rows):
@@ -71,7 +77,7 @@ class SqliteSession:
                 size //= 2
             some = rows[at : at + size]
             row = f"({', '.join('?' * len(some[0]))})"
-            sql = f"INSERT INTO {table} VALUES {', '.join([row] * size)}"  # noqa: S608 - our own tables
+            sql = f"INSERT INTO {table} VALUES {', '.join([row] * size)} {tail}"  # noqa: S608 - our own tables
             self._db.execute(sql, list(chain.from_iterable(some)))
             at += size
 
@@ -80,7 +86,10 @@ class SqliteSession:
         while rows := cursor.fetchmany(size):
             yield from rows
 
-    def begin(self, locks: Iterable[str] = ()) -> None:  # noqa: ARG002 - one writer at a time anyway
+    def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:  # noqa: ARG002 - one writer at a time anyway
+        if lasting is not self._lasting:
+            self._db.execute(_WAITING if lasting else _TRUSTING)
+            self._lasting = lasting
         self._db.execute("BEGIN IMMEDIATE")
 
     def snapshot(self) -> None:

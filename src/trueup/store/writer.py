@@ -3,11 +3,13 @@
 A job is a function of a session and has a waiting caller; a record may have one. Their callers hear of success only
 after the commit. A full queue makes callers wait, then raises StoreBusy. After a lost connection the group is tried
 again whole, a few times: all that is written here may be written twice. On a full disk jobs are still tried one by
-one, and records that nobody waits for stay in the queue until there is room; none is dropped without a word. What no
-table takes fails alone, and holds up nothing.
+one; jobs that are owed, and records that nobody waits for, stay in the queue until they can be written; none is dropped
+silently. What no table takes fails alone, and holds up nothing.
 """
 
+import asyncio
 import atexit
+import contextlib
 import logging
 import os
 import threading
@@ -17,6 +19,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
+from trueup.store.books import Books, Memo, Place
 from trueup.store.errors import NotStorable, StoreBusy, StoreClosed, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Backend, Session
 
@@ -32,12 +35,35 @@ _TRIES = (0.0, 0.0, 0.02, 0.1, 0.3)  # seconds before each try; there is another
 _MARK = object()  # a place in the queue, nothing to write
 
 
+class Waiter:
+    """Somebody in an event loop who waits for a job; many of one group are told at once."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Whether somebody still waits."""
+        return not self.future.cancelled()
+
+    def set_result(self, result: Any) -> None:
+        _deliver_to(self.loop, [(self.future, result)])
+
+    def set_exception(self, error: BaseException) -> None:
+        _deliver_to(self.loop, [(self.future, error)])
+
+
 class Job(NamedTuple):
     """Work with the tenant whose rows it touches; work without one is run apart from the others."""
 
     work: Work
     tenant: str
-    done: "Future[Any]"
+    done: "Future[Any] | Waiter | None"
+    place: "Place | None" = None  # the entry of the ledger that it is about
+    lasting: bool = True  # whether it must outlast a power cut
+    owed: bool = False  # it is done whether or not somebody waits, and tried again until it can be
 
 
 class Record(NamedTuple):
@@ -57,9 +83,12 @@ class Writer:
         self._capacity, self._linger = capacity, linger
         self._jobs: deque[Job] = deque()
         self._records: deque[Record] = deque()
+        self._owed: list[Job] = []  # jobs that must be done, and could not be so far
+        self._due = 0.0  # when records that nobody waits for are written at the latest
+        self._memo = Memo()
         self._change = threading.Condition()
         self._out = 0  # records that are being written: until the commit they take their room in the queue
-        self._urgent = self._closing = self._ended = False
+        self._hurried = self._closing = self._ended = False
         self.trouble: StoreError | None = None
         self._session: Session | None = backend.connect(writing=True)
         self._thread = threading.Thread(target=self._loop, name="trueup-store", daemon=True)
@@ -79,9 +108,17 @@ class Writer:
             if len(self._jobs) >= self._capacity or self._closing or self._ended:
                 self._make_room(lambda: len(self._jobs) < self._capacity, patience)
             self._jobs.append(Job(work, tenant, done))
-            self._urgent = True
             self._change.notify_all()
         return done
+
+    def give(self, job: Job) -> None:
+        """Queue a job from an event loop, which must not wait; one that is owed always finds room."""
+        with self._change:
+            if self._closing or self._ended or (len(self._jobs) >= self._capacity and not job.owed):
+                self._make_room(lambda: len(self._jobs) < self._capacity, 0)
+            self._jobs.append(job)
+            if len(self._jobs) == 1:
+                self._change.notify_all()
 
     def record(self, value: Any, wait: bool, patience: float = 5.0) -> "Future[None] | None":
         """Queue a record; with `wait` there is a future that ends when it has been committed."""
@@ -93,7 +130,9 @@ class Writer:
             if not self.has_room() or self._closing or self._ended:
                 self._make_room(self.has_room, patience)
             queue.append(Record(value, done))
-            self._urgent = self._urgent or wait
+            self._hurried = self._hurried or wait
+            if len(queue) == 1:
+                self._due = time.monotonic() + self._linger
             if wait or len(queue) == 1 or len(queue) == _GROUP:
                 self._change.notify_all()
         return done
@@ -152,7 +191,7 @@ class Writer:
             with self._change:
                 self._ended = True
                 self._change.notify_all()
-            waiting: list[Job | Record] = [*self._jobs, *self._records]
+            waiting: list[Job | Record] = [*self._jobs, *self._owed, *self._records]
             for one in waiting:
                 if one.done is not None and one.done.set_running_or_notify_cancel():
                     self._tell(one.done, self.trouble or StoreClosed("the writer of the store has ended"))
@@ -160,29 +199,47 @@ class Writer:
                 self._session.close()
 
     def _next_group(self) -> tuple[list[Job], list[Record]]:
-        """What to write next, and whether that is the end."""
+        """What to write next: jobs as soon as there are any, records a little later, when there may be more to write at once."""
         with self._change:
-            while True:
-                if self._jobs or (self._records and self.trouble is None):
-                    break
-                if self._closing:
-                    self._ended = not self._records
-                    break
-                if not self._change.wait(_PAUSE if self._records else None):
-                    break  # in trouble: try again
-            self._change.wait_for(self._ripe, self._linger)  # a little later there may be more to write at once
-            jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP))]
-            records = [self._records.popleft() for _ in range(min(len(self._records), _GROUP))]
+            ripe = self._wait_for_work()
+            full = len(self._jobs) >= self._capacity
+            jobs = self._owed + [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP))]
+            self._owed = []
+            records = [self._records.popleft() for _ in range(min(len(self._records), _GROUP))] if ripe else []
             # Whoever has gone away meanwhile is not served; whoever is still here can no longer go.
-            jobs = [job for job in jobs if job.done.set_running_or_notify_cancel()]
+            jobs = [job for job in jobs if job.owed or job.done is None or job.done.set_running_or_notify_cancel()]
             records = [one for one in records if one.done is None or one.done.set_running_or_notify_cancel()]
             self._out = len(records)
-            self._urgent = bool(self._jobs)
-            self._change.notify_all()
+            self._hurried = self._hurried and bool(self._records)
+            if records or full:
+                self._change.notify_all()
         return jobs, records
 
-    def _ripe(self) -> bool:
-        return self._urgent or self._closing or len(self._records) >= _GROUP
+    def _wait_for_work(self) -> bool:
+        """Wait until there is something to write; whether records are to be written with it."""
+        tried = False
+        while True:
+            ripe = self._ripe(tried)
+            if self._jobs or ripe or (tried and self._owed):
+                return ripe
+            if self._closing:
+                self._ended = not (self._records or self._owed)
+                return bool(self._records)
+            if self.trouble is not None or self._owed:
+                tried = not self._change.wait(_PAUSE)
+            elif self._records:
+                self._change.wait(max(0.0, self._due - time.monotonic()))
+            else:
+                self._change.wait()
+
+    def _ripe(self, tried: bool) -> bool:
+        """Whether records are to be written now; in trouble, only now and then."""
+        if not self._records or (self.trouble is not None and not tried and not self._jobs):
+            return False
+        return (
+            self._hurried or self._closing or self.trouble is not None or len(self._records) >= _GROUP
+            or time.monotonic() >= self._due
+        )  # fmt: skip
 
     def _write(self, jobs: list[Job], records: list[Record]) -> None:
         outcome = self._together(jobs, records)
@@ -192,7 +249,7 @@ class Writer:
         if isinstance(outcome, StoreUnavailable) or (isinstance(outcome, StoreBusy) and not self._backend.by_tenant):
             self._keep(records, outcome)  # first, so that whoever is told finds the trouble that he is told of
             for job in jobs:  # nobody can write: to wait again for each of them would help none
-                self._tell(job.done, outcome)
+                self._fail(job, outcome)
             return
         self._one_by_one(jobs)
         self._write_records(records)
@@ -204,7 +261,10 @@ class Writer:
             alone = busy.get(job.tenant) or self._together([job], [])
             if isinstance(alone, StoreBusy):
                 busy[job.tenant] = alone  # the others of this tenant have waited long enough
-            self._tell(job.done, alone[0] if isinstance(alone, list) else alone)
+            if isinstance(alone, list):
+                self._tell(job.done, alone[0])
+            else:
+                self._fail(job, alone)
 
     def _write_records(self, records: list[Record]) -> None:
         if not records:
@@ -238,8 +298,11 @@ class Writer:
 
     def _once(self, jobs: list[Job], records: list[Record]) -> list[Any]:
         session = self._session = self._session or self._backend.connect(writing=True)
-        session.begin({job.tenant for job in jobs})
+        session.begin({job.tenant for job in jobs}, lasting=bool(records) or any(job.lasting for job in jobs))
+        books = session.books = Books(session, self._memo)
+        books.load([job.place for job in jobs if job.place is not None])
         given = [_attempt(job.work, session) for job in jobs]
+        books.write()
         values = [record.value for record in records if record.value is not _MARK]
         if values:
             self._bulk(session, values)
@@ -272,8 +335,7 @@ class Writer:
             log.warning("%s: writing again", self._backend.where)
             self.trouble = None
         self._leave(records)
-        for job, result in zip(jobs, given, strict=True):
-            self._tell(job.done, result)
+        self._tell_all(jobs, given)
         try:
             self._written([record.value for record in records if record.value is not _MARK])
         except Exception:  # whoever listens has a fault of his own; what is written stays written
@@ -294,14 +356,47 @@ class Writer:
         for record in records:
             self._tell(record.done, why)
 
+    def _fail(self, job: Job, why: Exception) -> None:
+        """A job could not be done: who waits is told, and what is owed is tried again."""
+        if job.owed and isinstance(why, StoreError) and not isinstance(why, NotStorable) and not self._closing:
+            self._owed.append(job._replace(done=None))
+        self._tell(job.done, why)
+
+    def _tell_all(self, jobs: list[Job], given: list[Any]) -> None:
+        """Tell everyone what became of their job, each event loop once."""
+        loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+        for job, result in zip(jobs, given, strict=True):
+            done = job.done
+            if isinstance(done, Waiter):
+                loops.setdefault(done.loop, []).append((done.future, result))
+            else:
+                self._tell(done, result)
+        for loop, results in loops.items():
+            _deliver_to(loop, results)
+
     @staticmethod
-    def _tell(done: "Future[Any] | None", result: Any) -> None:
+    def _tell(done: "Future[Any] | Waiter | None", result: Any) -> None:
         if done is None:
             return
         if isinstance(result, BaseException):
             done.set_exception(result)
         else:
             done.set_result(result)
+
+
+def _deliver_to(loop: asyncio.AbstractEventLoop, results: "list[tuple[asyncio.Future[Any], Any]]") -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+        loop.call_soon_threadsafe(_deliver, results)
+
+
+def _deliver(results: "list[tuple[asyncio.Future[Any], Any]]") -> None:
+    for future, result in results:
+        if future.done():
+            continue  # whoever waited has gone
+        if isinstance(result, BaseException):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
 
 
 def _attempt(work: Work, session: Session) -> Any:

@@ -1,0 +1,62 @@
+"""Replies that were charged, kept for a while: for a client that asks again with the same key because it did not get one.
+
+A reply enters in the commit that charges it; the same bytes leave for the same tenant and key. `Retention.replays` says for how
+long. What redaction would change is not kept at all, for a reply with holes is not the reply.
+"""
+
+from typing import NamedTuple
+
+import orjson
+
+from trueup.store.books import Place
+from trueup.store.redaction import Redaction
+from trueup.store.session import Session
+
+
+class Replay(NamedTuple):
+    """A reply as it was sent."""
+
+    headers: list[tuple[str, str]]
+    """Its headers, the content type among them."""
+    body: bytes
+    """Its body; of a stream, everything that was sent."""
+    stream: bool = False
+    """Whether it was sent piece by piece."""
+
+
+def keep(session: Session, place: Place, replay: Replay, now: int) -> None:
+    """Keep a reply beside the entry that it was charged with."""
+    head = orjson.dumps([replay.stream, replay.headers]).decode()
+    session.insert(
+        "replays", [(*place, now, head, replay.body)],
+        "ON CONFLICT (tenant, key) DO UPDATE SET at = excluded.at, head = excluded.head, body = excluded.body",
+    )  # fmt: skip
+
+
+def find(session: Session, place: Place) -> Replay | None:
+    """The reply that is kept, if one is."""
+    rows = session.run("SELECT head, body FROM replays WHERE tenant = ? AND key = ?", place)
+    if not rows:
+        return None
+    stream, headers = orjson.loads(rows[0][0])
+    return Replay([(name, value) for name, value in headers], bytes(rows[0][1]), stream)
+
+
+def drop(session: Session, place: Place) -> None:
+    """Forget a reply whose charge was given back."""
+    session.run("DELETE FROM replays WHERE tenant = ? AND key = ?", place)
+
+
+def is_keepable(rules: Redaction, body: bytes, stream: bool) -> bool:
+    """Whether the rules let a reply be kept as it is."""
+    if rules.bodies != "all":
+        return False
+    if not rules.suspects(body):
+        return True
+    if stream:
+        return False  # what is taken out may be spread over several events
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return bool(rules.clean(data) == data)
