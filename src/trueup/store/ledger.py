@@ -129,7 +129,7 @@ def costs_in(origin: str) -> list[Bucket]:
 def _origin(entry: Entry) -> str:
     """What an attempt keeps of its reservation, to tell its buckets by; the entry itself may be opened again later."""
     if entry.buckets:
-        return orjson.dumps(entry.counted_in("cost")).decode()
+        return orjson.dumps([list(bucket) for bucket in entry.counted_in("cost")]).decode()
     return orjson.dumps([entry.at, entry.person, entry.model]).decode()
 
 

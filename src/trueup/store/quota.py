@@ -18,7 +18,9 @@ from trueup.store.errors import MICROS, MOST, QuotaError, StoreError
 from trueup.store.ledger import Wish
 from trueup.store.limits import PERIODS, SCOPES, UNITS, UNLIMITED, Limit, Period, Scope, Standing, Unit
 from trueup.store.records import new_id
+from trueup.store.redaction import Redaction
 from trueup.store.replays import Replay
+from trueup.store.retention import Retention
 from trueup.store.session import Row, Session
 from trueup.store.writer import Job, Waiter, Writer
 
@@ -52,6 +54,8 @@ class Reservation(NamedTuple):
     """When the hold is given back, in seconds since 1970."""
     fresh: bool
     """False if the key belongs to an earlier request."""
+    sending: bool = False
+    """True if it was captured for a stream that has not come to its end."""
 
 
 class Read(Protocol):
@@ -63,11 +67,25 @@ class Read(Protocol):
 class Quota:
     """The ledger of a store; `store.quota` is one. Methods that start with `a` are for asyncio.
 
-    It is made of the store's `writer` and a function to `read` with.
+    It is made of the store's `writer` and a function to `read` with. `redaction` and `retention` say which replies are kept with their
+    capture, and how long.
     """
 
-    def __init__(self, writer: Writer, read: "Read") -> None:
+    def __init__(
+        self, writer: Writer, read: "Read", redaction: Redaction | None = None, retention: Retention | None = None
+    ) -> None:
         self._writer, self._read = writer, read
+        self._redaction = redaction or Redaction()
+        self._days = (retention or Retention()).replays
+
+    @property
+    def keeps(self) -> bool:
+        """Whether replies are kept for clients that ask again."""
+        return self._days != 0 and self._redaction.bodies == "all"
+
+    def may_keep(self, body: bytes, stream: bool = False) -> bool:
+        """Whether the reply with this `body` may be kept as it is; `stream` says that it is one of many events."""
+        return self.keeps and replays.is_keepable(self._redaction, body, stream)
 
     def reserve(
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
@@ -147,7 +165,8 @@ class Quota:
     async def areplay(self, held: Reservation) -> Replay | None:
         """The reply that was kept when `held` was captured; None if none was, or no longer."""
         place = _place(held)
-        return await asyncio.to_thread(self._read, lambda session: replays.find(session, place))
+        age = None if self._days is None else int(self._days * 86_400 * MICROS)
+        return await asyncio.to_thread(self._read, lambda session: replays.find(session, place, age))
 
     def spend(self, held: Reservation, attempt: int, cost: int) -> bool:
         """Count the `cost` of one `attempt` of `held`, once for each number; True if a cost budget is now used up."""
@@ -306,7 +325,7 @@ def _expire(tenant: str) -> Callable[[Session], int]:
 def _reservation(place: Place, entry: Entry, own: bool) -> Reservation:
     return Reservation(
         unpack(place[0]), unpack(place[1]), entry.token, unpack(entry.person), unpack(entry.model), entry.amount,
-        entry.captured, entry.state, entry.expires / MICROS, own,  # type: ignore[arg-type]
+        entry.captured, entry.state, entry.expires / MICROS, own, bool(entry.sending),  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -33,10 +33,10 @@ def keep(session: Session, place: Place, replay: Replay, now: int) -> None:
     )  # fmt: skip
 
 
-def find(session: Session, place: Place) -> Replay | None:
-    """The reply that is kept, if one is."""
-    rows = session.run("SELECT head, body FROM replays WHERE tenant = ? AND key = ?", place)
-    if not rows:
+def find(session: Session, place: Place, age: int | None) -> Replay | None:
+    """The reply that is kept, if one is that has not reached its `age`, in microseconds."""
+    rows = session.run("SELECT head, body, at FROM replays WHERE tenant = ? AND key = ?", place)
+    if not rows or (age is not None and rows[0][2] < session.now() - age):
         return None
     stream, headers = orjson.loads(rows[0][0])
     return Replay([(name, value) for name, value in headers], bytes(rows[0][1]), stream)

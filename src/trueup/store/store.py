@@ -62,7 +62,7 @@ class Store:
             self._writer = Writer(backend, self._insert, lambda notes: self.alarm.note(notes), capacity)
         except Exception as error:  # noqa: BLE001 - every driver has its own
             raise self._told(error) from None
-        self.quota = Quota(self._writer, self.read)
+        self.quota = Quota(self._writer, self.read, self._redaction, self.retention)
 
     @property
     def backend(self) -> Backend:
