@@ -67,8 +67,8 @@ class Read(Protocol):
 class Quota:
     """The ledger of a store; `store.quota` is one. Methods that start with `a` are for asyncio.
 
-    It is made of the store's `writer` and a function to `read` with. `redaction` and `retention` say which replies are kept with their
-    capture, and how long.
+    It is made of the store's `writer` and a function to `read` with. `redaction` says which replies are not kept with their
+    capture; None: those with keys and tokens in them. `retention` says how long the others are; None: a day.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Quota:
         return await self._await(_capture(held, amount, replay, sending), place, place)
 
     async def afinish(self, held: Reservation, replay: Replay | None = None) -> Reservation:
-        """The stream of something captured has ended; `replay` is what was sent of it, None if it is not kept."""
+        """The stream of `held`, which is captured, has ended; `replay` is what was sent of it, None if it is not kept."""
         place = _place(held)
         return await self._await(_finish(held, replay), place, place, owed=True)
 
@@ -151,14 +151,14 @@ class Quota:
         return await self._await(_release(held), place, place)
 
     def refund(self, held: Reservation) -> Reservation:
-        """Give back what is on hold, or was captured too early. Again, or after it expired, changes nothing.
+        """Give `held` back, on hold or captured too early. Again, or after it expired, changes nothing.
 
         The key can then be used again, as after `release`. Raises NotHeld when it was taken over by a later request.
         """
         return self._wait(_refund(held), pack(held.tenant))
 
     async def arefund(self, held: Reservation) -> Reservation:
-        """The same as `Quota.refund`, for asyncio. It is done even if nobody waits for it any more, as soon as the store can write."""
+        """The same as `Quota.refund`, for asyncio. `held` is given back even if nobody waits for it any more, as soon as the store can write."""
         place = _place(held)
         return await self._await(_refund(held), place, place, lasting=False, owed=True)
 
