@@ -70,7 +70,11 @@ def test_a_password_in_an_address_is_never_repeated(tmp_path: Path, url: str) ->
 
 
 def test_a_password_in_an_address_is_taken_out_of_replies() -> None:
-    assert Upstream("main", "https://ada:can%40ary@models.example").secrets == ("can%40ary", "can@ary")
+    assert Upstream("main", "https://ada:can%40ary@models.example").secrets == (
+        "can%40ary",
+        "can@ary",
+        "YWRhOmNhbkBhcnk=",
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 Keys come from here or the environment and from nowhere else. Nothing in a request can name another upstream.
 """
 
+from base64 import b64encode
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -47,8 +48,10 @@ class Upstream(msgspec.Struct, frozen=True):
     @property
     def secrets(self) -> tuple[str, ...]:
         """What of it must never be seen: the key, a password in the address, and long values of headers."""
-        password = urlsplit(self.url).password or ""
-        also = (password, unquote(password)) if len(password) >= 4 else ()
+        address = urlsplit(self.url)
+        password = address.password or ""
+        basic = b64encode(f"{unquote(address.username or '')}:{unquote(password)}".encode()).decode()
+        also = (password, unquote(password), basic) if len(password) >= 4 else ()
         found = (self.key, *also, *(value for value in self.headers.values() if len(value) >= 12))
         return tuple(dict.fromkeys(filter(None, found)))
 
