@@ -6,6 +6,7 @@ socket, not in memory.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -39,8 +40,8 @@ class Link(asyncio.Protocol):
     """A connection that is used for one request after another."""
 
     __slots__ = (
-        "_around", "_asked", "_body", "_error", "_keep", "_loop", "_parser", "_paused", "_pieces", "_size", "_transport",
-        "_waiter", "at", "complete", "ended", "headers", "key", "lost", "status",
+        "_around", "_asked", "_body", "_clogged", "_error", "_keep", "_loop", "_parser", "_partial", "_paused", "_pieces",
+        "_size", "_transport", "_waiter", "at", "complete", "ended", "headers", "key", "lost", "status",
     )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop, key: Any) -> None:
@@ -51,6 +52,7 @@ class Link(asyncio.Protocol):
         self._transport: Any = None
         self._parser = HttpResponseParser(self)
         self._waiter: asyncio.Future[None] | None = None
+        self._clogged = False  # what was written waits for the other side to read
         self._start()
         self._asked = False  # nothing is awaited yet
 
@@ -62,7 +64,7 @@ class Link(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._size = self._around = self._body = 0
         self._error: Broken | None = None
-        self._paused = self._keep = False
+        self._paused = self._keep = self._partial = False
 
     # -- what the pool and a reply use ---------------------------------------------------------
 
@@ -76,6 +78,28 @@ class Link(asyncio.Protocol):
             self._transport.write(head + body)
         else:
             self._transport.writelines((head, body))
+        while not self.ended:
+            await self._more()
+
+    async def upload(self, head: bytes, pieces: AsyncIterator[bytes]) -> None:
+        """Send a request piece by piece, no faster than it is read, and wait for the head of its answer.
+
+        An answer that comes before the end of the request ends the sending, and the connection is of no more use.
+        """
+        self._start()
+        self._asked = self._partial = True
+        if self.lost:
+            raise Closed("the connection was closed")
+        self._transport.write(head)
+        async for piece in pieces:
+            if self._error is not None:
+                raise self._error
+            if self.ended:
+                return
+            self._transport.write(piece)
+            while self._clogged and not self.ended:
+                await self._more()
+        self._partial = False
         while not self.ended:
             await self._more()
 
@@ -97,7 +121,7 @@ class Link(asyncio.Protocol):
     @property
     def reusable(self) -> bool:
         """Whether another request may be sent over it."""
-        return self._keep and not self.lost and not self._transport.get_write_buffer_size()
+        return self._keep and not self._partial and not self.lost and not self._transport.get_write_buffer_size()
 
     def cut(self) -> None:
         """Close it at once."""
@@ -141,6 +165,14 @@ class Link(asyncio.Protocol):
                 self._paused = True
                 self._transport.pause_reading()
         self._wake()
+
+    def pause_writing(self) -> None:
+        self._clogged = True
+
+    def resume_writing(self) -> None:
+        self._clogged = False
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def eof_received(self) -> None:
         """The transport closes itself then; a body that only ends with the connection has come to its end."""

@@ -9,6 +9,7 @@ import os
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
+from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from trueup.ask.clients.request import Failure, TransportFailure
@@ -65,6 +66,11 @@ class Reply:
             if name in LET_THROUGH or (name.startswith(LET_THROUGH_PREFIXES) and name not in OURS)
         ]
 
+    @property
+    def size(self) -> int:
+        """How many bytes the head announces; 0 if it does not say."""
+        return self._said
+
     async def read(self) -> bytes:
         """The whole body, opened and capped."""
         link = self._link
@@ -105,6 +111,17 @@ class Reply:
             self._pool.give(link)
 
 
+class Parcel(NamedTuple):
+    """A request to be forwarded as it came, under our own key and headers."""
+
+    method: str
+    path: str  # with the query, if there is one
+    body: "bytes | AsyncIterator[bytes] | None" = None
+    content_type: str = ""  # of the body; empty: JSON
+    length: int | None = None  # of a body that comes piece by piece, if it is known
+    limit: int = 0  # bytes of the answer; 0: as for every other
+
+
 class Line:
     """The connections to all upstreams."""
 
@@ -119,14 +136,33 @@ class Line:
 
     async def send(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> Reply:
         """Send one request; what goes wrong on the line is a TransportFailure that says what."""
-        head = self._head(upstream, path, body, given)
+        return await self._sent(upstream, self._head(upstream, path, body, given), body or b"", self._limit)
+
+    async def forward(self, upstream: Upstream, parcel: Parcel, given: Mapping[str, str]) -> Reply:
+        """Send a request of any method and kind of body; a body that comes piece by piece is not held in memory."""
+        headers = {name: given[name] for name in PASSED_ON & given.keys()}
+        if parcel.content_type:
+            headers["content-type"] = parcel.content_type
+        body, length = parcel.body, parcel.length
+        if isinstance(body, bytes):
+            length = len(body)
+        if body is None:
+            framing = b"" if parcel.method in ("GET", "DELETE") else b"content-length: 0\r\n"
+        else:
+            framing = b"transfer-encoding: chunked\r\n" if length is None else b"content-length: %d\r\n" % length
+        head = b"%s%s\r\n" % (self._start(upstream, parcel.path, headers, parcel.method), framing)
+        if body is not None and not isinstance(body, bytes) and length is None:
+            body = _chunked(body)
+        return await self._sent(upstream, head, body or b"", parcel.limit or self._limit)
+
+    async def _sent(self, upstream: Upstream, head: bytes, body: bytes | AsyncIterator[bytes], limit: int) -> Reply:
         pool = self._pool
         link: Link | None = None
         try:
             origin = self._origins[upstream.name]
             link = pool.idle(origin) or await pool.take(origin)
-            await link.ask(head, body or b"")
-            return Reply(link, pool, self._limit, self._secrets[upstream.name])
+            await (link.ask(head, body) if isinstance(body, bytes) else link.upload(head, body))
+            return Reply(link, pool, limit, self._secrets[upstream.name])
         except BaseException as error:
             if link is not None:
                 link.cut()
@@ -141,23 +177,34 @@ class Line:
         place = (upstream.name, path, *map(get, PASSED_ON), body is None)
         start = self._starts.get(place)
         if start is None:
-            start = self._start(upstream, path, {name: given[name] for name in PASSED_ON & given.keys()}, body is None)
+            passed = {name: given[name] for name in PASSED_ON & given.keys()}
+            start = self._start(upstream, path, passed, "GET" if body is None else "POST")
+            start += b"\r\n" if body is None else b""
             if len(self._starts) >= _MOST_STARTS:
                 self._starts.clear()
             self._starts[place] = start
         return start if body is None else b"%scontent-length: %d\r\n\r\n" % (start, len(body))
 
-    def _start(self, upstream: Upstream, path: str, given: dict[str, str], empty: bool) -> bytes:
+    def _start(self, upstream: Upstream, path: str, given: dict[str, str], method: str) -> bytes:
+        """The lines of a head that do not depend on the body."""
         origin = self._origins[upstream.name]
         host = f"[{origin.host}]" if ":" in origin.host else origin.host
         port = "" if origin.port == (443 if origin.secure else 80) else f":{origin.port}"
         where = quote(urlsplit(upstream.url).path, safe=_PATH) + path
         headers = {"host": host + port, **self._heads[upstream.name], **given}
-        lines = [f"{'GET' if empty else 'POST'} {where} HTTP/1.1", *(f"{n}: {value}" for n, value in headers.items())]
-        return ("\r\n".join(map(_one_line, lines)) + "\r\n" * (1 + empty)).encode("latin-1")
+        lines = [f"{method} {where} HTTP/1.1", *(f"{n}: {value}" for n, value in headers.items())]
+        return ("\r\n".join(map(_one_line, lines)) + "\r\n").encode("latin-1")
 
     async def close(self) -> None:
         await self._pool.close()
+
+
+async def _chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces of a body whose length is not known, with what HTTP puts around them."""
+    async for piece in pieces:
+        if piece:
+            yield b"%x\r\n%s\r\n" % (len(piece), piece)
+    yield b"0\r\n\r\n"
 
 
 def _one_line(text: str) -> str:
