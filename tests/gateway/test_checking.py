@@ -185,7 +185,7 @@ def test_other_requests_are_refused_too(http: httpx.Client) -> None:
     assert http.post("/v1/check", content=b"[1]").json()["error"]["code"] == "invalid_json"
     assert post(http, "/nobody/v1/check", reply="").status_code == 404
     assert post(http, "/a/b/v1/check", reply="").status_code == 404
-    assert http.get("/v1/check").status_code == 404
+    assert http.get("/v1/check").status_code == 405
 
 
 def test_keys_and_limits_are_those_of_the_other_paths() -> None:

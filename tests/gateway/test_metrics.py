@@ -12,6 +12,7 @@ import pytest
 from tests.gateway.conftest import GOOD, PERSON, Open
 from tests.waiting import wait_for
 from trueup.ask.policy import Policy
+from trueup.gateway.board import living
 from trueup.gateway.metrics import Metrics
 from trueup.testing.script import Fail
 
@@ -83,6 +84,7 @@ def test_a_gauge_that_cannot_be_read_does_not_cost_the_page() -> None:
 
 def count_until_killed(folder: Path, ready: Any) -> None:
     metrics = Metrics(folder)
+    metrics.ready()
     metrics.gauge("trueup_store_queued", lambda: 7)
     metrics.gauge("trueup_store_trouble", lambda: 1, how="max")
     for number in range(100):
@@ -96,6 +98,7 @@ def count_until_killed(folder: Path, ready: Any) -> None:
 def test_one_page_has_the_numbers_of_all_workers_and_of_those_that_died(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     mine = Metrics(tmp_path)
+    mine.ready()
     mine.count("trueup_requests_total", 5, model="m0")
     mine.gauge("trueup_store_queued", lambda: 1)
     mine.gauge("trueup_store_trouble", lambda: 0, how="max")
@@ -112,8 +115,10 @@ def test_one_page_has_the_numbers_of_all_workers_and_of_those_that_died(tmp_path
         assert values(page, "trueup_store_trouble") == {"": 1}
         assert values(page, "trueup_workers") == {"": 2}
         assert worker.pid is not None
+        assert sorted(living(tmp_path)) == sorted([os.getpid(), worker.pid])
         os.kill(worker.pid, signal.SIGKILL)
         worker.join()
+        assert living(tmp_path) == [os.getpid()]
         page = mine.page()
         assert values(page, "trueup_requests_total")['model="m1"'] == 50 * round_, "what a dead worker counted stays"
         assert values(page, "trueup_store_queued") == {"": 1}, "its gauges do not"

@@ -1,10 +1,18 @@
 """Another configuration while requests are under way: each request keeps the one that it came in under."""
 
+import json
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.gateway.conftest import GOOD, KEY, PERSON, QUICK, Open
+from tests.gateway.serving import COMMAND, configured, serving
+from tests.gateway.serving import PERSON as PERSON_FILE
+from tests.gateway.test_metrics import values
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import of
@@ -44,3 +52,78 @@ def test_connections_are_kept_when_no_upstream_has_changed(desk: Open) -> None:
         assert d.gateway.gateway.line is line
         assert d.chat().status_code == 200
         assert d.upstream.connections == 1
+
+
+KINDS = [("uvicorn", 1), ("uvicorn", 2), ("granian", 2)]
+
+
+@pytest.mark.parametrize(("server", "workers"), KINDS)
+def test_a_hangup_makes_every_worker_take_over_the_file_and_a_bad_file_changes_nothing(
+    server: str, workers: int, tmp_path: Path
+) -> None:
+    with ScriptedServer(then=GOOD) as one, ScriptedServer(then='{"name": "Bo", "age": 1}') as other:
+        first = configured(one.url, limits={"stop_seconds": 5})
+        with serving(tmp_path, first, "--server", server, "--workers", str(workers)) as served:
+            assert served.log.count("listening on") == 1
+            assert served.chat().status_code == 200
+            before = values(served.page(), "trueup_requests_total")
+            assert values(served.page(), "trueup_workers") == {"": workers}
+
+            served.write({**first, "routes": [{"models": ["*"], "contract": "persom"}], "upstream": {}})
+            served.hang_up()
+            wait_for(lambda: "the one in force stays" in served.log, "a bad file is not reported")
+            assert served.log.count("N005 unknown key 'upstream'") == 1
+            assert served.log.count("there is no contract 'persom'") == 1
+            assert served.chat().json()["choices"][0]["message"]["content"] == GOOD
+            assert values(served.page(), "trueup_config_reload_failures_total") == {"": 1}
+
+            served.write({**configured(other.url), "workers": 3, "listen": "127.0.0.1:1"})
+            served.hang_up()
+            wait_for(lambda: values(served.page(), "trueup_config_reloads_total") == {"": workers}, served.log)
+            asked = len(one.requests)
+            for _ in range(6):
+                assert '"Bo"' in served.chat().json()["choices"][0]["message"]["content"]
+            assert len(one.requests) == asked, "a worker still asks the old upstream"
+            after = values(served.page(), "trueup_requests_total")
+            assert all(after[labels] >= n for labels, n in before.items()), "what was counted before is lost"
+            assert served.process.poll() is None
+            code = served.stop()
+        assert code in (0, -15), served.log
+        assert "Traceback" not in served.log
+
+
+def test_changes_of_the_files_are_taken_over_without_a_signal(tmp_path: Path) -> None:
+    with (
+        ScriptedServer(then=GOOD) as upstream,
+        serving(tmp_path, configured(upstream.url), "--reload") as served,
+    ):
+        assert served.chat().status_code == 200
+        (tmp_path / "person.yaml").write_text("schema: {type: object, required: [name, age, born]}\n", "utf-8")
+        wait_for(lambda: served.chat().status_code == 422, "the changed contract is not taken over")
+
+
+def test_no_request_is_lost_while_configurations_change(tmp_path: Path) -> None:
+    with (
+        ScriptedServer(then=GOOD) as one,
+        ScriptedServer(then=GOOD) as other,
+        serving(tmp_path, configured(one.url), "--workers", "2") as served,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        asked = [pool.submit(served.chat) for _ in range(60)]
+        for round_ in range(4):
+            served.write(configured((one, other)[round_ % 2].url))
+            served.hang_up()
+            wait_for(lambda n=round_ + 1: served.log.count("handed to 2 workers") == n, served.log)  # type: ignore[misc]
+        assert [each.result().status_code for each in asked] == [200] * 60
+
+
+def test_a_gateway_that_cannot_start_says_why_and_never_that_it_listens(tmp_path: Path) -> None:
+    (tmp_path / "taken.db").write_bytes(b"no database" * 1000)
+    for server, workers in KINDS:
+        config = configured("http://127.0.0.1:9", store="taken.db", server=server, workers=workers)
+        (tmp_path / "gateway.yaml").write_text(json.dumps(config))
+        (tmp_path / "person.yaml").write_text(PERSON_FILE)
+        ran = subprocess.run(COMMAND, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert ran.returncode not in (0, None)
+        assert "taken.db" in ran.stderr
+        assert "listening" not in ran.stderr

@@ -1,5 +1,6 @@
 """`trueup serve`: the gateway, from a file; or a look at the file alone."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +17,16 @@ if TYPE_CHECKING:
 @click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="So many processes on one store.")
 @click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="What serves HTTP.")
 @click.option("--demo", is_flag=True, help="No file: the local model, example contracts, sample requests.")
+@click.option("--reload", is_flag=True, help="Take over changes of the file and its contracts without a SIGHUP.")
 @click.option("--check", is_flag=True, help="Only say what is wrong with the file.")
 def serve(
-    config: str | None, listen: str | None, workers: int | None, server: str | None, demo: bool, check: bool
+    config: str | None,
+    listen: str | None,
+    workers: int | None,
+    server: str | None,
+    demo: bool,
+    reload: bool,
+    check: bool,
 ) -> int:
     """Serve an OpenAI- and Anthropic-compatible gateway that makes replies true.
 
@@ -46,7 +54,8 @@ def serve(
         click.echo(safe_line(str(fault)), err=True)
     if found is None:
         return 2
-    found = _changed(found, listen, workers, server)
+    changed = partial(_changed, listen=listen, workers=workers, server=server)
+    found = changed(found)
     if check:
         click.echo(
             f"{safe_line(config)}: {len(found.upstreams)} upstreams, {len(found.routes)} routes, {len(found.contracts)} contracts"
@@ -54,11 +63,14 @@ def serve(
         return 0
     try:
         check_place(found)
+        run(found, config, changed=changed, listening=_listening, watches=reload)
     except NotReady as error:
         raise Unavailable(str(error)) from None
-    click.echo(f"listening on http://{found.host}:{found.port}", err=True)
-    run(found, config)
     return 0
+
+
+def _listening(where: str) -> None:
+    click.echo(f"listening on {where}", err=True)
 
 
 def _demo(listen: str | None) -> int:

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal[
-    "counter", "sum", "max", "times"
-]  # `sum` and `max` are gauges, by how those of several workers are combined
+Kind = Literal["counter", "sum", "max", "min", "times"]
+GAUGES = frozenset({"sum", "max", "min"})  # by how those of several workers become one
 CELLS = 65_536
 WIDTH = 13  # cells of a `times`: one for each bound, then how many, then their sum
 _SIZE = CELLS * 8
@@ -46,13 +45,14 @@ class Board:
             self._map = mmap.mmap(-1, _SIZE)
         else:
             self._slot, self._names = _slot(folder)
+            (folder / f"{self._slot}.pid").unlink(missing_ok=True)
             self._take_over(_read_names(folder / f"{self._slot}.names"))
             with _file(folder / f"{self._slot}.cells") as cells:
                 os.truncate(cells, _SIZE)
                 self._map = mmap.mmap(cells, _SIZE)
         self.cells = memoryview(self._map).cast("d")
         for series, place in self._places.items():
-            if series.kind in ("sum", "max"):
+            if series.kind in GAUGES:
                 self.cells[place] = 0.0  # what is no longer so
 
     def place(self, series: Series) -> int | None:
@@ -83,6 +83,11 @@ class Board:
                     self._add_other(found, path)
         return found
 
+    def ready(self) -> None:
+        """Write down the number of this process: it serves requests and hears signals."""
+        if self._folder is not None:
+            (self._folder / f"{self._slot}.pid").write_text(str(os.getpid()))
+
     def close(self) -> None:
         """Leave the files to the next worker."""
         self.cells.release()
@@ -110,16 +115,27 @@ class Board:
             _add(found, places, numbers, is_alive=_is_held(path))
 
 
+def living(folder: Path) -> list[int]:
+    """The numbers of the processes that have said that they are ready, and live."""
+    found = []
+    for path in folder.glob("*.pid"):
+        with contextlib.suppress(OSError, ValueError):
+            number = int(path.read_text())
+            if _is_held(path.with_suffix(".names")):
+                found.append(number)
+    return found
+
+
 def _add(found: dict[Series, list[float]], places: dict[Series, int], numbers: Any, *, is_alive: bool) -> None:
     for series, place in places.items():
         values = list(numbers[place : place + series.width])
         before = found.get(series)
-        if series.kind in ("sum", "max") and not is_alive:
+        if series.kind in GAUGES and not is_alive:
             continue
         if before is None:
             found[series] = values
-        elif series.kind == "max":
-            before[0] = max(before[0], values[0])
+        elif series.kind in ("max", "min"):
+            before[0] = (max if series.kind == "max" else min)(before[0], values[0])
         else:
             before[:] = [one + other for one, other in zip(before, values, strict=True)]
 

@@ -7,11 +7,15 @@ protocol; no traceback and no key ever does. A client that goes away ends the wo
 import asyncio
 import contextlib
 import logging
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from trueup.ask.answer import Answer
 from trueup.gateway.asking import Asking
@@ -28,7 +32,7 @@ from trueup.gateway.incoming import admit
 from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
-from trueup.gateway.metrics import REQUESTS, Metrics
+from trueup.gateway.metrics import RELOAD_FAILURES, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
 from trueup.gateway.passing import pass_through, told
 from trueup.gateway.protocols.chat import Chat
@@ -36,6 +40,7 @@ from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking, encode
 from trueup.gateway.protocols.responses import Responses
 from trueup.gateway.recording import record
+from trueup.gateway.reloading import NotUsable, Read, report, taken_over
 from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.runtime import Runtime
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
@@ -43,6 +48,8 @@ from trueup.gateway.tab import NO_TAB, Tab, metered, unavailable
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
+from trueup.store.errors import StoreError
+from trueup.store.redaction import Redaction
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.events import Event, Subscriber
@@ -67,6 +74,12 @@ class Gateway:
         self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
         self._own_store = store is None and bool(config.store)
         self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
+        self.source: Read | None = None  # where `reload` reads from; None: it cannot
+        self.quiet = False  # whether somebody else reports what a reload cannot follow: the parent of this worker
+        self.followers: list[Callable[[Config], object]] = []  # are told of each configuration that is adopted
+        self._reloading = asyncio.Lock()
+        self._loaded = time.time()
+        self.metrics.gauge("trueup_config_loaded_timestamp_seconds", lambda: self._loaded, how="min")
         self._pages = Pages(self)
         self._feedback = Feedback(self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
@@ -115,20 +128,18 @@ class Gateway:
     async def start(self) -> None:
         """Open the store and the line."""
         if self._own_store:
-            from msgspec.structs import replace
-
             from trueup.store.open import open_store
 
             config = self.config
-            words = tuple(dict.fromkeys((*config.redaction.words, *config.secrets())))
-            rules = replace(config.redaction, words=words)
             self.store = await asyncio.to_thread(
-                lambda: open_store(config.store, redaction=rules, retention=config.retention)
+                lambda: open_store(config.store, redaction=_redaction(config), retention=config.retention)
             )
         if self.store is not None and self.config.quota:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
         self.runtime.start()
         self.keeper.start()
+        self._hear()
+        self.metrics.ready()
 
     async def stop(self) -> None:
         """Let no new request in, wait for those under way, then close."""
@@ -150,10 +161,43 @@ class Gateway:
         What only a start can change (where it listens, the workers, the store) stays as it is.
         """
         before, fresh = self.runtime, self._runtime_of(config)
+        if self.store is not None and config.quota:
+            await asyncio.to_thread(set_limits, self.store.quota, config.clients)
+        if self._own_store and self.store is not None:
+            self.store.follow(_redaction(config), config.retention)
         fresh.start(before)
         self.runtime = fresh
+        self._loaded = time.time()
+        for follow in self.followers:
+            follow(config)
         self._retired.append(before)
         await self._close_idle()
+
+    async def reload(self) -> bool:
+        """Read the configuration again from its source, and adopt it; one that cannot be used is reported and changes nothing."""
+        if self.source is None:
+            return False
+        async with self._reloading:
+            try:
+                fresh = await asyncio.to_thread(self.source)
+                await self.adopt(taken_over(self.config, fresh, quiet=self.quiet))
+            except (NotUsable, StoreError) as error:
+                report(error if isinstance(error, NotUsable) else NotUsable([str(error)]))
+                self.metrics.count(RELOAD_FAILURES)
+                return False
+        self.metrics.count("trueup_config_reloads_total")
+        if not self.quiet:
+            log.info("a changed configuration was taken over")
+        return True
+
+    def _on_hangup(self) -> None:
+        self._hangup = asyncio.ensure_future(self.reload())
+
+    def _hear(self) -> None:
+        """Reload on SIGHUP, where this process can hear it."""
+        if self.source is not None and threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):  # Windows
+                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hangup)
 
     def _runtime_of(self, config: Config) -> Runtime:
         return Runtime(config, self.metrics, lambda: self.store)
@@ -400,6 +444,11 @@ class Gateway:
             metrics.time("trueup_overhead_seconds", time.perf_counter() - visit.began - visit.waited)
             if visit.attempts:
                 metrics.time("trueup_upstream_seconds", visit.waited)
+
+
+def _redaction(config: Config) -> Redaction:
+    """What is not stored of a reply: what the file says, and every key."""
+    return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
 
 
 def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None:

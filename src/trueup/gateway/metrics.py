@@ -26,6 +26,7 @@ ASKED = ("trueup_asked_total", ("model",))
 ATTEMPTS = ("trueup_attempts_total", ("model",))
 RETRIED = ("trueup_retried_total", ("model",))
 FAILURES = ("trueup_failures_total", ("model", "reason"))
+RELOAD_FAILURES = "trueup_config_reload_failures_total"
 HELP = {
     "trueup_requests_total": "Requests, by route, model, outcome and status.",
     "trueup_asked_total": "Requests for which this model was asked at least once, by model.",
@@ -45,7 +46,7 @@ HELP = {
     "trueup_prune_failures_total": "How often the store could not be pruned.",
     "trueup_config_loaded_timestamp_seconds": "When the configuration in force was loaded, in seconds since 1970.",
     "trueup_config_reloads_total": "Configurations that were taken over while running.",
-    "trueup_config_reload_failures_total": "Configurations that could not be used; the one in force stayed.",
+    RELOAD_FAILURES: "Configurations that could not be used; the one in force stayed.",
     "trueup_workers": "Workers that are alive.",
     UNCOUNTED: "Events that were not counted by name, for there are too many names.",
 }  # fmt: skip
@@ -74,7 +75,6 @@ class Metrics:
             for label, value in series.labels:
                 self._seen.setdefault(label, set()).add(value)
         self.gauge("trueup_requests_active", lambda: self.active)
-        self.gauge("trueup_workers", lambda: 1)
 
     def count(self, name: str, n: int = 1, **labels: str) -> None:
         """Count something under labels."""
@@ -104,7 +104,9 @@ class Metrics:
         if at < len(BOUNDS):
             cells[place + at] += 1
 
-    def gauge(self, name: str, read: Callable[[], float], *, how: Literal["sum", "max"] = "sum", **labels: str) -> None:
+    def gauge(
+        self, name: str, read: Callable[[], float], *, how: Literal["sum", "max", "min"] = "sum", **labels: str
+    ) -> None:
         """Show what `read` returns whenever the page is read; `how` the numbers of several workers become one.
 
         A gauge of the same name and labels replaces the earlier one.
@@ -139,6 +141,11 @@ class Metrics:
                 else [f"{name}{_written(labels)} {_number(values[0])}"]
             )
         return "\n".join(lines) + "\n"
+
+    def ready(self) -> None:
+        """Tell the parent that this worker serves requests and hears signals."""
+        self.gauge("trueup_workers", lambda: 1)
+        self._board.ready()
 
     def close(self) -> None:
         """Count no more; what was counted stays for the other workers."""

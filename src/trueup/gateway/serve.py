@@ -4,17 +4,28 @@ uvicorn and granian are behind one flag. Both get the same application, the same
 """
 
 import gc
+import logging
 import os
+import signal
 import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueup.gateway.config import Config
+from trueup.gateway.foreman import Foreman
+from trueup.gateway.reloading import Read, file_reader, watch_files
+from trueup.gateway.settings import load_config
 
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
 
 MISSING = "the gateway needs its packages: pip install 'trueup[gateway]'"
 CONFIG_VARIABLE = "TRUEUP_GATEWAY_CONFIG"
+Listening = Callable[[str], object]
+FOLDER_VARIABLE = "TRUEUP_GATEWAY_FOLDER"  # where workers find each other's numbers
 
 
 def _options(config: Config) -> dict[str, Any]:
@@ -46,15 +57,37 @@ def settle() -> None:
 
 def application() -> "Gateway":
     """The application of a worker: it reads the configuration that the environment names."""
-    from trueup.gateway.gateway import Gateway
-    from trueup.gateway.settings import load_config
-
+    path = os.environ[CONFIG_VARIABLE]
+    folder = os.environ.get(FOLDER_VARIABLE, "")
     sys.setswitchinterval(0.001)  # as in `serve`
-    config = load_config(os.environ[CONFIG_VARIABLE])
-    _options(config)  # the deadline of this process
-    gateway = Gateway(config)
+    log_to_stderr()
+    gateway = _made(load_config(path), file_reader(path), Path(folder) if folder else None)
+    gateway.quiet = bool(folder)
+    return gateway
+
+
+def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
+    """The application of one process, which reloads what `read` reads."""
+    from trueup.gateway.gateway import Gateway
+
+    gateway = Gateway(config, folder=folder)
+    gateway.source = read
+    gateway.followers.append(_options)  # the deadline for heads is this process's
+    _options(config)
     settle()
     return gateway
+
+
+def log_to_stderr() -> None:
+    """Write what the gateway reports to stderr, one line for each event; an application that has set up its log keeps it."""
+    logger = logging.getLogger("trueup")
+    if logger.handlers or logging.getLogger().handlers:
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
 
 
 class NotReady(Exception):
@@ -83,37 +116,102 @@ def check_place(config: Config) -> None:
             raise NotReady(str(error)) from None
 
 
-def serve(config: Config, path: str) -> None:
-    """Serve until a signal says stop. With several workers each process reads the file at `path` by itself."""
+def serve(
+    config: Config, path: str, *, listening: Listening, changed: Callable[[Config], Config] = lambda config: config,
+    watches: bool = False,
+) -> None:  # fmt: skip
+    """Serve until a signal says stop; SIGHUP reads the file at `path` again.
+
+    - `listening` is called once, with the address, when every worker serves requests.
+    - `changed` puts what the command line says into a configuration that was read again.
+    - `watches`: whether a change of the files is taken over without a signal.
+    """
     os.environ[CONFIG_VARIABLE] = path
     sys.setswitchinterval(0.001)  # the writer of the store must not keep the loop waiting
-    if config.server == "granian":
-        _granian(config)
-        return
-    if config.workers == 1:
-        from trueup.gateway.gateway import Gateway
-
-        server = uvicorn_server(Gateway(config), config)
-        settle()
+    log_to_stderr()
+    read = file_reader(path, changed)
+    if config.server == "uvicorn" and config.workers == 1:
+        server = _uvicorn_alone(_made(config, read), config, listening)
+        if watches:
+            watch_files(path, lambda: os.kill(os.getpid(), signal.SIGHUP), threading.Event())
         server.run()
         return
+    with tempfile.TemporaryDirectory(prefix="trueup-gateway-") as folder:
+        os.environ[FOLDER_VARIABLE] = folder
+        foreman = Foreman(config, Path(folder), read, lambda: listening(_where(config.host, config.port)))
+        run = (_granian if config.server == "granian" else _uvicorn_workers)(config, foreman)
+        foreman.start()
+        if watches:
+            watch_files(path, foreman.want_reload, foreman.ended)
+        try:
+            run()
+        finally:
+            foreman.end()
+    if not foreman.is_up and not foreman.stopped:
+        raise NotReady("the gateway did not start; its log says why")
+
+
+def _where(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _uvicorn_alone(app: "Gateway", config: Config, listening: Listening) -> Any:
+    """A server of uvicorn in this process, which says when it listens."""
     import uvicorn
 
-    uvicorn.run("trueup.gateway.serve:application", factory=True, workers=config.workers, **_options(config))
+    class Alone(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                listening(_where(*self.servers[0].sockets[0].getsockname()[:2]))
+
+    return Alone(uvicorn.Config(app, **_options(config)))
 
 
-def _granian(config: Config) -> None:
+def _uvicorn_workers(config: Config, foreman: Foreman) -> Callable[[], None]:
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    class Crew(Multiprocess):
+        def handle_hup(self) -> None:
+            foreman.want_reload()
+
+        def handle_term(self) -> None:
+            foreman.stopped = True
+            super().handle_term()
+
+        def handle_int(self) -> None:
+            foreman.stopped = True
+            super().handle_int()
+
+    options = uvicorn.Config(
+        "trueup.gateway.serve:application", factory=True, workers=config.workers, **_options(config)
+    )
+    return lambda: Crew(options, [options.bind_socket()]).run()
+
+
+def _granian(config: Config, foreman: Foreman) -> Callable[[], None]:
     from granian import Granian
     from granian.constants import Interfaces
     from granian.http import HTTP1Settings
+    from granian.log import LogLevels
 
     from trueup.gateway.deadline import MOST_AROUND
 
-    Granian(
+    class Crew(Granian):  # type: ignore[misc, valid-type]  # its class depends on the interpreter
+        def signal_handler_reload(self, *_: Any, **__: Any) -> None:
+            foreman.want_reload()
+
+        def signal_handler_interrupt(self, *given: Any, **named: Any) -> None:
+            foreman.stopped = True
+            super().signal_handler_interrupt(*given, **named)
+
+    crew = Crew(
         "trueup.gateway.serve:application", address=config.host, port=config.port, interface=Interfaces.ASGI,
-        workers=config.workers, factory=True, websockets=False, log_access=False,
+        workers=config.workers, factory=True, websockets=False, log_access=False, log_level=LogLevels.warning, respawn_failed_workers=True,
         workers_kill_timeout=int(config.limits.stop_seconds) + 5,
         http1_settings=HTTP1Settings(
             header_read_timeout=int(config.limits.head_seconds * 1000), max_buffer_size=MOST_AROUND
         ),
-    ).serve()  # fmt: skip
+    )  # fmt: skip
+    return crew.serve  # type: ignore[no-any-return]
