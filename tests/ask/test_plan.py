@@ -412,13 +412,19 @@ def test_a_rung_whose_breaker_opens_is_not_waited_for() -> None:
     st.builds(
         Policy, attempts=st.integers(1, 6), repairs=st.integers(0, 3), retries=st.integers(0, 4),
         deadline=st.sampled_from([5.0, 60.0, 120.0]), patience=st.sampled_from([0.5, 10.0, 100.0]),
+        eager=st.booleans(), waits=st.sampled_from([None, 0, 2]),
     ),
+    st.tuples(*[st.sampled_from([None, 0.2, 1.0])] * 3), st.booleans(),
 )  # fmt: skip
-@pytest.mark.spec("A7", "A8", "A11")
+@pytest.mark.spec("A7", "A8", "A11", "X37")
 def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the_deadline(
-    happens: list[Any], policy: Policy
+    happens: list[Any], policy: Policy, shares: tuple[float | None, ...], again: bool
 ) -> None:
-    ladder = (Rung("a", ("json_schema", "tool", "text")), Rung("b", ("json_object", "text")), Rung("c", ("text",)))
+    ladder = (
+        Rung("a", ("json_schema", "tool", "text"), share=shares[0]),
+        Rung("b", ("json_object", "text"), share=shares[1]),
+        Rung("c", ("text",), share=shares[2]),
+    )
     past, reached = step(policy, Past(), Began(ladder, resting=happens[0][3]))
     calls, at = 0, 0.0
     for kind, after, feature, resting, takes in happens * 20:
@@ -432,12 +438,12 @@ def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the
         assert reached.timeout is not None
         assert reached.timeout <= (policy.deadline or 0) - at
         at += min(takes, reached.timeout)
-        calls += kind != "rate"
+        calls += kind != "rate" or policy.waits is not None
         if kind in ("rate", "transient", "mode", "feature", "refusal", "fatal"):
-            past, reached = step(policy, past, Failed(at, kind, 0.5, after, feature, resting))
+            past, reached = step(policy, past, Failed(at, kind, 0.5, after, feature, resting, again=again))
         else:
             fault = None if kind == "good" else next(f for f in FAULTS if f.kind == kind)
-            past, reached = step(policy, past, Judged(at, fault, 0.5, resting=resting))
+            past, reached = step(policy, past, Judged(at, fault, 0.5, resting=resting, again=again))
         assert calls <= policy.attempts
     assert isinstance(reached, Finish) or all(one[0] == "rate" for one in happens)
 
@@ -501,3 +507,63 @@ def test_a_call_that_failed_uses_up_the_budgets() -> None:
     assert step(policy, past, Failed(1.0, "transient", tokens=100))[1] == Finish("failed", "tokens")
     assert step(policy, past, Failed(1.0, "transient", cost=1.0))[1] == Finish("failed", "money")
     assert isinstance(step(policy, past, Failed(1.0, "transient", tokens=99, cost=0.9))[1], Wait)
+
+
+SHARED = (Rung("a", ("text",), share=0.6), Rung("b", ("text",), share=0.4))
+EAGER = Policy(eager=True, waits=2, retries=2, deadline=100.0, timeout=None)
+
+
+def test_a_rung_that_hangs_leaves_the_others_their_share_of_the_time() -> None:
+    past, first = step(EAGER, Past(), Began(SHARED))
+    assert isinstance(first, Send)
+    assert first.timeout == 60.0
+    past, second = step(EAGER, past, Failed(60.0, "transient"))
+    assert isinstance(second, Send)
+    assert (second.model, second.timeout) == ("b", 40.0)
+    past, first = step(EAGER, Past(), Began(SHARED))
+    _, second = step(EAGER, past, Failed(10.0, "transient"))
+    assert isinstance(second, Send)
+    assert second.timeout == 90.0, "time that a rung did not use is there for the next ones"
+
+
+def test_repairs_end_when_the_share_of_a_rung_is_over() -> None:
+    past, _ = step(EAGER, Past(), Began(SHARED))
+    past, repair = step(EAGER, past, Judged(59.0, Fault("format", "x")))
+    assert isinstance(repair, Send)
+    assert (repair.model, repair.purpose, repair.timeout) == ("a", "repair", 1.0)
+    _, other = step(EAGER, past, Judged(60.0, Fault("format", "y")))
+    assert isinstance(other, Send)
+    assert (other.model, other.purpose, other.timeout) == ("b", "ask", 40.0)
+
+
+@pytest.mark.parametrize("kind", ["rate", "transient"])
+@pytest.mark.spec("X37")
+def test_an_eager_policy_waits_for_nobody_while_another_rung_is_left(kind: FailureKind) -> None:
+    past, _ = step(EAGER, Past(), Began(SHARED))
+    past, spare = step(EAGER, past, Failed(1.0, kind, 0.5, 0.1))
+    assert isinstance(spare, Send)
+    assert spare.model == "b"
+    reached: Any = spare
+    calls, at = 2, 1.0
+    while not isinstance(reached, Finish):
+        at += 1.0
+        if isinstance(reached, Wait):
+            past, reached = step(EAGER, past, Waited(at))
+            calls += 1
+        else:
+            past, reached = step(EAGER, past, Failed(at, kind, 0.5, 0.1))
+    assert calls == 4, "one call of the first rung, and three of the last"
+    assert reached.reason == "retries"
+
+
+@pytest.mark.spec("X37")
+def test_an_eager_policy_hands_on_a_long_wait_and_repeats_nothing_without_a_budget() -> None:
+    past, _ = step(EAGER, Past(), Began(ONE))
+    assert step(EAGER, past, Failed(1.0, "rate", 0.5, 60.0))[1] == Finish("failed", "retries")
+    assert isinstance(step(EAGER, past, Failed(1.0, "rate", 0.5, 2.0))[1], Wait)
+    for kind in ("rate", "transient"):
+        assert step(EAGER, past, Failed(1.0, kind, 0.5, 2.0, again=False))[1] == Finish("failed", "retries")
+    assert step(EAGER, past, Judged(1.0, Fault("nothing"), again=False))[1] == Finish("failed", "retries")
+    past, _ = step(EAGER, Past(), Began(SHARED))
+    spare = step(EAGER, past, Failed(1.0, "transient", 0.5, again=False))[1]
+    assert isinstance(spare, Send), "another rung is no retry"

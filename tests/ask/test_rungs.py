@@ -177,7 +177,8 @@ async def _awaited(messages: Any) -> str:
         ([], None, ValueError, "the list of rungs is empty"),
         ([(Played("x", []), "m")], Policy(models=("n",)), ValueError, r"name them in the rungs, as in Rung"),
         ((Played("x", []), Played("y", [])), None, TypeError, "A tuple is one rung: give a list"),
-        ([(Played("x", []), "m", "text", 1)], None, TypeError, "got 4 parts"),
+        ([(Played("x", []), "m", "text", 1, 2)], None, TypeError, "got 5 parts"),
+        ([(Played("x", []), "m", "text", 0)], None, ValueError, "the share of a rung is a number above 0"),
         ([(Played("x", []), "m", "prose")], None, ValueError, "the mode of a rung is one of json_schema"),
         (
             [Rung(lambda messages: "", "m", "json_schema")],

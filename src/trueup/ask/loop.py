@@ -62,6 +62,18 @@ class Asked(Protocol):
     finishes: bool  # it always says how a reply ended, so one that does not say was cut off
 
 
+class Retries(Protocol):
+    """A budget of retries that many asks share."""
+
+    def allows(self) -> bool:
+        """Whether a failed call may be repeated."""
+        ...
+
+    def take(self) -> None:
+        """A failed call will be repeated."""
+        ...
+
+
 class Traits(msgspec.Struct, frozen=True):
     """A client as the loop sees it, for who sends by other means."""
 
@@ -70,6 +82,7 @@ class Traits(msgspec.Struct, frozen=True):
     provider: str = "openai"
     finishes: bool = False
     passes_on: bool = True  # the provider's own reply is passed on: nothing may have to be taken off it
+    place: str = ""  # of its circuit breaker; empty: each of its models has one
 
 
 class Loop:
@@ -99,6 +112,7 @@ class Loop:
         on_request: Hook | None = None,
         cache: "Cache | None" = None,
         streams: bool = False,
+        retries: Retries | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"policy is a Policy(…), such as Policy(repairs=1); got {type(policy).__name__}")
@@ -109,7 +123,9 @@ class Loop:
         self._composers: dict[int, Composer] = {}
         keys = tuple(rung.client.key for rung in self._rungs)
         schema = None if contract.schema is None else contract.schema.source
-        self._health = Health(memory, policy, keys, schema)
+        places = tuple(getattr(rung.client, "place", "") for rung in self._rungs)
+        self._health = Health(memory, policy, keys, schema, places if all(places) else ())
+        self._retries = retries
         self._secrets: Secrets | None = None
         self._context = known(context, self.messages)
         self._clock = clock
@@ -122,6 +138,11 @@ class Loop:
         self._faulty: Faulty | None = None
         self._part: Verdict | None = None  # the best part of the faulty replies
         self._fallback = self._find_fallback()
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """Whom it asks, one after the other."""
+        return self._rungs
 
     @property
     def step(self) -> plan.Step:
@@ -137,7 +158,7 @@ class Loop:
         """
         self._books.open(at, NO_FINDINGS if anywhere else unplaced(self.contract, self._context))
         ladder = tuple(
-            self._health.rung(index, model, self._modes(index))
+            self._health.rung(index, model, self._modes(index), rung.share)
             for index, rung in enumerate(self._rungs)
             for model in ((rung.model,) if rung.model else self.policy.models or ("",))
         )
@@ -145,7 +166,7 @@ class Loop:
             own = self.policy.parameters.get("model")  # which every request is sent with
             self.policy.check_prices([own] if own else [rung.model for rung in ladder])
         self._health.guard(ladder)
-        resting = self._health.resting(ladder, self._clock.now())
+        resting = self._health.resting(ladder, self._clock.now()) if at is None else ()  # the first rung has been asked
         return self._take(plan.Began(ladder, 0.0, self._fallback is not None, bool(self._books.unplaced), resting))
 
     def request(self, at: float | None = None) -> Request:
@@ -248,7 +269,8 @@ class Loop:
         if not stored:
             self._tell_state(self._health.answered(self._past.model, self._rung))
         resting = self._resting()
-        return self._take(plan.Judged(self._books.elapsed(), fault, chance, tokens, cost, usable, resting))
+        again = self._retries is None or self._retries.allows()
+        return self._take(plan.Judged(self._books.elapsed(), fault, chance, tokens, cost, usable, resting, again))
 
     def _outdated(self) -> plan.Step:
         """The reply in the cache does not keep the contract as it is today: the same step again, with the model."""
@@ -304,7 +326,7 @@ class Loop:
         return self._take(
             plan.Failed(
                 self._books.elapsed(), failure.kind, self._clock.chance(), failure.retry_after, failure.feature,
-                self._resting(), tokens, cost,
+                self._resting(), tokens, cost, self._retries is None or self._retries.allows(),
             )
         )  # fmt: skip
 
@@ -426,6 +448,8 @@ class Loop:
     def _take(self, event: plan.Event) -> plan.Step:
         before = self._past
         self._advance(event)
+        if self._retries is not None and isinstance(self._step, plan.Wait):
+            self._retries.take()
         return self._go_on(before, event)
 
     def _advance(self, event: plan.Event) -> None:

@@ -42,6 +42,12 @@ class Memory:
         memory.measured = {}
         return memory
 
+    def without_breakers(self) -> "Self":
+        """The same memory of rejections, in which nothing has failed lately."""
+        memory = copy(self)
+        memory.breakers = Breakers()
+        return memory
+
     def reject(self, key: str, model: str, what: Iterable[str]) -> None:
         """Remember what the model at this address rejected: modes, or features such as `temperature`."""
         with self._lock:

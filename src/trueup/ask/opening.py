@@ -14,9 +14,11 @@ from trueup.ask.answer import Answer, Attempt
 from trueup.ask.clients.request import Request
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.faults import failure_in
-from trueup.ask.loop import Asked, Loop, label
+from trueup.ask.loop import Asked, Loop, Retries, label
+from trueup.ask.memory import MODES, Memory
 from trueup.ask.messages import said
 from trueup.ask.policy import Policy
+from trueup.ask.rungs import Rung
 from trueup.verdict.verdict import Verdict
 
 _SAMPLE = [{"role": "user", "content": "?"}]
@@ -25,13 +27,16 @@ _SAMPLE = [{"role": "user", "content": "?"}]
 class Opening:
     """How asks of one contract, client and policy begin."""
 
-    __slots__ = ("_client", "_clock", "_end", "_loop", "_request", "send")
+    __slots__ = ("_client", "_clock", "_end", "_loop", "_memory", "_request", "send")
 
-    def __init__(self, loop: Loop, send: plan.Send, request: Request, end: plan.Finish, clock: Clock) -> None:
+    def __init__(
+        self, loop: Loop, send: plan.Send, request: Request, end: plan.Finish, clock: Clock, memory: Memory
+    ) -> None:
         self._loop = loop
         self._request = request
         self._end = end
         self._clock = clock
+        self._memory = memory
         self._client = label(loop.client)
         self.send = send
 
@@ -58,10 +63,15 @@ class Opening:
             next_messages=self._next(messages, verdict),
         )  # fmt: skip
 
-    def loop(self, messages: list[Any], context: dict[str, Any], began: float, sent: float) -> Loop:
+    def loop(
+        self, messages: list[Any], context: dict[str, Any], began: float, sent: float, retries: Retries | None = None
+    ) -> Loop:
         """The ask as it stands after its first request was sent."""
         known = self._loop
-        loop = Loop(known.contract, known.client, messages, known.policy, context=context, clock=self._clock)
+        loop = Loop(
+            known.contract, known.rungs, messages, known.policy, context=context, memory=self._memory,
+            clock=self._clock, retries=retries,
+        )  # fmt: skip
         loop.start(began)
         loop.request(sent)
         return loop
@@ -70,8 +80,17 @@ class Opening:
         return lambda: [*messages, *said(verdict.reply, self._loop.client.provider)]
 
 
-def opening_of(contract: Any, client: Asked, policy: Policy, *, clock: Clock = SYSTEM) -> Opening | None:
+def opening_of(
+    contract: Any,
+    client: "Asked | tuple[Rung, ...]",
+    policy: Policy,
+    *,
+    clock: Clock = SYSTEM,
+    memory: Memory = MODES,
+) -> Opening | None:
     """How such asks begin; None where that is not always the same: budgets, prices, several models, words of our own.
+
+    Of several rungs the first is asked: an opening must not be used while its circuit breaker is open.
 
     >>> from trueup import Contract
     >>> from trueup.ask.loop import Traits
@@ -80,7 +99,7 @@ def opening_of(contract: Any, client: Asked, policy: Policy, *, clock: Clock = S
     """
     if policy.tokens is not None or policy.money is not None or policy.prices or policy.models:
         return None
-    loop = Loop(contract, client, _SAMPLE, policy, clock=clock)
+    loop = Loop(contract, client, _SAMPLE, policy, clock=clock, memory=memory.without_breakers())
     send = loop.start(anywhere=True)
     if not isinstance(send, plan.Send):
         return None
@@ -89,4 +108,4 @@ def opening_of(contract: Any, client: Asked, policy: Policy, *, clock: Clock = S
         return None
     begun, _ = plan.step(policy, plan.Past(), plan.Began((plan.Rung(send.model, (send.mode,)),)))
     _, end = plan.step(policy, begun, plan.Judged(0.0))
-    return Opening(loop, send, request, end, clock) if isinstance(end, plan.Finish) else None
+    return Opening(loop, send, request, end, clock, memory) if isinstance(end, plan.Finish) else None

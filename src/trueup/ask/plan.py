@@ -31,6 +31,7 @@ class Rung(NamedTuple):
     modes: tuple[Mode, ...]
     without: frozenset[str] = frozenset()
     client: int = 0  # which of the clients is asked
+    share: float | None = None  # its part of the deadline, beside those of the other rungs; None: it may use all of it
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -45,6 +46,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 # What happens. `at` is in seconds since the start, `chance` at least 0 and below 1.
 # `resting` has, for each rung, the seconds until its circuit breaker lets a call through; empty if all do.
+# `again` says whether a failed call may be repeated: others than this ask may have used up the retries there are.
 class Began(msgspec.Struct, frozen=True):
     ladder: tuple[Rung, ...]
     at: float = 0.0
@@ -61,6 +63,7 @@ class Judged(msgspec.Struct, frozen=True):
     cost: float | None = None
     usable: bool = False  # better than nothing: it may be given as a degraded answer
     resting: tuple[float, ...] = ()
+    again: bool = True
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -72,6 +75,7 @@ class Failed(msgspec.Struct, frozen=True):
     resting: tuple[float, ...] = ()
     tokens: int = 0
     cost: float | None = None
+    again: bool = True
 
 
 class Unaffordable(msgspec.Struct, frozen=True):
@@ -153,6 +157,7 @@ class Past(msgspec.Struct, frozen=True):
     later: tuple[tuple[float, int], ...] = ()  # rungs that were busy: when each may be asked again, and which
     model: int = 0  # the present rung of the ladder
     rung: int = 0  # and its mode
+    until: float | None = None  # when its share of the time is over; None: at the deadline
     repairs: int = 0
     regenerations: int = 0
     retries: int = 0  # of the present request
@@ -249,9 +254,13 @@ def _regenerate(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
 
 
 def _failed(policy: Policy, past: Past, event: Failed) -> tuple[Past, Step]:
-    if event.kind == "rate":  # waited for as long as there is time: without a deadline, until the caller cancels
-        past = replace(past, counted=past.counted - 1, rated=past.rated + 1)
-        return _wait(policy, past, event.kind, past.rated, None, event)
+    if event.kind == "rate":
+        if policy.waits is None:  # waited for as long as there is time: without a deadline, until the caller cancels
+            past = replace(past, counted=past.counted - 1)
+        elif past.rated >= policy.waits:
+            return _next_model(policy, past, "retries", event.resting)
+        past = replace(past, rated=past.rated + 1)
+        return _wait(policy, past, event.kind, past.rated, policy.waits, event)
     if event.kind == "transient":
         if policy.deadline is not None and past.at >= policy.deadline:  # the call was ended for that, or might as well
             return _exhausted(policy, past, "deadline")
@@ -281,7 +290,8 @@ def _wait(
 ) -> tuple[Past, Step]:
     """The time that the provider asked for, otherwise a growing backoff; with jitter, and never past the deadline.
 
-    Another rung is asked in place of a wait that the deadline does not allow, that is too long, or for a breaker that opened.
+    Another rung is asked in place of a wait that the deadline does not allow, that is too long, or for a breaker that opened. An eager
+    policy asks it in place of any wait.
     """
     spent = _spent(policy, past)
     if spent:
@@ -292,17 +302,20 @@ def _wait(
     else:
         longest = min(policy.backoff_cap, policy.backoff * 2.0 ** min(count - 1, 60))
         seconds = longest * (0.5 + event.chance / 2)
-    if policy.deadline is not None and past.at + seconds >= policy.deadline:
+    over = policy.deadline if past.until is None else past.until
+    if over is not None and past.at + seconds >= over:
         return _next_model(policy, past, "deadline", event.resting)
     busy = why == "rate" or after is not None
     if busy:
         past = replace(past, waited=past.waited + seconds)
-    opened = bool(event.resting) and event.resting[past.model] > 0
-    if opened or past.waited > policy.patience:
+    impatient = past.waited > policy.patience or (bool(event.resting) and event.resting[past.model] > 0)
+    if impatient or policy.eager:
         following = _choose(past, event.resting, past.model)
         if following is not None and not following[1]:
-            later = (*past.later, (past.at + seconds, past.model)) if busy else past.later
+            later = (*past.later, (past.at + seconds, past.model)) if busy and not policy.eager else past.later
             return _next_model(policy, replace(past, later=later), "retries", event.resting)
+    if not event.again or (impatient and policy.eager):
+        return _exhausted(policy, past, "retries")
     return past, Wait(seconds, why, count, limit)
 
 
@@ -341,7 +354,19 @@ def _choose(past: Past, resting: tuple[float, ...], after: int | None) -> tuple[
 
 def _on_rung(policy: Policy, past: Past, rung: int, last: bool) -> Past:
     """The past as it is when a rung is asked for the first time."""
-    return replace(past, model=rung, last=last, without=past.ladder[rung].without, max_tokens=policy.max_tokens)
+    until = _until(policy, past, rung)
+    return replace(
+        past, model=rung, last=last, until=until, without=past.ladder[rung].without, max_tokens=policy.max_tokens
+    )
+
+
+def _until(policy: Policy, past: Past, rung: int) -> float | None:
+    """When the time of a rung is over: it gets its share of what is left, beside the shares of the rungs below it."""
+    share = past.ladder[rung].share
+    below = sum(each.share or 0.0 for each in past.ladder[rung + 1 :])
+    if share is None or policy.deadline is None or not below:
+        return None
+    return past.at + (policy.deadline - past.at) * share / (share + below)
 
 
 def _exhausted(policy: Policy, past: Past, reason: Reason) -> tuple[Past, Step]:
@@ -357,8 +382,11 @@ def _send(policy: Policy, past: Past) -> tuple[Past, Step]:
     spent = _spent(policy, past)
     if spent:
         return _exhausted(policy, past, spent)
+    if past.until is not None and past.at >= past.until:
+        return _next_model(policy, past, "deadline", ())
     past = replace(past, counted=past.counted + 1)
-    timeout, left = policy.timeout, None if policy.deadline is None else policy.deadline - past.at
+    over = policy.deadline if past.until is None else past.until
+    timeout, left = policy.timeout, None if over is None else over - past.at
     if timeout is None or (left is not None and left < timeout):
         timeout = left
     temperature, nth, most = _counted(policy, past)

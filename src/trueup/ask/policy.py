@@ -153,6 +153,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How many failures in a row open the circuit breaker of a rung, so that others are asked in its place; 0: never."""
     cooldown: float = 30.0
     """Seconds that an open circuit breaker keeps a rung from being asked, before one call may try it again."""
+    eager: bool = False
+    """Whether the next rung is asked at once after a failed call; the last rung is then waited for no longer than `patience`."""
+    waits: int | None = None
+    """How often in a row a call that was told to wait (status 429) is repeated; such calls then count as attempts. None: until the deadline."""
 
     # what stops it
     attempts: int = 12
@@ -196,7 +200,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         for name in ("models", "modes", "last_tools"):
             if isinstance(getattr(self, name), list):
                 msgspec.structs.force_setattr(self, name, tuple(getattr(self, name)))
-        for name in ("repairs", "regenerations", "retries", "quote", "raw", "breaker"):
+        for name in ("repairs", "regenerations", "retries", "quote", "raw", "breaker", "waits"):
             _whole(self, name, 0)
         for name in ("attempts", "same_fault", "faults", "max_tokens", "most_tokens", "tokens"):
             _whole(self, name, 1)
@@ -210,9 +214,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             ("repair", ("whole", "fields")),
             ("otherwise", get_args(Otherwise)),
             ("instruct", ("auto", "always", "never")),
+            ("eager", (True, False)),
         ):
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}; got {getattr(self, name)!r}")
+                raise ValueError(f"{name} is one of {', '.join(map(str, allowed))}; got {getattr(self, name)!r}")
         if isinstance(self.redaction, Mapping):
             msgspec.structs.force_setattr(self, "redaction", _redaction(self.redaction))
         for model, price in self.prices.items():
@@ -268,7 +273,7 @@ def _redaction(options: Mapping[str, Any]) -> Any:
 
 def _whole(policy: Policy, name: str, least: int) -> None:
     value = getattr(policy, name)
-    if value is None and name in {"max_tokens", "most_tokens", "tokens"}:
+    if value is None and name in {"max_tokens", "most_tokens", "tokens", "waits"}:
         return
     if type(value) is not int or value < least:
         raise ValueError(f"{name} is a whole number, {least} or more; got {value!r}")

@@ -24,6 +24,8 @@ class Rung(NamedTuple):
     """The model; empty: those of the policy, or the client's own."""
     mode: Mode | None = None
     """The only mode in which to ask; None: those of the policy, best first."""
+    share: float | None = None
+    """Its part of the policy's deadline, beside the shares of the other rungs; None: it may use all of the time."""
 
 
 class Ladder(NamedTuple):
@@ -84,13 +86,15 @@ def _client_in(one: Any) -> Any:
 def _rung(one: Any) -> Rung:
     if not isinstance(one, tuple):
         return Rung(find_client(one))
-    if not 1 <= len(one) <= 3:
-        raise TypeError(f"a rung is (client, model, mode), the last two optional; got {len(one)} parts")
+    if not 1 <= len(one) <= 4:
+        raise TypeError(f"a rung is (client, model, mode, share), the last three optional; got {len(one)} parts")
     rung = Rung(*one)
     if not isinstance(rung.model, str):
         raise TypeError(
             f"the model of a rung is its name; got {type(rung.model).__name__}. A tuple is one rung: give a list for several"
         )
+    if rung.share is not None and not (type(rung.share) in (int, float) and 0 < rung.share < float("inf")):
+        raise ValueError(f"the share of a rung is a number above 0; got {rung.share!r}")
     client = find_client(rung.client)
     if rung.mode is not None:
         able = getattr(client, "able", client.modes)
@@ -98,4 +102,4 @@ def _rung(one: Any) -> Rung:
             raise ValueError(f"the mode of a rung is one of {', '.join(ALL_MODES)}; got {rung.mode!r}")
         if rung.mode not in able and rung.mode != "text":
             raise ValueError(f"{client.kind} cannot be asked in the mode {rung.mode!r}, only in {', '.join(able)}")
-    return Rung(client, rung.model, rung.mode)
+    return Rung(client, rung.model, rung.mode, rung.share)

@@ -16,16 +16,18 @@ from trueup.ask.clients.request import Failure, Request, TransportFailure, failu
 from trueup.ask.faults import unplaced
 from trueup.ask.loop import Loop, known
 from trueup.ask.plan import Finish, Send, Step
+from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.upstream import READING, Line, broken
 from trueup.gateway.client.upstream import Reply as Answered
 from trueup.gateway.client.within import Within
-from trueup.gateway.config import Config
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_found, in_thread
 from trueup.gateway.lanes import Lanes
-from trueup.gateway.protocols.protocol import Asked, Body, encode
+from trueup.gateway.naming import renamed
+from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode
 from trueup.gateway.tab import Tab
+from trueup.gateway.translating import UNTRANSLATABLE, instructed, target_of, translated
 from trueup.read.reader import read
 from trueup.verdict.events import Event
 from trueup.verdict.facts import Findings
@@ -65,14 +67,13 @@ class Asking:
     def __init__(
         self,
         exchange: Exchange,
-        config: Config,
         lanes: Lanes,
         line: Line,
         on_event: Callable[[Event], object] | None = None,
     ) -> None:
         assert exchange.contract is not None
         self.exchange = exchange
-        self._config = config
+        self._lanes = lanes
         self._line = line
         self.tab = Tab(None)
         self.body: Body = exchange.body()
@@ -88,13 +89,15 @@ class Asking:
         if "history" not in context:
             context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         exchange.context = known(context, self.asked.messages)
+        lanes.budget.count(exchange.began)
         lane = lanes.of(exchange, self.asked)
         nowhere = unplaced(exchange.contract, exchange.context)
-        self._opening = None if on_event or self.asked.stream or nowhere else lane.opening
+        self._opening = None if on_event or self.asked.stream or nowhere else lanes.opening(lane)
         self._loop: Loop | None = None
         if self._opening is None:
             self._loop = Loop(
-                exchange.contract, lane.client, self.asked.messages, lane.policy, context=exchange.context, on_event=on_event  # type: ignore[arg-type]  # frozen
+                exchange.contract, lane.rungs, self.asked.messages, lane.policy, context=exchange.context,
+                on_event=on_event, memory=lanes.memory, retries=lanes.budget,
             )  # fmt: skip
 
     @property
@@ -102,27 +105,31 @@ class Asking:
         """The ask; after an opening, it is made on first use, in the state after the first request."""
         if self._loop is None:
             assert self._opening is not None
-            self._loop = self._opening.loop(self.asked.messages, self.exchange.context, self._began, self._sent)
+            self._loop = self._opening.loop(
+                self.asked.messages, self.exchange.context, self._began, self._sent, self._lanes.budget
+            )
         return self._loop
 
     async def run(self) -> Answer:
         """Ask until the plan is finished."""
         opening = self._opening
         if opening is None:
-            return await carry_out(self.loop, self._attempt)
+            return await carry_out(self.loop, self.attempt)
         send, messages = opening.send, self.asked.messages
         self._began = self._sent = time.monotonic()
         failed = await self._fetch(opening.request(messages), send) or self._decoded()
         if failed is not None:
             self._unpaid = None
-            return await carry_out(self.loop, self._attempt, self.loop.failed(failed))
+            return await carry_out(self.loop, self.attempt, self.loop.failed(failed))
         raw = self.raw if self.raw is not None else self.bytes
+        if self.is_foreign(send):
+            self._forget()
         verdict = await self.verdict(opening.judge, raw, self.exchange.context)
         self._unpaid = None
         answer = opening.answer(verdict, messages, self._began, self._sent)
         if answer is not None:
             return answer
-        return await carry_out(self.loop, self._attempt, await self.judging(self.loop.judged, verdict))
+        return await carry_out(self.loop, self.attempt, await self.judging(self.loop.judged, verdict))
 
     async def verdict(self, judge: Callable[..., Verdict], raw: Any, *given: Any) -> Verdict:
         """The verdict on a reply; a bug in the contract is one too, after which nothing more is asked."""
@@ -149,7 +156,8 @@ class Asking:
             self.loop.cancelled(self.heard)
         return self.loop.answer()
 
-    async def _attempt(self, send: Send) -> Step:
+    async def attempt(self, send: Send) -> Step:
+        """Ask once, take in the whole reply, and judge it."""
         failed = await self._fetch(self.loop.request(), send)
         if failed is not None:
             await self.unpaid()
@@ -157,8 +165,15 @@ class Asking:
             failed = self._decoded()
         if failed is not None:
             return self.loop.failed(failed)
-        verdict = await self.verdict(self.loop.judge, self.raw if self.raw is not None else self.bytes)
+        raw = self.raw if self.raw is not None else self.bytes
+        if self.is_foreign(send):
+            self._forget()
+        verdict = await self.verdict(self.loop.judge, raw)
         return await self.paid(send, await self.judging(self.loop.judged, verdict))
+
+    def _forget(self) -> None:
+        """The reply is not in the client's protocol: it is written anew from what was read."""
+        self.raw, self.bytes = None, b""
 
     async def _fetch(self, request: Request, send: Send) -> Failure | None:
         """Send a request and take in the body of its answer; why there is none, if there is none."""
@@ -215,24 +230,44 @@ class Asking:
         return self.loop.policy.cost(model or reply.model or self.asked.model, self.loop.spent(reply))
 
     async def send(self, request: Request, send: Send) -> Answered:
-        """Send the request of a step; the very bytes that the client sent, where nothing is to be changed."""
+        """Send the request of a step to the upstream of its rung."""
         exchange = self.exchange
-        if request.model:
-            found = self._config.upstream_for(request.model, exchange.protocol.speaks, exchange.route)
-            exchange.upstream = found or exchange.upstream
-        untouched = (
-            send.attempt == 1 and not exchange.extended and request.mode == "text" and request.temperature is None
-            and request.max_tokens is None and not request.model and not request.must_call
-            and len(request.messages) == len(self.asked.messages)
-            and not (self.asked.stream and exchange.protocol.holds)
-        )  # fmt: skip
-        body = exchange.raw if untouched else encode(exchange.protocol.request(self.body, request, self.asked))
+        exchange.upstream = exchange.rungs[send.client].upstream
+        protocol = target_of(exchange.protocol, exchange.upstream)
+        body = self._outgoing(request, send, protocol)
         self._unpaid = send
         try:
-            return await self._line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
+            return await self._line.send(exchange.upstream, protocol.path, body, exchange.headers)
         except TransportFailure as error:
             self._unpaid = None  # nothing was answered
             raise TransportFailure(msgspec.structs.replace(error.failure, unsent=True)) from error
+
+    def is_foreign(self, send: Send) -> bool:
+        """Whether a step asks an upstream that does not speak the client's protocol."""
+        speaks: str = self.exchange.protocol.speaks
+        return self.exchange.rungs[send.client].upstream.protocol != speaks
+
+    def _outgoing(self, request: Request, send: Send, protocol: Speaking) -> bytes:
+        """The body of a request: the very bytes that the client sent, where nothing but the model is to be changed."""
+        exchange, asked = self.exchange, self.asked
+        if protocol is not exchange.protocol:
+            try:
+                new = translated(self.body, instructed(request, self.body), asked, exchange.protocol, protocol)
+            except MessageError as error:
+                said = f"the request cannot be sent to the upstream {exchange.upstream.name!r}: {error}"
+                raise TransportFailure(Failure(said, "fatal", code=UNTRANSLATABLE, unsent=True)) from None
+            exchange.left_out = new.left_out
+            return encode(new.body)
+        exchange.left_out = ()
+        untouched = (
+            send.attempt == 1 and not exchange.extended and request.mode == "text" and request.temperature is None
+            and request.max_tokens is None and not request.must_call
+            and len(request.messages) == len(asked.messages)
+            and not (asked.stream and protocol.holds)
+        )  # fmt: skip
+        if untouched:
+            return renamed(exchange.raw, request.model) if request.model else exchange.raw
+        return encode(protocol.request(self.body, request, asked))
 
     async def failure(self, reply: Answered, request: Request) -> Failure | None:
         """An answer that is no reply, as a failure."""

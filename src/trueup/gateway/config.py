@@ -20,7 +20,10 @@ from trueup.verdict.secrets import masked
 Speaks = Literal["openai", "anthropic"]
 
 # Invalid text is withheld: a best reading is given only where a route says so. A long reply may take its two minutes.
-DEFAULTS: dict[str, Any] = {"otherwise": "failed", "timeout": 120.0, "deadline": 180.0}
+# One request causes at most six calls: what a client's SDK repeats multiplies them.
+DEFAULTS: dict[str, Any] = {
+    "otherwise": "failed", "timeout": 120.0, "deadline": 180.0, "attempts": 6, "retries": 2, "eager": True, "waits": 2,
+}  # fmt: skip
 POLICY = Policy(**DEFAULTS)
 
 
@@ -59,6 +62,17 @@ class Upstream(msgspec.Struct, frozen=True):
         return f"Upstream({self.name!r}, {masked(self.url)!r})"
 
 
+class Spare(msgspec.Struct, frozen=True):
+    """An upstream that a route falls back on when those before it cannot answer; it may speak another protocol."""
+
+    upstream: str
+    """The name of the upstream."""
+    model: str = ""
+    """The model that it is asked for; empty: the one that the client names."""
+    share: float | None = None
+    """Its part of the time for a request, above 0 and below 1; None: an equal part of what the other rungs leave."""
+
+
 class Route(msgspec.Struct, frozen=True):
     """Which requests keep which contract, whom they are sent to, and how far asking may go."""
 
@@ -82,6 +96,12 @@ class Route(msgspec.Struct, frozen=True):
     """The contract that the user's messages must keep before anything is asked; None: they are not judged."""
     quota: bool | None = None
     """Whether its replies are charged; None: as the file says for all."""
+    model: str = ""
+    """The model that the upstream is asked for, an alias for the client's; empty: the one that the client names."""
+    share: float | None = None
+    """The first upstream's part of the time for a request; None: an equal part of what the fallbacks leave."""
+    fallback: tuple[Spare, ...] = ()
+    """The upstreams to ask next, in this order, when one cannot answer; empty: none."""
 
 
 class Allowance(msgspec.Struct, frozen=True):
@@ -146,11 +166,13 @@ class Limits(msgspec.Struct, frozen=True):
     """How many connections to upstreams may be open."""
     at_once: int = 1000
     """How many requests are worked on at the same time."""
+    retry_budget: float = 0.2
+    """How many failed calls a worker may repeat, for each request that it gets, beside ten in half a minute; 0: only these ten."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not (value > 0 or (name == "stop_seconds" and value == 0)):
+            if not (value > 0 or (name in ("stop_seconds", "retry_budget") and value == 0)):
                 raise ValueError(f"{name} is a number above 0; got {value!r}")
 
 

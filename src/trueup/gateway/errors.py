@@ -1,5 +1,6 @@
 """What a client is told when there is no reply for it: a status, a kind, a sentence; each protocol writes it its own way."""
 
+import math
 from typing import Any
 
 NO_RETRY = {"x-should-retry": "false"}  # what OpenAI's clients heed
@@ -25,6 +26,18 @@ class Refused(Exception):
         self.code = code
         self.headers = headers or {}
         self.more = more or {}
+
+
+def whole_seconds(wait: str | float) -> str:
+    """A `retry-after` as a whole number of seconds, rounded up; a date stays as it is.
+
+    >>> whole_seconds("1.2"), whole_seconds(20.0), whole_seconds("Wed, 21 Oct 2015 07:28:00 GMT")
+    ('2', '20', 'Wed, 21 Oct 2015 07:28:00 GMT')
+    """
+    try:
+        return str(math.ceil(float(wait)))
+    except (ValueError, OverflowError):  # a date, or no number of this world
+        return str(wait)
 
 
 class Gone(Exception):

@@ -14,6 +14,7 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.keys import Keyring, permit
 from trueup.gateway.progress import Progress
 from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
+from trueup.gateway.rungs import Rung, rungs_of
 from trueup.gateway.visit import Visit
 from trueup.store.records import new_id
 
@@ -64,6 +65,8 @@ class Exchange(msgspec.Struct):
     context: dict[str, Any]
     began: float
     verdict_id: str = ""
+    rungs: tuple[Rung, ...] = ()  # whom it may be sent to, one after the other; `upstream` is the present one
+    left_out: tuple[str, ...] = ()  # parts of the request that the present upstream's protocol has no word for
     waited: float = 0.0  # seconds spent waiting for the upstream
     span: Any = None  # of OpenTelemetry, where that is wanted
     parsed: dict[str, Any] | None = None  # the body, where it was read whole
@@ -103,7 +106,7 @@ class Door:
         self._judges = bool(config.contracts) or any(
             r.contract is not None or r.request is not None for r in config.routes
         )
-        self._ways: dict[tuple[str, str, str], tuple[Route | None, Upstream]] = {}
+        self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[Rung, ...]]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """Who asks; where callers are configured, nobody else gets in."""
@@ -118,15 +121,15 @@ class Door:
         given = head.trueup if isinstance(head.trueup, dict) else {}
         if head.trueup is not None:
             refuse_odd_context(head.trueup, "trueup", self._config.limits.context)
-        route, upstream = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
+        route, rungs = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
         visit.route = "" if route is None else route.name
         permit(caller, route, model)
         contract = self._contract(route, headers, given)
         judges = contract is not None or (route is not None and route.request is not None)
         return Exchange(
-            protocol, headers, raw, head, route, contract, upstream, *who(caller, headers, given),
+            protocol, headers, raw, head, route, contract, rungs[0].upstream, *who(caller, headers, given),
             a_name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
-            _context(headers, given, route, self._config.limits.context) if judges else {}, visit.began, new_id(), parsed=parsed,
+            _context(headers, given, route, self._config.limits.context) if judges else {}, visit.began, new_id(), rungs, parsed=parsed,
             progress=self._progress(headers, given),
         )  # fmt: skip
 
@@ -134,19 +137,19 @@ class Door:
         wanted = _yes(headers.get("x-trueup-progress", given.get("progress", self._config.progress)))
         return Progress() if wanted else None
 
-    def _way(self, name: str, model: str, speaks: str) -> tuple[Route | None, Upstream]:
+    def _way(self, name: str, model: str, speaks: str) -> tuple[Route | None, tuple[Rung, ...]]:
         """Which route a request takes, and to whom; remembered for the next one alike."""
         config = self._config
         route = config.route(name) if name else config.route_for(model)
         if name and route is None:
             raise Refused(404, f"there is no route {name!r}", code="not_found")
-        upstream = config.upstream_for(model, speaks, route)  # type: ignore[arg-type]
-        if upstream is None or upstream.protocol != speaks:
+        rungs = rungs_of(config, route, model, speaks)  # type: ignore[arg-type]
+        if not rungs:
             raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")
         if len(self._ways) >= _MOST_WAYS:
             self._ways.clear()
-        self._ways[name, model, speaks] = (route, upstream)
-        return route, upstream
+        self._ways[name, model, speaks] = (route, rungs)
+        return route, rungs
 
     def _contract(self, route: Route | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> Contract | None:
         if route is not None and route.contract is not None:

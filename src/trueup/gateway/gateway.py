@@ -24,8 +24,9 @@ from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.counting import count_attempts
-from trueup.gateway.errors import Gone, Refused
+from trueup.gateway.errors import NO_RETRY, Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
+from trueup.gateway.falling import passed
 from trueup.gateway.feedback import PATH as FEEDBACK
 from trueup.gateway.feedback import Feedback
 from trueup.gateway.incoming import admit
@@ -34,7 +35,7 @@ from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
 from trueup.gateway.metrics import RELOAD_FAILURES, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
-from trueup.gateway.passing import pass_through, told
+from trueup.gateway.passing import told
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking, encode
@@ -374,14 +375,16 @@ class Gateway:
                 )
             async with tab:
                 visit.outcome = FAILED
-                visit.status = await pass_through(exchange, runtime.line, out, config.limits.total_seconds, tab)
-            visit.outcome, visit.attempts, visit.waited = "passed", 1, exchange.waited
+                visit.attempts, visit.status = await passed(
+                    exchange, runtime.lanes, runtime.line, out, tab, config.limits.total_seconds
+                )
+            visit.outcome, visit.waited = "passed", exchange.waited
             return
         if store is not None and store.crowded:
             raise unavailable(store.trouble, "store_full")
         traced = None if self._tracing is None else self._tracing.listener(exchange.span)
         listener = _both(traced, exchange.progress)
-        asking = Asking(exchange, config, runtime.lanes, runtime.line, listener)
+        asking = Asking(exchange, runtime.lanes, runtime.line, listener)
         user = exchange.user or asking.asked.user
         asking.tab = tab = metered(
             store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user,
@@ -464,7 +467,7 @@ def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None
 
 
 def _too_late() -> Refused:
-    return Refused(504, "the request took too long", "server_error", "deadline_exceeded")
+    return Refused(504, "the request took too long", "server_error", "deadline_exceeded", headers=dict(NO_RETRY))
 
 
 def _with_outcome(refused: Refused, exchange: Exchange, answer: Answer) -> Refused:

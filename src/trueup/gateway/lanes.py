@@ -8,13 +8,16 @@ from typing import Any
 import msgspec
 
 from trueup.ask.loop import Traits
-from trueup.ask.memory import MODES as LEARNED
+from trueup.ask.memory import Memory
 from trueup.ask.opening import Opening, opening_of
 from trueup.ask.policy import MODES, Policy
+from trueup.ask.rungs import Rung
 from trueup.contract.contract import Contract
 from trueup.gateway.config import POLICY, Route
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.protocols.protocol import Asked
+from trueup.gateway.retrying import RetryBudget
+from trueup.gateway.translating import target_of
 
 _MOST = 1000
 
@@ -25,15 +28,17 @@ class Lane(msgspec.Struct, frozen=True):
     route: Route | None
     contract: Contract
     policy: Policy
-    client: Traits
-    learned: frozenset[str]  # what the model is known to reject
+    rungs: tuple[Rung, ...]
+    learned: frozenset[str]  # what the first model is known to reject
     opening: Opening | None  # how a request begins that is not streamed
 
 
 class Lanes:
-    """The lanes of one gateway; those of the last models that were asked for."""
+    """The lanes of one gateway, those of the last models that were asked for; and what is known of its upstreams."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, retry_budget: float = 0.2) -> None:
+        self.memory = Memory()
+        self.budget = RetryBudget(retry_budget)
         self._deadline = deadline
         self._lanes: dict[tuple[str, str, str, str, str, bool], Lane] = {}
 
@@ -49,25 +54,51 @@ class Lanes:
             lane is None
             or lane.contract is not contract
             or lane.route is not route
-            or lane.learned != LEARNED.known(lane.client.key, "")
+            or lane.learned != self._known(lane.rungs[0])
         ):
             policy = _fitted(POLICY if route is None else route.policy, asked, self._deadline)
-            modes = MODES if protocol.speaks == "openai" and not asked.own_format else ("text",)
-            key = f"gateway:{exchange.upstream.name}:{protocol.path}:{asked.model}"
-            client = Traits(key, modes, protocol.provider, finishes=True)
-            opening = opening_of(contract, client, policy)  # type: ignore[arg-type]  # frozen
-            lane = Lane(route, contract, policy, client, LEARNED.known(key, ""), opening)
+            rungs = _rungs(exchange, asked)
+            opening = opening_of(contract, rungs, policy, memory=self.memory)
+            lane = Lane(route, contract, policy, rungs, self._known(rungs[0]), opening)
             if len(self._lanes) >= _MOST:
                 self._lanes.clear()
             self._lanes[place] = lane
         return lane
 
+    def opening(self, lane: Lane) -> Opening | None:
+        """How a request begins; None while its first upstream fails, for then that is not always the same."""
+        failing = self.memory.breakers and self.memory.breakers.failures((lane.rungs[0].client.place, ""))
+        return None if failing else lane.opening
+
+    def is_open(self, upstream: str) -> bool:
+        """Whether the circuit breaker of an upstream is open, or about to be tried."""
+        return self.memory.breakers.is_open((upstream, ""))
+
+    def _known(self, rung: Rung) -> frozenset[str]:
+        return self.memory.known(rung.client.key, rung.model)
+
+
+def _rungs(exchange: Exchange, asked: Asked) -> tuple[Rung, ...]:
+    """The rungs of a request as the loop sees them, in the same order; one breaker guards all models of an upstream."""
+    found = []
+    for rung in exchange.rungs:
+        protocol = target_of(exchange.protocol, rung.upstream)
+        modes = MODES if protocol.speaks == "openai" and not asked.own_format else ("text",)
+        name = rung.upstream.name
+        client = Traits(
+            f"gateway:{name}:{protocol.path}:{asked.model}", modes, protocol.provider, finishes=True, place=name
+        )
+        found.append(Rung(client, rung.model, None, rung.share))
+    return tuple(found)
+
 
 def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
-    """The policy of one request: its models after the client's own, its deadline within the gateway's."""
+    """The policy of one request: its deadline within the gateway's, its models as rungs, and no call repeated without end."""
     changes: dict[str, Any] = {"raw": 0} if policy.raw else {}  # events leave for traces, and no text with them
     if policy.models:
-        changes["models"] = (asked.model, *(model for model in policy.models if model != asked.model))
+        changes["models"] = ()
+    if not policy.eager or policy.waits is None:
+        changes |= {"eager": True, "waits": policy.retries if policy.waits is None else policy.waits}
     if policy.deadline is None or policy.deadline > deadline:
         changes["deadline"] = deadline
     if asked.own_format and policy.instruct == "auto":

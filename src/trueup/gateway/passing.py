@@ -8,16 +8,21 @@ import time
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
 from trueup.gateway.client.within import Within
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import Refused, whole_seconds
 from trueup.gateway.exchange import Exchange
+from trueup.gateway.naming import renamed
 from trueup.gateway.protocols.protocol import encode
 from trueup.gateway.tab import Tab
 from trueup.gateway.wire import Out, Stream
 
+_MOST_HEADER = 1000
+
 
 async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float, tab: Tab) -> int:
-    """Send a request on and its answer back; the status that came."""
+    """Send a request on to its only upstream and the answer back; the status that came."""
     body = encode(exchange.body()) if exchange.extended else exchange.raw
+    if exchange.rungs[0].model:
+        body = renamed(body, exchange.rungs[0].model)
     stream: Stream | None = None
     reply: Reply | None = None
     try:
@@ -27,7 +32,7 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
             if not reply.is_stream:
                 return await _whole(exchange, reply, out, start, tab)
             exchange.waited = time.perf_counter() - start
-            stream = Stream(out, reply.status, [*reply.let_through(), *told(exchange, "passed", 1, clock=False)])
+            stream = Stream(out, reply.status, [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)])
             async for piece in reply.pieces():
                 if not stream.started:
                     await tab.settle(reply.status < 300)
@@ -36,10 +41,10 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
         raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
     except TimeoutError:
         said = f"the upstream did not answer within {seconds:g} s"
-        await _break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
+        await break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
     except READING as error:
         said = broken(exchange.upstream, error).reason
-        await _break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
+        await break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
     finally:
         if reply is not None:
             reply.close()
@@ -54,15 +59,33 @@ async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float, tab: 
     if 300 <= reply.status < 400:
         raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
     await tab.settle(reply.status < 300)
-    await out.whole(reply.status, body, [*reply.let_through(), *told(exchange, "passed", 1)])
+    await out.whole(reply.status, body, [*shown_headers(reply), *told(exchange, "passed", 1)])
     return reply.status
 
 
-async def _break_off(exchange: Exchange, stream: Stream | None, refused: Refused) -> None:
+async def break_off(exchange: Exchange, stream: Stream | None, refused: Refused) -> None:
     """A stream that ends before its time ends with an error; before its first byte it is an error and nothing else."""
     if stream is None or not stream.started:
         raise refused from None
     await stream.write(b"\n\n" + exchange.protocol.error_event(refused))
+
+
+def shown_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+    """The headers of an upstream that the client may see; a wait is a whole number of seconds."""
+    return [
+        (name, whole_seconds(value.decode("latin-1")).encode("latin-1") if name == b"retry-after" else value)
+        for name, value in reply.let_through()
+    ]
+
+
+def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
+    """The headers that tell which upstream answered, where it is not the first, and what of the request it did not get."""
+    found: list[tuple[bytes, bytes]] = []
+    if exchange.upstream is not exchange.rungs[0].upstream:
+        found.append((b"x-trueup-upstream", exchange.upstream.name.encode("ascii", "replace")))
+    if exchange.left_out:
+        found.append((b"x-trueup-left-out", ", ".join(exchange.left_out)[:_MOST_HEADER].encode("ascii", "replace")))
+    return found
 
 
 def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) -> list[tuple[bytes, bytes]]:
@@ -72,6 +95,7 @@ def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) ->
         found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
     if exchange.progress is not None and (seen := exchange.progress.header()):
         found.append((b"x-trueup-progress", seen))
+    found += told_rung(exchange)
     if clock:
         overhead = time.perf_counter() - exchange.began - exchange.waited
         found.append((b"x-trueup-overhead-ms", b"%.3f" % (overhead * 1000)))

@@ -7,14 +7,16 @@ from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_refusal
 from trueup.gateway.protocols.protocol import Body, Said, encode
 from trueup.gateway.shape import composed_calls, composed_text, is_ours, shape_of
+from trueup.gateway.translating import UNTRANSLATABLE
 from trueup.verdict.facts import Finding
 
 MOST_FINDINGS, MOST_WORDS = 10, 200
+_PASSING = frozenset({429, 502, 503, 529})  # statuses that may be over when a client tries again
 _GIVEN = frozenset({"accepted", "repaired", "regenerated", "fallback", "degraded"})
 
 
@@ -42,6 +44,7 @@ def reply_of(exchange: Exchange, answer: Answer, raw: Any) -> Body:
         said = Said(
             composed_text(exchange, answer, shape), composed_calls(answer, shape),
             verdict.reply.model or model or str(exchange.head.model or ""), answer.usage,
+            finish="" if is_ours(answer) else verdict.reply.finish,
         )  # fmt: skip
         reply: Body = protocol.composed(said)
     else:
@@ -71,9 +74,17 @@ def is_given(answer: Answer) -> bool:
 
 def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
     """Why there is no reply."""
-    last = answer.attempts[-1] if answer.attempts else None
-    if last is not None and last.failure is not None and not any(a.verdict for a in answer.attempts):
-        return _failed(last.failure, exchange)
+    refused = _refusal_of(exchange, answer)
+    if refused.status not in _PASSING:
+        refused.headers.update(NO_RETRY)
+    return refused
+
+
+def _refusal_of(exchange: Exchange, answer: Answer) -> Refused:
+    failures = [a.failure for a in answer.attempts if a.failure is not None]
+    if failures and len(failures) == len(answer.attempts):
+        told = [failure for failure in failures if failure.code != UNTRANSLATABLE] or failures
+        return failed_refusal(told[-1], exchange, len(failures), answer.reason)
     more = {
         "findings": [_said(found) for found in answer.findings.errors[:MOST_FINDINGS]],
         "trueup": _short(exchange, answer),
@@ -91,21 +102,33 @@ def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
     return Refused(422, message, "contract_violation", "contract_violation", more=more)
 
 
+def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str = "") -> Refused:
+    """The error for upstreams that gave no reply at all; a fault in the client's own request is reported as such.
+
+    Clients are told not to try again if the gateway has, or if its worker has no retries left.
+    """
+    refused = _failed(failure, exchange)
+    if calls > 1 or refused.status not in _PASSING or (reason == "retries" and refused.status >= 500):
+        refused.headers.update(NO_RETRY)
+    return refused
+
+
 def _failed(failure: Failure, exchange: Exchange) -> Refused:
-    """The error for an upstream that gave no reply at all; a fault in the client's own request is reported as such."""
-    status = failure.status or (504 if failure.code == "timeout" else 502)
+    unsendable = 400 if failure.code == UNTRANSLATABLE else 502
+    status = failure.status or (504 if failure.code == "timeout" else unsendable)
     message = _cut(failure.reason, 600)
     for secret in exchange.upstream.secrets:
         message = message.replace(secret, "[key]")
+    after = {"retry-after": whole_seconds(failure.retry_after)} if failure.retry_after is not None else {}
     if status in (401, 403):
-        return Refused(502, f"upstream {exchange.upstream.name!r} refuses our key", "server_error", "upstream_refused")
+        said = f"upstream {exchange.upstream.name!r} refuses our key"
+        return Refused(502, said, "server_error", "upstream_refused", headers=dict(NO_RETRY))
     if status in (400, 404, 409, 413, 422):
         return Refused(status, message, "invalid_request_error", failure.code or "upstream_refused")
     if status == 429:
-        after = {"retry-after": f"{failure.retry_after:g}"} if failure.retry_after is not None else {}
         return Refused(429, message, "rate_limit_error", failure.code or "rate_limit_exceeded", headers=after)
     code = "upstream_timeout" if status == 504 else "upstream_failed"
-    return Refused(status if status in (503, 504, 529) else 502, message, "server_error", code)
+    return Refused(status if status in (503, 504, 529) else 502, message, "server_error", code, headers=after)
 
 
 def _short(exchange: Exchange, answer: Answer) -> Body:

@@ -26,7 +26,7 @@ class Runtime:
     def __init__(self, config: Config, metrics: Metrics, store: Callable[[], Store | None]) -> None:
         self.config = config
         self.door = Door(config)
-        self.lanes = Lanes(config.limits.total_seconds)
+        self.lanes = Lanes(config.limits.total_seconds, config.limits.retry_budget)
         self.checking = Checking(config, metrics, store)
         self.seconds = config.limits.total_seconds + _GRACE  # for a client that does not read what is sent
         self.active = 0
@@ -44,6 +44,7 @@ class Runtime:
         config = self.config
         if before is not None and _same_line(before.config, config):
             self.connections = before.connections
+            self.lanes.memory = before.lanes.memory
         if self.connections is None:
             self.connections = Line(config.upstreams, config.limits.reply, config.limits.connections)
 

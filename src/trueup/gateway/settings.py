@@ -19,6 +19,7 @@ from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.addressing import read_store, read_url
 from trueup.gateway.clients import read_clients
 from trueup.gateway.config import DEFAULTS, POLICY, Config, Limits, Route, Upstream
+from trueup.gateway.fallbacks import read_fallback, read_share
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 from trueup.verdict.likeness import nearest
@@ -29,7 +30,7 @@ _TOP = (
     "limits", "redaction", "retention", "telemetry", "progress",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
-_ROUTE = ("name", "models", "contract", "request", "upstream", "policy", "hold", "state", "quota")
+_ROUTE = ("name", "models", "contract", "request", "upstream", "model", "share", "fallback", "policy", "hold", "state", "quota")
 MOST_WORKERS = 256
 
 
@@ -146,6 +147,9 @@ class Desk:
                 self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
                 state=state, request=self.request(part.get("request"), (*here, "request"), contracts, state),
                 quota=None if part.get("quota") is None else self.yes(part["quota"], (*here, "quota")),
+                model=self.text(part.get("model", ""), (*here, "model")),
+                share=read_share(self, part.get("share"), (*here, "share")),
+                fallback=read_fallback(self, part, here, upstreams),
             ))  # fmt: skip
         return tuple(found)
 

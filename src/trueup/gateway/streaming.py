@@ -19,6 +19,7 @@ from trueup.gateway.asking import Asking, carry_out
 from trueup.gateway.client.upstream import READING, Reply
 from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused
+from trueup.gateway.passing import told_rung
 from trueup.gateway.protocols.protocol import Body
 from trueup.gateway.relays import Relay, relay_for
 from trueup.gateway.rendering import is_given, refusal_of, reply_of
@@ -100,6 +101,9 @@ class Streaming:
 
     async def _attempt(self, send: Send) -> Step:
         asking = self._asking
+        if asking.is_foreign(send):
+            self._last = Attempt(None, self._way()[1])  # nothing of it is in the client's protocol
+            return await asking.attempt(send)
         request = asking.loop.request()
         attempt = self._last = Attempt(*self._way())
         asking.heard = attempt.decoded
@@ -193,10 +197,12 @@ class Streaming:
     async def _show_rest(self, answer: Answer) -> None:
         """Everything that has not been shown: as it came where nothing was changed, else written anew."""
         attempt, exchange = self._last, self._asking.exchange
+        if not self._stream.started:
+            self._stream.add(*told_rung(exchange))
         verdict = answer.verdict
         own = answer.outcome in CHARGED and not verdict.fixes and not exchange.include and not self._hides(verdict)
         own = own and shape_of(exchange, answer).is_own
-        if own and attempt is not None and (attempt.relay is not None or self._begun is None):
+        if own and attempt is not None and attempt.decoded and (attempt.relay is not None or self._begun is None):
             for piece in self._as_it_came(attempt, verdict):
                 await self._stream.write(piece)
         else:

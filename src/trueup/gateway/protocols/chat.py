@@ -24,6 +24,7 @@ from trueup.gateway.protocols.protocol import (
 from trueup.gateway.sse import written
 from trueup.verdict.reply import ToolCall
 
+_ENDS = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}
 DONE = written(b"[DONE]")
 
 
@@ -91,7 +92,7 @@ class Chat:
         message: Body = {"role": "assistant", "content": said.text or (None if said.calls else ""), "refusal": None}
         if said.calls:
             message["tool_calls"] = [_call(call) for call in said.calls]
-        finish = "tool_calls" if said.calls else "stop"
+        finish = "tool_calls" if said.calls else _ENDS.get(said.finish, "stop")
         raw: Body = {
             "id": said.id or f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion",
             "created": said.created or int(time.time()), "model": said.model,

@@ -28,6 +28,8 @@ _KINDS = {
     429: "rate_limit_error", 503: "overloaded_error", 529: "overloaded_error",
 }  # fmt: skip
 
+_ENDS = {"length": "max_tokens", "filter": "refusal", "refusal": "refusal", "pause": "pause_turn"}
+
 
 class Messages:
     """`/v1/messages`."""
@@ -95,7 +97,7 @@ class Messages:
         blocks: list[Body] = [{"type": "text", "text": said.text}] if said.text or not said.calls else []
         raw: Body = {
             "id": said.id or f"msg_{secrets.token_hex(12)}", "type": "message", "role": "assistant", "model": said.model,
-            "content": [*blocks, *map(_call, said.calls)], "stop_reason": "tool_use" if said.calls else "end_turn",
+            "content": [*blocks, *map(_call, said.calls)], "stop_reason": "tool_use" if said.calls else _ENDS.get(said.finish, "end_turn"),
             "stop_sequence": None, "usage": {"input_tokens": 0, "output_tokens": 0},
         }  # fmt: skip
         return self.with_usage(raw, said.usage)

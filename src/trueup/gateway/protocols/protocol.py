@@ -35,6 +35,7 @@ class Said(NamedTuple):
     usage: Mapping[str, int] = {}
     id: str = ""
     created: int = 0
+    finish: str = ""  # as in `Reply.finish`; empty: it came to its end
 
 
 class Speaking(Protocol):

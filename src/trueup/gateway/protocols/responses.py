@@ -22,6 +22,8 @@ from trueup.gateway.protocols.protocol import (
 from trueup.gateway.sse import written
 from trueup.verdict.reply import ToolCall
 
+_ENDS = {"length": "max_output_tokens", "filter": "content_filter", "refusal": "content_filter"}
+
 
 class Responses:
     """`/v1/responses`."""
@@ -81,10 +83,12 @@ class Responses:
 
     def composed(self, said: Said) -> Body:
         items = [_message(said.text)] if said.text or not said.calls else []
+        cut = _ENDS.get(said.finish)
         raw: Body = {
             "id": said.id or f"resp_{secrets.token_hex(12)}", "object": "response",
-            "created_at": said.created or int(time.time()), "status": "completed", "error": None,
-            "incomplete_details": None, "instructions": None, "model": said.model, "output": [*items, *map(_call, said.calls)],
+            "created_at": said.created or int(time.time()), "error": None,
+            "status": "completed" if cut is None else "incomplete",
+            "incomplete_details": None if cut is None else {"reason": cut}, "instructions": None, "model": said.model, "output": [*items, *map(_call, said.calls)],
             "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {},
         }  # fmt: skip
         return self.with_usage(raw, said.usage)
@@ -128,7 +132,9 @@ class Responses:
         event("response.in_progress", {"response": begun})
         for at, item in enumerate(reply["output"]):
             _item(event, at, item)
-        event("response.completed", {"response": reply})
+        event(
+            "response.incomplete" if reply.get("status") == "incomplete" else "response.completed", {"response": reply}
+        )
         return out
 
 

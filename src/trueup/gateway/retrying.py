@@ -1,0 +1,55 @@
+"""The retry budget of a worker: requests and retries enter as they happen; whether one more call may be repeated leaves.
+
+When an upstream is down, every request wants to repeat its calls, and the repetitions keep it down. So the retries of all requests
+together are at most a share of the requests, beside a few that are always allowed. A step to another upstream is not a retry.
+"""
+
+import time
+from collections.abc import Callable
+
+FLOOR = 10  # retries in a window that need no requests: a gateway with little traffic repeats calls too
+_SECONDS = 30.0  # of one window; the present one and the one before it count
+
+
+class RetryBudget:
+    """Counts requests and retries over the last 30 to 60 seconds.
+
+    >>> budget = RetryBudget(0.5, floor=1, now=lambda: 0.0)
+    >>> budget.count(0.0), budget.count(0.0), budget.allows(), budget.take(), budget.take(), budget.allows()
+    (None, None, True, None, None, False)
+    """
+
+    __slots__ = ("_asked", "_before", "_floor", "_now", "_share", "_taken", "_turn")
+
+    def __init__(self, share: float, floor: int = FLOOR, now: Callable[[], float] = time.perf_counter) -> None:
+        self._share = share
+        self._floor = floor
+        self._now = now
+        self._turn = now() + _SECONDS
+        self._asked = self._taken = 0
+        self._before = (0, 0)  # requests and retries of the window before
+
+    def count(self, at: float) -> None:
+        """A request came in at a time of the clock."""
+        if at >= self._turn:
+            self._next(at)
+        self._asked += 1
+
+    def allows(self) -> bool:
+        """Whether a failed call may be repeated."""
+        now = self._now()
+        if now >= self._turn:
+            self._next(now)
+        asked, taken = self._before
+        return self._taken + taken < self._floor + self._share * (self._asked + asked)
+
+    def take(self) -> None:
+        """A failed call will be repeated."""
+        self._taken += 1
+
+    def _next(self, now: float) -> None:
+        """Begin another window; one that ended long ago counts no more."""
+        recent = now < self._turn + _SECONDS
+        self._before = (self._asked, self._taken) if recent else (0, 0)
+        self._asked = self._taken = 0
+        self._turn = now + _SECONDS

@@ -1,0 +1,43 @@
+"""The rungs of a request: which upstreams are asked one after the other, under which name of a model, and for how much of the time.
+
+A configuration, a route and the model that a client names enter; the rungs leave, the first of them first. Nothing is sent here.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trueup.gateway.config import Config, Route, Speaks, Upstream
+
+
+class Rung(NamedTuple):
+    """One upstream that a request may be sent to."""
+
+    upstream: Upstream
+    model: str = ""  # what it is asked for; empty: what the client asks for
+    share: float = 1.0  # its part of the time, beside those of the others
+
+
+def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) -> tuple[Rung, ...]:
+    """The rungs for a `model` on a route; empty if no upstream can be asked."""
+    first = config.upstream_for(model, speaks, route)
+    if first is None:
+        return ()
+    if route is None:
+        return (Rung(first),)
+    rows: list[tuple[Upstream, str, float | None]] = [(first, route.model, route.share)]
+    others = (name for name in route.policy.models if name != (route.model or model))
+    rows += [(config.upstream_for(name, speaks, route) or first, name, None) for name in others]
+    rows += [(config.upstreams[spare.upstream], spare.model, spare.share) for spare in route.fallback]
+    shares = shared([share for _, _, share in rows])
+    return tuple(Rung(upstream, name, share) for (upstream, name, _), share in zip(rows, shares, strict=True))
+
+
+def shared(given: Sequence[float | None]) -> list[float]:
+    """The share of each rung; those without one divide what the others leave.
+
+    >>> shared([None, 0.4]), shared([None, None])
+    ([0.6, 0.4], [0.5, 0.5])
+    """
+    rest = 1.0 - sum(share for share in given if share is not None)
+    unset = sum(share is None for share in given)
+    return [rest / unset if share is None else share for share in given]

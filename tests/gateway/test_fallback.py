@@ -1,0 +1,415 @@
+"""Aliases and fallbacks: whom a request is sent to, what makes the next upstream be asked, and how many calls that may take."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx
+import msgspec
+import openai
+import pytest
+
+from tests.gateway.conftest import GOOD, PERSON
+from tests.waiting import wait_for
+from trueup import Contract
+from trueup.ask.policy import Policy
+from trueup.gateway.config import Config, Limits, Route, Spare, Upstream
+from trueup.gateway.naming import renamed
+from trueup.gateway.retrying import FLOOR, RetryBudget
+from trueup.gateway.running import running
+from trueup.gateway.settings import load_config
+from trueup.testing.script import Call, Cut, Fail, Hang, Raw, Reset, Say
+from trueup.testing.server import ScriptedServer
+
+ROOT = Path(__file__).parents[2]
+CONTRACT = Contract(PERSON, name="person")
+QUICK = Policy(otherwise="failed", backoff=0.01, backoff_cap=0.02, deadline=120, timeout=60, retries=2)
+UNGUARDED = msgspec.structs.replace(QUICK, breaker=0)
+SALON = "¿Qué servicio te gustaría reservar hoy? Tenemos corte y color."
+CLINIC = "What brings you in today? Tell me a little about the reason for your visit."
+ADA = Say(GOOD, piece=100)
+SOON = 0.3  # seconds that a first upstream has in tests in which it hangs
+
+
+class Pair:
+    """A gateway before two scripted upstreams, the second of which is the spare."""
+
+    def __init__(self, url: str, first: ScriptedServer, spare: ScriptedServer) -> None:
+        self.http = httpx.Client(base_url=url, timeout=60)
+        self.url, self.first, self.spare = url, first, spare
+
+    def ask(self, path: str = "/v1/chat/completions", **more: Any) -> httpx.Response:
+        said = {"input": "Who?"} if path.endswith("responses") else {"messages": [{"role": "user", "content": "Who?"}]}
+        return self.http.post(path, json={"model": "m", **said, **more})
+
+    @property
+    def calls(self) -> tuple[int, int]:
+        return len(self.first.requests), len(self.spare.requests)
+
+
+def _script(steps: Any) -> dict[str, Any]:
+    return {"script": steps} if isinstance(steps, list) or callable(steps) else {"then": steps}
+
+
+@contextlib.contextmanager
+def pair(
+    first: Any, spare: Any = ADA, *, contract: Contract | None = CONTRACT, speaks: Any = "openai", policy: Policy = QUICK,
+    seconds: float = 120, share: float | None = None, limits: Limits | None = None, alone: bool = False,
+) -> Iterator[Pair]:  # fmt: skip
+    with ScriptedServer(**_script(first)) as one, ScriptedServer(**_script(spare)) as two:
+        upstreams = {"one": Upstream("one", one.url), "two": Upstream("two", two.url, speaks)}
+        spares = () if alone else (Spare("two", "spare-model"),)
+        policy = msgspec.structs.replace(policy, deadline=seconds)
+        route = Route("all", ("*",), contract, "one", policy, share=share, fallback=spares)
+        with running(Config(upstreams, (route,), limits=limits or Limits(total_seconds=seconds))) as gateway:
+            found = Pair(gateway.url, one, two)
+            with found.http:
+                yield found
+
+
+# -- aliases --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"model":"a","seed":1.50}', b'{"model":"large","seed":1.50}'),
+        (b'{"x": "say \\"model\\": \\"a\\"",\n "model" : "a" }', b'{"x": "say \\"model\\": \\"a\\"",\n "model" : "large" }'),
+        (b'{"tools":[{"model":"a"}],"model":"a"}', b'{"tools":[{"model":"a"}],"model":"large"}'),
+        (b'{"model":"first","model":"last"}', b'{"model":"large"}'),
+        (b'{"mod\\u0065l":"a","x":{"model":"a"}}', b'{"model":"large","x":{"model":"a"}}'),
+        (b'{"model":"a\\u0062"}', b'{"model":"large"}'),
+        (b'{"model":5}', b'{"model":"large"}'),
+        (b'{"messages":[]}', b'{"messages":[],"model":"large"}'),
+    ],
+)  # fmt: skip
+def test_an_alias_changes_the_model_and_nothing_else(raw: bytes, expected: bytes) -> None:
+    assert renamed(raw, "large") == expected
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, None])
+def test_an_upstream_is_asked_for_the_alias_and_gets_every_other_byte_as_it_came(contract: Contract | None) -> None:
+    with ScriptedServer(then=GOOD, models=["real-1"]) as server:
+        route = Route("r", ("nice-*",), contract, "main", Policy(modes=("text",), instruct="never"), model="real-1")
+        with running(Config({"main": Upstream("main", server.url)}, (route,))) as gateway:
+            sent = b'{"model" : "nice-7",  "seed": 1.50, "messages": [{"role": "user", "content": "Who?"}]}'
+            got = httpx.post(f"{gateway.url}/v1/chat/completions", content=sent)
+            assert got.status_code == 200
+            assert server.requests[-1].body == sent.replace(b"nice-7", b"real-1")
+            assert httpx.post(f"{gateway.url}/v1/chat/completions", json={"model": "other"}).status_code in (400, 404)
+
+
+def test_the_example_works_with_upstreams_that_know_only_their_own_models(tmp_path: Path) -> None:
+    text = (ROOT / "examples" / "gateway.yaml").read_text("utf-8").replace("contracts/", f"{ROOT}/examples/contracts/")
+    key = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic"}
+    script = {"gpt-4o-mini": [SALON, SALON, SALON, Fail(529), Fail(529), Fail(529)], "gpt-4o": [CLINIC] * 2}
+    with (
+        ScriptedServer(script, models=["gpt-4o-mini", "gpt-4o"], key="sk-openai") as one,
+        ScriptedServer(then=SALON, models=["claude-haiku-4-5"], key="sk-anthropic") as two,
+    ):
+        text = text.replace("https://api.openai.com", one.url).replace("https://api.anthropic.com", two.url)
+        text = text.replace('"}, key', '"}').replace("key: $OPENAI", "private: true, key: $OPENAI")
+        text = text.replace("key: $ANTHROPIC", "private: true, key: $ANTHROPIC")
+        text = text.replace("store: verdicts.db", f"store: {tmp_path / 'verdicts.db'}")
+        (tmp_path / "gateway.yaml").write_text(text, "utf-8")
+        with running(load_config(tmp_path / "gateway.yaml", key)) as gateway:
+            state = {"x-trueup-state": "SERVICE_SELECTION"}
+            chat = openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="any", default_headers=state)
+            claude = anthropic.Anthropic(base_url=gateway.url, api_key="any", default_headers=state)
+            words = [{"role": "user", "content": "Hola"}]
+            for _ in range(2):  # OpenAI answers, then Anthropic does
+                said = chat.chat.completions.create(model="salon-1", messages=words)
+                assert said.choices[0].message.content == SALON
+                assert chat.responses.create(model="salon-1", input="Hola").output_text == SALON
+                message = claude.messages.create(model="salon-1", max_tokens=100, messages=words)
+                assert message.content[0].text == SALON
+            chat = openai.OpenAI(base_url=f"{gateway.url}/clinic/v1", api_key="any")
+            assert chat.chat.completions.create(model="clinic", messages=words).choices[0].message.content == CLINIC
+        asked = {(request.path, request.json["model"]) for request in (*one.requests, *two.requests)}
+        assert asked == {
+            ("/v1/chat/completions", "gpt-4o-mini"), ("/v1/responses", "gpt-4o-mini"), ("/v1/chat/completions", "gpt-4o"),
+            ("/v1/messages", "claude-haiku-4-5"),
+        }  # fmt: skip
+        assert len(two.requests) == 3
+
+
+# -- what makes the next upstream be asked -----------------------------------------------------
+
+
+FAILS = [
+    Fail(429), Fail(429, retry_after=60), Fail(500), Fail(503), Fail(401), Reset(), Raw(b"<html>", 502, "text/html"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("speaks", ["openai", "anthropic"])
+@pytest.mark.parametrize("contract", [CONTRACT, None])
+def test_an_upstream_that_cannot_answer_is_passed_over_at_once(contract: Contract | None, speaks: str) -> None:
+    present: list[Any] = []
+    with pair(lambda _: present[-1], contract=contract, speaks=speaks, policy=UNGUARDED) as both:
+        for fails in FAILS:
+            present.append(fails)
+            for path in ("/v1/chat/completions", "/v1/messages", "/v1/responses"):
+                more = {"max_tokens": 50} if path == "/v1/messages" else {}
+                for stream in (False, True):
+                    before = both.calls
+                    got = both.ask(path, stream=stream, **more)
+                    assert got.status_code == 200, got.text
+                    assert "Ada" in got.text
+                    assert got.headers["x-trueup-upstream"] == "two"
+                    assert both.spare.requests[-1].json["model"] == "spare-model"
+                    assert both.calls == (before[0] + 1, before[1] + 1), fails
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("contract", [CONTRACT, None])
+@pytest.mark.parametrize("fails", [Hang(), Hang(GOOD, after=0.0)], ids=["silent", "head only"])
+def test_an_upstream_that_hangs_leaves_time_for_the_spare(fails: Any, contract: Contract | None, stream: bool) -> None:
+    with pair(fails, contract=contract, seconds=30, share=SOON / 30) as both:
+        got = both.ask(stream=stream)
+        assert got.status_code == 200
+        assert "Ada" in got.text
+        assert both.calls == (1, 1)
+
+
+def test_a_stream_that_breaks_before_its_first_word_is_asked_for_elsewhere_and_one_after_it_is_not() -> None:
+    with pair(Cut(GOOD, events=1), contract=None) as both:
+        got = both.ask(stream=True)
+        assert got.headers.get("x-trueup-upstream") is None, "its first event has been passed on"
+        assert "Ada" not in got.text
+        assert both.calls == (1, 0)
+    with pair(Cut("A whole sentence is said here. And then another one follows it.", events=1)) as both:
+        got = both.ask(stream=True)
+        assert "Ada" in got.text
+        assert both.calls == (1, 1)
+
+
+def test_a_fault_of_the_client_is_not_asked_again_elsewhere() -> None:
+    with pair(Fail(400, "messages[0] is odd"), contract=None) as both:
+        got = both.ask()
+        assert (got.status_code, both.calls) == (400, (1, 0))
+
+
+def test_a_reply_that_breaks_the_contract_is_repaired_and_then_asked_for_elsewhere() -> None:
+    with pair("no json", speaks="anthropic") as both:
+        got = both.ask()
+        assert (got.status_code, got.headers["x-trueup-outcome"]) == (200, "accepted")
+        assert both.calls == (3, 1)
+
+
+def test_without_any_answer_the_client_gets_the_error_of_the_last_one() -> None:
+    for contract in (CONTRACT, None):
+        with pair(Fail(500), Fail(503, "come back", retry_after=1.2), contract=contract) as both:
+            got = both.ask()
+            assert got.status_code == 503
+            assert "come back" in got.json()["error"]["message"]
+            assert got.headers["x-should-retry"] == "false"
+            assert got.headers["retry-after"] == "2"
+
+
+# -- the circuit breaker -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, None])
+def test_a_breaker_keeps_requests_from_an_upstream_that_fails_and_lets_one_try_later(contract: Contract | None) -> None:
+    policy = msgspec.structs.replace(QUICK, breaker=3, cooldown=0.3)
+    with pair([Fail(500)] * 4 + [GOOD] * 4, contract=contract, policy=policy) as both:
+        for _ in range(6):
+            assert both.ask().status_code == 200
+        assert both.calls == (3, 6), "the breaker opened after three failures"
+        wait_for(lambda: both.ask().status_code == 200 and both.calls[0] == 4)
+        spare = both.calls[1]
+        assert both.ask().headers["x-trueup-upstream"] == "two", "the one that tried it failed"
+        wait_for(lambda: "x-trueup-upstream" not in both.ask().headers)
+        assert "x-trueup-upstream" not in both.ask().headers
+        assert both.calls[1] > spare
+
+
+def test_a_model_that_is_not_known_does_not_open_the_breaker_of_its_upstream() -> None:
+    policy = msgspec.structs.replace(QUICK, breaker=2)
+    with pair(Fail(404, "no such model"), contract=None, policy=policy) as both:
+        for _ in range(4):
+            both.ask()
+        assert both.calls[0] == 4
+
+
+# -- how many calls ------------------------------------------------------------------------------
+
+# What goes wrong, and how many upstream calls one call of an SDK with its default retries causes, alone and with a spare that fails alike.
+COUNTS = [
+    (Fail(500), 3, 4), (Fail(503, retry_after=0.01), 3, 4), (Fail(429), 3, 4), (Fail(429, retry_after=0.01), 3, 4),
+    (Reset(), 3, 4), ("no json", 3, 6), (Fail(400, "bad"), 1, 2), (Fail(401), 1, 2), ("", 3, 4),
+]  # fmt: skip
+
+
+@pytest.mark.spec("X37")
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_call_of_an_sdk_causes_few_calls_of_the_upstreams(alone: bool) -> None:
+    present: list[Any] = []
+
+    def script(_: Any) -> Any:
+        return present[-1]
+
+    with pair(script, script, alone=alone, policy=UNGUARDED, limits=Limits(retry_budget=100)) as found:
+        client = openai.OpenAI(base_url=f"{found.url}/v1", api_key="any")
+        for fails, single, both in COUNTS:
+            present.append(fails)
+            before = sum(found.calls)
+            with pytest.raises(openai.APIStatusError) as raised:
+                client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Who?"}])
+            assert sum(found.calls) - before == (single if alone else both), fails
+            assert raised.value.response.headers["x-should-retry"] == "false", fails
+
+
+@pytest.mark.spec("X37")
+def test_the_same_holds_for_anthropics_sdk_and_for_requests_that_are_passed_through() -> None:
+    with pair(Fail(500), Fail(500), contract=None, speaks="anthropic") as found:
+        client = anthropic.Anthropic(base_url=found.url, api_key="any")
+        with pytest.raises(anthropic.APIStatusError):
+            client.messages.create(model="m", max_tokens=50, messages=[{"role": "user", "content": "Who?"}])
+        assert found.calls == (1, 1)
+
+
+@pytest.mark.spec("X37")
+def test_an_error_that_may_pass_is_left_to_the_client_with_a_whole_number_of_seconds() -> None:
+    for contract in (CONTRACT, None):
+        with pair(Fail(429, retry_after=20.4), contract=contract, alone=True) as found:
+            got = found.ask()
+            assert (got.status_code, found.calls[0]) == (429, 1), "a long wait is not waited for here"
+            assert got.headers["retry-after"] == "21"
+            assert "x-should-retry" not in got.headers
+
+
+@pytest.mark.spec("X37")
+def test_waits_have_jitter_and_keep_to_what_the_upstream_asks_for() -> None:
+    with pair([Fail(429, retry_after=0.05), Fail(429, retry_after=0.05), GOOD] * 2, alone=True) as found:
+        waits = []
+        for _ in range(2):
+            got = found.http.post(
+                "/v1/chat/completions",
+                json={"model": "m", "messages": [{"role": "user", "content": "Who?"}]},
+                headers={"x-trueup-progress": "1"},
+            )
+            waits += [row["delay"] for row in json.loads(got.headers["x-trueup-progress"]) if row["event"] == "waiting"]
+        assert len(waits) == 4
+        assert min(waits) >= 0.05
+        assert len(set(waits)) > 1
+
+
+@pytest.mark.spec("X37")
+def test_a_conversation_does_not_grow_with_the_attempts() -> None:
+    policy = msgspec.structs.replace(QUICK, repairs=9, attempts=6, same_fault=9)
+    wrong = [json.dumps({"name": "Ada", f"x{n}": "no age " * 2000}) for n in range(6)]
+    with pair(wrong, alone=True, policy=policy) as found:
+        assert found.ask().status_code == 422
+        sizes = [len(request.body) for request in found.first.requests]
+        assert len(sizes) == 6
+        assert max(sizes) < sizes[0] + policy.quote + 2000, (
+            "each repair quotes one reply, cut short, and not all of them"
+        )
+
+
+@pytest.mark.spec("X37")
+def test_all_requests_of_a_worker_share_a_budget_of_retries() -> None:
+    limits = Limits(retry_budget=0.1)
+    with pair(Fail(500), alone=True, limits=limits, policy=msgspec.structs.replace(QUICK, breaker=0)) as found:
+        got = [found.ask() for _ in range(40)]
+        assert found.calls[0] <= 40 + FLOOR + 0.1 * 40 + 1
+        assert found.calls[0] >= 40 + FLOOR
+        assert got[-1].headers["x-should-retry"] == "false"
+
+
+@pytest.mark.spec("X37")
+def test_a_budget_forgets_what_is_long_ago() -> None:
+    now = [0.0]
+    budget = RetryBudget(0.5, floor=0, now=lambda: now[0])
+    for _ in range(4):
+        budget.count(now[0])
+    for _ in range(2):
+        assert budget.allows()
+        budget.take()
+    assert not budget.allows()
+    now[0] = 31.0
+    assert not budget.allows(), "the window before counts too"
+    budget.count(now[0])
+    budget.count(now[0])
+    assert budget.allows()
+    now[0] = 500.0
+    assert not budget.allows(), "and so do the requests in it, and nothing older"
+
+
+# -- what is left of a request and a reply in another protocol ------------------------------------
+
+
+def test_a_request_that_cannot_be_translated_is_refused_or_goes_elsewhere() -> None:
+    hosted = [{"type": "web_search_preview"}]
+    for contract in (CONTRACT, None):
+        with pair(GOOD, contract=contract, speaks="anthropic") as both:
+            assert both.ask("/v1/responses", tools=hosted).status_code == 200
+        with pair(Fail(500), contract=contract, speaks="anthropic") as both:
+            got = both.ask("/v1/responses", tools=hosted)
+            assert both.calls[1] == 0
+            assert got.status_code in (400, 502)
+            assert got.headers["x-should-retry"] == "false"
+    with pair(GOOD, contract=CONTRACT) as both:
+        got = both.ask("/v1/messages", max_tokens=9, tools=[{"type": "web_search_20250305", "name": "web_search"}])
+        assert got.status_code == 400
+        assert "tools[0]" in got.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_calls_cross_protocols_in_both_directions(stream: bool) -> None:
+    reply = Say("One moment.", (Call("look", {"day": 3}, "call_1"),), usage=(11, 7))
+    parameters = {"type": "object", "properties": {"day": {"type": "integer"}}, "required": ["day"]}
+    words: list[Any] = [{"role": "user", "content": "When?"}]
+    with pair(Fail(500), reply, contract=None, speaks="anthropic") as both:
+        chat = openai.OpenAI(base_url=f"{both.url}/v1", api_key="any")
+        tool: Any = {"type": "function", "function": {"name": "look", "parameters": parameters}}
+        if stream:
+            with chat.chat.completions.stream(
+                model="m", messages=words, tools=[tool], stream_options={"include_usage": True}
+            ) as events:
+                said = events.get_final_completion()
+        else:
+            said = chat.chat.completions.create(model="m", messages=words, tools=[tool])
+        message = said.choices[0].message
+        assert (message.content, said.choices[0].finish_reason) == ("One moment.", "tool_calls")
+        assert json.loads(message.tool_calls[0].function.arguments) == {"day": 3}
+        assert said.usage is not None
+        assert (said.usage.prompt_tokens, said.usage.completion_tokens) == (11, 7)
+        sent = both.spare.requests[-1].json
+        assert sent["tools"] == [{"name": "look", "input_schema": parameters}]
+        assert sent.get("stream") in (None, False)
+    with pair(reply, contract=None) as both:
+        claude = anthropic.Anthropic(base_url=both.url, api_key="any")
+        own: Any = {"name": "look", "input_schema": parameters}
+        if stream:
+            with claude.messages.stream(model="m", max_tokens=99, messages=words, tools=[own]) as events:
+                got = events.get_final_message()
+        else:
+            got = claude.messages.create(model="m", max_tokens=99, messages=words, tools=[own])
+        assert [block.type for block in got.content] == ["text", "tool_use"]
+        assert (got.content[1].input, got.stop_reason) == ({"day": 3}, "tool_use")
+        assert both.first.requests[-1].json["tools"][0]["function"]["name"] == "look"
+
+
+def test_how_a_reply_ended_is_told_in_the_clients_words() -> None:
+    cut = Say("It was a dark and", finish="length")
+    with pair(cut, cut, contract=None, speaks="anthropic") as both:
+        assert both.ask("/v1/messages", max_tokens=9).json()["stop_reason"] == "max_tokens"
+    with pair(Fail(500), cut, contract=None, speaks="anthropic") as both:
+        assert both.ask().json()["choices"][0]["finish_reason"] == "length"
+        got = both.ask("/v1/responses").json()
+        assert (got["status"], got["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+
+
+def test_a_parameter_that_the_other_side_rejects_is_left_out_from_then_on() -> None:
+    with ScriptedServer(then=GOOD, reject=["max_tokens"]) as server:
+        route = Route("r", ("*",), None, "main")
+        with running(Config({"main": Upstream("main", server.url)}, (route,))) as gateway:
+            body = {"model": "m", "max_tokens": 77, "messages": [{"role": "user", "content": "Who?"}]}
+            for _ in range(2):
+                assert httpx.post(f"{gateway.url}/v1/messages", json=body).status_code == 200
+        assert [request.json.get("max_completion_tokens") for request in server.requests] == [None, 77, 77]
