@@ -30,7 +30,20 @@ _TOP = (
     "limits", "redaction", "retention", "telemetry", "progress",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
-_ROUTE = ("name", "models", "contract", "request", "upstream", "model", "share", "fallback", "policy", "hold", "state", "quota")
+_ROUTE = (
+    "name",
+    "models",
+    "contract",
+    "request",
+    "upstream",
+    "model",
+    "share",
+    "fallback",
+    "policy",
+    "hold",
+    "state",
+    "quota",
+)
 MOST_WORKERS = 256
 
 
