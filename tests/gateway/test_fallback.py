@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,13 @@ class Pair:
     @property
     def calls(self) -> tuple[int, int]:
         return len(self.first.requests), len(self.spare.requests)
+
+
+@pytest.fixture
+def sdk() -> Iterator[Callable[..., Any]]:
+    """Makes clients of an SDK, and closes them in the end."""
+    with contextlib.ExitStack() as stack:
+        yield lambda kind, url, **more: stack.enter_context(kind(base_url=url, api_key="any", **more))
 
 
 def _script(steps: Any) -> dict[str, Any]:
@@ -102,7 +109,9 @@ def test_an_upstream_is_asked_for_the_alias_and_gets_every_other_byte_as_it_came
             assert httpx.post(f"{gateway.url}/v1/chat/completions", json={"model": "other"}).status_code in (400, 404)
 
 
-def test_the_example_works_with_upstreams_that_know_only_their_own_models(tmp_path: Path) -> None:
+def test_the_example_works_with_upstreams_that_know_only_their_own_models(
+    tmp_path: Path, sdk: Callable[..., Any]
+) -> None:
     text = (ROOT / "examples" / "gateway.yaml").read_text("utf-8").replace("contracts/", f"{ROOT}/examples/contracts/")
     key = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic"}
     script = {"gpt-4o-mini": [SALON, SALON, SALON, Fail(529), Fail(529), Fail(529)], "gpt-4o": [CLINIC] * 2}
@@ -117,8 +126,8 @@ def test_the_example_works_with_upstreams_that_know_only_their_own_models(tmp_pa
         (tmp_path / "gateway.yaml").write_text(text, "utf-8")
         with running(load_config(tmp_path / "gateway.yaml", key)) as gateway:
             state = {"x-trueup-state": "SERVICE_SELECTION"}
-            chat = openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="any", default_headers=state)
-            claude = anthropic.Anthropic(base_url=gateway.url, api_key="any", default_headers=state)
+            chat = sdk(openai.OpenAI, f"{gateway.url}/v1", default_headers=state)
+            claude = sdk(anthropic.Anthropic, gateway.url, default_headers=state)
             words = [{"role": "user", "content": "Hola"}]
             for _ in range(2):  # OpenAI answers, then Anthropic does
                 said = chat.chat.completions.create(model="salon-1", messages=words)
@@ -126,7 +135,7 @@ def test_the_example_works_with_upstreams_that_know_only_their_own_models(tmp_pa
                 assert chat.responses.create(model="salon-1", input="Hola").output_text == SALON
                 message = claude.messages.create(model="salon-1", max_tokens=100, messages=words)
                 assert message.content[0].text == SALON
-            chat = openai.OpenAI(base_url=f"{gateway.url}/clinic/v1", api_key="any")
+            chat = sdk(openai.OpenAI, f"{gateway.url}/clinic/v1")
             assert chat.chat.completions.create(model="clinic", messages=words).choices[0].message.content == CLINIC
         asked = {(request.path, request.json["model"]) for request in (*one.requests, *two.requests)}
         assert asked == {
@@ -246,14 +255,14 @@ COUNTS = [
 
 @pytest.mark.spec("X37")
 @pytest.mark.parametrize("alone", [True, False])
-def test_one_call_of_an_sdk_causes_few_calls_of_the_upstreams(alone: bool) -> None:
+def test_one_call_of_an_sdk_causes_few_calls_of_the_upstreams(alone: bool, sdk: Callable[..., Any]) -> None:
     present: list[Any] = []
 
     def script(_: Any) -> Any:
         return present[-1]
 
     with pair(script, script, alone=alone, policy=UNGUARDED, limits=Limits(retry_budget=100)) as found:
-        client = openai.OpenAI(base_url=f"{found.url}/v1", api_key="any")
+        client = sdk(openai.OpenAI, f"{found.url}/v1")
         for fails, single, both in COUNTS:
             present.append(fails)
             before = sum(found.calls)
@@ -264,9 +273,9 @@ def test_one_call_of_an_sdk_causes_few_calls_of_the_upstreams(alone: bool) -> No
 
 
 @pytest.mark.spec("X37")
-def test_the_same_holds_for_anthropics_sdk_and_for_requests_that_are_passed_through() -> None:
+def test_the_same_holds_for_anthropics_sdk_and_for_requests_that_are_passed_through(sdk: Callable[..., Any]) -> None:
     with pair(Fail(500), Fail(500), contract=None, speaks="anthropic") as found:
-        client = anthropic.Anthropic(base_url=found.url, api_key="any")
+        client = sdk(anthropic.Anthropic, found.url)
         with pytest.raises(anthropic.APIStatusError):
             client.messages.create(model="m", max_tokens=50, messages=[{"role": "user", "content": "Who?"}])
         assert found.calls == (1, 1)
@@ -360,12 +369,12 @@ def test_a_request_that_cannot_be_translated_is_refused_or_goes_elsewhere() -> N
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_calls_cross_protocols_in_both_directions(stream: bool) -> None:
+def test_calls_cross_protocols_in_both_directions(stream: bool, sdk: Callable[..., Any]) -> None:
     reply = Say("One moment.", (Call("look", {"day": 3}, "call_1"),), usage=(11, 7))
     parameters = {"type": "object", "properties": {"day": {"type": "integer"}}, "required": ["day"]}
     words: list[Any] = [{"role": "user", "content": "When?"}]
     with pair(Fail(500), reply, contract=None, speaks="anthropic") as both:
-        chat = openai.OpenAI(base_url=f"{both.url}/v1", api_key="any")
+        chat = sdk(openai.OpenAI, f"{both.url}/v1")
         tool: Any = {"type": "function", "function": {"name": "look", "parameters": parameters}}
         if stream:
             with chat.chat.completions.stream(
@@ -383,7 +392,7 @@ def test_calls_cross_protocols_in_both_directions(stream: bool) -> None:
         assert sent["tools"] == [{"name": "look", "input_schema": parameters}]
         assert sent.get("stream") in (None, False)
     with pair(reply, contract=None) as both:
-        claude = anthropic.Anthropic(base_url=both.url, api_key="any")
+        claude = sdk(anthropic.Anthropic, both.url)
         own: Any = {"name": "look", "input_schema": parameters}
         if stream:
             with claude.messages.stream(model="m", max_tokens=99, messages=words, tools=[own]) as events:
