@@ -50,6 +50,30 @@ def test_a_backup_comes_back(run: Run, filled: Path) -> None:
     assert (done.code, done.err.splitlines()[-1].startswith("the quota disagrees")) == (1, True)
 
 
+def test_a_user_is_counted_first_and_then_erased(run: Run, filled: Path) -> None:
+    done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--user", "ada")
+    assert done.code == 0
+    assert done.out.startswith("acme, user ada: would be deleted\n")
+    assert done.err == "nothing was deleted; add --yes\n"
+    erased = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--user", "ada", "--yes")
+    assert (erased.code, erased.err) == (0, "")
+    assert erased.out == done.out.replace("would be deleted", "deleted")
+    assert run("store", "erase", "--store", "s.db", "--tenant", "acme", "--user", "ada").out == (
+        "acme, user ada: nothing is stored\n"
+    )
+    assert run("quota", "check", "--store", "s.db").code == 0
+    with open_store(filled) as store:
+        assert sorted((stored.tenant, stored.user) for stored in store.verdicts()) == [
+            ("acme", "bob"),
+            ("other", "ada"),
+        ]
+        store.quota.reserve("acme", "under way")
+    done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--sums", "--yes")
+    assert (done.code, done.err) == (1, "1 requests are under way; run it again in five minutes\n")
+    done = run("store", "erase", "--store", "s.db", "--tenant", "acme", "--user", "ada", "--sums")
+    assert (done.code, "--sums is for a whole tenant" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -57,7 +57,7 @@ GROUPS = {
         "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
         "keys": "Keys for the gateway's clients: make, hash and list them.",
         "quota": "Limits per tenant, user and model, and what was used of them.",
-        "store": "The store itself: what is in it, backup and restore.",
+        "store": "The store itself: what is in it, backup, restore, erasure.",
         "stats": "Failure and retry rates by model, with the reasons, over time.",
     },
 }

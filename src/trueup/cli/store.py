@@ -1,4 +1,4 @@
-"""`trueup store`: what is in a store, a backup of it, and the way back; one place for whoever looks after it."""
+"""`trueup store`: what is in a store, a backup of it and the way back, and the erasure of somebody's data."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def store() -> None:
-    """The store itself: what is in it, backup and restore."""
+    """The store itself: what is in it, backup, restore, erasure."""
 
 
 @store.command()
@@ -83,6 +83,42 @@ def restore(file: Path, url: str, force: bool) -> int:
         return _tell(file, put_back(file, url, force), "restored")
     except StoreError as error:
         raise Unavailable(str(error)) from None
+
+
+@store.command()
+@store_option
+@click.option("--tenant", required=True, metavar="NAME", help="Whose data.")
+@click.option("--user", metavar="NAME", help="Only of this user of the tenant.")
+@click.option("--sums", is_flag=True, help="Also what the tenant used, and its limits.")
+@click.option("--yes", is_flag=True, help="Delete it; otherwise it is only counted.")
+def erase(url: str, tenant: str, user: str | None, sums: bool, yes: bool) -> int:
+    """Delete what a store knows about a tenant or a user.
+
+    Without --yes it only shows what would be deleted. The sums of the tenant and its models stay, for its bill, unless --sums is given.
+    Gateways may go on. Exit code 1: requests of theirs were under way; run it again.
+
+    \b
+      trueup store erase --store s.db --tenant acme --user ada
+      trueup store erase --store s.db --tenant acme --user ada --yes
+    """
+    from trueup.verdict.display import safe_line
+
+    if sums and user is not None:
+        raise click.UsageError("--sums is for a whole tenant; the sums of a user always go")
+    with opened(url) as found:
+        erased = found.erase(tenant, user, sums=sums, dry=not yes)
+    whose = safe_line(tenant if user is None else f"{tenant}, user {user}")
+    if not erased.rows:
+        click.echo(f"{whose}: nothing is stored")
+    else:
+        click.echo(f"{whose}: {'deleted' if yes else 'would be deleted'}")
+        for line in _counts(erased.rows):
+            click.echo(line)
+    if erased.left:
+        click.echo(f"{erased.left:,} requests are under way; run it again in five minutes", err=True)
+    if erased.rows and not yes:
+        click.echo("nothing was deleted; add --yes", err=True)
+    return 1 if erased.left and yes else 0
 
 
 def _tell(file: Path, copied: "Copied", what: str) -> int:

@@ -90,6 +90,9 @@ class PostgresSession:
             return self._clock()
         return int(self.run(_NOW)[0][0])
 
+    def shred(self, log: bool = False) -> bool:  # noqa: ARG002 - VACUUM does it, when the server gets to it
+        return False
+
     def close(self) -> None:
         self._db.close()
 

@@ -130,13 +130,18 @@ def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
     for cost, origin in attempts:
         for bucket in costs_in(origin):
             folded[bucket] += cost
-    for place, n in (+folded).items():
+    fold(session, tenant, folded)
+    return +Counter(ledger=len(entries), attempts=len(attempts), buckets=_old_buckets(tenant, session, before))
+
+
+def fold(session: Session, tenant: str, counted: Counter[Bucket]) -> None:
+    """Keep in the buckets what deleted rows had counted, so that the sums still agree with the ledger."""
+    for place, n in (+counted).items():
         session.run(
             "UPDATE buckets SET folded = folded + ? "
             "WHERE tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ? AND start = ?",
             (n, tenant, *place),
         )
-    return +Counter(ledger=len(entries), attempts=len(attempts), buckets=_old_buckets(tenant, session, before))
 
 
 def _old_buckets(tenant: str, session: Session, before: int) -> int:

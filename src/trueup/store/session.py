@@ -44,6 +44,9 @@ class Session(Protocol):
 
     def now(self) -> int: ...
 
+    def shred(self, log: bool = False) -> bool:
+        """From now on overwrite what is deleted, where the database can; with `log` also what is in its log. Whether that is done."""
+
     def close(self) -> None: ...
 
 

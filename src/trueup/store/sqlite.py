@@ -105,6 +105,10 @@ class SqliteSession:
     def now(self) -> int:
         return self._clock()
 
+    def shred(self, log: bool = False) -> bool:
+        self.run("PRAGMA secure_delete = ON")
+        return not log or self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0
+
     def close(self) -> None:
         self._db.close()
 

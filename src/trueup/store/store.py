@@ -28,6 +28,7 @@ from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from trueup.store.changes import Change
+    from trueup.store.erasure import Erased
     from trueup.store.stats import Rate
 
 T = TypeVar("T")
@@ -242,6 +243,22 @@ class Store:
     def prune(self, retention: Retention | None = None) -> dict[str, int]:
         """Delete what is older than `retention` says, and return how many rows of what; None: the store's own retention."""
         return prune(self._writer, retention or self.retention)
+
+    def erase(self, tenant: str, user: str | None = None, *, sums: bool = False, dry: bool = False) -> "Erased":
+        """Delete what the store knows about a `tenant`, or about one `user` of it, and return how many rows of what.
+
+        What was used stays in the sums of the tenant and its models; with `sums` these go too, and the tenant's limits. With `dry` nothing
+        is deleted. Requests under way are left.
+        """
+        from trueup.store.erasure import Eraser, Whose, preview, shred_log
+
+        whose = Whose(pack(tenant), None if user is None else pack(user))
+        self.flush()
+        if dry:
+            return self.read(lambda session: preview(session, whose, sums))
+        erased = Eraser(self._writer, self.quota, whose, sums).run()
+        shred_log(self._backend)
+        return erased
 
     def lease(self, name: str, seconds: float) -> bool:
         """Whether this process may do the work called `name`; no other one, on any machine, may for some `seconds` then."""
