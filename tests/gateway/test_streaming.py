@@ -58,7 +58,8 @@ def test_forbidden_text_never_leaves_and_the_stream_ends_with_an_error(desk: Ope
         error = deltas(response)[-1]["error"]
         assert (error["code"], error["findings"][0]["code"]) == ("contract_violation", "D001")
         store.flush()
-        assert used(store) == (1, 0), "what was sent is charged, once"
+        assert used(store) == (0, 0), "a reply that breaks its contract is not charged"
+        assert store.quota.audit() == []
         assert [s.outcome for s in store.verdicts()] == ["failed"]
         client = openai.OpenAI(base_url=f"{d.url}/v1", api_key="x", max_retries=0, default_headers=LATER)
         with pytest.raises(openai.APIError, match="no reply of the model kept the contract"):

@@ -154,6 +154,8 @@ class Limits(msgspec.Struct, frozen=True):
     """The largest reply of an upstream, in bytes."""
     context: int = 262_144
     """The largest context of a request, in bytes, without its history."""
+    replay: int = 1_000_000
+    """The largest reply that is kept for a client that asks again with its key, in bytes."""
     head_seconds: float = 10.0
     """Seconds for the head of a request."""
     body_seconds: float = 30.0
@@ -224,6 +226,11 @@ class Config(msgspec.Struct, frozen=True):
             if any(fnmatchcase(model, pattern) for pattern in route.models):
                 return route
         return None
+
+    @property
+    def meters(self) -> bool:
+        """Whether replies of any route are charged."""
+        return self.quota or any(route.quota for route in self.routes)
 
     def charges(self, route: Route | None) -> bool:
         """Whether replies on this `route` are charged."""

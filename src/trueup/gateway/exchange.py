@@ -90,6 +90,11 @@ class Exchange(msgspec.Struct):
                 return model, a_name(user, "user")
         return model, ""
 
+    def identity(self) -> list[bytes | str]:
+        """Everything that makes this request what it is: a retry has the same."""
+        own = sorted(f"{name}: {value}" for name, value in self.headers.items() if name.startswith("x-trueup-"))
+        return [self.protocol.path, "" if self.route is None else self.route.name, *own, self.raw]
+
     def body(self) -> Body:
         """The body without our extension."""
         body = _decoded(_whole, self.raw) if self.parsed is None else dict(self.parsed)

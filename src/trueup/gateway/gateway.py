@@ -35,7 +35,7 @@ from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
 from trueup.gateway.metrics import RELOAD_FAILURES, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
-from trueup.gateway.passing import told
+from trueup.gateway.passing import overhead, told
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking, encode
@@ -45,7 +45,7 @@ from trueup.gateway.reloading import NotUsable, Read, report, taken_over
 from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.runtime import Runtime
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
-from trueup.gateway.tab import NO_TAB, Tab, metered, unavailable
+from trueup.gateway.tab import NO_TAB, Replayed, Tab, metered, unavailable
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
@@ -58,6 +58,7 @@ from trueup.verdict.events import Event, Subscriber
 log = logging.getLogger("trueup.gateway")
 
 TURN = "trueup.turn"  # what our own server adds to a request; see `deadline.py`
+_SETTLING = 5.0  # seconds for requests that are ended at a stop to settle their quota
 _PLAIN = Chat()  # whose form the errors of our own paths have
 PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (_PLAIN, Messages(), Responses())}
 
@@ -72,6 +73,7 @@ class Gateway:
         self.metrics = Metrics(folder)
         self.stopping = False
         self.runtime = self._runtime_of(config)
+        self._working: set[asyncio.Task[Any]] = set()
         self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
         self._own_store = store is None and bool(config.store)
         self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
@@ -135,7 +137,7 @@ class Gateway:
             self.store = await asyncio.to_thread(
                 lambda: open_store(config.store, redaction=_redaction(config), retention=config.retention)
             )
-        if self.store is not None and self.config.quota:
+        if self.store is not None and self.config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
         self.runtime.start()
         self.keeper.start()
@@ -148,6 +150,7 @@ class Gateway:
         until = time.monotonic() + self.config.limits.stop_seconds
         while self.metrics.active and time.monotonic() < until:  # noqa: ASYNC110 - rare, and there is no one event
             await asyncio.sleep(0.02)
+        await self._end_work()
         await self.keeper.stop()
         for runtime in (*self._retired, self.runtime):
             await runtime.close()
@@ -155,6 +158,13 @@ class Gateway:
         if self._own_store and self.store is not None:
             await asyncio.to_thread(self.store.close)
             self.store = None
+
+    async def _end_work(self) -> None:
+        """End what is still under way; each request settles its quota, which needs the store."""
+        for task in self._working:
+            task.cancel()
+        if self._working:
+            await asyncio.wait(self._working, timeout=_SETTLING)
 
     async def adopt(self, config: Config) -> None:
         """Serve new requests under another configuration; those under way finish under theirs, on their own connections.
@@ -263,6 +273,7 @@ class Gateway:
         turn: Turn | None = extensions.get(TURN) if extensions else None
         out = Out(send, turn)
         visit = Visit(runtime, scope, out, time.perf_counter())
+        task: asyncio.Task[Any] | None = None
         self.metrics.active += 1
         runtime.active += 1
         try:
@@ -273,6 +284,7 @@ class Gateway:
             work = opened(visit, headers, raw, caller)
             task = asyncio.current_task()
             assert task is not None
+            self._working.add(task)
             if turn is None:
                 await self._watched(work, receive, visit, task)
             else:
@@ -281,6 +293,9 @@ class Gateway:
             visit.outcome, visit.status = GONE, 499
         except Refused as refused:
             await self._refuse(visit, protocol, refused)
+        except Replayed as replayed:
+            visit.outcome = "replayed"
+            await replayed.send(out)
         except Exception as error:
             if bug_of(error) is not None:
                 await self._refuse(visit, protocol, bug_refusal(bug_found(error)))
@@ -289,6 +304,8 @@ class Gateway:
             log.exception("a request failed: %s", type(error).__name__)
             await self._refuse(visit, protocol, Refused(500, "the gateway failed", "server_error", "internal"))
         finally:
+            if task is not None:
+                self._working.discard(task)
             self.metrics.active -= 1
             self._let_go(runtime)
             self._count(visit)
@@ -354,6 +371,8 @@ class Gateway:
         failed: BaseException | None = None
         try:
             await self._reply(visit, exchange, out)
+        except Replayed:
+            raise
         except BaseException as error:
             failed = error
             raise
@@ -371,8 +390,9 @@ class Gateway:
             if store is not None and config.charges(exchange.route):
                 model, user = exchange.named()
                 tab = metered(
-                    store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model
-                )
+                    store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model,
+                    request=exchange.identity() if exchange.key else (),
+                )  # fmt: skip
             async with tab:
                 visit.outcome = FAILED
                 visit.attempts, visit.status = await passed(
@@ -388,7 +408,7 @@ class Gateway:
         user = exchange.user or asking.asked.user
         asking.tab = tab = metered(
             store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user,
-            model=asking.asked.model,
+            model=asking.asked.model, request=exchange.identity() if exchange.key else (),
         )  # fmt: skip
         async with tab:
             asking.on_end = lambda answer: self._note(visit, asking, answer, user)
@@ -405,14 +425,16 @@ class Gateway:
         asking.end(answer)
         if not is_given(answer):
             raise _with_outcome(refusal_of(exchange, answer), exchange, answer)
-        if tab.charges:
-            await tab.settle(answer.outcome in CHARGED)
         body = rendered(exchange, answer, asking.raw, asking.bytes)
-        await visit.out.whole(200, body, [JSON, *told(exchange, answer.outcome, len(answer.attempts))])
+        headers = [JSON, *told(exchange, answer.outcome, len(answer.attempts), clock=False)]
+        if tab.charges:
+            await tab.settle(answer.outcome in CHARGED, headers, body)
+        await visit.out.whole(200, body, [*headers, overhead(exchange)])
 
     async def _streamed(self, visit: Visit, asking: Asking, tab: Tab) -> None:
         exchange = asking.exchange
-        stream = Stream(visit.out, 200, [*EVENTS, *told(exchange, "streamed", 1, clock=False)])
+        headers = [*EVENTS, *told(exchange, "streamed", 1, clock=False)]
+        stream = Stream(visit.out, 200, headers, tab.copy(headers, exchange.protocol.error_event))
         streaming = Streaming(asking, tab, stream)
         try:
             await streaming.run()
@@ -421,6 +443,10 @@ class Gateway:
             refused = _broken(asking, broken)
         except Refused as error:
             refused = error
+        except asyncio.CancelledError:
+            await streaming.settle(left=not self.stopping)
+            raise
+        await streaming.settle()
         asking.end()
         if not stream.started:
             raise _with_outcome(refused, exchange, asking.answer_so_far())

@@ -1,6 +1,7 @@
 """Passing through: where no contract applies, what the client sent goes up and what came goes down, byte for byte.
 
-Only our key and headers differ. Quota is captured before the first byte of a reply with a 2xx status leaves. A body that breaks off leaves the client with a broken one too, never with a whole one.
+Only our key and headers differ. Quota is captured before the first byte of a reply with a 2xx status leaves. A body that breaks
+off leaves the client with a broken one too, never with a whole one.
 """
 
 import time
@@ -32,7 +33,8 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
             if not reply.is_stream:
                 return await _whole(exchange, reply, out, start, tab)
             exchange.waited = time.perf_counter() - start
-            stream = Stream(out, reply.status, [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)])
+            headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
+            stream = Stream(out, reply.status, headers, tab.copy(headers, exchange.protocol.error_event))
             async for piece in reply.pieces():
                 if not stream.started:
                     await tab.settle(reply.status < 300)
@@ -58,8 +60,9 @@ async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float, tab: 
     exchange.waited = time.perf_counter() - start
     if 300 <= reply.status < 400:
         raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
-    await tab.settle(reply.status < 300)
-    await out.whole(reply.status, body, [*shown_headers(reply), *told(exchange, "passed", 1)])
+    headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
+    await tab.settle(reply.status < 300, headers, body)
+    await out.whole(reply.status, body, [*headers, overhead(exchange)])
     return reply.status
 
 
@@ -97,6 +100,11 @@ def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) ->
         found.append((b"x-trueup-progress", seen))
     found += told_rung(exchange)
     if clock:
-        overhead = time.perf_counter() - exchange.began - exchange.waited
-        found.append((b"x-trueup-overhead-ms", b"%.3f" % (overhead * 1000)))
+        found.append(overhead(exchange))
     return found
+
+
+def overhead(exchange: Exchange) -> tuple[bytes, bytes]:
+    """The header with the time that the gateway took for itself."""
+    seconds = time.perf_counter() - exchange.began - exchange.waited
+    return b"x-trueup-overhead-ms", b"%.3f" % (seconds * 1000)

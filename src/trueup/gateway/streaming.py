@@ -2,7 +2,7 @@
 
 As long as nothing of a reply has been shown, a bad one is asked for again and the client only waits. What has been shown
 stays: if the reply then breaks its contract, the stream ends with an error of its protocol. Quota is captured before the
-first word leaves, once.
+first word leaves, once. A violation gives it back; a stream that was cut is judged once, on what was sent.
 """
 
 import time
@@ -29,6 +29,7 @@ from trueup.gateway.tab import Tab
 from trueup.gateway.wire import Stream
 from trueup.read.reader import read
 from trueup.verdict.facts import Findings
+from trueup.verdict.reply import Reply as Said
 from trueup.verdict.verdict import Verdict
 
 _decode = msgspec.json.Decoder().decode
@@ -47,7 +48,7 @@ class Broken(Exception):
 class Attempt:
     """The events of one attempt: text that comes first, and all that comes after it."""
 
-    __slots__ = ("after", "before", "decoded", "holder", "relay", "shown", "text")
+    __slots__ = ("after", "before", "decoded", "fits", "holder", "relay", "shown", "text", "verdict_given")
 
     def __init__(self, relay: Relay | None, holder: Holder) -> None:
         self.relay = relay
@@ -57,6 +58,8 @@ class Attempt:
         self.decoded: list[Any] = []
         self.text: list[str] = []
         self.shown = False
+        self.verdict_given: Verdict | None = None
+        self.fits = True  # the rest of it belongs behind what was shown
 
     def verdict(self, judge: Any) -> Verdict:
         """What is to be said of what came: a doomed reply is judged by what dooms it, for its end is not known."""
@@ -88,6 +91,24 @@ class Streaming:
         await self._show_rest(answer)
         return answer
 
+    async def settle(self, left: bool = False) -> None:
+        """Settle a stream that did not come to its end, once: what was sent is charged if it is worth that. `left`: the client went away."""
+        if not self._tab.captured or not self._stream.started or not await self._is_worth_it(left):
+            await self._tab.give_back()
+
+    async def _is_worth_it(self, left: bool) -> bool:
+        """Whether what was sent keeps the contract by itself."""
+        attempt, contract = self._last, self._asking.exchange.contract
+        if attempt is None or contract is None or attempt.holder.doomed:
+            return False
+        if attempt.verdict_given is not None:
+            return attempt.verdict_given.ok and attempt.fits
+        if left and contract.schema is not None:
+            return attempt.shown  # each member that was shown kept the schema; the client itself cut the rest
+        sent = Said(attempt.holder.shown, finish="stop")
+        verdict = await self._asking.verdict(lambda reply: contract.check(reply, self._asking.exchange.context), sent)
+        return verdict.ok
+
     async def _tell(self) -> None:
         """Send new progress to a client that asked for it."""
         progress = self._asking.exchange.progress
@@ -118,8 +139,10 @@ class Streaming:
             return asking.loop.failed(failed, heard=attempt.decoded)
         verdict = await asking.verdict(lambda _: attempt.verdict(asking.loop.judge), attempt.decoded or b"")
         book = partial(asking.loop.judged, whole=not attempt.holder.doomed)
+        attempt.verdict_given = verdict
+        attempt.fits = not attempt.shown or attempt.holder.tail(verdict, verdict.reply.text) is not None
         step = await asking.paid(send, await asking.judging(book, verdict))
-        if attempt.shown and (not verdict.ok or attempt.holder.tail(verdict, verdict.reply.text) is None):
+        if attempt.shown and not (verdict.ok and attempt.fits):
             raise Broken
         return step
 
@@ -188,7 +211,7 @@ class Streaming:
 
     async def _show(self, attempt: Attempt, text: str) -> None:
         if not attempt.shown:
-            await self._tab.capture()
+            await self._tab.settle(charged=True)
             attempt.shown = True
         assert attempt.relay is not None
         event, data = attempt.before[-1]

@@ -149,14 +149,23 @@ class Out:
         await self._send(message)
 
 
+class Copying(Protocol):
+    """Hears what is sent of a stream, before it is."""
+
+    def add(self, piece: bytes) -> None: ...
+
+    async def finish(self) -> None: ...
+
+
 class Stream:
     """A reply of many pieces: started with the first, ended once."""
 
-    __slots__ = ("_headers", "_send", "ended", "started", "status")
+    __slots__ = ("_copy", "_headers", "_send", "ended", "started", "status")
 
-    def __init__(self, out: Out, status: int, headers: Headers) -> None:
+    def __init__(self, out: Out, status: int, headers: Headers, copy: Copying | None = None) -> None:
         self._send = out.send
         self._headers = headers
+        self._copy = copy
         self.status = status
         self.started = self.ended = False
 
@@ -168,6 +177,8 @@ class Stream:
         """Send a piece at once."""
         if not piece:
             return
+        if self._copy is not None:
+            self._copy.add(piece)
         await self.start()
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
 
@@ -179,6 +190,8 @@ class Stream:
     async def end(self) -> None:
         """The last piece has been sent."""
         if not self.ended:
+            if self._copy is not None:
+                await self._copy.finish()
             await self.start()
             self.ended = True
             await self._send({"type": "http.response.body", "body": b""})
