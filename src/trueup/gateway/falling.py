@@ -20,7 +20,7 @@ from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.naming import renamed
-from trueup.gateway.passing import break_off, pass_through, shown_headers, told
+from trueup.gateway.passing import break_off, overhead, pass_through, shown_headers, told
 from trueup.gateway.protocols.protocol import Said, encode
 from trueup.gateway.rendering import failed_refusal
 from trueup.gateway.rungs import Rung
@@ -218,12 +218,14 @@ class Falling:
     async def _give(self, answer: _Answer, over: float) -> int:
         """Send an answer to the client; a stream to its end."""
         exchange, tab, reply = self._exchange, self._tab, answer.reply
-        await tab.settle(answer.status < 300)
+        headers = [*answer.headers, *told(exchange, "passed", self.calls, clock=False)]
         if reply is None:
-            await self._out.whole(answer.status, answer.body, [*answer.headers, *told(exchange, "passed", self.calls)])
+            await tab.settle(answer.status < 300, headers, answer.body)
+            await self._out.whole(answer.status, answer.body, [*headers, overhead(exchange)])
             return answer.status
-        stream = Stream(self._out, answer.status, [*answer.headers, *told(exchange, "passed", self.calls, clock=False)])
+        stream = Stream(self._out, answer.status, headers, tab.copy(headers, exchange.protocol.error_event))
         try:
+            await tab.settle(answer.status < 300)
             await stream.write(answer.body)
             with Within(max(0.001, over - time.perf_counter())):
                 async for piece in answer.pieces:
