@@ -20,6 +20,7 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import checked_context, refuse_odd_context, who
 from trueup.gateway.judging import bug_found, bug_refusal, in_thread
 from trueup.gateway.keys import permit
+from trueup.gateway.logged import verdict_fields
 from trueup.gateway.metrics import Metrics
 from trueup.gateway.protocols.protocol import a_name
 from trueup.gateway.visit import Visit
@@ -106,10 +107,16 @@ class Checking:
             found = bug_found(error)
             self._metrics.count("trueup_findings_total", contract=note.contract, model=note.model, code=found.code)
             raise bug_refusal(found, {"findings": [found.to_dict()]}) from None
+        seconds = time.perf_counter() - start
+        lines = visit.runtime.logs.verdicts
+        if lines is not None:
+            said = {"contract": note.contract, "state": note.state, "tenant": note.tenant, "model": note.model}
+            lines.put(partial(
+                verdict_fields, verdict, {**said, "verdict": note.id}, time.time(), seconds, 0, visit.runtime.redaction
+            ))  # fmt: skip
         fingerprint = contract.fingerprint
         if store is not None:
             model = note.model or verdict.reply.model
-            seconds = time.perf_counter() - start
             known = msgspec.structs.replace(
                 note, verdict=verdict, request=note.id, model=model, latency=seconds, fingerprint=fingerprint
             )

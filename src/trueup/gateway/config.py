@@ -178,6 +178,17 @@ class Limits(msgspec.Struct, frozen=True):
                 raise ValueError(f"{name} is a number above 0; got {value!r}")
 
 
+class Logs(msgspec.Struct, frozen=True):
+    """Which logs are written, where to, and in which form."""
+
+    access: str = ""
+    """The file with a line for each request; `-`: stdout; empty: none."""
+    verdicts: str = ""
+    """The file with a line for each reply that was judged; `-`: stdout; empty: none."""
+    format: Literal["json", "text"] = "json"
+    """JSON, or `name=value` pairs."""
+
+
 class Config(msgspec.Struct, frozen=True):
     """Everything the gateway must know."""
 
@@ -213,6 +224,8 @@ class Config(msgspec.Struct, frozen=True):
     """For how many days things are stored."""
     telemetry: bool = False
     """Whether spans and events go to OpenTelemetry."""
+    logs: Logs = Logs()
+    """The access log and the verdict log."""
     choose: bool = True
     """Whether `x-trueup-contract` may name any contract where no route binds one."""
 

@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from trueup.ask.answer import Answer
 from trueup.gateway.asking import Asking
 from trueup.gateway.checking import Work, route_of
@@ -33,6 +31,8 @@ from trueup.gateway.incoming import admit
 from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
+from trueup.gateway.logged import log_access, log_verdicts
+from trueup.gateway.logs import LogBook
 from trueup.gateway.metrics import RELOAD_FAILURES, REQUESTS, Metrics
 from trueup.gateway.pages import Pages
 from trueup.gateway.passing import overhead, told
@@ -40,7 +40,7 @@ from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking, encode
 from trueup.gateway.protocols.responses import Responses
-from trueup.gateway.recording import record
+from trueup.gateway.recording import record, state_of
 from trueup.gateway.reloading import NotUsable, Read, report, taken_over
 from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.runtime import Runtime
@@ -50,7 +50,6 @@ from trueup.gateway.tracing import Tracing
 from trueup.gateway.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
 from trueup.store.errors import StoreError
-from trueup.store.redaction import Redaction
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.events import Event, Subscriber
@@ -72,6 +71,7 @@ class Gateway:
         self.store = store
         self.metrics = Metrics(folder)
         self.stopping = False
+        self.logs = LogBook(self.metrics)
         self.runtime = self._runtime_of(config)
         self._working: set[asyncio.Task[Any]] = set()
         self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
@@ -126,16 +126,30 @@ class Gateway:
         if opened is not None and scope["method"] == "POST":
             await self._serve(scope, receive, send, _PLAIN, opened)
         else:
-            await self._pages(scope, receive, send, "POST" if opened is not None else allowed)
+            await self._page(scope, receive, send, "POST" if opened is not None else allowed)
+
+    async def _page(self, scope: Scope, receive: Receive, send: Send, allowed: str) -> None:
+        """A page, with its line in the access log."""
+        if self.logs.access is None:
+            await self._pages(scope, receive, send, allowed)
+            return
+        out = Out(send)
+        visit = Visit(self.runtime, scope, out, time.perf_counter(), outcome="page")
+        try:
+            await self._pages(scope, receive, out.send, allowed)
+        finally:
+            if self.logs.access is not None:
+                log_access(self.logs.access, visit)
 
     async def start(self) -> None:
-        """Open the store and the line."""
+        """Open the logs, the store and the line."""
+        await asyncio.to_thread(self.logs.follow, self.config.logs)
         if self._own_store:
             from trueup.store.open import open_store
 
             config = self.config
             self.store = await asyncio.to_thread(
-                lambda: open_store(config.store, redaction=_redaction(config), retention=config.retention)
+                lambda: open_store(config.store, redaction=self.runtime.redaction, retention=config.retention)
             )
         if self.store is not None and self.config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
@@ -158,6 +172,7 @@ class Gateway:
         if self._own_store and self.store is not None:
             await asyncio.to_thread(self.store.close)
             self.store = None
+        await asyncio.to_thread(self.logs.close)
 
     async def _end_work(self) -> None:
         """End what is still under way; each request settles its quota, which needs the store."""
@@ -172,10 +187,11 @@ class Gateway:
         What only a start can change (where it listens, the workers, the store) stays as it is.
         """
         before, fresh = self.runtime, self._runtime_of(config)
+        await asyncio.to_thread(self.logs.follow, config.logs)
         if self.store is not None and config.quota:
             await asyncio.to_thread(set_limits, self.store.quota, config.clients)
         if self._own_store and self.store is not None:
-            self.store.follow(_redaction(config), config.retention)
+            self.store.follow(fresh.redaction, config.retention)
         fresh.start(before)
         self.runtime = fresh
         self._loaded = time.time()
@@ -192,7 +208,7 @@ class Gateway:
             try:
                 fresh = await asyncio.to_thread(self.source)
                 await self.adopt(taken_over(self.config, fresh, quiet=self.quiet))
-            except (NotUsable, StoreError) as error:
+            except (NotUsable, StoreError, OSError) as error:
                 report(error if isinstance(error, NotUsable) else NotUsable([str(error)]))
                 self.metrics.count(RELOAD_FAILURES)
                 return False
@@ -211,7 +227,7 @@ class Gateway:
                 asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hangup)
 
     def _runtime_of(self, config: Config) -> Runtime:
-        return Runtime(config, self.metrics, lambda: self.store)
+        return Runtime(config, self.metrics, lambda: self.store, self.logs)
 
     @contextlib.contextmanager
     def _held(self) -> Iterator[Runtime]:
@@ -461,6 +477,9 @@ class Gateway:
             record(self.store, asking, found, user)
         if self._tracing is not None:
             self._tracing.answered(exchange.span, exchange, found, time.time() - found.seconds)
+        lines = self.logs.verdicts
+        if lines is not None:
+            log_verdicts(lines, exchange, asking.asked.model, state_of(exchange), found, visit.runtime.redaction)
         visit.outcome = found.outcome if is_given(found) else FAILED
         visit.attempts, visit.waited = len(found.attempts), exchange.waited
         count_attempts(self.metrics, exchange, asking.asked.model, found)
@@ -473,11 +492,8 @@ class Gateway:
             metrics.time("trueup_overhead_seconds", time.perf_counter() - visit.began - visit.waited)
             if visit.attempts:
                 metrics.time("trueup_upstream_seconds", visit.waited)
-
-
-def _redaction(config: Config) -> Redaction:
-    """What is not stored of a reply: what the file says, and every key."""
-    return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
+        if self.logs.access is not None:
+            log_access(self.logs.access, visit)
 
 
 def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None:

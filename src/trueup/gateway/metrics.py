@@ -47,6 +47,7 @@ HELP = {
     "trueup_config_loaded_timestamp_seconds": "When the configuration in force was loaded, in seconds since 1970.",
     "trueup_config_reloads_total": "Configurations that were taken over while running.",
     RELOAD_FAILURES: "Configurations that could not be used; the one in force stayed.",
+    "trueup_log_dropped_total": "Lines that were not written, by log, for the disk was full or too slow.",
     "trueup_workers": "Workers that are alive.",
     UNCOUNTED: "Events that were not counted by name, for there are too many names.",
 }  # fmt: skip

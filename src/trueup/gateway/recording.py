@@ -35,7 +35,7 @@ def _earlier(asking: Asking, attempt: Attempt, verdict: Verdict, user: str) -> N
     exchange = asking.exchange
     return Note(
         new_id(), verdict, exchange.verdict_id, attempt.number, exchange.tenant, user, attempt.model or asking.asked.model,
-        _contract(exchange), _state(exchange), "refused", 1, attempt.seconds, round((attempt.cost or 0) * MICRO), final=False,
+        _contract(exchange), state_of(exchange), "refused", 1, attempt.seconds, round((attempt.cost or 0) * MICRO), final=False,
         fingerprint=_fingerprint(exchange),
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ def _final(asking: Asking, answer: Answer, last: Attempt | None, user: str) -> N
     exchange = asking.exchange
     return Note(
         exchange.verdict_id, answer.verdict, exchange.verdict_id, last.number if last else 0, exchange.tenant, user,
-        (last.model if last else "") or asking.asked.model, _contract(exchange), _state(exchange), answer.outcome,
+        (last.model if last else "") or asking.asked.model, _contract(exchange), state_of(exchange), answer.outcome,
         max(1, len(answer.attempts)), answer.seconds, round((answer.cost or 0) * MICRO), fingerprint=_fingerprint(exchange),
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def _fingerprint(exchange: Exchange) -> str:
     return "" if exchange.contract is None else exchange.contract.fingerprint
 
 
-def _state(exchange: Exchange) -> str:
+def state_of(exchange: Exchange) -> str:
     """The state that the reply was judged in, which may be the contract's start; if it is unknown, what the client named."""
     meaning = None if exchange.contract is None else exchange.contract.meaning
     known = "" if meaning is None or meaning.states is None else meaning.states.standing(exchange.context).state

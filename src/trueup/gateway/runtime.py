@@ -6,13 +6,17 @@ requests that took it, and its connections are closed when the last of them is o
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from trueup.gateway.checking import Checking
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.config import Config
 from trueup.gateway.errors import Refused
 from trueup.gateway.exchange import Door
 from trueup.gateway.lanes import Lanes
+from trueup.gateway.logs import LogBook
 from trueup.gateway.metrics import Metrics
+from trueup.store.redaction import Redaction
 from trueup.store.store import Store
 
 _GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are reported
@@ -21,10 +25,12 @@ _GRACE = 10.0  # seconds beyond the deadline of a request, in which its own erro
 class Runtime:
     """A configuration with its door, lanes, checking and connections; `active` counts the requests that hold it."""
 
-    __slots__ = ("active", "checking", "config", "connections", "door", "lanes", "seconds")
+    __slots__ = ("active", "checking", "config", "connections", "door", "lanes", "logs", "redaction", "seconds")
 
-    def __init__(self, config: Config, metrics: Metrics, store: Callable[[], Store | None]) -> None:
+    def __init__(self, config: Config, metrics: Metrics, store: Callable[[], Store | None], logs: LogBook) -> None:
         self.config = config
+        self.logs = logs
+        self.redaction = redaction_of(config)
         self.door = Door(config)
         self.lanes = Lanes(config.limits.total_seconds, config.limits.retry_budget)
         self.checking = Checking(config, metrics, store)
@@ -57,6 +63,11 @@ class Runtime:
         line, self.connections = self.connections, None
         if line is not None:
             await line.close()
+
+
+def redaction_of(config: Config) -> Redaction:
+    """What of a reply is neither stored nor logged: what the file says, and every key."""
+    return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
 
 
 def _same_line(one: Config, other: Config) -> bool:

@@ -109,6 +109,13 @@ def check_place(config: Config) -> None:
         except OSError as error:
             where = f"{config.host}:{config.port}"
             raise NotReady(f"cannot listen on {where}: {error.strerror or error}; give another with --listen") from None
+    for path in (config.logs.access, config.logs.verdicts):
+        if path not in ("", "-"):
+            try:
+                with Path(path).open("ab"):
+                    pass
+            except OSError as error:
+                raise NotReady(f"{path}: the log cannot be written ({error.strerror}); give another path") from None
     if config.store:
         try:
             open_store(config.store).close()

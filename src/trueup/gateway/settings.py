@@ -18,7 +18,7 @@ from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.addressing import read_store, read_url
 from trueup.gateway.clients import read_clients
-from trueup.gateway.config import DEFAULTS, POLICY, Config, Limits, Route, Upstream
+from trueup.gateway.config import DEFAULTS, POLICY, Config, Limits, Logs, Route, Upstream
 from trueup.gateway.fallbacks import read_fallback, read_share
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -27,7 +27,7 @@ from trueup.verdict.paths import Parts
 
 _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
-    "limits", "redaction", "retention", "telemetry", "progress",
+    "limits", "redaction", "retention", "telemetry", "progress", "logs",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers")
 _ROUTE = (
@@ -93,6 +93,7 @@ class Desk:
             "limits": self.struct(top.get("limits"), ("limits",), Limits),
             "redaction": self.struct(top.get("redaction"), ("redaction",), Redaction),
             "retention": self.struct(top.get("retention"), ("retention",), Retention),
+            "logs": self.struct(top.get("logs"), ("logs",), Logs),
         }
         if not given["store"]:
             charging = [("routes", at, "quota") for at, route in enumerate(routes) if route.quota]

@@ -28,6 +28,7 @@ class Visit(msgspec.Struct):
     model: str = ""
     tenant: str = ""
     verdict: str = ""  # its id
+    request: str = ""  # the id that all verdicts of this request share
     outcome: str = REFUSED
     status: int = 0  # if it is not the one that was sent
     attempts: int = 0
@@ -35,6 +36,6 @@ class Visit(msgspec.Struct):
 
     def met(self, exchange: "Exchange") -> None:
         """The request has been read, and may come in."""
-        self.tenant = exchange.tenant
+        self.tenant, self.request = exchange.tenant, exchange.verdict_id
         if exchange.contract is not None:
             self.verdict = exchange.verdict_id

@@ -145,7 +145,7 @@ class Out:
         if message["type"] == "http.response.start":
             self.status = message["status"]
         else:
-            self.size += len(message["body"])
+            self.size += len(message.get("body", b""))
         await self._send(message)
 
 
