@@ -128,6 +128,9 @@ lock: $(STAMP) ## choose new versions of everything and write the lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
 	    --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
 	    --custom-compile-command "make lock" --output-file requirements/core.lock
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra gateway --extra postgres --extra telemetry --universal --generate-hashes \
+	    --python-version 3.11 --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
+	    --custom-compile-command "make lock" --output-file requirements/gateway.lock
 
 clean: ## remove what make made
 	rm -rf $(VENV) $(DEMO) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache

@@ -426,3 +426,14 @@ def test_the_reason_of_a_verdict_comes_back(database: Callable[[], str], tmp_pat
             assert store.export(tmp_path / f"v.{ending}") == 2
         rows = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
         assert {row["fingerprint"] for row in rows} == {contract.fingerprint}
+
+
+def test_a_new_file_is_for_its_owner_alone_and_an_old_one_stays_as_it_is(tmp_path: Path) -> None:
+    for name in ("new.db", "old.db"):
+        if name == "old.db":
+            (tmp_path / name).touch(mode=0o640)
+            (tmp_path / name).chmod(0o640)
+        with open_store(tmp_path / name) as store:
+            store.quota.set_limit("acme", 1)
+            modes = {path.stat().st_mode & 0o777 for path in tmp_path.glob(f"{name}*")}
+        assert modes == {0o600 if name == "new.db" else 0o640}

@@ -3,6 +3,7 @@
 Readers never wait for the writer. Writers of several processes take turns; one that waits too long gets StoreBusy.
 """
 
+import contextlib
 import errno
 import sqlite3
 import time
@@ -127,6 +128,9 @@ class Sqlite:
     def connect(self, writing: bool = False) -> SqliteSession:
         if not writing and not self.path.exists():
             raise StoreUnavailable(f"{self.where}: there is no such store yet")
+        if writing and not self.path.exists():
+            with contextlib.suppress(OSError):  # SQLite says it better
+                self.path.touch(mode=0o600)  # what people wrote is for nobody else on this machine
         return SqliteSession(self.path, self._clock, writing)
 
     def explain(self, error: BaseException) -> StoreError | None:
