@@ -73,7 +73,7 @@ def serving(folder: Path, config: dict[str, Any], *options: str, **environment: 
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [*COMMAND, "--listen", f"127.0.0.1:{port}", *options], cwd=folder, stdout=log, stderr=log,
-            env={**known, **environment},
+            env={**known, "NO_PROXY": "127.0.0.1", **environment},
         )  # fmt: skip
     served = Served(folder, process, f"http://127.0.0.1:{port}")
     try:

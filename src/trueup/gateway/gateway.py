@@ -173,6 +173,8 @@ class Gateway:
             await asyncio.to_thread(self.store.close)
             self.store = None
         await asyncio.to_thread(self.logs.close)
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close)
 
     async def _end_work(self) -> None:
         """End what is still under way; each request settles its quota, which needs the store."""

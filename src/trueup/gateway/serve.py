@@ -70,7 +70,12 @@ def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
     """The application of one process, which reloads what `read` reads."""
     from trueup.gateway.gateway import Gateway
 
-    gateway = Gateway(config, folder=folder)
+    tracing = None
+    if config.telemetry:
+        from trueup.gateway.exporting import Exporting
+
+        tracing = Exporting()
+    gateway = Gateway(config, tracing=tracing, folder=folder)
     gateway.source = read
     gateway.followers.append(_options)  # the deadline for heads is this process's
     _options(config)
@@ -95,7 +100,7 @@ class NotReady(Exception):
 
 
 def check_place(config: Config) -> None:
-    """Say now what would keep every worker from starting: an address that is taken, a store that cannot be opened."""
+    """Say now what would keep every worker from starting: an address that is taken, a file that cannot be opened."""
     import socket
 
     from trueup.store.errors import StoreError
@@ -109,6 +114,13 @@ def check_place(config: Config) -> None:
         except OSError as error:
             where = f"{config.host}:{config.port}"
             raise NotReady(f"cannot listen on {where}: {error.strerror or error}; give another with --listen") from None
+    if config.telemetry:
+        from trueup.gateway.exporting import check_packages
+
+        try:
+            check_packages()
+        except ModuleNotFoundError as error:
+            raise NotReady(str(error)) from None
     for path in (config.logs.access, config.logs.verdicts):
         if path not in ("", "-"):
             try:

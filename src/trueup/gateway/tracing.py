@@ -26,6 +26,9 @@ class Tracing:
         self._tracer = (tracers or self._trace.get_tracer_provider()).get_tracer("trueup.gateway")
         self._emit = telemetry_events(logs)
 
+    def close(self) -> None:
+        """The gateway stops; the providers are the application's own matter."""
+
     def begin(self, exchange: Exchange) -> Any:
         """The span of a request."""
         model = exchange.head.model if isinstance(exchange.head.model, str) else ""
