@@ -244,8 +244,8 @@ class Asking:
 
     def is_foreign(self, send: Send) -> bool:
         """Whether a step asks an upstream that does not speak the client's protocol."""
-        speaks: str = self.exchange.protocol.speaks
-        return self.exchange.rungs[send.client].upstream.protocol != speaks
+        exchange = self.exchange
+        return target_of(exchange.protocol, exchange.rungs[send.client].upstream) is not exchange.protocol
 
     def _outgoing(self, request: Request, send: Send, protocol: Speaking) -> bytes:
         """The body of a request: the very bytes that the client sent, where nothing but the model is to be changed."""

@@ -27,6 +27,62 @@ DEFAULTS: dict[str, Any] = {
 POLICY = Policy(**DEFAULTS)
 
 
+class TokenSource(msgspec.Struct, frozen=True):
+    """Where a token that expires comes from: a command, a file, or the metadata server of the machine."""
+
+    command: tuple[str, ...] = ()
+    """The command that prints it, and its arguments; empty: none."""
+    file: str = ""
+    """The file that holds it; empty: none."""
+    metadata: bool = False
+    """Whether the metadata server of Google Cloud is asked."""
+    seconds: float = 300.0
+    """How long a token is used that does not say when it expires."""
+
+
+class AwsKeys(msgspec.Struct, frozen=True):
+    """The credentials of an AWS account or role."""
+
+    access_key: str
+    """The id of the key."""
+    secret_key: str
+    """The key itself."""
+    session_token: str = ""
+    """The token of a session, for credentials that expire; empty: they do not."""
+
+    def __repr__(self) -> str:  # a key must not get into a log by way of a repr
+        return "AwsKeys(…)"
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How an upstream in a cloud is addressed, and how its requests are signed."""
+
+    kind: Literal["azure", "bedrock", "vertex"]
+    """Whose cloud it is."""
+    key: str = ""
+    """The key of Azure, or of Bedrock; empty: requests carry a token or a signature."""
+    version: str = ""
+    """The version of Azure's API, such as `2024-10-21`; empty: the newer paths, which need none."""
+    region: str = ""
+    """The region of Bedrock or Vertex; empty for Azure."""
+    project: str = ""
+    """The project of Vertex; empty for the others."""
+    token: TokenSource | None = None
+    """Where tokens of Azure and Vertex, or credentials of AWS, come from; None: a key is used."""
+    aws: AwsKeys | None = None
+    """The credentials that sign requests to Bedrock; None: a key or a command is used."""
+    server: str = ""
+    """The address of the metadata server; empty: Google's."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What of it must never be seen."""
+        return (self.key, *((self.aws.secret_key, self.aws.session_token) if self.aws is not None else ()))
+
+    def __repr__(self) -> str:
+        return f"Access({self.kind!r})"
+
+
 class Upstream(msgspec.Struct, frozen=True):
     """A provider, or a server that speaks like one."""
 
@@ -42,6 +98,10 @@ class Upstream(msgspec.Struct, frozen=True):
     """Whether it may have a private or local address."""
     headers: dict[str, str] = {}
     """Further headers of every request; none by default."""
+    access: Access | None = None
+    """How it is addressed and signed for, if it is in a cloud of Azure, AWS or Google; None: it takes a key."""
+    responses: bool = True
+    """Whether it has OpenAI's Responses API; if not, such requests are translated to chat completions."""
 
     @property
     def host(self) -> str:
@@ -55,7 +115,12 @@ class Upstream(msgspec.Struct, frozen=True):
         password = address.password or ""
         basic = b64encode(f"{unquote(address.username or '')}:{unquote(password)}".encode()).decode()
         also = (password, unquote(password), basic) if len(password) >= 4 else ()
-        found = (self.key, *also, *(value for value in self.headers.values() if len(value) >= 12))
+        found = (
+            self.key,
+            *(() if self.access is None else self.access.secrets),
+            *also,
+            *(value for value in self.headers.values() if len(value) >= 12),
+        )
         return tuple(dict.fromkeys(filter(None, found)))
 
     def __repr__(self) -> str:  # a key must not get into a log by way of a repr

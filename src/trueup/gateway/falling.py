@@ -58,7 +58,7 @@ class _Failed(Exception):
 async def passed(exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Tab, seconds: float) -> tuple[int, int]:
     """Pass a request through; how many calls that took, and the status that the client got."""
     rungs = exchange.rungs
-    if len(rungs) == 1 and rungs[0].upstream.protocol == exchange.protocol.speaks:
+    if len(rungs) == 1 and target_of(exchange.protocol, rungs[0].upstream) is exchange.protocol:
         return 1, await pass_through(exchange, line, out, seconds, tab)
     falling = Falling(exchange, lanes, line, out, tab)
     status = await falling.run(seconds)
@@ -131,7 +131,7 @@ class Falling:
 
     async def _fetched(self, rung: Rung, seconds: float) -> _Answer:
         exchange = self._exchange
-        native = rung.upstream.protocol == exchange.protocol.speaks
+        native = target_of(exchange.protocol, rung.upstream) is exchange.protocol
         try:
             with Within(seconds):
                 return await (self._native(rung) if native else self._foreign(rung))

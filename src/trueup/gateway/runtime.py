@@ -52,7 +52,7 @@ class Runtime:
             self.connections = before.connections
             self.lanes.memory = before.lanes.memory
         if self.connections is None:
-            self.connections = Line(config.upstreams, config.limits.reply, config.limits.connections)
+            self.connections = _line(config)
 
     def shares_with(self, other: "Runtime") -> bool:
         """Whether two runtimes use the same connections."""
@@ -68,6 +68,15 @@ class Runtime:
 def redaction_of(config: Config) -> Redaction:
     """What of a reply is neither stored nor logged: what the file says, and every key."""
     return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
+
+
+def _line(config: Config) -> Line:
+    """The connections; upstreams of clouds need more than a key."""
+    if all(upstream.access is None for upstream in config.upstreams.values()):
+        return Line(config.upstreams, config.limits.reply, config.limits.connections)
+    from trueup.gateway.cloud.line import CloudLine
+
+    return CloudLine(config.upstreams, config.limits.reply, config.limits.connections)
 
 
 def _same_line(one: Config, other: Config) -> bool:

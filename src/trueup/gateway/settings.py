@@ -16,6 +16,7 @@ from trueup.ask.policy import Policy, Price
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
+from trueup.gateway.access import base_of, read_access
 from trueup.gateway.addressing import read_store, read_url
 from trueup.gateway.clients import read_clients
 from trueup.gateway.config import DEFAULTS, POLICY, Config, Limits, Logs, Route, Upstream
@@ -29,7 +30,7 @@ _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
     "limits", "redaction", "retention", "telemetry", "progress", "logs",
 )  # fmt: skip
-_UPSTREAM = ("url", "protocol", "key", "private", "headers")
+_UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses")
 _ROUTE = (
     "name",
     "models",
@@ -112,12 +113,17 @@ class Desk:
         for name, each in data.items():
             here = (*path, name)
             part = self.mapping(each, here, _UPSTREAM)
-            url = read_url(self, part.get("url"), (*here, "url"))
+            key = self.sent(part.get("key", ""), (*here, "key"), "key")
+            access = read_access(self, part.get("auth"), (*here, "auth"), key, (*here, "key"))
+            url = read_url(self, part.get("url") or base_of(access) or None, (*here, "url"))
+            if access is not None and access.kind == "azure":
+                url = url.removesuffix("/openai")  # which stands in the paths
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             found[name] = Upstream(
                 name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
-                self.sent(part.get("key", ""), (*here, "key"), "key"), self.yes(part.get("private", False), (*here, "private")),
+                "" if access is not None else key, self.yes(part.get("private", False), (*here, "private")),
                 {key: self.sent(value, (*here, "headers", key), "header") for key, value in headers.items()},
+                access, self.yes(part.get("responses", access is None or access.kind == "azure"), (*here, "responses")),
             )  # fmt: skip
         return found
 

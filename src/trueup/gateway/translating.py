@@ -24,6 +24,7 @@ from trueup.read.definitions import DefinitionError, definitions
 from trueup.verdict.tool import Tool
 
 UNTRANSLATABLE = "untranslatable"  # the code of a failure: an upstream's protocol has no word for a part of the request
+RESPONSES = "/v1/responses"
 _CHAT, _MESSAGES = Chat(), Messages()
 _CARRIED = frozenset({"model", "stream", "stream_options"})  # and what each protocol reads below
 _STOPS = 4  # as many as OpenAI takes
@@ -70,7 +71,7 @@ class _Wanted(msgspec.Struct):
 
 def target_of(protocol: Speaking, upstream: Upstream) -> Speaking:
     """The protocol in which an upstream is asked: the client's own where it speaks it."""
-    if upstream.protocol == protocol.speaks:
+    if upstream.protocol == protocol.speaks and (upstream.responses or protocol.path != RESPONSES):
         return protocol
     return _MESSAGES if upstream.protocol == "anthropic" else _CHAT
 
@@ -229,7 +230,7 @@ def _responses(body: Body) -> _Wanted:
     )
 
 
-_READERS = {"/v1/chat/completions": _chat, "/v1/messages": _messages, "/v1/responses": _responses}
+_READERS = {"/v1/chat/completions": _chat, "/v1/messages": _messages, RESPONSES: _responses}
 
 
 def _format(kind: Any, form: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ unless the configuration allows them. A key is never part of an error.
 import os
 import ssl
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
@@ -70,6 +70,14 @@ class Reply:
     def size(self) -> int:
         """How many bytes the head announces; 0 if it does not say."""
         return self._said
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Take these texts out of the answer too."""
+        self._secrets = (*self._secrets, *(secret.encode() for secret in secrets if secret))
+
+    def clean(self, body: bytes) -> bytes:
+        """Bytes of the answer without our keys."""
+        return scrubbed(self._secrets, body)
 
     async def read(self) -> bytes:
         """The whole body, opened and capped."""
