@@ -228,12 +228,14 @@ def test_a_breaker_keeps_requests_from_an_upstream_that_fails_and_lets_one_try_l
         for _ in range(6):
             assert both.ask().status_code == 200
         assert both.calls == (3, 6), "the breaker opened after three failures"
+        assert 'trueup_breaker_open{upstream="one"} 1' in both.http.get("/metrics").text
         wait_for(lambda: both.ask().status_code == 200 and both.calls[0] == 4)
         spare = both.calls[1]
         assert both.ask().headers["x-trueup-upstream"] == "two", "the one that tried it failed"
         wait_for(lambda: "x-trueup-upstream" not in both.ask().headers)
         assert "x-trueup-upstream" not in both.ask().headers
         assert both.calls[1] > spare
+        assert 'trueup_breaker_open{upstream="one"} 0' in both.http.get("/metrics").text
 
 
 def test_a_model_that_is_not_known_does_not_open_the_breaker_of_its_upstream() -> None:

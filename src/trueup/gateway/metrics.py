@@ -48,6 +48,7 @@ HELP = {
     "trueup_config_reloads_total": "Configurations that were taken over while running.",
     RELOAD_FAILURES: "Configurations that could not be used; the one in force stayed.",
     "trueup_log_dropped_total": "Lines that were not written, by log, for the disk was full or too slow.",
+    "trueup_breaker_open": "1 while the circuit breaker of an upstream is open in a worker, by upstream.",
     "trueup_workers": "Workers that are alive.",
     UNCOUNTED: "Events that were not counted by name, for there are too many names.",
 }  # fmt: skip

@@ -5,6 +5,7 @@ requests that took it, and its connections are closed when the last of them is o
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -37,6 +38,8 @@ class Runtime:
         self.seconds = config.limits.total_seconds + _GRACE  # for a client that does not read what is sent
         self.active = 0
         self.connections: Line | None = None
+        for name in config.upstreams:
+            metrics.gauge("trueup_breaker_open", partial(self.lanes.is_open, name), how="max", upstream=name)
 
     @property
     def line(self) -> Line:
