@@ -329,10 +329,9 @@ def test_an_upstream_without_a_token_is_passed_over(contract: Contract | None) -
         ("{not json", "", 300.0), ("{}", "", 300.0),
     ],
 )  # fmt: skip
-def test_what_a_command_prints_is_read(printed: str, token: str, lasts: float | None, monkeypatch: Any) -> None:
-    monkeypatch.setattr("time.time", lambda: 1_000.0)
+def test_what_a_command_prints_is_read(printed: str, token: str, lasts: float | None) -> None:
     assert bearer_of(printed) == token
-    assert until_of(printed, 300.0) == (4_102_444_800.0 if lasts is None else 1_000.0 + lasts)
+    assert until_of(printed, 300.0, 1_000.0) == (4_102_444_800.0 if lasts is None else 1_000.0 + lasts)
 
 
 # -- Vertex --------------------------------------------------------------------------------------

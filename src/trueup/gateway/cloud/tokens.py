@@ -60,7 +60,7 @@ class Tokens:
                     return kept.text
                 said = f"upstream {upstream!r}: no token ({_why(error)})"
                 raise TransportFailure(Failure(said, code="token", unsent=True)) from None
-            self._kept = Token(text, until_of(text, self._source.seconds))
+            self._kept = Token(text, until_of(text, self._source.seconds, time.time()))
             return text
 
     async def _fetched(self) -> str:
@@ -111,9 +111,8 @@ def bearer_of(text: str) -> str:
     return next((str(body[name]) for name in _NAMES if body.get(name)), "")
 
 
-def until_of(text: str, seconds: float) -> float:
-    """When what was printed expires: as it says, otherwise after so many seconds."""
-    now = time.time()
+def until_of(text: str, seconds: float, now: float) -> float:
+    """When what was printed `now` expires: as it says, otherwise after so many seconds."""
     body = _object(text) if text.startswith("{") else {}
     lasts = body.get("expires_in") or body.get("expiresIn")
     if isinstance(lasts, int | float | str) and str(lasts).isdigit():
