@@ -167,14 +167,13 @@ class BareOwn:
 def gateway(name: str, url: str, port: int, store: str) -> None:
     """Run trueup's own gateway as `trueup serve` does."""
     from trueup import Contract
-    from trueup.gateway import gateway as room
     from trueup.gateway.config import of
     from trueup.gateway.serve import serve
 
     if other := os.environ.get("TRUEUP_BENCH_CLIENT"):
-        from http_client_lines import LINES
+        from http_client_lines import swap
 
-        room.Line = LINES[other]
+        swap(other)
     contract = None
     if name == "trueup-schema":
         contract = Contract(SCHEMA, name="person")

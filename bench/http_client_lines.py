@@ -5,8 +5,10 @@ body, opening compressed bodies, removing keys, and the words of a failure. An a
 """
 
 import asyncio
+import importlib
 import os
 import ssl
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -192,8 +194,6 @@ class Httpx(Line):
     module = "httpx"
 
     def start(self) -> None:
-        import importlib
-
         httpx = importlib.import_module(self.module)
         self.errors = (httpx.TransportError, httpx.StreamError)
         limits = httpx.Limits(max_connections=self.connections, max_keepalive_connections=self.connections)
@@ -280,3 +280,12 @@ LINES: dict[str, Any] = {
     "trueup": ours.Line, "aiohttp": Aiohttp, "httpcore": Httpcore, "httpx": Httpx, "httpx2": Httpx2,
     "pyreqwest": Pyreqwest, "niquests": Niquests,
 }  # fmt: skip
+
+
+def swap(name: str) -> None:
+    """Put a client in the place of the gateway's own, wherever that is used."""
+    importlib.import_module("trueup.gateway.gateway")
+    own = ours.Line
+    for module in [each for key, each in sys.modules.items() if key.startswith("trueup.gateway")]:
+        if getattr(module, "Line", None) is own:
+            module.Line = LINES[name]  # type: ignore[attr-defined]

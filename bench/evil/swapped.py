@@ -5,7 +5,6 @@ import os
 
 def pytest_configure() -> None:
     """Put it in."""
-    from http_client_lines import LINES
-    from trueup.gateway import gateway
+    from http_client_lines import swap
 
-    gateway.Line = LINES[os.environ["TRUEUP_BENCH_CLIENT"]]
+    swap(os.environ["TRUEUP_BENCH_CLIENT"])

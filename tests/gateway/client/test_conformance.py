@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 from trueup.ask.clients.request import TransportFailure
-from trueup.gateway import gateway
+from trueup.gateway.client import upstream as client
 from trueup.gateway.client.upstream import READING
 from trueup.gateway.config import Upstream
 
@@ -58,7 +58,7 @@ class Script:
         """A line to this server."""
         server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         upstream = Upstream("main", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", private=True)
-        line = gateway.Line({"main": upstream}, LIMIT)
+        line = client.Line({"main": upstream}, LIMIT)
         try:
             yield line, upstream
         finally:

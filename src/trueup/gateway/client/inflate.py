@@ -43,7 +43,7 @@ class Inflater:
         if self._opener is None:
             self._take(len(piece))
             return piece
-        out = []
+        out: list[bytes] = []
         try:
             while piece:
                 plain = self._opener.decompress(piece, min(_STEP, self._left + 1))
@@ -54,9 +54,11 @@ class Inflater:
                     raise BadEncoding("the compressed body goes on after its end")
                 if not plain and not piece:
                     break
+            return b"".join(out)
         except zlib.error as error:
             raise BadEncoding(f"the body is not compressed as it says: {error}") from None
-        return b"".join(out)
+        finally:
+            out.clear()  # an error keeps its frames alive for a while, and what they hold
 
     @property
     def whole(self) -> bool:

@@ -119,6 +119,11 @@ class Link(asyncio.Protocol):
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     @property
+    def held(self) -> int:
+        """Bytes of the body that have come so far."""
+        return self._body
+
+    @property
     def reusable(self) -> bool:
         """Whether another request may be sent over it."""
         return self._keep and not self._partial and not self.lost and not self._transport.get_write_buffer_size()

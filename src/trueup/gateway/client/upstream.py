@@ -16,6 +16,7 @@ from trueup.ask.clients.request import Failure, TransportFailure
 from trueup.gateway.client.addresses import Forbidden
 from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
 from trueup.gateway.client.link import Closed, CutOff, Link
+from trueup.gateway.client.memory import LARGE, give_back
 from trueup.gateway.client.pool import NoConnection, Origin, Pool
 from trueup.gateway.config import Upstream
 from trueup.gateway.errors import Refused
@@ -85,12 +86,16 @@ class Reply:
         assert link is not None
         if self._said > self._limit:
             raise TooLarge(f"the answer has more than {self._limit:,} bytes")
-        body = self._plain(link.taken() if link.complete else await link.read())
-        if not link.complete:
-            pieces = [body]
-            while piece := await link.read():
-                pieces.append(self._plain(piece))
-            body = b"".join(pieces)
+        if link.complete:
+            body = self._plain(link.taken())
+        else:
+            pieces: list[bytes] = []
+            try:
+                while piece := await link.read():
+                    pieces.append(self._plain(piece))
+                body = b"".join(pieces)
+            finally:
+                pieces.clear()  # an error keeps its frames alive for a while, and what they hold
         if self._inflater is not None and not self._inflater.whole:
             raise BadEncoding("the compressed answer ends too early")
         return scrubbed(self._secrets, body)
@@ -117,6 +122,8 @@ class Reply:
         link, self._link = self._link, None
         if link is not None:
             self._pool.give(link)
+            if link.held >= LARGE:
+                give_back(link.held)
 
 
 class Parcel(NamedTuple):

@@ -1,0 +1,40 @@
+"""Gives the memory of large answers back to the system: how many bytes were held enters, and soon after the C library lets go of what is free.
+
+Freed blocks stay with the C library: one small object behind them keeps megabytes in the process. glibc returns them
+when it is told to; elsewhere nothing is done, and nothing is needed.
+"""
+
+import asyncio
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+LARGE = 1_000_000  # bytes of an answer, from which on it is worth the walk over the heap
+_PAUSE = 0.5  # seconds until it is done: one walk serves all answers that end meanwhile
+_due: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
+
+
+def give_back(size: int) -> None:
+    """Say that `size` bytes are no longer held; the memory of large ones is returned within a second."""
+    if size < LARGE:
+        return
+    loop = asyncio.get_running_loop()
+    if loop not in _due:
+        for old in [each for each in _due if each.is_closed()]:
+            del _due[old]
+        _due[loop] = loop.call_later(_PAUSE, _start, loop)
+
+
+def _start(loop: asyncio.AbstractEventLoop) -> None:
+    _due.pop(loop, None)
+    trim = _trim()
+    if trim is not None:
+        loop.run_in_executor(None, trim, 0)  # it takes milliseconds, without the interpreter's lock
+
+
+def _trim() -> Callable[[int], Any] | None:
+    try:
+        found: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return None
+    return found
