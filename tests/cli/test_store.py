@@ -90,3 +90,14 @@ def test_what_is_wrong_is_said(run: Run, args: list[str], said: str) -> None:
     assert said in done.err
     assert "Traceback" not in done.err
     assert "canary" not in done.err
+
+
+def test_prune_deletes_what_is_past_its_time(run: Run, filled: Path) -> None:
+    assert run("store", "prune", "--store", filled.name).out == "nothing is past its time\n"
+    done = run("store", "prune", "--store", filled.name, "--replies", "0", "--verdicts", "forever")
+    assert (done.code, done.err) == (0, "")
+    assert ["replies", "3"] in [line.split() for line in done.out.splitlines()]
+    assert ["verdicts", "3"] in [line.split() for line in run("store", "info", "--store", filled.name).out.splitlines()]
+    wrong = run("store", "prune", "--store", filled.name, "--ledger", "soon")
+    assert wrong.code == 2
+    assert "'soon' is not a number of days; give one, or 'forever'" in wrong.err

@@ -1,5 +1,6 @@
 """What is counted: every request once, every call for the model that it asked, the numbers of all workers on one page."""
 
+import contextlib
 import multiprocessing
 import os
 import re
@@ -14,6 +15,7 @@ from tests.waiting import wait_for
 from trueup.ask.policy import Policy
 from trueup.gateway.board import living
 from trueup.gateway.metrics import Metrics
+from trueup.store.open import open_store
 from trueup.testing.script import Fail
 
 
@@ -52,6 +54,31 @@ def test_each_call_counts_for_the_model_that_was_asked_with_its_reason(desk: Ope
     assert values(page, "trueup_retried_total") == {'model="m"': 2}
     assert values(page, "trueup_failures_total") == {'model="m",reason="500"': 1, 'model="m",reason="P001"': 1}
     assert values(page, "trueup_findings_total") == {'contract="person",model="m",code="P001"': 1}
+
+
+@pytest.mark.spec("Q14")
+@pytest.mark.parametrize("stored", [False, True])
+def test_failure_rate_and_reasons_by_model_and_a_warning_past_20_percent(
+    desk: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture, stored: bool
+) -> None:
+    """Failure rate and reasons by model over time; warn when a model's retry rate passes 20 %."""
+    policy = Policy(models=("spare",), otherwise="failed", repairs=0, regenerations=0, retries=0)
+    script = {"m": ["no json here"] * 6 + [GOOD] * 24, "spare": [GOOD] * 6}
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(open_store(tmp_path / "v.db")) if stored else None
+        d = stack.enter_context(desk(script, PERSON, policy=policy, store=store))
+        assert [d.chat().status_code for _ in range(30)] == [200] * 30
+        if store is not None:
+            store.flush()
+            rates = {rate.model: rate for rate in store.stats()}
+            assert (rates["m"].asked, rates["m"].failed, rates["m"].reasons) == (30, 6, {"P001": 6})
+            assert (rates["spare"].asked, rates["spare"].failed, rates["spare"].retried) == (6, 0, 0)
+            assert (rates["m"].retry_rate, rates["m"].attempts, rates["spare"].attempts) == (0.2, 30, 6)
+        page = d.http.get("/metrics").text
+    assert values(page, "trueup_asked_total") == {'model="m"': 30, 'model="spare"': 6}
+    assert values(page, "trueup_failures_total") == {'model="m",reason="P001"': 6}
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warned == ["model 'm' is asked again for 30% of its last 20 requests, over 20%"]
 
 
 def test_the_labels_of_a_metric_are_bounded() -> None:

@@ -121,6 +121,47 @@ def erase(url: str, tenant: str, user: str | None, sums: bool, yes: bool) -> int
     return 1 if erased.left and yes else 0
 
 
+def _days(given: str) -> float | None:
+    """A number of days; None for `forever`."""
+    if given == "forever":
+        return None
+    try:
+        days = float(given)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < 1e6:
+        raise click.BadParameter(f"{given!r} is not a number of days; give one, or 'forever'")
+    return days
+
+
+@store.command()
+@store_option
+@click.option("--replies", type=_days, default="30", show_default=True, metavar="DAYS", help="Keep texts so long.")
+@click.option("--verdicts", type=_days, default="365", show_default=True, metavar="DAYS", help="Keep verdicts so long.")
+@click.option(
+    "--ledger", type=_days, default="90", show_default=True, metavar="DAYS", help="Keep settled quota so long."
+)
+@click.option("--tallies", type=_days, default="forever", show_default=True, metavar="DAYS", help="Keep rates so long.")
+def prune(url: str, replies: float | None, verdicts: float | None, ledger: float | None, tallies: float | None) -> None:
+    """Delete what is older than its time, in small bites; gateways may go on.
+
+    `trueup serve` does this every hour, with the `retention` of its file. DAYS is a number, or `forever`.
+
+    \b
+      trueup store prune --store s.db --replies 7
+    """
+    from trueup.store.retention import Retention
+
+    with opened(url) as found:
+        gone = found.prune(Retention(replies=replies, verdicts=verdicts, ledger=ledger, tallies=tallies))
+    if not gone:
+        click.echo("nothing is past its time")
+        return
+    click.echo("deleted")
+    for line in _counts(gone):
+        click.echo(line)
+
+
 def _tell(file: Path, copied: "Copied", what: str) -> int:
     from trueup.verdict.display import safe_line
 

@@ -49,6 +49,7 @@ from trueup.gateway.tab import NO_TAB, Replayed, Tab, metered, unavailable
 from trueup.gateway.tracing import Tracing
 from trueup.gateway.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
+from trueup.store.alarm import Alarm
 from trueup.store.errors import StoreError
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
@@ -76,6 +77,7 @@ class Gateway:
         self._working: set[asyncio.Task[Any]] = set()
         self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
         self._own_store = store is None and bool(config.store)
+        self._alarm = Alarm()  # of a gateway without a store; a store has its own
         self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
         self.source: Read | None = None  # where `reload` reads from; None: it cannot
         self.quiet = False  # whether somebody else reports what a reload cannot follow: the parent of this worker
@@ -484,7 +486,7 @@ class Gateway:
             log_verdicts(lines, exchange, asking.asked.model, state_of(exchange), found, visit.runtime.redaction)
         visit.outcome = found.outcome if is_given(found) else FAILED
         visit.attempts, visit.waited = len(found.attempts), exchange.waited
-        count_attempts(self.metrics, exchange, asking.asked.model, found)
+        count_attempts(self.metrics, exchange, asking.asked.model, found, self._alarm if self.store is None else None)
 
     def _count(self, visit: Visit) -> None:
         """Count a request that is over."""

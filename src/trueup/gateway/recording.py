@@ -7,6 +7,7 @@ import logging
 
 from trueup.ask.answer import Answer, Attempt
 from trueup.gateway.asking import Asking
+from trueup.gateway.counting import given_up
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.tab import MICRO
 from trueup.store.errors import StoreError
@@ -46,6 +47,7 @@ def _final(asking: Asking, answer: Answer, last: Attempt | None, user: str) -> N
         exchange.verdict_id, answer.verdict, exchange.verdict_id, last.number if last else 0, exchange.tenant, user,
         (last.model if last else "") or asking.asked.model, _contract(exchange), state_of(exchange), answer.outcome,
         max(1, len(answer.attempts)), answer.seconds, round((answer.cost or 0) * MICRO), fingerprint=_fingerprint(exchange),
+        given_up=given_up(asking.asked.model, answer.attempts) if len(answer.attempts) > 1 else (),
     )  # fmt: skip
 
 

@@ -34,14 +34,19 @@ class Alarm:
     def note(self, notes: Iterable[Note]) -> None:
         """Take in what was written."""
         for note in notes:
-            if note.final and (note.model in self._last or len(self._last) < _MODELS):
-                self._count(note.model, note.attempts > 1)
+            if note.final:
+                for each in note.given_up:
+                    self.count(each.model, True)
+                self.count(note.model, note.own_attempts > 1)
 
     def raised(self) -> list[str]:
         """The models over the rate at this moment."""
         return sorted(self._raised)
 
-    def _count(self, model: str, retried: bool) -> None:
+    def count(self, model: str, retried: bool) -> None:
+        """Take in one request; `retried`: the first call of `model` was not enough."""
+        if model not in self._last and len(self._last) >= _MODELS:
+            return
         last = self._last.setdefault(model, deque())
         again = self._again.get(model, 0) + retried
         last.append(retried)

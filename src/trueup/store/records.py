@@ -34,6 +34,15 @@ COLUMNS = (
 _TEXTS = frozenset({"request", "tenant", "person", "model", "contract", "state", "outcome", "fingerprint"})
 
 
+class GivenUp(msgspec.Struct, frozen=True):
+    """A model that was asked for a request and given up for another one."""
+
+    model: str
+    attempts: int = 1
+    reason: str = ""
+    cost: int = 0
+
+
 class Note(msgspec.Struct, frozen=True):
     """One verdict on its way to the store, with what the caller knows about the call."""
 
@@ -52,6 +61,12 @@ class Note(msgspec.Struct, frozen=True):
     cost: int = 0
     final: bool = True
     fingerprint: str = ""
+    given_up: tuple[GivenUp, ...] = ()  # before `model`, for the same request
+
+    @property
+    def own_attempts(self) -> int:
+        """How many attempts `model` itself took."""
+        return self.attempts - sum(each.attempts for each in self.given_up)
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -265,8 +280,15 @@ def _tallies(notes: Sequence[Note], hour: int) -> Counter[tuple[int, str, str, s
         alike[note.model, note.contract, _what(note)] += 1
         if note.final:
             model, contract = pack(note.model), pack(note.contract)
-            tallies[hour, model, contract, "attempts"] += note.attempts
-            tallies[hour, model, contract, "cost"] += min(note.cost, MOST)
+            tallies[hour, model, contract, "attempts"] += note.own_attempts
+            cost = note.cost - sum(each.cost for each in note.given_up)
+            tallies[hour, model, contract, "cost"] += min(max(0, cost), MOST)
+            for each in note.given_up:
+                place = (hour, pack(each.model), contract)
+                tallies[*place, "attempts"] += each.attempts
+                tallies[*place, "cost"] += min(each.cost, MOST)
+                for word in ("asked", "retried", "outcome:failed", f"reason:{pack(each.reason)}"):
+                    tallies[*place, word] += 1
     for (model, contract, what), n in alike.items():
         for word in what:
             tallies[hour, pack(model), pack(contract), word] += n
@@ -284,6 +306,6 @@ def _what(note: Note) -> tuple[str, ...]:
         what += ["asked", f"outcome:{pack(outcome)}"]
         if outcome == "failed" and not verdict.ok:
             what.append(f"reason:{reason_of(verdict)}")
-        if note.attempts > 1:
+        if note.own_attempts > 1:
             what.append("retried")
     return tuple(what)
