@@ -46,14 +46,16 @@ def listed(url: str, **headers: str) -> list[str]:
 def test_openais_client_gets_the_names_of_routes_and_the_models_of_upstreams(gateway: Running) -> None:
     client = OpenAI(base_url=gateway.url + "/v1", api_key="any")
     rows = {row.id: row for row in client.models.list()}
-    assert list(rows) == ["salon", "clinic", "exact", "gpt-1", "salon-9", "mini-1"]
+    assert list(rows) == ["salon", "clinic", "poet", "exact", "gpt-1", "salon-9", "mini-1"]
     assert (rows["salon"].owned_by, rows["gpt-1"].owned_by) == ("trueup", "scripted")
     assert [client.models.retrieve(name).id for name in ("clinic", "gpt-1")] == ["clinic", "gpt-1"]
 
 
 def test_anthropics_client_gets_them_in_its_own_shape(gateway: Running) -> None:
     client = Anthropic(base_url=gateway.url, api_key="any")
-    assert [row.id for row in client.models.list()] == ["poet", "claude-1"]
+    rows = list(client.models.list())
+    assert [row.id for row in rows] == ["salon", "clinic", "poet", "salon-9", "claude-1"]  # routes translate
+    assert {row.type for row in rows} == {"model"}
     assert client.models.retrieve("poet").display_name == "poet"
 
 
@@ -92,6 +94,14 @@ def test_without_a_name_of_a_route_a_failure_is_an_error() -> None:
         assert "status 401" in answer.json()["error"]["message"]
 
 
-def test_a_key_is_needed_where_keys_are_configured() -> None:
-    with running(Config({"main": Upstream("main", NOWHERE)}, clients=(Caller("key", "acme"),))) as found:
-        assert httpx.get(f"{found.url}/v1/models").status_code == 401
+def test_a_key_lists_the_models_that_it_is_for() -> None:
+    clients = (Caller("all", "acme"), Caller("one", "acme", models=("b*",)), Caller("two", "acme", routes=("a",)))
+    routes = (Route("a", ("alpha",)), Route("b", ("beta",)))
+    with ScriptedServer(models=["big"]) as model:
+        config = Config({"main": Upstream("main", model.url)}, routes, clients=clients)
+        with running(config) as found:
+            url = f"{found.url}/v1/models"
+            assert httpx.get(url).status_code == 401
+            names = {key: listed(url, authorization=f"Bearer {key}") for key in ("all", "one", "two")}
+            assert names == {"all": ["alpha", "beta", "big"], "one": ["beta", "big"], "two": ["alpha"]}
+            assert httpx.get(f"{url}/beta", headers={"authorization": "Bearer two"}).status_code == 404

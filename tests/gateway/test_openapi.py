@@ -11,6 +11,7 @@ from schemathesis.checks import not_a_server_error
 
 from tests.effort import SOAK
 from tests.gateway.conftest import GOOD, PERSON, Open
+from trueup.gateway.endpoints import GROUPS
 from trueup.gateway.openapi import document
 from trueup.store.open import open_store
 
@@ -37,7 +38,10 @@ def play(operation: Any, url: str) -> None:
 
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
 def test_nothing_that_is_sent_breaks_the_gateway(desk: Open, contract: object, tmp_path: Path) -> None:
-    with open_store(tmp_path / "verdicts.db") as store, desk([], contract, then=GOOD, store=store) as d:
+    with (
+        open_store(tmp_path / "verdicts.db") as store,
+        desk([], contract, then=GOOD, store=store, endpoints=GROUPS) as d,
+    ):
         for operation in schemathesis.openapi.from_dict(document()).get_all_operations():
             play(operation.ok(), d.url)
         assert d.gateway.gateway.metrics.active == 0

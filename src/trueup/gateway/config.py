@@ -27,6 +27,9 @@ DEFAULTS: dict[str, Any] = {
 POLICY = Policy(**DEFAULTS)
 
 
+ENDPOINTS = ("embeddings", "moderations", "count_tokens")  # those that are on by default
+
+
 class TokenSource(msgspec.Struct, frozen=True):
     """Where a token that expires comes from: a command, a file, or the metadata server of the machine."""
 
@@ -102,6 +105,9 @@ class Upstream(msgspec.Struct, frozen=True):
     """How it is addressed and signed for, if it is in a cloud of Azure, AWS or Google; None: it takes a key."""
     responses: bool = True
     """Whether it has OpenAI's Responses API; if not, such requests are translated to chat completions."""
+    tenant: str = ""
+    """The only tenant that it is for, and whose files, batches and responses it keeps; `*`: all tenants, which then share them; empty: it is
+    for all, and what it keeps is for nobody."""
 
     @property
     def host(self) -> str:
@@ -122,6 +128,14 @@ class Upstream(msgspec.Struct, frozen=True):
             *(value for value in self.headers.values() if len(value) >= 12),
         )
         return tuple(dict.fromkeys(filter(None, found)))
+
+    def takes_from(self, tenant: str) -> bool:
+        """Whether requests of this `tenant` may be sent to it."""
+        return self.tenant in ("", "*", tenant)
+
+    def keeps_for(self, tenant: str) -> bool:
+        """Whether this `tenant` may reach what it keeps."""
+        return bool(self.tenant) and self.tenant in ("*", tenant)
 
     def __repr__(self) -> str:  # a key must not get into a log by way of a repr
         return f"Upstream({self.name!r}, {masked(self.url)!r})"
@@ -217,6 +231,8 @@ class Limits(msgspec.Struct, frozen=True):
     """The largest request, in bytes."""
     reply: int = 20_000_000
     """The largest reply of an upstream, in bytes."""
+    file: int = 512_000_000
+    """The largest file that is passed through, up or down, in bytes."""
     context: int = 262_144
     """The largest context of a request, in bytes, without its history."""
     replay: int = 1_000_000
@@ -291,6 +307,8 @@ class Config(msgspec.Struct, frozen=True):
     """Whether spans and events go to OpenTelemetry."""
     logs: Logs = Logs()
     """The access log and the verdict log."""
+    endpoints: tuple[str, ...] = ENDPOINTS
+    """The other endpoints that are passed through, by name; by default those whose replies hold no text of a model."""
     choose: bool = True
     """Whether `x-trueup-contract` may name any contract where no route binds one."""
 

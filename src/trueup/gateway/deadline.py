@@ -60,6 +60,11 @@ class Turn:
         cycle.on_response()
         return True
 
+    def cut(self) -> bool:
+        """Cut the connection in the middle of a reply."""
+        self._connection.transport.abort()
+        return True
+
 
 class Connection(HttpToolsProtocol):
     """A connection whose heads must come within `seconds`; the gateway sets them when it starts."""

@@ -10,7 +10,7 @@ import msgspec
 
 from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.keys import Keyring, permit
 from trueup.gateway.progress import Progress
 from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
@@ -111,6 +111,7 @@ class Door:
         self._judges = bool(config.contracts) or any(
             r.contract is not None or r.request is not None for r in config.routes
         )
+        self._tenants = any(upstream.tenant not in ("", "*") for upstream in config.upstreams.values())
         self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[Rung, ...]]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
@@ -129,10 +130,15 @@ class Door:
         route, rungs = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
         visit.route = "" if route is None else route.name
         permit(caller, route, model)
+        tenant, user = who(caller, headers, given)
+        if self._tenants:
+            rungs = tuple(rung for rung in rungs if rung.upstream.takes_from(tenant))
+            if not rungs:
+                raise other_tenant()
         contract = self._contract(route, headers, given)
         judges = contract is not None or (route is not None and route.request is not None)
         return Exchange(
-            protocol, headers, raw, head, route, contract, rungs[0].upstream, *who(caller, headers, given),
+            protocol, headers, raw, head, route, contract, rungs[0].upstream, tenant, user,
             a_name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
             _context(headers, given, route, self._config.limits.context) if judges else {}, visit.began, new_id(), rungs, parsed=parsed,
             progress=self._progress(headers, given),
@@ -196,6 +202,12 @@ def _refuse_large(size: int, place: str, most: int) -> None:
     if size > most:
         said = f"'{place}' has more than {most:,} bytes; send less, or raise `limits.context` in the gateway's file"
         raise Refused(400, said, code="context_too_large")
+
+
+def other_tenant() -> Refused:
+    """What is said to a tenant that an upstream is not for."""
+    said = "the upstream for this request is for another tenant"
+    return Refused(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
 
 
 def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:

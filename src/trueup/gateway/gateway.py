@@ -22,11 +22,13 @@ from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.counting import count_attempts
+from trueup.gateway.endpoints import Place, place_of
 from trueup.gateway.errors import NO_RETRY, Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
 from trueup.gateway.falling import passed
 from trueup.gateway.feedback import PATH as FEEDBACK
 from trueup.gateway.feedback import Feedback
+from trueup.gateway.forwarding import Forwarding
 from trueup.gateway.incoming import admit
 from trueup.gateway.judging import bug_found, bug_refusal
 from trueup.gateway.keeping import Keeper
@@ -87,6 +89,7 @@ class Gateway:
         self.metrics.gauge("trueup_config_loaded_timestamp_seconds", lambda: self._loaded, how="min")
         self._pages = Pages(self)
         self._feedback = Feedback(self.metrics, lambda: self.store)
+        self._forwarding = Forwarding(self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
 
     @property
@@ -127,6 +130,8 @@ class Gateway:
             opened = self._feedback.open
         if opened is not None and scope["method"] == "POST":
             await self._serve(scope, receive, send, _PLAIN, opened)
+        elif opened is None and not allowed and (place := place_of(path)) is not None:
+            await self._forward(scope, receive, send, place)
         else:
             await self._page(scope, receive, send, "POST" if opened is not None else allowed)
 
@@ -142,6 +147,17 @@ class Gateway:
         finally:
             if self.logs.access is not None:
                 log_access(self.logs.access, visit)
+
+    async def _forward(self, scope: Scope, receive: Receive, send: Send, place: Place) -> None:
+        """Another endpoint of a provider."""
+        endpoint = place.methods.get(scope["method"])
+        if endpoint is None:
+            await self._page(scope, receive, send, ", ".join(place.methods))
+            return
+        opened = partial(self._forwarding.open, place, endpoint, receive)
+        unread = endpoint.carries == "upload" or endpoint.group not in self.config.endpoints
+        protocol = PROTOCOLS["/v1/messages"] if endpoint.speaks == "anthropic" else _PLAIN
+        await self._serve(scope, receive, send, protocol, opened, unread=unread)
 
     async def start(self) -> None:
         """Open the logs, the store and the line."""
@@ -286,8 +302,10 @@ class Gateway:
         return visit.runtime.checking.open(name, visit, headers, raw, caller)
 
     async def _serve(
-        self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, opened: Callable[..., Work]
-    ) -> None:
+        self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, opened: Callable[..., Work], *,
+        unread: bool = False,
+    ) -> None:  # fmt: skip
+        """Serve a request; a body that stays `unread` is read by its own work, piece by piece."""
         runtime = self.runtime
         extensions = scope.get("extensions")
         turn: Turn | None = extensions.get(TURN) if extensions else None
@@ -298,7 +316,7 @@ class Gateway:
         runtime.active += 1
         try:
             headers, caller = self._admit(runtime, scope)
-            raw = None if turn is None else body_of(turn, runtime.config.limits)
+            raw = b"" if unread else None if turn is None else body_of(turn, runtime.config.limits)
             if raw is None:
                 raw = await read_body(receive, headers, runtime.config.limits)
             work = opened(visit, headers, raw, caller)
@@ -306,7 +324,7 @@ class Gateway:
             assert task is not None
             self._working.add(task)
             if turn is None:
-                await self._watched(work, receive, visit, task)
+                await self._watched(work, _nothing_more if unread else receive, visit, task)
             else:
                 await self._attended(work, turn, visit, task)
         except Gone:
@@ -336,7 +354,10 @@ class Gateway:
             visit.outcome = REFUSED
         out = visit.out
         if out.started:
-            raise ConnectionError(refused.message)  # the server cuts the connection: nobody takes it for whole
+            if not out.cut():
+                raise ConnectionError(refused.message)  # the server cuts the connection: nobody takes it for whole
+            await asyncio.sleep(0)  # the server hears of it in the next turn of the loop
+            return
         headers = [
             JSON,
             *((name.encode(), value.encode("latin-1", "replace")) for name, value in refused.headers.items()),
@@ -535,6 +556,11 @@ def _find(path: str) -> tuple[str, Speaking | None]:
         return "", protocol
     name, slash, rest = path[1:].partition("/")
     return (name, PROTOCOLS.get(f"/{rest}")) if slash and name else ("", None)
+
+
+async def _nothing_more() -> dict[str, Any]:
+    """Receives for a request whose own work listens to its client."""
+    return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # until it is cancelled
 
 
 async def _gone(receive: Receive, task: "asyncio.Task[Any]") -> None:

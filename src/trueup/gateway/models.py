@@ -15,8 +15,10 @@ import msgspec
 
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.upstream import READING, Line, broken
-from trueup.gateway.config import Config, Route, Speaks, Upstream
+from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
 from trueup.gateway.errors import Refused
+from trueup.gateway.keys import permit
+from trueup.gateway.rungs import rungs_of
 
 log = logging.getLogger("trueup.gateway")
 
@@ -33,8 +35,10 @@ class Listed(NamedTuple):
     without: tuple[str, ...] = ()
 
 
-async def models(config: Config, line: Line, headers: Mapping[str, str], route_name: str = "") -> Listed:
-    """All models that a client can ask for; with `route_name`, those of this route."""
+async def models(
+    config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, route_name: str = ""
+) -> Listed:
+    """All models that a client can ask for with its key; with `route_name`, those of this route."""
     speaks, route = _spoken(headers), _route(config, route_name)
     rows = {name: _row(name, speaks) for name in _names(config, speaks, route)}
     asked = _upstreams(config, speaks, route)
@@ -47,18 +51,22 @@ async def models(config: Config, line: Line, headers: Mapping[str, str], route_n
             raise result
         else:
             for row in result:
-                if row["id"] not in rows and _leads_to(config, speaks, route, row["id"]) is upstream:
-                    rows[row["id"]] = row
+                name = row["id"]
+                if name not in rows and _leads_to(config, speaks, route, name) is upstream:
+                    rows[name] = row if upstream.protocol == speaks else _row(name, speaks)
     for refused in refusals.values():
         if not rows and len(refusals) == len(asked):
             raise refused
         log.warning("%s; /v1/models lists the other models", refused.message)
-    return Listed(_list(list(rows.values()), speaks), tuple(refusals))
+    shown = [row for name, row in rows.items() if _is_for(caller, route or config.route_for(name), name)]
+    return Listed(_list(shown, speaks), tuple(refusals))
 
 
-async def model(config: Config, line: Line, headers: Mapping[str, str], name: str) -> Listed:
+async def model(config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, name: str) -> Listed:
     """One model by its name."""
     speaks = _spoken(headers)
+    if not _is_for(caller, config.route_for(name), name):
+        raise _unknown(name)
     if name in _names(config, speaks, None):
         return Listed(_row(name, speaks))
     path = _path_of(name)
@@ -66,11 +74,22 @@ async def model(config: Config, line: Line, headers: Mapping[str, str], name: st
     if upstream is None:
         raise _unknown(name)
     status, body = await _fetched(config, line, upstream, path, headers)
+    if status == 200 and upstream.protocol != speaks:
+        body = _row(name, speaks)
     if status == 404:
         raise _unknown(name)
     if status != 200:
         raise _refused(upstream, f"the model cannot be looked up (status {status})")
     return Listed(body)
+
+
+def _is_for(caller: Caller | None, route: Route | None, name: str) -> bool:
+    """Whether a client's key is for a model."""
+    try:
+        permit(caller, route, name)
+    except Refused:
+        return False
+    return True
 
 
 def _spoken(headers: Mapping[str, str]) -> Speaks:
@@ -101,20 +120,23 @@ def _spelt(config: Config, speaks: Speaks, route: Route | None) -> Iterator[str]
 
 
 def _leads_to(config: Config, speaks: Speaks, route: Route | None, name: str) -> Upstream | None:
-    """The upstream that a request for this model is sent to; None if there is none for this protocol."""
+    """The upstream that a request for this model is sent to first; None if there is none for this protocol."""
     if route is not None and route.models and not any(fnmatchcase(name, pattern) for pattern in route.models):
         return None
-    upstream = config.upstream_for(name, speaks, route or config.route_for(name))
-    return upstream if upstream is not None and upstream.protocol == speaks else None
+    rungs = rungs_of(config, route or config.route_for(name), name, speaks)
+    return rungs[0].upstream if rungs else None
 
 
 def _upstreams(config: Config, speaks: Speaks, route: Route | None) -> list[Upstream]:
-    """Who has models that are asked for under their own names."""
+    """Who has models that are asked for under their own names: whoever speaks the protocol, or is named by a route with patterns."""
     if route is not None and route.models and not any(_SIGNS & set(pattern) for pattern in route.models):
         return []
     if route is not None and route.upstream:
-        return [each for each in (config.upstreams[route.upstream],) if each.protocol == speaks]
-    return [each for each in config.upstreams.values() if each.protocol == speaks]
+        found = [config.upstreams[route.upstream]]
+    else:
+        named = {each.upstream for each in config.routes if any(_SIGNS & set(pattern) for pattern in each.models)}
+        found = [each for each in config.upstreams.values() if each.protocol == speaks or each.name in named]
+    return [each for each in found if each.access is None]  # clouds list deployments elsewhere
 
 
 async def _of(config: Config, line: Line, upstream: Upstream, headers: Mapping[str, str]) -> list[Row]:

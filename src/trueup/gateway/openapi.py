@@ -6,6 +6,7 @@ Only what the gateway itself looks at is described; everything else in a body is
 from typing import Any
 
 from trueup import __version__
+from trueup.gateway.endpoints import ENDPOINTS, Endpoint
 from trueup.gateway.feedback import MOST_COMMENT, MOST_LABEL
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -54,6 +55,9 @@ def document() -> dict[str, Any]:
         "/readyz": {"get": _get("It can take requests.", 503)},
         "/metrics": {"get": _get("Counters for Prometheus.", kind="text/plain")},
     }
+    for endpoint in ENDPOINTS:
+        path = f"/v1/{endpoint.path.replace('*', '{id}')}"
+        paths.setdefault(path, {})[endpoint.method.lower()] = _passed(endpoint)
     return {
         "openapi": "3.1.0",
         "info": {"title": "trueup gateway", "version": __version__},
@@ -147,6 +151,35 @@ def _feedback() -> dict[str, Any]:
             **{str(status): _refusal(status) for status in (400, 401, 404, 408, 413, 503, 504)},
         },
     }
+
+
+def _passed(endpoint: Endpoint) -> dict[str, Any]:
+    """An endpoint of providers that is passed through; its body is the upstream's matter."""
+    said = f"Passed through; `endpoints: [{endpoint.group}]` turns it on."
+    places = [
+        {
+            "name": "id",
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "pattern": "^[A-Za-z0-9_:-]{1,60}$"},
+        }
+    ]
+    found: dict[str, Any] = {
+        "summary": said,
+        "parameters": [
+            *(places if "*" in endpoint.path else []),
+            *({"name": name, "in": "query", "schema": _TEXT} for name in endpoint.query),
+        ],
+        "responses": {
+            "200": {"description": said, "content": {"*/*": {}}},
+            **{str(status): _refusal(status) for status in (400, 401, 403, 404, 408, 409, 413, 429, 502, 503, 504)},
+        },
+    }
+    body = {"type": "object", "properties": {"model": _TEXT, "trueup": _EXTENSION}}
+    kinds = {"json": "application/json", "form": "multipart/form-data", "upload": "multipart/form-data"}
+    if endpoint.carries in kinds:
+        found["requestBody"] = {"required": True, "content": {kinds[endpoint.carries]: {"schema": body}}}
+    return found
 
 
 def _get(said: str, *statuses: int, kind: str = "application/json") -> dict[str, Any]:

@@ -88,7 +88,8 @@ class Pages:
             said = "this page needs client keys if it is opened under a name; open it by its address, or configure `clients`"
             return _told(Refused(403, said, "permission_error", "unknown_host"))
         shown = Status(
-            __version__, time.monotonic() - self._began, await self._problems(), config.routes, contract_names(config),
+            __version__, time.monotonic() - self._began, await self._problems(),
+            [route for route in config.routes if caller is None or not caller.routes or route.name in caller.routes], contract_names(config),
             await self._recent(None if caller is None else caller.tenant),
         )  # fmt: skip
         return HTMLResponse(page(shown), headers=HEADERS)
@@ -119,12 +120,12 @@ class Pages:
         gateway = self._gateway
         headers = {name.lower(): value for name, value in request.headers.items()}
         try:
-            gateway.door.caller(headers)
+            caller = gateway.door.caller(headers)
             name = request.path_params.get("name", "")
             listed = await (
-                model(gateway.config, gateway.line, headers, name)
+                model(gateway.config, gateway.line, headers, caller, name)
                 if name
-                else models(gateway.config, gateway.line, headers, request.path_params.get("route", ""))
+                else models(gateway.config, gateway.line, headers, caller, request.path_params.get("route", ""))
             )
         except Refused as refused:
             return _told(refused)

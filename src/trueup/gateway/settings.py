@@ -19,7 +19,8 @@ from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.access import base_of, read_access
 from trueup.gateway.addressing import read_store, read_url
 from trueup.gateway.clients import read_clients
-from trueup.gateway.config import DEFAULTS, POLICY, Config, Limits, Logs, Route, Upstream
+from trueup.gateway.config import DEFAULTS, ENDPOINTS, POLICY, Config, Limits, Logs, Route, Upstream
+from trueup.gateway.endpoints import GROUPS, KEPT
 from trueup.gateway.fallbacks import read_fallback, read_share
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -28,9 +29,9 @@ from trueup.verdict.paths import Parts
 
 _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
-    "limits", "redaction", "retention", "telemetry", "progress", "logs",
+    "limits", "redaction", "retention", "telemetry", "progress", "logs", "endpoints",
 )  # fmt: skip
-_UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses")
+_UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses", "tenant")
 _ROUTE = (
     "name",
     "models",
@@ -89,6 +90,7 @@ class Desk:
             "progress": self.yes(top.get("progress", False), ("progress",)),
             "telemetry": self.yes(top.get("telemetry", False), ("telemetry",)),
             "choose": self.yes(top.get("choose", True), ("choose",)),
+            "endpoints": self.endpoints(top.get("endpoints"), upstreams),
             "workers": self.whole(top.get("workers", 1), ("workers",), MOST_WORKERS),
             "server": self.word(top.get("server", "uvicorn"), ("server",), ("uvicorn", "granian")),
             "limits": self.struct(top.get("limits"), ("limits",), Limits),
@@ -124,8 +126,24 @@ class Desk:
                 "" if access is not None else key, self.yes(part.get("private", False), (*here, "private")),
                 {key: self.sent(value, (*here, "headers", key), "header") for key, value in headers.items()},
                 access, self.yes(part.get("responses", access is None or access.kind == "azure"), (*here, "responses")),
+                self.text(part.get("tenant", ""), (*here, "tenant")),
             )  # fmt: skip
         return found
+
+    def endpoints(self, data: Any, upstreams: dict[str, Upstream]) -> tuple[str, ...]:
+        """The endpoints that are turned on; what an upstream keeps must be for somebody."""
+        if data is None:
+            return ENDPOINTS
+        found = []
+        for at, each in enumerate(self.items(data, ("endpoints",))):
+            name = self.word(each, ("endpoints", at), GROUPS)
+            found.append(name)
+            if name in KEPT and each == name and not any(upstream.tenant for upstream in upstreams.values()):
+                said = f"{name} of all tenants are kept under one key of an upstream; say which tenant may see them"
+                self.say(
+                    "N006", ("endpoints", at), said, "Give an upstream `tenant: NAME`, or `tenant: '*'` if all may."
+                )
+        return tuple(dict.fromkeys(found))
 
     def contracts(self, data: Any) -> dict[str, Contract]:
         found = {}

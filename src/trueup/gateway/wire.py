@@ -4,7 +4,7 @@ Nothing waits for ever: a body that does not come in its time is refused, a clie
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Protocol
 
 from trueup.gateway.client.within import Within
@@ -40,6 +40,9 @@ class Turn(Protocol):
 
     def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
         """Send a whole reply at once, if that can be done."""
+
+    def cut(self) -> bool:
+        """Cut the connection, if that can be done."""
 
 
 def body_of(turn: Turn, limits: Limits) -> bytes | None:
@@ -80,6 +83,41 @@ async def read_body(receive: Receive, headers: dict[str, str], limits: Limits) -
         await _drain(receive)
         raise _too_large(most)
     return b"".join(pieces)
+
+
+class Upload:
+    """The body of a request, piece by piece: nothing of it is kept, and it has a size and a time."""
+
+    def __init__(self, receive: Receive, length: int | None, most: int, seconds: float) -> None:
+        self._receive = receive
+        self._most, self._seconds = most, seconds
+        self.length = length  # as the head says; None if it does not
+
+    async def admit(self) -> None:
+        """Refuse a body that says itself that it is too large, before anything of it is sent on."""
+        if self.length is not None and self.length > self._most:
+            await _drain(self._receive)
+            raise _too_large(self._most)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The pieces as they come; too many bytes, or too long a wait for the next piece, is a refusal."""
+        left, more = self._most, True
+        while more:
+            message = await _next(self._receive, self._seconds)
+            piece, more = message.get("body", b""), message.get("more_body", False)
+            left -= len(piece)
+            if left < 0:
+                await _drain(self._receive)
+                raise _too_large(self._most)
+            if piece:
+                yield piece
+
+
+def upload(receive: Receive, headers: dict[str, str], limits: Limits) -> Upload:
+    """The body of a request that is passed on as it comes."""
+    said = headers.get("content-length", "")
+    length = int(said) if said.isascii() and said.isdigit() else None
+    return Upload(receive, length, limits.file, limits.body_seconds)
 
 
 async def _drain(receive: Receive) -> None:
@@ -138,6 +176,10 @@ class Out:
             return
         await self._send({"type": "http.response.start", "status": status, "headers": found})
         await self._send({"type": "http.response.body", "body": body})
+
+    def cut(self) -> bool:
+        """Cut the connection, so that nobody takes what was sent for whole; False if only an exception can do that."""
+        return self._turn is not None and self._turn.cut()
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
         """A message as ASGI wants it."""
