@@ -11,6 +11,7 @@ from schemathesis.checks import not_a_server_error
 
 from tests.effort import SOAK
 from tests.gateway.conftest import GOOD, PERSON, Open
+from tests.waiting import wait_for
 from trueup.gateway.endpoints import GROUPS
 from trueup.gateway.openapi import document
 from trueup.store.open import open_store
@@ -44,7 +45,7 @@ def test_nothing_that_is_sent_breaks_the_gateway(desk: Open, contract: object, t
     ):
         for operation in schemathesis.openapi.from_dict(document()).get_all_operations():
             play(operation.ok(), d.url)
-        assert d.gateway.gateway.metrics.active == 0
+        wait_for(lambda: d.gateway.gateway.metrics.active == 0)
         assert 'status="500"' not in d.http.get("/metrics").text
 
 
