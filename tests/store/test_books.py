@@ -156,15 +156,16 @@ def test_who_leaves_while_a_hold_is_being_made_leaves_none(opened: Store) -> Non
 @pytest.mark.spec("Q13", "X40")
 def test_a_hold_that_was_committed_after_its_caller_left_is_given_back(opened: Store) -> None:
     """The writer has begun the job when its caller goes: nobody can stop it, so it must be undone."""
-    held = threading.Event()
+    begun, go = threading.Event(), threading.Event()
 
     async def run() -> None:
-        asking = asyncio.ensure_future(opened.quota.areserve("acme", "k"))
-        opened._writer.submit(lambda _: held.wait(60))  # of the same group, or the next
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        with opened._writer._change:  # so that they come as one group
+            asking = asyncio.ensure_future(opened.quota.areserve("acme", "k"))
+            await asyncio.sleep(0)
+            opened._writer.submit(lambda _: (begun.set(), go.wait(60)))
+        await asyncio.to_thread(begun.wait, 60)
         asking.cancel()
-        held.set()
+        go.set()
         with pytest.raises(asyncio.CancelledError):
             await asking
 
