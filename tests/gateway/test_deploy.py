@@ -188,6 +188,7 @@ def test_the_unit_checks_its_file_keeps_to_itself_and_lets_work_finish() -> None
     assert check == [*start, "--check"]
     assert start[1] == "serve"
     assert int(service["TimeoutStopSec"]) > Limits().stop_seconds + 5
+    assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"
     for name in ("NoNewPrivileges", "ProtectHome", "PrivateTmp", "DynamicUser"):
         assert service[name] == "yes"
     assert not re.search(r"(?i)environment=.*key", "\n".join(f"{k}={v}" for k, v in service.items()))

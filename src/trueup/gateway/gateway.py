@@ -215,6 +215,8 @@ class Gateway:
         fresh.start(before)
         self.runtime = fresh
         self._loaded = time.time()
+        for name in before.config.upstreams.keys() - config.upstreams.keys():
+            self.metrics.forget("trueup_breaker_open", upstream=name)
         for follow in self.followers:
             follow(config)
         self._retired.append(before)

@@ -27,6 +27,7 @@ ATTEMPTS = ("trueup_attempts_total", ("model",))
 RETRIED = ("trueup_retried_total", ("model",))
 FAILURES = ("trueup_failures_total", ("model", "reason"))
 RELOAD_FAILURES = "trueup_config_reload_failures_total"
+_FROM_THE_START = (RELOAD_FAILURES, "trueup_config_reloads_total", "trueup_prune_failures_total")  # so that 0 is seen
 HELP = {
     "trueup_requests_total": "Requests, by route, model, outcome and status.",
     "trueup_asked_total": "Requests for which this model was asked at least once, by model.",
@@ -77,6 +78,8 @@ class Metrics:
             for label, value in series.labels:
                 self._seen.setdefault(label, set()).add(value)
         self.gauge("trueup_requests_active", lambda: self.active)
+        for name in _FROM_THE_START:
+            self._counter(name, {})
 
     def count(self, name: str, n: int = 1, **labels: str) -> None:
         """Count something under labels."""
@@ -115,6 +118,13 @@ class Metrics:
         """
         series = Series(how, name, self._labels(labels))
         self._gauges[series] = _Gauge(self._place(series), read)
+
+    def forget(self, name: str, **labels: str) -> None:
+        """Show a gauge no longer, for what it measured is gone; its number stays at 0."""
+        for how in ("sum", "max", "min"):
+            gauge = self._gauges.pop(Series(how, name, tuple(labels.items())), None)
+            if gauge is not None:
+                self._cells[gauge.place] = 0.0
 
     def publish(self) -> None:
         """Let the other workers see this one's gauges; counters they always see."""
