@@ -12,7 +12,11 @@ import pages
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    made = {"reference/codes.md": pages.codes_page(), "reference/options.md": pages.options_page()}
+    made = {
+        "reference/codes.md": pages.codes_page(),
+        "reference/options.md": pages.options_page(),
+        "security.md": pages.security_page(),
+    }
     made |= {f"reference/findings/{name}": text for name, text in pages.finding_pages().items()}
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))

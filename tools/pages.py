@@ -72,6 +72,11 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+def security_page() -> str:
+    """SECURITY.md, which has its place where a repository is expected to have it, as a page."""
+    return (ROOT / "SECURITY.md").read_text("utf-8").replace("](docs/", "](")
+
+
 def codes_page() -> str:
     """The catalogue: one table for each family of codes, each code linked to its page."""
     parts = [
