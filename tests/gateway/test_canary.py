@@ -11,7 +11,9 @@ import json
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ BASIC = base64.b64encode(f"ada:{ADDRESS}".encode()).decode()
 SECRETS = (UPSTREAM, HEADER, CLIENT, STORE, OTLP, ADDRESS, WRONG, HASHED, hash_of(HASHED)[7:], BASIC)
 ENVIRONMENT = {
     "UP": UPSTREAM, "HEAD": HEADER, "CLIENT": CLIENT, "HASH": hash_of(HASHED), "PYTHONFAULTHANDLER": "1",
-    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_HEADERS": f"authorization={OTLP}",
+    "OTEL_EXPORTER_OTLP_HEADERS": f"authorization={OTLP}",
 }  # fmt: skip
 FILE = """
 store: "{store}"
@@ -124,6 +126,33 @@ def serving(folder: Path, *options: str, **environment: str) -> Iterator[tuple[s
             process.wait(60)
 
 
+@contextlib.contextmanager
+def collecting() -> Iterator[tuple[str, list[str]]]:
+    """A collector of spans that refuses them, and repeats the headers that came with them."""
+    got: list[str] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said = str(self.headers)
+            got.append(said + self.rfile.read(int(self.headers["content-length"])).decode("latin-1"))
+            self.send_response(400, said.replace("\r\n", " ").replace("\n", " "))
+            self.end_headers()
+            self.wfile.write(said.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", got
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def reload_faulty(folder: Path, url: str, process: "subprocess.Popen[bytes]") -> None:
     """Files with a fault, one after the other; the gateway reports each of them and goes on as before."""
     for number, fault in enumerate(FAULTS, 1):
@@ -173,15 +202,19 @@ def ask_everything(url: str, kinds: tuple[str, ...] = KINDS) -> int:
 
 
 def test_no_canary_is_in_any_reply_log_or_file_after_any_error(tmp_path: Path) -> None:
-    with ScriptedServer(echo) as upstream:
+    with ScriptedServer(echo) as upstream, collecting() as (collector, collected):
         write(tmp_path, upstream.url)
-        with serving(tmp_path) as (url, process):
+        quick = {"OTEL_BSP_SCHEDULE_DELAY": "100", "OTEL_EXPORTER_OTLP_ENDPOINT": collector}
+        with serving(tmp_path, **quick) as (url, process):
             assert ask_everything(url) > 80
             reload_faulty(tmp_path, url, process)
             assert ask_everything(url, ("401", "valid", "fine")) > 20
+            wait_for(lambda: collected)
             process.send_signal(signal.SIGABRT)  # a crash, with a dump of every thread
             process.wait(60)
         seen = json.dumps([dict(request.headers) for request in upstream.requests])
+    assert OTLP in collected[0]
+    refuse_canaries("spans", " ".join(collected).replace(OTLP, ""))
     assert all(secret in seen for secret in (UPSTREAM, HEADER, BASIC)), "the upstream had something to repeat"
     assert not any(secret in seen for secret in (CLIENT, HASHED)), "a client's key is for the gateway alone"
     log = (tmp_path / "log").read_text()

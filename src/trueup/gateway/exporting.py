@@ -10,8 +10,10 @@ import os
 import threading
 import time
 from typing import Any
+from urllib.parse import unquote
 
 from trueup.gateway.tracing import Tracing
+from trueup.verdict.secrets import masked
 from trueup.watch.missing import needed
 
 log = logging.getLogger("trueup.gateway")
@@ -31,6 +33,7 @@ class Exporting(Tracing):
             trace.set_tracer_provider(self._tracers())
         if not hasattr(logs.get_logger_provider(), "add_log_record_processor"):
             logs.set_logger_provider(self._logs())
+        _mask_logs()
         super().__init__()
 
     def close(self) -> None:
@@ -65,6 +68,32 @@ class Exporting(Tracing):
             provider.add_log_record_processor(processor)
         self._own.append(provider)
         return provider
+
+
+class Masking(logging.Filter):
+    """Takes the headers of exports out of what the exporters log: a collector may repeat them when it refuses."""
+
+    def __init__(self, secrets: list[str]) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let a record pass, as one line without a header."""
+        record.msg, record.args = masked(record.getMessage(), self._secrets), None
+        if record.exc_info:
+            record.msg = f"{record.msg} ({type(record.exc_info[1]).__name__})"
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def _mask_logs() -> None:
+    """Mask in every logger of the SDK that there is by now; a filter sees only what its own logger says."""
+    names = [name for name in os.environ if name.startswith("OTEL_EXPORTER_OTLP_") and name.endswith("HEADERS")]
+    values = [part.partition("=")[2].strip() for name in names for part in os.environ[name].split(",")]
+    masking = Masking([value for each in values for value in (each, unquote(each)) if len(value) >= 4])
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("opentelemetry."):
+            logging.getLogger(name).addFilter(masking)
 
 
 def check_packages() -> None:
