@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from openai import BadRequestError, OpenAI
 
 from tests.gateway.conftest import GOOD, PERSON, QUICK, Desk, Open
+from tests.waiting import wait_for
 from trueup import Contract
-from trueup.gateway.config import Config, Route, Upstream
+from trueup.gateway.config import Config, Logs, Route, Upstream
 from trueup.gateway.settings import read_config
 from trueup.store.open import open_store
 from trueup.store.store import Store
@@ -118,6 +120,16 @@ def test_a_refusal_is_stored_with_its_text_and_feedback_finds_it(open_desk: Desk
     assert stored.verdict.reply.text == f"my card is {CARD}"
     assert not stored.ok
     assert 'route="passed",model="m",outcome="refused",status="400"' in open_desk.http.get("/metrics").text
+
+
+def test_a_refusal_is_in_the_verdict_log(desk: Open, tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.log"
+    with desk([], config=lambda url: replace(config(url), quota=False, logs=Logs(verdicts=str(path)))) as d:
+        d.chat(f"my card is {CARD}")
+        wait_for(lambda: path.exists() and path.read_text().endswith("\n"))
+    row = json.loads(path.read_text())
+    assert (row["outcome"], row["contract"], row["model"]) == ("request_refused", "question", "m")
+    assert row["violations"][0]["code"] == "D001"
 
 
 def test_a_message_may_have_to_be_json_and_rules_see_the_conversation(open_desk: Desk) -> None:

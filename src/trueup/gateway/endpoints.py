@@ -29,6 +29,7 @@ class Endpoint(NamedTuple):
     kept: bool = False  # about something that the upstream keeps: whose it is must be known
     large: bool = False  # a reply may be as large as a file
     query: tuple[str, ...] = ()  # the parameters that are passed on
+    many: bool = False  # its body holds requests, each with a model
 
 
 ENDPOINTS = (
@@ -52,7 +53,7 @@ ENDPOINTS = (
     Endpoint("batches", "GET", "batches", kept=True, query=_PAGES),
     Endpoint("batches", "GET", "batches/*", kept=True),
     Endpoint("batches", "POST", "batches/*/cancel", kept=True),
-    Endpoint("batches", "POST", "messages/batches", "json", "anthropic", generates=True, kept=True, query=("beta",)),
+    Endpoint("batches", "POST", "messages/batches", "json", "anthropic", True, True, query=("beta",), many=True),
     Endpoint("batches", "GET", "messages/batches", "nothing", "anthropic", kept=True, query=("beta", *_PAGES)),
     Endpoint("batches", "GET", "messages/batches/*", "nothing", "anthropic", kept=True, query=("beta",)),
     Endpoint("batches", "DELETE", "messages/batches/*", "nothing", "anthropic", kept=True, query=("beta",)),

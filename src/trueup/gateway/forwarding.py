@@ -24,12 +24,15 @@ from trueup.gateway.forms import Named, boundary_of, model_in
 from trueup.gateway.keys import permit
 from trueup.gateway.metrics import Metrics
 from trueup.gateway.naming import renamed
+from trueup.gateway.passing import shown_headers
+from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.protocol import a_name, encode
 from trueup.gateway.tab import NO_TAB, Tab, metered
 from trueup.gateway.visit import FAILED, Visit
 from trueup.gateway.wire import Out, Receive, Stream, Upload, upload
 from trueup.store.store import Store
 
+_PLAIN = Chat()  # whose form errors inside a stream have
 _whole = msgspec.json.Decoder(dict[str, Any])
 _SMALL = 65_536  # bytes of an answer that is sent in one piece
 # What comes from an upstream may be any file; no browser may take it for a page of the gateway.
@@ -55,6 +58,7 @@ class _Body(NamedTuple):
     given: dict[str, Any] = {}  # our own extension
     raw: bytes | None = None  # what is passed on
     named: Named | None = None  # where a form names the model
+    models: tuple[str, ...] = ()  # of the requests that it holds
 
     def asking_for(self, model: str) -> bytes | None:
         """What is passed on, with another model."""
@@ -88,8 +92,10 @@ class Forwarding:
         route = _route(config, place.route, body.model)
         visit.model, visit.tenant = body.model, tenant
         visit.route = "" if route is None else route.name
-        permit(caller, route, body.model)
-        _refuse_unjudged(endpoint, route, headers, body)
+        for model in (body.model, *body.models):
+            on = route if model == body.model else _route(config, place.route, model)
+            permit(caller, on, model)
+            _refuse_unjudged(endpoint, on, headers, body)
         speaks = endpoint.speaks or ("anthropic" if "anthropic-version" in headers else "openai")
         upstream = _upstream(config, endpoint, speaks, route, body.model, tenant)
         path = place.path + query_of(endpoint, visit.scope.get("query_string", b""))
@@ -107,10 +113,12 @@ class Forwarding:
             parcel = parcel._replace(body=uploaded.pieces(), length=uploaded.length)
         tab = NO_TAB
         if endpoint.method == "POST":
-            key = a_name(headers.get("idempotency-key"), "idempotency-key")
+            # An upload is not known before it has been sent, so that no key can stand for it.
+            key = "" if uploaded else a_name(headers.get("idempotency-key"), "idempotency-key")
             tab = metered(
-                self._store(), config, route, tenant=tenant, key=key, user=user or body.user, model=body.model
-            )
+                self._store(), config, route, tenant=tenant, key=key, user=user or body.user, model=body.model,
+                request=(endpoint.method, path, body.raw or b""),
+            )  # fmt: skip
         return partial(self._answer, visit, _Sent(endpoint, upstream, parcel, headers, tab, uploaded))
 
     async def _answer(self, visit: Visit, sent: _Sent, out: Out) -> None:
@@ -146,23 +154,21 @@ class Forwarding:
 
 async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:
     """Send an answer to the client: a small one whole, any other as it comes. It is charged before its first byte leaves."""
-    overhead = (time.perf_counter() - visit.began - visit.waited) * 1000
-    headers = [
-        *reply.let_through(), *_INERT, (b"x-trueup-outcome", b"passed"), (b"x-trueup-attempts", b"1"),
-        (b"x-trueup-overhead-ms", b"%.3f" % overhead),
-    ]  # fmt: skip
+    headers = [*shown_headers(reply), *_INERT, (b"x-trueup-outcome", b"passed"), (b"x-trueup-attempts", b"1")]
+    overhead = (b"x-trueup-overhead-ms", b"%.3f" % ((time.perf_counter() - visit.began - visit.waited) * 1000))
+    good = reply.status < 300
     if 0 < reply.size <= _SMALL and not reply.is_stream:
         body = await reply.read()
-        await tab.settle(reply.status < 300)
-        await out.whole(reply.status, body, headers)
+        await tab.settle(good, headers, body)
+        await out.whole(reply.status, body, [*headers, overhead])
         return
-    stream = Stream(out, reply.status, headers)
+    copy = tab.copy(headers, _PLAIN.error_event) if reply.is_stream else None
+    stream = Stream(out, reply.status, [*headers, overhead], copy)
     async for piece in reply.pieces():
         if not stream.started:
-            await tab.settle(reply.status < 300)
+            await tab.settle(good)
         await stream.write(piece)
-    if not stream.started:
-        await tab.settle(reply.status < 300)
+    await tab.settle(good)
     await stream.end()
 
 
@@ -192,7 +198,18 @@ def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes) -> _Body:
         a_name(user if isinstance(user, str) else None, "user"),
         given or {},
         encode(body) if anew else raw,
+        models=_models(body) if endpoint.many else (),
     )
+
+
+def _models(body: dict[str, Any]) -> tuple[str, ...]:
+    """The models of the requests in a batch, each once."""
+    rows = body.get("requests")
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and isinstance(row.get("params"), dict) for row in rows
+    ):
+        raise Refused(400, "'requests' must be a list of requests with their 'params'", code="invalid_value")
+    return tuple({a_name(row["params"].get("model"), "model"): None for row in rows})
 
 
 def _route(config: Config, name: str, model: str) -> Route | None:

@@ -426,8 +426,7 @@ class Gateway:
         runtime, store = visit.runtime, self.store
         config = runtime.config
         if exchange.route is not None and exchange.route.request is not None:
-            visit.verdict = exchange.verdict_id
-            await admit(exchange, exchange.route.request, store, self.metrics)
+            await admit(visit, exchange, exchange.route.request, store, self.metrics)
         if exchange.contract is None:
             tab = NO_TAB
             if store is not None and config.charges(exchange.route):

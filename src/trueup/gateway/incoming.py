@@ -8,14 +8,17 @@ application itself writes (system messages, earlier replies, outputs of tools).
 import logging
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from trueup.contract.contract import Contract
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_found, bug_refusal, in_thread
+from trueup.gateway.logged import verdict_fields
 from trueup.gateway.metrics import Metrics
 from trueup.gateway.protocols.protocol import Body, encode
+from trueup.gateway.visit import Visit
 from trueup.store.errors import StoreError
 from trueup.store.records import Note
 from trueup.store.store import Store
@@ -30,7 +33,7 @@ _SILENT = frozenset({*_OUTPUTS, "base64", "reasoning"})  # parts and items that 
 _WORDS = frozenset({"text", "content", "title", "context", "transcript", "source", "data"})
 
 
-async def admit(exchange: Exchange, contract: Contract, store: Store | None, metrics: Metrics) -> None:
+async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Store | None, metrics: Metrics) -> None:
     """Let a request go on if the user's texts keep the `contract`; what was judged is then what is sent."""
     body = exchange.body()
     messages = _messages(body)
@@ -39,7 +42,9 @@ async def admit(exchange: Exchange, contract: Contract, store: Store | None, met
         if not verdict.ok:
             for code in {found.code for found in verdict.errors}:
                 metrics.count("trueup_findings_total", contract=contract.name, model=_model(exchange), code=code)
+            _log(visit, exchange, contract, verdict)
             if store is not None:
+                visit.verdict = exchange.verdict_id
                 _record(store, exchange, contract, verdict)
             raise _refusal(exchange, verdict, at, stored=store is not None)
     if not exchange.extended:
@@ -110,11 +115,21 @@ async def _verdict(exchange: Exchange, contract: Contract, text: str, messages: 
         raise bug_refusal(bug_found(error)) from None
 
 
+def _log(visit: Visit, exchange: Exchange, contract: Contract, verdict: Verdict) -> None:
+    lines = visit.runtime.logs.verdicts
+    if lines is not None:
+        known = {
+            "contract": contract.name, "state": _state(exchange), "tenant": exchange.tenant, "request": exchange.verdict_id,
+            "model": _model(exchange), "attempt": 0, "outcome": OUTCOME, "verdict": exchange.verdict_id,
+        }  # fmt: skip
+        seconds = time.perf_counter() - exchange.began
+        lines.put(partial(verdict_fields, verdict, known, time.time(), seconds, 0, visit.runtime.redaction))
+
+
 def _record(store: Store, exchange: Exchange, contract: Contract, verdict: Verdict) -> None:
-    state = exchange.context.get("state")
     note = Note(
         exchange.verdict_id, verdict, exchange.verdict_id, 0, exchange.tenant, exchange.user, _model(exchange), contract.name,
-        state if isinstance(state, str) else "", OUTCOME, 0, time.perf_counter() - exchange.began, fingerprint=contract.fingerprint,
+        _state(exchange), OUTCOME, 0, time.perf_counter() - exchange.began, fingerprint=contract.fingerprint,
     )  # fmt: skip
     try:
         store.note(note)
@@ -135,3 +150,8 @@ def _refusal(exchange: Exchange, verdict: Verdict, at: int, *, stored: bool) -> 
 
 def _model(exchange: Exchange) -> str:
     return exchange.head.model if isinstance(exchange.head.model, str) else ""
+
+
+def _state(exchange: Exchange) -> str:
+    state = exchange.context.get("state")
+    return state if isinstance(state, str) else ""
