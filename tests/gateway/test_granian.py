@@ -16,7 +16,8 @@ from trueup.testing.server import ScriptedServer
 
 LONG = "word " * 200_000
 CONFIG = """
-upstreams: {{main: {{url: "{url}", private: true}}}}
+upstreams: {{main: {{url: "{url}", private: true, tenant: "*"}}}}
+endpoints: [files]
 limits: {{head_seconds: 1, body_seconds: 1, total_seconds: 5, request: 100000}}
 listen: 127.0.0.1:{port}
 server: granian
@@ -125,3 +126,12 @@ def test_what_only_uvicorn_refuses_is_as_the_page_says(url: str, upstream: Scrip
         line.sendall(HEAD + b"Content-Length: 10\r\n" + CHUNKED + b"%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n")
         assert status(line.recv(65_536)) == 200, "both lengths: chunked is what counts"
     assert len(upstream.requests) == asked + 1
+
+
+def test_a_file_goes_up_and_down_in_pieces(url: str) -> None:
+    from openai import OpenAI
+
+    content = b'{"custom_id": "a"}\n' * 50_000  # beyond the limit of other requests
+    with OpenAI(base_url=url + "/v1", api_key="any", max_retries=0) as client:
+        kept = client.files.create(file=("a.jsonl", content), purpose="batch")
+        assert client.files.content(kept.id).content == content

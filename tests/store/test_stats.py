@@ -9,7 +9,7 @@ from tests.store.conftest import Hand
 from trueup import Contract
 from trueup.store.alarm import Alarm
 from trueup.store.open import open_store
-from trueup.store.stats import warnings
+from trueup.store.stats import recent, warnings
 from trueup.store.store import Store
 
 CONTRACT = Contract({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]})
@@ -52,6 +52,25 @@ def test_attempts_before_the_last_count_as_judged_not_as_asked(opened: Store) ->
     assert (rate.asked, rate.failed, rate.retried, rate.attempts) == (1, 0, 1, 2)
     assert rate.codes == dict.fromkeys({f.code for f in BAD.errors}, 1)
     assert [s.attempt for s in opened.verdicts(request="r")] == [1, 2]
+
+
+def test_the_latest_requests_are_counted_by_outcome_and_model(opened: Store, clock: Hand) -> None:
+    opened.record_verdict(GOOD, model="old")
+    clock.go(7200)
+    since = clock.micros / 1e6 - 3600
+    opened.record_verdict(BAD, model="m", request="r", attempt=1, final=False, tenant="acme")
+    opened.record_verdict(GOOD, model="m", request="r", attempt=2, attempts=2, outcome="repaired", tenant="acme")
+    opened.record_verdict(GOOD, model="m\x00😀", tenant="a\x00b")
+    opened.record_verdict(
+        BAD, model="m", request="s", outcome="refused", tenant="acme"
+    )  # its last attempt is under way
+    found = opened.read(lambda session: recent(session, since))
+    assert (found.requests, found.is_cut) == (2, False)
+    assert found.outcomes == (("accepted", 1), ("repaired", 1))
+    assert found.models == (("m", 1, 1), ("m\x00😀", 1, 0))
+    assert opened.read(lambda session: recent(session, since, "a\x00b")).models == (("m\x00😀", 1, 0),)
+    assert opened.read(lambda session: recent(session, since, "nobody")).requests == 0
+    assert opened.read(lambda session: recent(session, 0, most=1)).is_cut
 
 
 @pytest.mark.spec("Q14")

@@ -95,15 +95,20 @@ def recent(session: Session, since: float, tenant: str | None = None, most: int 
     At most the latest verdicts are looked at, so the cost is bounded however many there are.
     """
     rows = session.run(
-        "SELECT tenant, model, outcome, attempts FROM verdicts WHERE at >= ? ORDER BY at DESC LIMIT ?",
+        "SELECT id, request, tenant, model, outcome, attempts FROM verdicts WHERE at >= ? "
+        "ORDER BY at DESC, attempt DESC LIMIT ?",
         (int(since * MICROS), most),
     )
     asked: Counter[str] = Counter()
     retried: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     whose = None if tenant is None else pack(tenant)
-    for owner, model, outcome, attempts in rows:
-        if outcome != "refused" and whose in (None, owner):  # an earlier attempt is not a request
+    seen: set[str] = set()
+    for name, request, owner, model, outcome, attempts in rows:
+        if outcome == "refused" or (request or name) in seen:
+            continue  # an earlier attempt of a request
+        seen.add(request or name)
+        if whose in (None, owner):
             asked[model] += 1
             outcomes[outcome] += 1
             retried[model] += attempts > 1
