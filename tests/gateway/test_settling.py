@@ -249,6 +249,22 @@ def test_a_deadline_gives_back_what_was_on_hold(desk: Open, store: Store, contra
         assert (stands(store), store.quota.audit()) == ((0, 0), [])
 
 
+@pytest.mark.spec("Q11", "Q13")
+@pytest.mark.parametrize(
+    ("contract", "said", "charged"),
+    [(CALM, WORDS, 1), (VALUE, LONG, 0), (None, WORDS, 1)],
+    ids=["text", "object", "passed"],
+)
+def test_a_deadline_after_the_first_word_is_a_cut(
+    desk: Open, store: Store, contract: Any, said: str, charged: int
+) -> None:
+    step, limits = Hang(Say(said, piece=10), events=17), Limits(total_seconds=0.5)
+    with desk([step], contract, store=store, quota=True, limits=limits, policy=replace(ONCE, timeout=0.5)) as d:
+        response = ask(d, True)
+        assert (response.status_code, '"error"' in response.text) == (200, True)
+        assert (stands(store), store.quota.audit()) == ((charged, 0), [])
+
+
 @pytest.mark.spec("Q13")
 @pytest.mark.parametrize("contract", [None, PERSON], ids=["passed", "judged"])
 def test_a_gateway_that_stops_settles_what_is_under_way(tmp_path: Path, contract: Any) -> None:
