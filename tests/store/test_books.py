@@ -3,7 +3,9 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -337,3 +339,29 @@ def test_a_group_of_moves_takes_a_handful_of_statements(tmp_path: Path) -> None:
             return len(ran)
 
     assert statements(256) <= statements(64) + 40
+
+
+def test_no_move_scans_the_ledger(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db") as store:
+        store.quota.set_limit("*", 10**9)
+        ran: list[str] = []
+        store._writer.submit(lambda session: session._db.set_trace_callback(ran.append)).result(60)  # type: ignore[attr-defined]
+
+        async def run() -> None:
+            held = await asyncio.gather(*(store.quota.areserve("acme", f"{n}") for n in range(50)))
+            await asyncio.gather(*(store.quota.aspend(one, 1, 5) for one in held))
+            await asyncio.gather(*(store.quota.acapture(one) for one in held[:30]))
+            await asyncio.gather(*(store.quota.arefund(one) for one in held))
+
+        asyncio.run(run())
+        seen = [sql for sql in dict.fromkeys(ran) if sql.startswith(("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"))]
+        assert len(seen) > 8
+        for sql in seen:
+            plan = [row[3] for row in store.read(partial(explained, sql))]
+            assert not [
+                step for step in plan if step.startswith("SCAN") and "CONSTANT" not in step and "wanted" not in step
+            ], sql
+
+
+def explained(sql: str, session: Session) -> list[Any]:
+    return session.run(f"EXPLAIN QUERY PLAN {sql}")

@@ -18,6 +18,9 @@ _COLUMNS = (
     "buckets", "digest", "sending",
 )  # fmt: skip
 _FIND = f"SELECT tenant, key, {', '.join(_COLUMNS)} FROM ledger WHERE "  # noqa: S608 - our own columns
+_FIND_ALL = (  # in this order each is one search: a list of pairs with IN would be a scan of all
+    f"SELECT tenant, key, {', '.join(_COLUMNS)} FROM wanted CROSS JOIN ledger WHERE tenant = whose AND key = which"  # noqa: S608
+)
 _ENTRIES = f"ledger (tenant, key, {', '.join(_COLUMNS)})"
 _CHANGED = "ON CONFLICT (tenant, key) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)
 _COUNTED = (
@@ -108,9 +111,8 @@ class Books:
                 size = 1 << (len(some) - 1).bit_length()  # few statements of their own, each prepared once
                 marks = ", ".join(["(?, ?)"] * size)
                 values = [text for place in some + [some[-1]] * (size - len(some)) for text in place]
-                rows = self._session.run(f"{_FIND}(tenant, key) IN (VALUES {marks})", values)
-            for place in some:
-                self._entries[place] = None
+                rows = self._session.run(f"WITH wanted (whose, which) AS (VALUES {marks}) {_FIND_ALL}", values)
+            self._entries.update(dict.fromkeys(some))
             for row in rows:
                 self._entries[row[:2]] = Entry._make(row[2:])
 

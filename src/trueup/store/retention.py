@@ -100,10 +100,8 @@ def _tallies(session: Session, before: int) -> Counter[str]:
 
 
 def _replays(session: Session, before: int) -> Counter[str]:
-    rows = session.run(
-        "DELETE FROM replays WHERE (tenant, key) IN (SELECT tenant, key FROM replays WHERE at < ? LIMIT ?) RETURNING at",
-        (before, _BITE),
-    )
+    last = session.run("SELECT at FROM replays WHERE at < ? ORDER BY at LIMIT 1 OFFSET ?", (before, _BITE))
+    rows = session.run("DELETE FROM replays WHERE at < ? RETURNING at", (last[0][0] + 1 if last else before,))
     return +Counter(replays=len(rows))
 
 

@@ -286,7 +286,8 @@ class Writer:
         """All in one transaction: what each job gave, or why nothing was written."""
         error: Exception
         for pause in _TRIES:
-            time.sleep(pause)
+            if pause:
+                time.sleep(pause)
             try:
                 return self._once(jobs, records)
             except Exception as caught:  # noqa: BLE001 - whatever it is, its callers must hear of it and the thread go on
