@@ -189,7 +189,7 @@ def gateway(name: str, url: str, port: int, store: str) -> None:
 
         with open_store(store) as opened:
             opened.quota.set_limit("*", 1_000_000_000)
-    serve(config, "")
+    serve(config, "", listening=lambda *_: None)
 
 
 def main() -> None:

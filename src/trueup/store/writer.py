@@ -31,6 +31,7 @@ Bulk = Callable[[Session, Sequence[Any]], None]
 Written = Callable[[Sequence[Any]], None]
 _GROUP = 1000
 _PAUSE = 0.5  # seconds between two tries while the disk is full
+_MOMENT = 0.001  # seconds that jobs wait for others to join them, where others are to be expected
 _TRIES = (0.0, 0.0, 0.02, 0.1, 0.3)  # seconds before each try; there is another one after a lost connection only
 _MARK = object()  # a place in the queue, nothing to write
 
@@ -84,6 +85,7 @@ class Writer:
         self._jobs: deque[Job] = deque()
         self._records: deque[Record] = deque()
         self._owed: list[Job] = []  # jobs that must be done, and could not be so far
+        self._expected = 0  # how many jobs the last group had
         self._due = 0.0  # when records that nobody waits for are written at the latest
         self._memo = Memo()
         self._change = threading.Condition()
@@ -117,7 +119,7 @@ class Writer:
             if self._closing or self._ended or (len(self._jobs) >= self._capacity and not job.owed):
                 self._make_room(lambda: len(self._jobs) < self._capacity, 0)
             self._jobs.append(job)
-            if len(self._jobs) == 1:
+            if len(self._jobs) in (1, self._expected):
                 self._change.notify_all()
 
     def record(self, value: Any, wait: bool, patience: float = 5.0) -> "Future[None] | None":
@@ -221,6 +223,7 @@ class Writer:
         while True:
             ripe = self._ripe(tried)
             if self._jobs or ripe or (tried and self._owed):
+                self._let_gather()
                 return ripe
             if self._closing:
                 self._ended = not (self._records or self._owed)
@@ -231,6 +234,12 @@ class Writer:
                 self._change.wait(max(0.0, self._due - time.monotonic()))
             else:
                 self._change.wait()
+
+    def _let_gather(self) -> None:
+        """Where several came at once, as many may be about to come again: give them a moment, for a commit costs the same for all."""
+        if 1 < self._expected > len(self._jobs) > 0 and not self._closing:
+            self._change.wait_for(lambda: len(self._jobs) >= self._expected or self._closing, _MOMENT)
+        self._expected = len(self._jobs)
 
     def _ripe(self, tried: bool) -> bool:
         """Whether records are to be written now; in trouble, only now and then."""
