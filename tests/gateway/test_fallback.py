@@ -19,8 +19,9 @@ from trueup.ask.policy import Policy
 from trueup.gateway.config import Config, Limits, Route, Spare, Upstream
 from trueup.gateway.naming import renamed
 from trueup.gateway.retrying import FLOOR, RetryBudget
+from trueup.gateway.rungs import rungs_of
 from trueup.gateway.running import running
-from trueup.gateway.settings import load_config
+from trueup.gateway.settings import load_config, read_config
 from trueup.testing.script import Call, Cut, Fail, Hang, Raw, Reset, Say
 from trueup.testing.server import ScriptedServer
 
@@ -275,6 +276,15 @@ def test_one_call_of_an_sdk_causes_few_calls_of_the_upstreams(alone: bool, sdk: 
 
 
 @pytest.mark.spec("X37")
+@pytest.mark.parametrize(("alone", "expected"), [(True, (2, 0)), (False, (1, 1))])
+def test_upstreams_that_hang_are_called_as_often_as_there_is_time(alone: bool, expected: tuple[int, int]) -> None:
+    policy = msgspec.structs.replace(QUICK, timeout=0.8)  # two thirds of the deadline, as by default
+    with pair(Hang(), Hang(), alone=alone, policy=policy, seconds=1.2) as found:
+        got = found.ask()
+        assert (got.status_code, got.headers["x-should-retry"], found.calls) == (504, "false", expected)
+
+
+@pytest.mark.spec("X37")
 def test_the_same_holds_for_anthropics_sdk_and_for_requests_that_are_passed_through(sdk: Callable[..., Any]) -> None:
     with pair(Fail(500), Fail(500), contract=None, speaks="anthropic") as found:
         client = sdk(anthropic.Anthropic, found.url)
@@ -362,8 +372,8 @@ def test_a_request_that_cannot_be_translated_is_refused_or_goes_elsewhere() -> N
         with pair(Fail(500), contract=contract, speaks="anthropic") as both:
             got = both.ask("/v1/responses", tools=hosted)
             assert both.calls[1] == 0
-            assert got.status_code in (400, 502)
-            assert got.headers["x-should-retry"] == "false"
+            assert got.status_code == (500 if contract is None else 502), "the error of the one that was asked"
+            assert "scripted failure" in got.text
     with pair(GOOD, contract=CONTRACT) as both:
         got = both.ask("/v1/messages", max_tokens=9, tools=[{"type": "web_search_20250305", "name": "web_search"}])
         assert got.status_code == 400
@@ -424,3 +434,49 @@ def test_a_parameter_that_the_other_side_rejects_is_left_out_from_then_on() -> N
             for _ in range(2):
                 assert httpx.post(f"{gateway.url}/v1/messages", json=body).status_code == 200
         assert [request.json.get("max_completion_tokens") for request in server.requests] == [None, 77, 77]
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("route", "said"),
+    [
+        ("fallback: [{model: x}]", "a fallback names an upstream"),
+        ("fallback: [{upstream: on}]", "there is no upstream 'on' in this file. Did you mean 'one'?"),
+        ("fallback: [{upstream: two, sharre: 0.4}]", "unknown key 'sharre'. Did you mean 'share'?"),
+        ("fallback: {upstream: two}", "fallback is a list"), ("fallback: [two]", "mapping of names to values"),
+        ("fallback: [{upstream: two, share: 1.5}]", "share is a number above 0 and below 1; got 1.5"),
+        ("share: 0.7, fallback: [{upstream: two, share: 0.4}]", "the shares add up to 1.1"),
+        ("fallback: [{upstream: two, share: 0.5}, {upstream: one, share: 0.5}]", "the shares add up to 1"),
+        ("model: 5", "model is a text"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_fallback_is_reported_with_its_place(tmp_path: Path, route: str, said: str) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(
+        'upstreams: {one: {url: "https://a.example"}, two: {url: "https://b.example", protocol: anthropic}}\n'
+        f"routes: [{{name: r, upstream: one, {route}}}]\n"
+    )
+    _, faults = read_config(file, {})
+    assert said in " ".join(f"{fault.message}. {fault.hint}" for fault in faults)
+    assert all(fault.line == 2 and fault.column > 1 for fault in faults)
+
+
+def test_a_route_has_rungs_in_order_with_shares_of_the_time(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(
+        'upstreams: {one: {url: "https://a.example"}, two: {url: "https://b.example", protocol: anthropic}}\n'
+        "routes:\n"
+        "  - {name: r, models: x, upstream: one, model: a, policy: {models: [b]}, fallback: [{upstream: two, model: c, share: 0.5}]}\n"
+        "limits: {retry_budget: 0}\n"
+    )
+    config, faults = read_config(file, {})
+    assert faults == []
+    assert config is not None
+    rungs = rungs_of(config, config.routes[0], "x", "openai")
+    assert [(rung.upstream.name, rung.model, rung.share) for rung in rungs] == [
+        ("one", "a", 0.25), ("one", "b", 0.25), ("two", "c", 0.5),
+    ]  # fmt: skip
+    assert config.limits.retry_budget == 0
+    assert (config.routes[0].policy.attempts, config.routes[0].policy.retries) == (6, 2)

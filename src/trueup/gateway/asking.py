@@ -20,7 +20,7 @@ from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.upstream import READING, Line, broken
 from trueup.gateway.client.upstream import Reply as Answered
 from trueup.gateway.client.within import Within
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_found, in_thread
 from trueup.gateway.lanes import Lanes
@@ -210,7 +210,8 @@ class Asking:
         if cost is None and self.loop.policy.prices:
             cost = self._guess(Reply() if last.verdict is None else last.verdict.reply, last.model)
         if cost and await self.tab.spend(send.attempt, cost) and not isinstance(step, Finish):
-            raise Refused(429, "the cost budget is used up", "insufficient_quota", "insufficient_quota")
+            said = "the cost budget is used up"
+            raise Refused(429, said, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
         return step
 
     @property

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-NO_RETRY = {"x-should-retry": "false"}  # what OpenAI's clients heed
+NO_RETRY = {"x-should-retry": "false"}  # what the SDKs of OpenAI and Anthropic heed
 
 
 class Refused(Exception):
@@ -24,7 +24,7 @@ class Refused(Exception):
         self.message = message
         self.kind = kind
         self.code = code
-        self.headers = headers or {}
+        self.headers = dict(headers or {})  # more may be added to them
         self.more = more or {}
 
 

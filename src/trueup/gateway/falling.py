@@ -90,11 +90,13 @@ class Falling:
             try:
                 answer = await self._asked(rung, left * rung.share / (rung.share + below) if below else left)
             except _Failed as failed:
-                last = failed
+                if last is None or failed.failure.code != UNTRANSLATABLE:  # which says less than any other failure
+                    last = failed
                 continue
             return await self._give(answer, over)
         if last is None:
-            raise Refused(504, f"no upstream answered within {seconds:g} s", "server_error", "upstream_timeout")
+            said = f"no upstream answered within {seconds:g} s"
+            raise Refused(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
         if last.answer is not None:
             final = [*last.answer.headers, *((k.encode(), v.encode()) for k, v in NO_RETRY.items() if self.calls > 1)]
             return await self._give(last.answer._replace(headers=final), over)
@@ -137,7 +139,7 @@ class Falling:
                 return await (self._native(rung) if native else self._foreign(rung))
         except TransportFailure as failed:
             raise _Failed(failed.failure) from None
-        except MessageError as error:
+        except (MessageError, Refused) as error:
             said = f"the request cannot be sent to the upstream {rung.upstream.name!r}: {error}"
             raise _Failed(Failure(said, "fatal", 400, code=UNTRANSLATABLE, unsent=True)) from None
         except TimeoutError:

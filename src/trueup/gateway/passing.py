@@ -9,7 +9,7 @@ import time
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
 from trueup.gateway.client.within import Within
-from trueup.gateway.errors import Refused, whole_seconds
+from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.naming import renamed
 from trueup.gateway.protocols.protocol import encode
@@ -43,7 +43,8 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
         raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
     except TimeoutError:
         said = f"the upstream did not answer within {seconds:g} s"
-        await break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
+        late = Refused(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
+        await break_off(exchange, stream, late)
     except READING as error:
         said = broken(exchange.upstream, error).reason
         await break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))

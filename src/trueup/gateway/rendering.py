@@ -64,6 +64,7 @@ def described(exchange: Exchange, answer: Answer) -> Body:
         "reason": answer.reason, "ok": answer.ok, "findings": [f.to_dict() for f in answer.findings],
         "fixes": [f.to_dict() for f in verdict.fixes], "certainty": verdict.certainty,
         "confidence": verdict.certainty,  # its name before 0.2
+        **({"left_out": list(exchange.left_out)} if exchange.left_out else {}),
     }  # fmt: skip
 
 

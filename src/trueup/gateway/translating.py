@@ -93,7 +93,7 @@ def translated(body: Body, request: Request, asked: Asked, source: Speaking, tar
     left_out = [name for name, held in body.items() if held is not None and name not in wanted.known | _CARRIED]
     left_out += _unheard(request.messages)
     whole = _joined(request, wanted, asked)
-    if target is _MESSAGES:
+    if target.speaks == "anthropic":
         new = _as_messages(whole, wanted, left_out)
     else:
         new = _as_chat(whole, wanted, left_out)
