@@ -1,18 +1,23 @@
 """A contract for requests: the user's messages are judged before anything is asked, wherever text can stand in them."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 from openai import BadRequestError, OpenAI
 
 from tests.gateway.conftest import GOOD, PERSON, QUICK, Desk, Open
+from tests.growth import assert_linear
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import Config, Logs, Route, Upstream
+from trueup.gateway.incoming import admit
+from trueup.gateway.metrics import Metrics
 from trueup.gateway.settings import read_config
 from trueup.store.open import open_store
 from trueup.store.store import Store
@@ -175,6 +180,17 @@ def test_a_bug_in_the_contract_refuses_the_request(desk: Open) -> None:
         answer = d.chat()
         assert (answer.status_code, answer.json()["error"]["code"]) == (500, "contract_bug")
         assert d.upstream.requests == []
+
+
+@pytest.mark.growth
+@pytest.mark.parametrize("contract", [QUESTION, Contract(reply=True, checks=[lambda verdict, context: []], name="own")])
+def test_many_messages_take_linear_time(contract: Contract) -> None:
+    def make(n: int) -> Any:
+        messages = [user("How do I get to the station from here, please?")] * n
+        known = {"context": {}, "extended": False, "body": lambda: {"messages": messages}}
+        return SimpleNamespace(**known)
+
+    assert_linear(lambda asked: asyncio.run(admit(cast("Any", None), asked, contract, None, Metrics())), make, 4000)
 
 
 def test_a_file_names_the_contract_and_lint_checks_it(tmp_path: Path) -> None:

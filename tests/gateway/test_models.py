@@ -105,3 +105,13 @@ def test_a_key_lists_the_models_that_it_is_for() -> None:
             names = {key: listed(url, authorization=f"Bearer {key}") for key in ("all", "one", "two")}
             assert names == {"all": ["alpha", "beta", "big"], "one": ["beta", "big"], "two": ["alpha"]}
             assert httpx.get(f"{url}/beta", headers={"authorization": "Bearer two"}).status_code == 404
+
+
+def test_a_tenant_does_not_see_models_of_anothers_upstream() -> None:
+    with ScriptedServer(models=["big"]) as model, ScriptedServer(models=["own-1"]) as own:
+        upstreams = {"main": Upstream("main", model.url), "acme": Upstream("acme", own.url, tenant="acme")}
+        with running(Config(upstreams, (Route("acme", ("own-*",), upstream="acme"),))) as found:
+            url = f"{found.url}/v1/models"
+            assert listed(url, **{"x-trueup-tenant": "acme"}) == ["big", "own-1"]
+            assert listed(url, **{"x-trueup-tenant": "beta"}) == listed(url) == ["big"]
+            assert httpx.get(f"{url}/own-1").status_code == 404

@@ -50,7 +50,7 @@ def model_in(body: bytes, content_type: str) -> Named:
     Named(model='whisper-1', start=53, end=62)
     """
     mark = b"--" + boundary_of(content_type)
-    parts = (b"\r\n" + body).split(b"\r\n" + mark)
+    parts = (b"\r\n" + body).split(b"\r\n" + mark, _MOST_PARTS + 1)
     if len(parts) > _MOST_PARTS or parts[0] not in (b"", b"\r\n") or parts[-1] not in (b"--", b"--\r\n"):
         raise _odd("it does not begin and end with its boundary")
     found, at = Named(), len(parts[0]) - 2  # what was put before the body does not count

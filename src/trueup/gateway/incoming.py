@@ -5,6 +5,7 @@ could be put into an earlier message. Text is judged and never changed. Images, 
 application itself writes (system messages, earlier replies, outputs of tools).
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from trueup.verdict.verdict import Verdict
 log = logging.getLogger("trueup.gateway")
 
 OUTCOME = "request_refused"
+_AT_ONCE = 50  # messages that are judged before others have their turn
 _OTHERS = frozenset({"assistant", "system", "developer", "tool", "function", "model"})
 _OUTPUTS = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "computer_call_output"})
 _SILENT = frozenset({*_OUTPUTS, "base64", "reasoning"})  # parts and items that hold no text of the user
@@ -37,8 +39,11 @@ async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Sto
     """Let a request go on if the user's texts keep the `contract`; what was judged is then what is sent."""
     body = exchange.body()
     messages = _messages(body)
-    for at, text in _texts(messages, body):
-        verdict = await _verdict(exchange, contract, text, messages, at)
+    context = _context(exchange, contract, messages)
+    for judged, (at, text) in enumerate(_texts(messages, body)):
+        if judged % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)  # a request may have many small messages; others go on meanwhile
+        verdict = await _verdict(contract, text, context)
         if not verdict.ok:
             for code in {found.code for found in verdict.errors}:
                 metrics.count("trueup_findings_total", contract=contract.name, model=_model(exchange), code=code)
@@ -100,13 +105,17 @@ def _is_silent(message: dict[str, Any]) -> bool:
     return any(isinstance(part, dict) and part.get("type") in _SILENT for part in parts)
 
 
-async def _verdict(exchange: Exchange, contract: Contract, text: str, messages: list[Any], at: int) -> Verdict:
-    context = dict(exchange.context)
-    context["history"] = [message for message in messages[:at] if isinstance(message, dict)]
+def _context(exchange: Exchange, contract: Contract, messages: list[Any]) -> dict[str, Any]:
+    """The context of each message. It has no history: to walk over that for each of them would take quadratic time."""
+    context = {**exchange.context, "history": []}
     given = context.get("input")
     context["input"] = {**(given if isinstance(given, dict) else {}), "messages": messages}
     if "state" in context and contract.unplaced({"state": context["state"]}):
         del context["state"]  # of the contract for replies; this one is judged in its start
+    return context
+
+
+async def _verdict(contract: Contract, text: str, context: dict[str, Any]) -> Verdict:
     try:
         if contract.awaits:
             return await in_thread(contract.check, text, context)

@@ -17,6 +17,7 @@ from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.upstream import READING, Line, broken
 from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
 from trueup.gateway.errors import Refused
+from trueup.gateway.exchange import who
 from trueup.gateway.keys import permit
 from trueup.gateway.rungs import rungs_of
 
@@ -58,14 +59,14 @@ async def models(
         if not rows and len(refusals) == len(asked):
             raise refused
         log.warning("%s; /v1/models lists the other models", refused.message)
-    shown = [row for name, row in rows.items() if _is_for(caller, route or config.route_for(name), name)]
+    shown = [row for name, row in rows.items() if _may_ask(config, headers, caller, route, name)]
     return Listed(_list(shown, speaks), tuple(refusals))
 
 
 async def model(config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, name: str) -> Listed:
     """One model by its name."""
     speaks = _spoken(headers)
-    if not _is_for(caller, config.route_for(name), name):
+    if not _may_ask(config, headers, caller, None, name):
         raise _unknown(name)
     if name in _names(config, speaks, None):
         return Listed(_row(name, speaks))
@@ -83,13 +84,15 @@ async def model(config: Config, line: Line, headers: Mapping[str, str], caller: 
     return Listed(body)
 
 
-def _is_for(caller: Caller | None, route: Route | None, name: str) -> bool:
-    """Whether a client's key is for a model."""
+def _may_ask(config: Config, headers: Mapping[str, str], caller: Caller | None, route: Route | None, name: str) -> bool:
+    """Whether a client may ask for a model: its key is for it, and some upstream is for its tenant."""
+    on = route or config.route_for(name)
     try:
-        permit(caller, route, name)
+        permit(caller, on, name)
     except Refused:
         return False
-    return True
+    tenant, _ = who(caller, headers, {})
+    return any(rung.upstream.takes_from(tenant) for rung in rungs_of(config, on, name, _spoken(headers)))
 
 
 def _spoken(headers: Mapping[str, str]) -> Speaks:
