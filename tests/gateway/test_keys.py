@@ -12,6 +12,7 @@ from trueup import Contract
 from trueup.gateway import clients
 from trueup.gateway.config import Allowance, Caller, Config, Route, Upstream
 from trueup.gateway.keys import Rate, hash_of, limits_of, new_key, set_limits
+from trueup.gateway.openapi import document
 from trueup.gateway.running import Running, running
 from trueup.gateway.settings import load_config, read_config
 from trueup.store.open import open_store
@@ -277,3 +278,12 @@ def test_a_limit_that_is_there_already_is_not_written_again(tmp_path: Path, capl
             ("acme", "user", "ada", "cost", "day", 5),
         ]
     assert caplog.text == ""
+
+
+def test_the_description_names_every_place_of_a_key_and_what_it_may_be_refused_with() -> None:
+    described = document()
+    assert {each.get("name", "authorization") for each in described["components"]["securitySchemes"].values()} == {
+        "authorization", "x-api-key", "api-key",
+    }  # fmt: skip
+    for path in ("/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/check"):
+        assert {"401", "403", "429"} <= set(described["paths"][path]["post"]["responses"])

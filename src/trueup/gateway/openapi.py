@@ -37,6 +37,13 @@ _HEADERS = {
 }
 
 
+# Where a client may put its key; a gateway without `clients` needs none.
+_SCHEMES: dict[str, Any] = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    **{name: {"type": "apiKey", "in": "header", "name": name} for name in ("x-api-key", "api-key")},
+}
+
+
 def document() -> dict[str, Any]:
     """The description of every path."""
     messages = {"type": "array", "minItems": 1, "items": {"type": "object"}}
@@ -62,7 +69,8 @@ def document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "trueup gateway", "version": __version__},
         "paths": paths,
-        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "components": {"securitySchemes": _SCHEMES},
+        "security": [{name: []} for name in _SCHEMES],
     }
 
 
@@ -77,7 +85,7 @@ def _post(said: str, properties: dict[str, Any], required: list[str]) -> dict[st
         },
         "required": ["model", *required],
     }
-    statuses = (400, 401, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504)
+    statuses = (400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504)
     told = {name: {"schema": _TEXT} for name in ("x-trueup-outcome", "x-trueup-attempts")}
     good = {"description": said, "headers": told, "content": {"application/json": {}, "text/event-stream": {}}}
     return {
@@ -120,7 +128,7 @@ def _check() -> dict[str, Any]:
     verdict = {"type": "object", "properties": told, "required": list(told)}
     said = "The verdict on a reply; no upstream is asked."
     good = {"description": said, "content": {"application/json": {"schema": verdict}}}
-    statuses = (400, 401, 404, 408, 413, 500, 503, 504)
+    statuses = (400, 401, 403, 404, 408, 413, 429, 500, 503, 504)
     return {
         "summary": said,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
