@@ -66,7 +66,9 @@ def test_every_package_of_an_extra_is_known_to_be_one() -> None:
     named = {
         re.split(r"[\[>;= ]", need)[0].replace("-", "_"): extra for extra, needs in extras.items() for need in needs
     }
-    modules = {name.removesuffix("_sdk"): extra for name, extra in named.items()}
+    modules = {
+        name if not name.startswith("opentelemetry") else "opentelemetry": extra for name, extra in named.items()
+    }
     assert set(EXTRAS) == set(modules)
     for module, extra in EXTRAS.items():
         assert any(need.replace("-", "_").startswith(module) for need in extras[extra]), module

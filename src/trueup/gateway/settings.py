@@ -59,7 +59,7 @@ def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Co
 
 
 def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tuple[Config | None, list[Fault]]:
-    """The same for a lint: the configuration, if it can be used, and all faults."""
+    """The same for a lint: the configuration, if it can be used, and all faults in the order of the file."""
     path = Path(path)
     try:
         document = read_document(path)
@@ -67,7 +67,8 @@ def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tu
         return None, list(error.faults)
     desk = Desk(document.marks, path.parent, environ, list(document.faults))
     config = desk.config(document.data)
-    return (None if any(found.level == "error" for found in desk.faults) else config), desk.faults
+    faults = sorted(desk.faults, key=lambda found: found.sort_key)
+    return (None if any(found.level == "error" for found in faults) else config), faults
 
 
 class Desk:
