@@ -11,6 +11,7 @@ import pytest
 from tests.effort import SOAK
 from tests.gateway.conftest import GOOD, PERSON
 from tests.gateway.mutations import Sent, mutated, whole
+from tests.waiting import await_for
 from trueup import Contract
 from trueup.gateway.config import of
 from trueup.gateway.running import running
@@ -177,7 +178,7 @@ async def against(contract: Any, folder: Path, seed: int, count: int) -> tuple[C
             statuses += found
             faults += wrong
             memory.append(resident())
-        assert gateway.gateway.metrics.active == 0
+        await await_for(lambda: gateway.gateway.metrics.active == 0, "a request never came to its end")
         assert [row.held for row in store.quota.standings() if row.held] == []
         assert store.quota.audit() == []
     server.close()
