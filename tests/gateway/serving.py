@@ -42,6 +42,16 @@ class Served:
         fresh.write_text(json.dumps(config), "utf-8")
         fresh.rename(self.folder / "gateway.yaml")
 
+    def workers(self) -> list[int]:
+        """The processes that serve requests."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        with contextlib.suppress(FileNotFoundError):
+            return [
+                int(each) for each in children if b"resource_tracker" not in Path(f"/proc/{each}/cmdline").read_bytes()
+            ]
+        return []
+
     def hang_up(self) -> None:
         self.process.send_signal(signal.SIGHUP)
 

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from tests.gateway.conftest import GOOD, PERSON, Open
+from tests.gateway.serving import configured, serving
 from tests.waiting import wait_for
 from trueup.ask.policy import Policy
 from trueup.gateway.board import living
 from trueup.gateway.metrics import Metrics
 from trueup.store.open import open_store
 from trueup.testing.script import Fail
+from trueup.testing.server import ScriptedServer
 
 
 def values(page: str, name: str) -> dict[str, float]:
@@ -164,3 +166,47 @@ def test_numbers_are_readable_by_prometheus_own_parser(desk: Open) -> None:
     assert families["trueup_requests"] == "counter"
     assert families["trueup_overhead_seconds"] == "histogram"
     assert families["trueup_requests_active"] == "gauge"
+
+
+def test_what_is_passed_through_counts_for_its_model_too(desk: Open) -> None:
+    with desk([GOOD, Fail(500)]) as d:
+        assert [d.chat().status_code for _ in range(2)] == [200, 500]
+        page = d.http.get("/metrics").text
+    assert values(page, "trueup_attempts_total") == {'model="m"': 2}
+    assert values(page, "trueup_failures_total") == {'model="m",reason="500"': 1}
+
+
+def test_a_full_disk_costs_names_of_series_and_no_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = Metrics(tmp_path)
+    metrics.count("trueup_requests_total", model="before")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trueup.gateway.board.os.write", full)
+    for number in range(3):
+        metrics.count("trueup_requests_total", model=f"after-{number}")
+    metrics.count("trueup_requests_total", model="before")
+    page = metrics.page()
+    assert values(page, "trueup_requests_total") == {'model="before"': 2}
+    assert values(page, "trueup_uncounted_total") == {"": 3}
+    metrics.close()
+
+
+@pytest.mark.parametrize("server", ["uvicorn", "granian"])
+def test_every_scrape_has_all_workers_numbers_also_after_one_was_killed(server: str, tmp_path: Path) -> None:
+    with (
+        ScriptedServer(then=GOOD) as upstream,
+        serving(tmp_path, configured(upstream.url), "--workers", "2", "--server", server) as served,
+    ):
+        assert [served.chat().status_code for _ in range(20)] == [200] * 20
+
+        def counted() -> float:
+            return sum(values(served.page(), "trueup_requests_total").values())
+
+        assert [counted() for _ in range(10)] == [20] * 10
+        before = served.workers()
+        os.kill(before[0], signal.SIGKILL)
+        wait_for(lambda: before[0] not in served.workers() and len(served.workers()) == 2, "no worker takes its place")
+        wait_for(lambda: values(served.page(), "trueup_workers") == {"": 2}, "it does not serve")
+        assert counted() == 20

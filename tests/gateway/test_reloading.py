@@ -1,7 +1,9 @@
 """Another configuration while requests are under way: each request keeps the one that it came in under."""
 
 import json
+import os
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.running import free_port
 from tests.gateway.conftest import GOOD, KEY, PERSON, QUICK, Open
 from tests.gateway.serving import COMMAND, configured, serving
 from tests.gateway.serving import PERSON as PERSON_FILE
@@ -127,3 +130,62 @@ def test_a_gateway_that_cannot_start_says_why_and_never_that_it_listens(tmp_path
         assert ran.returncode not in (0, None)
         assert "taken.db" in ran.stderr
         assert "listening" not in ran.stderr
+
+
+FAILS_IN_WORKERS = """
+import multiprocessing
+
+import trueup.store.open
+from trueup.store.errors import StoreUnavailable
+
+opened = trueup.store.open.open_store
+
+
+def broken(*given, **named):
+    if multiprocessing.parent_process() is not None:
+        raise StoreUnavailable("the store is gone")
+    return opened(*given, **named)
+
+
+trueup.store.open.open_store = broken
+if __name__ == "__main__":
+    from trueup.cli.main import main
+
+    main()
+"""
+
+
+@pytest.mark.parametrize("server", ["uvicorn", "granian"])
+def test_workers_that_cannot_start_end_the_gateway_with_a_reason(server: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(FAILS_IN_WORKERS, "utf-8")
+    (tmp_path / "person.yaml").write_text(PERSON_FILE, "utf-8")
+    config = configured("http://127.0.0.1:9", server=server, workers=2, store="v.db")
+    (tmp_path / "gateway.yaml").write_text(json.dumps(config), "utf-8")
+    command = [sys.executable, "broken.py", "serve", "gateway.yaml", "--listen", f"127.0.0.1:{free_port()}"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode > 0, ran.stderr
+    assert "the store is gone" in ran.stderr
+    assert "listening" not in ran.stderr
+
+
+IN_A_TERMINAL = """
+import os, pty, subprocess, sys
+ours, theirs = pty.openpty()
+child = subprocess.Popen(sys.argv[1:], stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=lambda: os.login_tty(0))
+os.close(theirs)
+said = b""
+while b"listening on" not in said:
+    said += os.read(ours, 1000)
+os.close(ours)
+sys.exit(0 if child.wait() is not None else 1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "login_tty"), reason="no terminals here")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_closing_the_terminal_ends_a_gateway_that_was_started_there(workers: int, tmp_path: Path) -> None:
+    config = configured("http://127.0.0.1:9", workers=workers)
+    (tmp_path / "gateway.yaml").write_text(json.dumps(config), "utf-8")
+    (tmp_path / "person.yaml").write_text(PERSON_FILE, "utf-8")
+    command = [sys.executable, "-c", IN_A_TERMINAL, *COMMAND, "--listen", f"127.0.0.1:{free_port()}"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)

@@ -46,9 +46,10 @@ class Board:
         else:
             self._slot, self._names = _slot(folder)
             (folder / f"{self._slot}.pid").unlink(missing_ok=True)
+            _end_with_a_line(folder / f"{self._slot}.names")
             self._take_over(_read_names(folder / f"{self._slot}.names"))
             with _file(folder / f"{self._slot}.cells") as cells:
-                os.truncate(cells, _SIZE)
+                _reserve(cells)
                 self._map = mmap.mmap(cells, _SIZE)
         self.cells = memoryview(self._map).cast("d")
         for series, place in self._places.items():
@@ -61,9 +62,18 @@ class Board:
         if place is None and self._used + series.width <= CELLS:
             place = self._places[series] = self._used
             self._used += series.width
-            if self._names is not None:
-                os.write(self._names, json.dumps(series).encode() + b"\n")
+            if self._names is not None and not self._append(json.dumps(series).encode() + b"\n"):
+                del self._places[series]
+                self._used = CELLS  # whoever reads the names could not tell the places that follow
+                return None
         return place
+
+    def _append(self, name: bytes) -> bool:
+        assert self._names is not None
+        try:
+            return os.write(self._names, name) == len(name)
+        except OSError:  # the disk is full
+            return False
 
     def knows(self, series: Series) -> bool:
         """Whether a series has its place."""
@@ -150,6 +160,15 @@ def _slot(folder: Path) -> tuple[int, int]:
     raise OSError(f"{folder}: no place for another worker")
 
 
+def _reserve(cells: int) -> None:
+    """Make room for all cells now: a page of a mapped file that the disk has no room for ends the process."""
+    if os.fstat(cells).st_size < _SIZE:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(cells, 0, _SIZE)
+        else:
+            os.truncate(cells, _SIZE)
+
+
 def _locked(names: int, *, exclusive: bool) -> bool:
     if sys.platform == "win32":
         return True  # there is one worker
@@ -175,6 +194,14 @@ def _file(path: Path) -> Iterator[int]:
         yield opened
     finally:
         os.close(opened)
+
+
+def _end_with_a_line(path: Path) -> None:
+    """Take away the half of a line that a dying worker, or a full disk, left."""
+    written = path.read_bytes()
+    whole = written.rfind(b"\n") + 1
+    if whole < len(written):
+        os.truncate(path, whole)
 
 
 def _read_names(path: Path) -> list[Series]:

@@ -53,6 +53,21 @@ def _count_each(
                 metrics.count("trueup_findings_total", contract=contract, model=asked, code=code)
 
 
+def count_passed(metrics: Metrics, exchange: Exchange, model: str, reason: str) -> None:
+    """Count the calls of a request that was passed through; `reason` is why the only call failed, empty if it did not."""
+    calls = exchange.tried or ((model, reason),)
+    seen: set[str] = set()
+    for at, (asked, failed) in enumerate(calls):
+        metrics.tick(ATTEMPTS, (asked,))
+        if failed:
+            metrics.tick(FAILURES, (asked, failed))
+        if asked not in seen:
+            seen.add(asked)
+            metrics.tick(ASKED, (asked,))
+            if at < len(calls) - 1:
+                metrics.tick(RETRIED, (asked,))
+
+
 def given_up(model: str, attempts: tuple[Attempt, ...]) -> tuple[GivenUp, ...]:
     """The models that were given up for the one that was asked last, each with its calls and the reason of the last of them."""
     last = attempts[-1].model or model if attempts else model

@@ -72,6 +72,9 @@ class Exchange(msgspec.Struct):
     parsed: dict[str, Any] | None = None  # the body, where it was read whole
     native: bool = False  # the client offers functions: it gets calls as calls
     progress: Progress | None = None  # if the client asked for it
+    tried: tuple[
+        tuple[str, str], ...
+    ] = ()  # the model of each call that was passed through, and why it failed, if it did
 
     @property
     def extended(self) -> bool:

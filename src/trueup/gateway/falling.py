@@ -121,6 +121,7 @@ class Falling:
             answer = await self._fetched(rung, seconds)
         except _Failed as failed:
             failure = failed.failure
+            self._tried(rung, str(failure.status or failure.code or failure.kind))
             if policy.breaker and (failure.kind != "fatal" or failure.status in (401, 402, 403)):
                 breakers.failed(
                     place, SYSTEM.now(), limit=policy.breaker, cooldown=policy.cooldown, after=failure.retry_after
@@ -129,7 +130,13 @@ class Falling:
         finally:
             exchange.waited += time.perf_counter() - start
         breakers.answered(place)
+        self._tried(rung, "" if answer.status < 400 else str(answer.status))
         return answer
+
+    def _tried(self, rung: Rung, reason: str) -> None:
+        """Note a call for the rates of its model."""
+        exchange = self._exchange
+        exchange.tried += ((rung.model or str(exchange.head.model or ""), reason),)
 
     async def _fetched(self, rung: Rung, seconds: float) -> _Answer:
         exchange = self._exchange

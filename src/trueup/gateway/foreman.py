@@ -16,7 +16,7 @@ from pathlib import Path
 from trueup.gateway.board import Board, Series, living
 from trueup.gateway.config import Config
 from trueup.gateway.metrics import RELOAD_FAILURES
-from trueup.gateway.reloading import NotUsable, Read, report, taken_over
+from trueup.gateway.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
 
 log = logging.getLogger("trueup.gateway")
 
@@ -49,6 +49,9 @@ class Foreman:
 
     def reload(self) -> None:
         """Read the configuration, and let every worker take it over if it can be used."""
+        if terminal_is_gone():
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
         try:
             self._config = taken_over(self._config, self._read())
         except NotUsable as error:

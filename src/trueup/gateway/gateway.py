@@ -10,7 +10,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from trueup.gateway.checking import Work, route_of
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
-from trueup.gateway.counting import count_attempts
+from trueup.gateway.counting import count_attempts, count_passed
 from trueup.gateway.endpoints import Place, place_of
 from trueup.gateway.errors import NO_RETRY, Gone, Refused
 from trueup.gateway.exchange import Door, Exchange
@@ -43,7 +43,7 @@ from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking, encode
 from trueup.gateway.protocols.responses import Responses
 from trueup.gateway.recording import record, state_of
-from trueup.gateway.reloading import NotUsable, Read, report, taken_over
+from trueup.gateway.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
 from trueup.gateway.rendering import is_given, refusal_of, rendered
 from trueup.gateway.runtime import Runtime
 from trueup.gateway.streaming import CHARGED, Broken, Streaming
@@ -85,6 +85,7 @@ class Gateway:
         self.quiet = False  # whether somebody else reports what a reload cannot follow: the parent of this worker
         self.followers: list[Callable[[Config], object]] = []  # are told of each configuration that is adopted
         self._reloading = asyncio.Lock()
+        self._tasks: set[asyncio.Future[object]] = set()
         self._loaded = time.time()
         self.metrics.gauge("trueup_config_loaded_timestamp_seconds", lambda: self._loaded, how="min")
         self._pages = Pages(self)
@@ -208,7 +209,7 @@ class Gateway:
         """
         before, fresh = self.runtime, self._runtime_of(config)
         await asyncio.to_thread(self.logs.follow, config.logs)
-        if self.store is not None and config.quota:
+        if self.store is not None and config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, config.clients)
         if self._own_store and self.store is not None:
             self.store.follow(fresh.redaction, config.retention)
@@ -240,7 +241,16 @@ class Gateway:
         return True
 
     def _on_hangup(self) -> None:
-        self._hangup = asyncio.ensure_future(self.reload())
+        if terminal_is_gone():
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            self._later(self.reload())
+
+    def _later(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do some work beside requests; a task that nobody holds may vanish."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _hear(self) -> None:
         """Reload on SIGHUP, where this process can hear it."""
@@ -264,7 +274,7 @@ class Gateway:
     def _let_go(self, runtime: Runtime) -> None:
         runtime.active -= 1
         if not runtime.active and runtime is not self.runtime:
-            self._closing = asyncio.ensure_future(self._close_idle())
+            self._later(self._close_idle())
 
     async def _close_idle(self) -> None:
         """Close the connections that only earlier configurations use, after their last request."""
@@ -428,19 +438,7 @@ class Gateway:
         if exchange.route is not None and exchange.route.request is not None:
             await admit(visit, exchange, exchange.route.request, store, self.metrics)
         if exchange.contract is None:
-            tab = NO_TAB
-            if store is not None and config.charges(exchange.route):
-                model, user = exchange.named()
-                tab = metered(
-                    store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model,
-                    request=exchange.identity() if exchange.key else (),
-                )  # fmt: skip
-            async with tab:
-                visit.outcome = FAILED
-                visit.attempts, visit.status = await passed(
-                    exchange, runtime.lanes, runtime.line, out, tab, config.limits.total_seconds
-                )
-            visit.outcome, visit.waited = "passed", exchange.waited
+            await self._passed(visit, exchange, out)
             return
         if store is not None and store.crowded:
             raise unavailable(store.trouble, "store_full")
@@ -460,6 +458,30 @@ class Gateway:
                 asking.end()
                 if asking.owes:
                     await asking.unpaid()
+
+    async def _passed(self, visit: Visit, exchange: Exchange, out: Out) -> None:
+        """A request without a contract: the answer is passed through."""
+        runtime, store = visit.runtime, self.store
+        config = runtime.config
+        tab = NO_TAB
+        if store is not None and config.charges(exchange.route):
+            model, user = exchange.named()
+            tab = metered(
+                store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model,
+                request=exchange.identity() if exchange.key else (),
+            )  # fmt: skip
+        try:
+            async with tab:
+                visit.outcome = FAILED
+                visit.attempts, visit.status = await passed(
+                    exchange, runtime.lanes, runtime.line, out, tab, config.limits.total_seconds
+                )
+        except Refused as refused:
+            if visit.outcome == FAILED:
+                count_passed(self.metrics, exchange, visit.model, refused.code or str(refused.status))
+            raise
+        visit.outcome, visit.waited = "passed", exchange.waited
+        count_passed(self.metrics, exchange, visit.model, "" if visit.status < 400 else str(visit.status))
 
     async def _whole(self, visit: Visit, asking: Asking, tab: Tab) -> None:
         exchange = asking.exchange

@@ -4,6 +4,7 @@ A file with a fault changes nothing: every fault is reported, and the configurat
 workers there are and which store is used is fixed at startup: such a change is reported, and waits for a restart.
 """
 
+import errno
 import logging
 import os
 import threading
@@ -47,7 +48,7 @@ def taken_over(running: Config, fresh: Config, *, quiet: bool = False) -> Config
     """The fresh configuration as far as the running gateway can follow it; unless `quiet`, what it cannot follow is reported."""
     kept = {name: getattr(running, name) for name in FIXED}
     names = dict.fromkeys(_SAID.get(name, name) for name in FIXED if getattr(fresh, name) != kept[name])
-    if fresh.quota and fresh.store and not running.store:
+    if fresh.meters and not running.store:
         raise NotUsable(["quota needs the store, and a store is opened on startup only; restart the gateway"])
     if names and not quiet:
         log.warning("%s changed; restart the gateway for that", " and ".join(f"`{name}`" for name in names))
@@ -59,6 +60,17 @@ def report(error: NotUsable) -> None:
     for fault in error.faults:
         log.error("%s", safe_line(fault))
     log.error("the changed configuration was not taken over; the one in force stays")
+
+
+def terminal_is_gone() -> bool:
+    """Whether this process was started from a terminal that has been closed: then SIGHUP means what it always did."""
+    try:
+        os.tcgetpgrp(2)
+    except OSError as error:
+        return error.errno == errno.EIO
+    except AttributeError:  # Windows
+        pass
+    return False
 
 
 class Watch:

@@ -18,6 +18,7 @@ from trueup.gateway.config import Config
 from trueup.gateway.foreman import Foreman
 from trueup.gateway.reloading import Read, file_reader, watch_files
 from trueup.gateway.settings import load_config
+from trueup.watch.lines import visible
 
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
@@ -83,13 +84,20 @@ def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
     return gateway
 
 
+class _OneLine(logging.Formatter):
+    """One message is one line, whatever a name in it holds; only a traceback has more."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        return visible(super().formatMessage(record))
+
+
 def log_to_stderr() -> None:
     """Write what the gateway reports to stderr, one line for each event; an application that has set up its log keeps it."""
     logger = logging.getLogger("trueup")
     if logger.handlers or logging.getLogger().handlers:
         return
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
@@ -155,7 +163,13 @@ def serve(
             watch_files(path, lambda: os.kill(os.getpid(), signal.SIGHUP), threading.Event())
         server.run()
         return
-    with tempfile.TemporaryDirectory(prefix="trueup-gateway-") as folder:
+    try:
+        shared = tempfile.TemporaryDirectory(prefix="trueup-gateway-")
+    except OSError as error:
+        raise NotReady(
+            f"no folder for temporary files ({error.strerror}); set TMPDIR to one that can be written"
+        ) from None
+    with shared as folder:
         os.environ[FOLDER_VARIABLE] = folder
         foreman = Foreman(config, Path(folder), read, lambda: listening(_where(config.host, config.port)))
         run = (_granian if config.server == "granian" else _uvicorn_workers)(config, foreman)
@@ -209,6 +223,13 @@ def _uvicorn_workers(config: Config, foreman: Foreman) -> Callable[[], None]:
     return lambda: Crew(options, [options.bind_socket()]).run()
 
 
+_TO_STDERR = {
+    "formatter": "generic",
+    "class": "logging.StreamHandler",
+    "stream": "ext://sys.stderr",
+}  # stdout is for logs
+
+
 def _granian(config: Config, foreman: Foreman) -> Callable[[], None]:
     from granian import Granian
     from granian.constants import Interfaces
@@ -228,6 +249,7 @@ def _granian(config: Config, foreman: Foreman) -> Callable[[], None]:
     crew = Crew(
         "trueup.gateway.serve:application", address=config.host, port=config.port, interface=Interfaces.ASGI,
         workers=config.workers, factory=True, websockets=False, log_access=False, log_level=LogLevels.warning, respawn_failed_workers=True,
+        log_dictconfig={"handlers": dict.fromkeys(("console", "access"), _TO_STDERR)},
         workers_kill_timeout=int(config.limits.stop_seconds) + 5,
         http1_settings=HTTP1Settings(
             header_read_timeout=int(config.limits.head_seconds * 1000), max_buffer_size=MOST_AROUND
