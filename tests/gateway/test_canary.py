@@ -32,14 +32,14 @@ from trueup.testing.server import ScriptedServer
 
 pytestmark = pytest.mark.spec("X25")
 
-UPSTREAM, HEADER, CLIENT, STORE, OTLP, ADDRESS, WRONG = (f"Zq7{name}Zq7canary" for name in (
-    "upstream", "header", "client", "store", "otlp", "address", "wrong",
+UPSTREAM, HEADER, CLIENT, STORE, OTLP, ADDRESS, WRONG, TOKEN, AMAZON = (f"Zq7{name}Zq7canary" for name in (
+    "upstream", "header", "client", "store", "otlp", "address", "wrong", "token", "amazon",
 ))  # fmt: skip
 HASHED = new_key()
 BASIC = base64.b64encode(f"ada:{ADDRESS}".encode()).decode()
-SECRETS = (UPSTREAM, HEADER, CLIENT, STORE, OTLP, ADDRESS, WRONG, HASHED, hash_of(HASHED)[7:], BASIC)
+SECRETS = (UPSTREAM, HEADER, CLIENT, STORE, OTLP, ADDRESS, WRONG, TOKEN, AMAZON, HASHED, hash_of(HASHED)[7:], BASIC)
 ENVIRONMENT = {
-    "UP": UPSTREAM, "HEAD": HEADER, "CLIENT": CLIENT, "HASH": hash_of(HASHED), "PYTHONFAULTHANDLER": "1",
+    "UP": UPSTREAM, "HEAD": HEADER, "CLIENT": CLIENT, "HASH": hash_of(HASHED), "AWS": AMAZON, "PYTHONFAULTHANDLER": "1",
     "OTEL_EXPORTER_OTLP_HEADERS": f"authorization={OTLP}",
 }  # fmt: skip
 FILE = """
@@ -48,6 +48,8 @@ upstreams:
   main: {{url: "{url}", key: $UP, headers: {{x-token: $HEAD}}}}
   also: {{url: "{url}", protocol: anthropic, key: $UP, headers: {{x-token: $HEAD}}}}
   basic: {{url: "{basic}", headers: {{x-token: $HEAD}}}}
+  azure: {{url: "{url}", auth: {{kind: azure, token: {{file: token}}}}}}
+  bedrock: {{url: "{url}", auth: {{kind: bedrock, region: eu-1, access_key: AKIAEXAMPLE, secret_key: $AWS, session_token: $AWS}}}}
   down: {{url: "http://127.0.0.1:9", key: $UP, private: true}}
 models: {{"basic": basic, "down": down}}
 contracts: {{person: person.yaml, buggy: buggy.yaml}}
@@ -55,6 +57,8 @@ routes:
   - {{name: strict, models: [strict], contract: person, policy: {{repairs: 1, deadline: 1, timeout: 0.5, retries: 0}}}}
   - {{name: buggy, models: [buggy], contract: buggy}}
   - {{name: basic, models: [basic], upstream: basic}}
+  - {{name: azure, models: [azure], upstream: azure}}
+  - {{name: bedrock, models: [bedrock], upstream: bedrock}}
   - {{name: down, models: [down], upstream: down}}
 clients: [{{key: $CLIENT, tenant: acme}}, {{hash: $HASH, name: web, tenant: acme}}]
 limits: {{total_seconds: 0.7, reply: 100000}}
@@ -87,6 +91,7 @@ def write(folder: Path, url: str, store: str = "verdicts.db") -> Path:
     (folder / "gateway.yaml").write_text(FILE.format(url=url, basic=basic, store=store))
     person = "schema: {type: object, properties: {name: {type: string}, age: {type: integer}}, required: [name, age]}\n"
     (folder / "person.yaml").write_text(person)
+    (folder / "token").write_text(TOKEN)
     (folder / "buggy.yaml").write_text(
         'schema: {type: object}\nrules: [{name: bug, expr: "1 / (age - 36) > 0 or name"}]\n'
     )
@@ -183,7 +188,7 @@ def ask_everything(url: str, kinds: tuple[str, ...] = KINDS) -> int:
                     else:
                         refuse_canaries(f"{kind} {model} {path}", f"{answer.headers} {answer.text}")
                     count += 1
-        for model, kind in itertools.product(("basic", "down", "buggy"), ("401", "text", "fine")):
+        for model, kind in itertools.product(("basic", "azure", "bedrock", "down", "buggy"), ("401", "text", "fine")):
             body = {"model": model, "messages": [{"role": "user", "content": kind}]}
             answer = client.post("/v1/chat/completions", json=body, headers=next(keys))
             refuse_canaries(f"{model} {kind}", f"{answer.headers} {answer.text}")
@@ -215,13 +220,15 @@ def test_no_canary_is_in_any_reply_log_or_file_after_any_error(tmp_path: Path) -
         seen = json.dumps([dict(request.headers) for request in upstream.requests])
     assert OTLP in collected[0]
     refuse_canaries("spans", " ".join(collected).replace(OTLP, ""))
-    assert all(secret in seen for secret in (UPSTREAM, HEADER, BASIC)), "the upstream had something to repeat"
+    assert all(secret in seen for secret in (UPSTREAM, HEADER, BASIC, TOKEN, AMAZON)), (
+        "the upstream had something to repeat"
+    )
     assert not any(secret in seen for secret in (CLIENT, HASHED)), "a client's key is for the gateway alone"
     log = (tmp_path / "log").read_text()
     assert "Fatal Python error" in log
     for file in tmp_path.rglob("*"):
         data = file.read_bytes()
-        if file.name != "gateway.yaml":
+        if file.name not in ("gateway.yaml", "token"):
             refuse_canaries(file.name, data)
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("access.log", "judged.log"))
     assert (tmp_path / "verdicts.db").stat().st_size > 20_000
