@@ -7,6 +7,7 @@ file is read here first, so that a fault is reported once, and no worker is dist
 import contextlib
 import logging
 import os
+import queue
 import signal
 import socket
 import threading
@@ -29,7 +30,7 @@ class Foreman:
     def __init__(self, config: Config, folder: Path, read: Read, listening: Callable[[], object]) -> None:
         self._config, self._folder, self._read = config, folder, read
         self._listening = listening
-        self._wanted = threading.Event()
+        self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()  # which a signal's handler may use at any moment
         self.ended = threading.Event()
         self.is_up = False  # every worker serves requests
         self.stopped = False  # somebody asked for the end
@@ -40,12 +41,12 @@ class Foreman:
 
     def end(self) -> None:
         self.ended.set()
-        self._wanted.set()
+        self._wishes.put(False)
         self._thread.join(5)
 
     def want_reload(self) -> None:
         """Reload soon; may be called from a signal's handler."""
-        self._wanted.set()
+        self._wishes.put(True)
 
     def reload(self) -> None:
         """Read the configuration, and let every worker take it over if it can be used."""
@@ -70,9 +71,9 @@ class Foreman:
                 self.is_up = True
                 self._listening()
                 break
-        while not self.ended.is_set():
-            self._wanted.wait()
-            self._wanted.clear()
+        while self._wishes.get():
+            while not self._wishes.empty() and not self.ended.is_set():  # several wishes at once are one
+                self._wishes.get()
             if not self.ended.is_set():
                 self._safely()
 

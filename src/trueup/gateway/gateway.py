@@ -235,6 +235,10 @@ class Gateway:
                 report(error if isinstance(error, NotUsable) else NotUsable([str(error)]))
                 self.metrics.count(RELOAD_FAILURES)
                 return False
+            except Exception:  # code of a contract may raise anything; the gateway serves on
+                log.exception("the changed configuration was not taken over; the one in force stays")
+                self.metrics.count(RELOAD_FAILURES)
+                return False
         self.metrics.count("trueup_config_reloads_total")
         if not self.quiet:
             log.info("a changed configuration was taken over")

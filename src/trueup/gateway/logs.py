@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from trueup.gateway.config import Logs
 from trueup.gateway.metrics import Metrics
 from trueup.watch.lines import visible
@@ -185,7 +187,14 @@ def line_of(fields: Fields, form: str) -> bytes:
 
 def _written(fields: Fields, form: str) -> bytes:
     if form == "json":
-        text = _dump(fields)
+        try:
+            line = orjson.dumps(fields)
+        except TypeError:  # half a surrogate pair
+            text = _dump(fields)
+        else:
+            if line.isascii() and b"\x7f" not in line:
+                return line  # every other control character is escaped
+            text = line.decode()
     else:
         at = fields.get("at", "")
         pairs = (f"{name}={_plain(value)}" for name, value in fields.items() if name != "at")
