@@ -432,6 +432,9 @@ def test_each_reply_to_a_post_is_charged_once_and_no_error_is(upstream: Provider
             assert 'trueup_endpoints_total{endpoint="embeddings",status="200"} 3' in page
             assert 'trueup_endpoints_total{endpoint="embeddings",status="429"} 1' in page
             assert 'trueup_requests_total{route="free",model="free",outcome="passed",status="200"} 1' in page
+            assert 'trueup_endpoints_total{endpoint="count_tokens",status="429"} 1' in page
+            assert 'trueup_attempts_total{model="boom"} 1' in page
+            assert 'trueup_failures_total{model="boom",reason="429"} 1' in page
             assert store.quota.audit() == []
 
 

@@ -22,7 +22,7 @@ from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.exchange import other_tenant, who
 from trueup.gateway.forms import Named, boundary_of, model_in
 from trueup.gateway.keys import permit
-from trueup.gateway.metrics import Metrics
+from trueup.gateway.metrics import ASKED, ATTEMPTS, FAILURES, Metrics
 from trueup.gateway.naming import renamed
 from trueup.gateway.passing import shown_headers
 from trueup.gateway.protocols.chat import Chat
@@ -47,6 +47,7 @@ class _Sent(NamedTuple):
     parcel: Parcel
     headers: dict[str, str]
     tab: Tab
+    model: str  # that the upstream is asked for; empty: not known
     uploaded: Upload | None = None
 
 
@@ -100,10 +101,11 @@ class Forwarding:
         upstream = _upstream(config, endpoint, speaks, route, body.model, tenant)
         path = place.path + query_of(endpoint, visit.scope.get("query_string", b""))
         limit = config.limits.file if endpoint.large else 0
+        alias = route.model if route is not None and body.model else ""
         parcel = Parcel(
             endpoint.method,
             path,
-            body.asking_for("" if route is None else route.model),
+            body.asking_for(alias),
             _content_type(endpoint, headers),
             limit=limit,
         )
@@ -119,9 +121,31 @@ class Forwarding:
                 self._store(), config, route, tenant=tenant, key=key, user=user or body.user, model=body.model,
                 request=(endpoint.method, path, body.raw or b""),
             )  # fmt: skip
-        return partial(self._answer, visit, _Sent(endpoint, upstream, parcel, headers, tab, uploaded))
+        return partial(
+            self._answer, visit, _Sent(endpoint, upstream, parcel, headers, tab, alias or body.model, uploaded)
+        )
 
     async def _answer(self, visit: Visit, sent: _Sent, out: Out) -> None:
+        """Pass a request on, and count what became of it."""
+        try:
+            await self._pass(visit, sent, out)
+        except Refused as refused:
+            self._count(visit, sent, refused.status, refused.code)
+            raise
+        status = visit.out.status
+        self._count(visit, sent, status, "" if status < 400 else str(status))
+
+    def _count(self, visit: Visit, sent: _Sent, status: int, reason: str) -> None:
+        """Count a request; a call of an upstream counts for the model that it asked, with the `reason` if it failed."""
+        metrics = self._metrics
+        metrics.count("trueup_endpoints_total", endpoint=sent.endpoint.group, status=str(status))
+        if visit.attempts and sent.model:
+            metrics.tick(ATTEMPTS, (sent.model,))
+            metrics.tick(ASKED, (sent.model,))
+            if reason:
+                metrics.tick(FAILURES, (sent.model, reason))
+
+    async def _pass(self, visit: Visit, sent: _Sent, out: Out) -> None:
         seconds = visit.runtime.config.limits.total_seconds
         reply: Reply | None = None
         if sent.uploaded is not None:
@@ -149,7 +173,6 @@ class Forwarding:
                 if reply is not None:
                     reply.close()
         visit.outcome = "passed"
-        self._metrics.count("trueup_endpoints_total", endpoint=sent.endpoint.group, status=str(visit.out.status))
 
 
 async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:

@@ -35,7 +35,7 @@ HELP = {
     "trueup_failures_total": "Calls that gave no valid reply, by model and reason: a finding's code, a status, or a fault of the line.",
     "trueup_findings_total": "Errors that replies were refused for, by contract, model and code.",
     "trueup_fixes_total": "Replies that were changed, by contract.",
-    "trueup_endpoints_total": "Requests to other endpoints that an upstream answered, by endpoint and status.",
+    "trueup_endpoints_total": "Requests to other endpoints, by endpoint and status.",
     "trueup_feedback_total": "Feedback that was stored.",
     "trueup_retried_total": "Requests for which this model's first call was not enough, by model.",
     "trueup_overhead_seconds": "Time of a request that was not spent waiting for an upstream.",
