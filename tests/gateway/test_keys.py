@@ -206,6 +206,7 @@ def test_an_entry_with_everything(read: Callable[..., tuple[Config, list[str]]])
             "  - {name: web, tenant: acme, hash: $B, limits: {requests_per_minute: 5}}\n  - {name: web, tenant: acme, hash: $C}",
             "8:5: N006 another entry of the same client, user or tenant has a different limit",
         ),
+        ("  - {tenant: '*', hash: $B}", "7:6: N006 a tenant cannot be called `*`, which stands for all of them. Give a name."),
         ("  - {tenant: acme, key: $E}", "7:20: N006 the key holds a line break"),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from trueup import Contract
 from trueup.store import erasure
 from trueup.store.backup import tables
 from trueup.store.open import open_store
+from trueup.store.retention import Retention
 from trueup.store.store import Store
 
 TENANT, USER = "canary\\tenant é", "canary\\user é"
@@ -173,6 +175,21 @@ def test_gateways_go_on_while_somebody_is_erased(database: Callable[[], str]) ->
         assert store.quota.audit() == []
         assert store.erase("acme").left == 0
         assert store.quota.audit() == []
+
+
+def test_what_is_pruned_at_the_same_time_is_counted_once(database: Callable[[], str]) -> None:
+    url = database()
+    with open_store(url) as store, open_store(url) as other:
+        for user in ("ada", "bob", "eve"):
+            use(store, "acme", user, 30)
+        totals = sums(store, "acme", "tenant")
+        with ThreadPoolExecutor(3) as pool:
+            pruned = pool.submit(other.prune, Retention(replies=0, verdicts=0, ledger=0, replays=0))
+            erased = [pool.submit(store.erase, "acme", user) for user in ("ada", "bob")]
+            for done in (pruned, *erased):
+                done.result()
+        assert store.quota.audit() == []
+        assert sums(store, "acme", "tenant") == totals
 
 
 def test_the_file_of_sqlite_has_nothing_of_it_left(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from trueup.gateway.config import Allowance, Caller
 from trueup.gateway.keys import MOST_PER_MINUTE, hash_of, is_hash, limits_of
 from trueup.store.errors import MOST
+from trueup.store.limits import ANY
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) ->
 def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, None]) -> dict[str, Any]:
     """What all keys of an entry have in common."""
     tenant = desk.text(part.get("tenant"), (*here, "tenant"), needed=True)
+    for what in ("tenant", "user"):
+        if part.get(what) == ANY:
+            desk.say(
+                "N006", (*here, what), f"a {what} cannot be called `*`, which stands for all of them", "Give a name."
+            )
     name = desk.text(part.get("name", ""), (*here, "name"))
     limits, per_minute = _limits(desk, part.get("limits"), (*here, "limits"))
     allowed = [desk.one_of(each, (*here, "routes"), routes, "route") for each in _list(desk, part, here, "routes")]

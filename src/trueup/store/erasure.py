@@ -1,11 +1,15 @@
 """Erasure: a tenant enters, or one of its users, and what the store knows about them is deleted; how many rows of what leaves.
 
 Names, keys and texts go. What was used stays in the sums of the tenant and of the models, which bills are made of, unless these are to
-go as well. Rows are deleted in small bites, under the locks that all writers take, so gateways go on. A request under way is left alone.
+go as well. Rows are looked for without a lock and deleted in small bites, under the locks that all writers take, so gateways go on. A
+request under way is left alone.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from trueup.store import ledger
@@ -20,7 +24,18 @@ from trueup.store.writer import Writer
 _BITE = 500
 # On hold, or charged and still being sent: its request is under way.
 _UNDER_WAY = "(state = 'held' OR (sending <> 0 AND expires > ?))"
-_FIRST_ATTEMPT = ("", "", -1)
+_OWN_FEEDBACK = (
+    "SELECT f.verdict FROM feedback f JOIN verdicts v ON v.id = f.verdict WHERE f.person = ? AND v.tenant = ?"
+)
+_LEFT_ATTEMPTS = (
+    "SELECT a.key, a.token, a.attempt, a.buckets FROM attempts a "
+    "LEFT JOIN ledger l ON l.tenant = a.tenant AND l.key = a.key WHERE a.tenant = ? AND l.key IS NULL"
+)
+_LEFT_REPLAYS = (
+    "SELECT r.key FROM replays r LEFT JOIN ledger l ON l.tenant = r.tenant AND l.key = r.key "
+    "WHERE r.tenant = ? AND l.key IS NULL"
+)
+Reading = Callable[[], AbstractContextManager[Session]]
 
 
 class Erased(NamedTuple):
@@ -46,34 +61,38 @@ class Whose(NamedTuple):
 
 
 class Eraser:
-    """The erasure of one tenant or user, on the `writer` and the `quota` of a store; `sums` says that the sums go too."""
+    """The erasure of one tenant or user. `reading` opens a session to look for rows with, so that no writer waits for the search."""
 
-    def __init__(self, writer: Writer, quota: Quota, whose: Whose, sums: bool) -> None:
-        self._writer, self._quota, self._whose, self._sums = writer, quota, whose, sums
+    def __init__(self, writer: Writer, reading: Reading, quota: Quota, whose: Whose, sums: bool) -> None:
+        self._writer, self._reading, self._quota, self._whose, self._sums = writer, reading, quota, whose, sums
 
     def run(self) -> Erased:
         """Delete everything, and say what that was."""
         whose = self._whose
-        until = self._writer.submit(_begin(whose.tenant), whose.tenant).result()
+        now = self._writer.submit(_begin(whose.tenant), whose.tenant).result()
+        where, values = whose.where()
         gone: Counter[str] = Counter()
-        gone += self._bites("", 0, lambda session, after: _verdicts(session, whose, after, until))
+        gone += self._each("", f"SELECT id FROM verdicts WHERE {where}", values, _verdicts)  # noqa: S608 - our own texts, as below
         if whose.person is not None:
-            gone += self._bites("", "", lambda session, after: _own_feedback(session, whose, after))
-        gone += self._bites(whose.tenant, "", lambda session, after: _entries(session, whose, after, until))
-        gone += self._bites(whose.tenant, _FIRST_ATTEMPT, lambda session, after: _attempts(session, whose, after))
-        gone += self._bites(whose.tenant, "", lambda session, after: _replays(session, whose.tenant, after))
+            gone += self._each("", _OWN_FEEDBACK, (whose.person, whose.tenant), partial(_own_feedback, whose.person))
+        settled = f"SELECT key FROM ledger WHERE {where} AND NOT {_UNDER_WAY}"  # noqa: S608
+        gone += self._each(whose.tenant, settled, (*values, now), partial(_entries, whose, now))
+        gone += self._each(whose.tenant, _LEFT_ATTEMPTS, (whose.tenant,), partial(_attempts, whose))
+        gone += self._each(whose.tenant, _LEFT_REPLAYS, (whose.tenant,), partial(_replays, whose.tenant))
         gone += self._writer.submit(lambda session: _buckets(session, whose, self._sums), whose.tenant).result()
         gone += self._limits()
         left = self._writer.submit(lambda session: _left(session, whose), whose.tenant).result()
         return Erased(dict(sorted((+gone).items())), left)
 
-    def _bites(self, lock: str, first: Any, bite: Callable[[Session, Any], tuple[Counter[str], Any]]) -> Counter[str]:
-        """Go through a table in its own order, a bite at a time; each begins where the last one ended."""
+    def _each(
+        self, lock: str, sql: str, values: Sequence[Any], bite: Callable[[list[Row], Session], Counter[str]]
+    ) -> Counter[str]:
+        """Look for rows as of one instant, and delete them a bite at a time; what has changed meanwhile is looked at again there."""
         gone: Counter[str] = Counter()
-        after = first
-        while after is not None:
-            counts, after = self._writer.submit(lambda session, at=after: bite(session, at), lock).result()  # type: ignore[misc]
-            gone += counts
+        with self._reading() as session:
+            found = session.stream(sql, values)
+            while rows := list(islice(found, _BITE)):
+                gone += self._writer.submit(partial(bite, rows), lock).result()
         return gone
 
     def _limits(self) -> Counter[str]:
@@ -132,82 +151,63 @@ def _begin(tenant: str) -> Callable[[Session], int]:
     return begin
 
 
-def _verdicts(session: Session, whose: Whose, after: int, until: int) -> tuple[Counter[str], int | None]:
-    """Verdicts with all that belongs to them, by the index of their time; those that come meanwhile are left."""
-    where, values = whose.where()
-    sql = f"SELECT id, at FROM verdicts WHERE {where} AND at >= ? AND at <= ? ORDER BY at LIMIT ?"  # noqa: S608
-    rows = session.run(sql, (*values, after, until, _BITE))
-    if not rows:
-        return Counter(), None
+def _verdicts(rows: list[Row], session: Session) -> Counter[str]:
+    """Verdicts with all that belongs to them."""
     ids = [row[0] for row in rows]
-    counts = Counter({table: _delete(session, table, "verdict", ids) for table in ("replies", "feedback")})
-    counts["verdicts"] = _delete(session, "verdicts", "id", ids)
-    return counts, rows[-1][1]
+    counts = Counter({table: len(_delete(session, table, "verdict", ids)) for table in ("replies", "feedback")})
+    counts["verdicts"] = len(_delete(session, "verdicts", "id", ids))
+    return counts
 
 
-def _own_feedback(session: Session, whose: Whose, after: str) -> tuple[Counter[str], str | None]:
+def _own_feedback(person: str, rows: list[Row], session: Session) -> Counter[str]:
     """What a user said about replies to others of the same tenant."""
-    sql = (
-        "SELECT f.verdict FROM feedback f JOIN verdicts v ON v.id = f.verdict "
-        "WHERE f.person = ? AND v.tenant = ? AND f.verdict > ? ORDER BY f.verdict LIMIT ?"
+    return Counter(
+        feedback=len(_delete(session, "feedback", "verdict", [row[0] for row in rows], "person = ?", (person,)))
     )
-    ids = [row[0] for row in session.run(sql, (whose.person, whose.tenant, after, _BITE))]
-    if not ids:
-        return Counter(), None
-    return Counter(feedback=_delete(session, "feedback", "verdict", ids, "person = ?", (whose.person,))), ids[-1]
 
 
-def _entries(session: Session, whose: Whose, after: str, until: int) -> tuple[Counter[str], str | None]:
+def _entries(whose: Whose, now: int, rows: list[Row], session: Session) -> Counter[str]:
     """Settled entries of the ledger with the replies that were kept for them; what they counted stays in the sums."""
     session.books.close()
     where, values = whose.where()
-    sql = f"SELECT key FROM ledger WHERE {where} AND key > ? AND NOT {_UNDER_WAY} ORDER BY key LIMIT ?"  # noqa: S608
-    keys = [row[0] for row in session.run(sql, (*values, after, until, _BITE))]
-    if not keys:
-        return Counter(), None
-    own = ("tenant = ?", (whose.tenant,))
+    keys = [row[0] for row in rows]
+    columns = ", ".join(("key", *Entry._fields))
+    deleted = _delete(session, "ledger", "key", keys, f"{where} AND NOT {_UNDER_WAY}", (*values, now), columns)
     folded: Counter[Bucket] = Counter()
-    for row in _deleted(session, "ledger", "key", keys, *own, ", ".join(Entry._fields)):
-        entry = Entry._make(row)
+    for row in deleted:
+        entry = Entry._make(row[1:])
         for bucket in entry.counted_in("replies"):
             folded[bucket] += entry.captured
     fold(session, whose.tenant, folded)
-    return Counter(ledger=len(keys), replays=_delete(session, "replays", "key", keys, *own)), keys[-1]
+    kept = _delete(session, "replays", "key", [row[0] for row in deleted], "tenant = ?", (whose.tenant,))
+    return Counter(ledger=len(deleted), replays=len(kept))
 
 
-def _attempts(session: Session, whose: Whose, after: Row) -> tuple[Counter[str], Row | None]:
+def _attempts(whose: Whose, rows: list[Row], session: Session) -> Counter[str]:
     """What attempts have cost, where their entry is gone; the sums keep it."""
+    going = [row[:3] for row in rows if _is_of(row[3], whose)]
+    if not going:
+        return Counter()
     session.books.close()
-    rows = session.run(
-        "SELECT a.key, a.token, a.attempt, a.cost, a.buckets FROM attempts a "
-        "LEFT JOIN ledger l ON l.tenant = a.tenant AND l.key = a.key "
-        "WHERE a.tenant = ? AND (a.key, a.token, a.attempt) > (?, ?, ?) AND l.key IS NULL "
-        "ORDER BY a.key, a.token, a.attempt LIMIT ?",
-        (whose.tenant, *after, _BITE),
+    marks = ", ".join(["(?, ?, ?)"] * len(going))
+    deleted = session.run(
+        f"DELETE FROM attempts WHERE tenant = ? AND (key, token, attempt) IN (VALUES {marks}) RETURNING cost, buckets",  # noqa: S608
+        (whose.tenant, *chain.from_iterable(going)),
     )
-    if not rows:
-        return Counter(), None
     folded: Counter[Bucket] = Counter()
-    going = [row for row in rows if _is_of(row[4], whose)]
-    for _, _, _, cost, origin in going:
+    for cost, origin in deleted:
         for bucket in ledger.costs_in(origin):
             folded[bucket] += cost
     fold(session, whose.tenant, folded)
-    one = "DELETE FROM attempts WHERE tenant = ? AND key = ? AND token = ? AND attempt = ?"
-    session.many(one, [(whose.tenant, *row[:3]) for row in going])
-    return Counter(attempts=len(going)), rows[-1][:3]
+    return Counter(attempts=len(deleted))
 
 
-def _replays(session: Session, tenant: str, after: str) -> tuple[Counter[str], str | None]:
+def _replays(tenant: str, rows: list[Row], session: Session) -> Counter[str]:
     """Replies that were kept for an entry that is gone: nobody can tell whose they were, and nobody gets them any more."""
-    sql = (
-        "SELECT r.key FROM replays r LEFT JOIN ledger l ON l.tenant = r.tenant AND l.key = r.key "
-        "WHERE r.tenant = ? AND r.key > ? AND l.key IS NULL ORDER BY r.key LIMIT ?"
+    unowned = (
+        "tenant = ? AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.tenant = replays.tenant AND l.key = replays.key)"
     )
-    keys = [row[0] for row in session.run(sql, (tenant, after, _BITE))]
-    if not keys:
-        return Counter(), None
-    return Counter(replays=_delete(session, "replays", "key", keys, "tenant = ?", (tenant,))), keys[-1]
+    return Counter(replays=len(_delete(session, "replays", "key", [row[0] for row in rows], unowned, (tenant,))))
 
 
 def _buckets(session: Session, whose: Whose, sums: bool) -> Counter[str]:
@@ -252,18 +252,14 @@ def _is_of(origin: str, whose: Whose) -> bool:
 
 
 def _delete(
-    session: Session, table: str, column: str, values: list[str], also: str = "1 = 1", more: tuple[Any, ...] = ()
-) -> int:
-    return sum(1 for _ in _deleted(session, table, column, values, also, more, column))
-
-
-def _deleted(
-    session: Session, table: str, column: str, values: list[str], also: str, more: tuple[Any, ...], columns: str
-) -> Iterator[Row]:
-    """Delete the rows with these values of a column; what was in them."""
+    session: Session, table: str, column: str, values: list[str], also: str = "1 = 1", more: tuple[Any, ...] = (), columns: str = ""
+) -> list[Row]:  # fmt: skip
+    """Delete the rows with these values of a column; what was in their `columns`."""
+    if not values:
+        return []
     marks = ", ".join("?" * len(values))
-    sql = f"DELETE FROM {table} WHERE {also} AND {column} IN ({marks}) RETURNING {columns}"  # noqa: S608 - our own texts
-    return iter(session.run(sql, (*more, *values)))
+    sql = f"DELETE FROM {table} WHERE {also} AND {column} IN ({marks}) RETURNING {columns or column}"  # noqa: S608 - our own texts
+    return session.run(sql, (*more, *values))
 
 
 def shred_log(backend: Backend) -> bool:

@@ -108,7 +108,10 @@ class SqliteSession:
 
     def shred(self, log: bool = False) -> bool:
         self.run("PRAGMA secure_delete = ON")
-        return not log or self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0
+        if not log:
+            return True
+        self.run("PRAGMA busy_timeout = 500")  # whoever writes waits as long as this does
+        return bool(self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0)
 
     def close(self) -> None:
         self._db.close()

@@ -256,7 +256,7 @@ class Store:
         self.flush()
         if dry:
             return self.read(lambda session: preview(session, whose, sums))
-        erased = Eraser(self._writer, self.quota, whose, sums).run()
+        erased = Eraser(self._writer, self._reading, self.quota, whose, sums).run()
         shred_log(self._backend)
         return erased
 
