@@ -37,6 +37,8 @@ def test_feedback_is_stored_under_the_verdict_of_a_reply(desk: Open, store: Stor
         row = store.feedback(verdict)[0]
         assert (row["helpful"], row["note"], row["label"], row["user"]) == (True, "just right", "tone", "ada")
         assert "trueup_feedback_total 1" in d.http.get("/metrics").text
+        assert d.http.post("/all/v1/feedback", json=said).status_code == 200
+        assert d.http.post("/nobody/v1/feedback", json=said).status_code == 404
 
 
 def test_the_verdict_may_be_named_by_the_header_and_a_later_word_replaces_the_earlier(desk: Open, store: Store) -> None:

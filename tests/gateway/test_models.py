@@ -62,7 +62,14 @@ def test_anthropics_client_gets_them_in_its_own_shape(gateway: Running) -> None:
 def test_a_route_lists_its_own_models(gateway: Running) -> None:
     assert listed(f"{gateway.url}/salon/v1/models") == ["salon", "salon-9"]
     assert listed(f"{gateway.url}/clinic/v1/models") == ["clinic"]
-    assert httpx.get(f"{gateway.url}/nobody/v1/models").status_code == 404
+    for path, status in (
+        ("salon/v1/models/salon-9", 200),
+        ("salon/v1/models/gpt-1", 404),
+        ("clinic/v1/models/clinic", 200),
+    ):
+        assert httpx.get(f"{gateway.url}/{path}").status_code == status
+    for path in ("nobody/v1/models", "nobody/v1/models/salon"):
+        assert httpx.get(f"{gateway.url}/{path}").status_code == 404
 
 
 def test_a_name_that_nobody_has_is_not_found(gateway: Running) -> None:

@@ -163,13 +163,13 @@ class Checking:
         raise Refused(400, f'name the contract: "contract" is one of {", ".join(names)}', code="missing_contract")
 
 
-def route_of(path: str) -> str | None:
-    """The name of the route in a path of this kind, empty if it has none; None for any other path.
+def route_of(path: str, end: str = PATH) -> str | None:
+    """The name of the route in a path with this `end`, empty if it has none; None for any other path.
 
     >>> route_of("/v1/check"), route_of("/chat/v1/check"), route_of("/v1/models")
     ('', 'chat', None)
     """
-    name = path.removesuffix(PATH)
+    name = path.removesuffix(end)
     if name == path or name.count("/") > 1:
         return None
     return name[1:] if name else ""

@@ -42,8 +42,12 @@ class Feedback:
         self._metrics = metrics
         self._store = store
 
-    def open(self, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None) -> Work:
+    def open(
+        self, route_name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
+    ) -> Work:  # fmt: skip
         """The work that a request asks for; a request that cannot be stored raises `Refused`."""
+        if route_name and visit.runtime.config.route(route_name) is None:
+            raise Refused(404, f"there is no route {route_name[:100]!r}", code="not_found")
         body = _read(raw)
         verdict = body.get("verdict", headers.get("x-trueup-verdict"))
         if not isinstance(verdict, str) or not verdict:

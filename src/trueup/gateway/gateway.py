@@ -127,8 +127,8 @@ class Gateway:
         opened: Callable[..., Work] | None = None
         if checked is not None:
             opened = partial(self._checked, checked)
-        elif path == FEEDBACK:
-            opened = self._feedback.open
+        elif (name := route_of(path, FEEDBACK)) is not None:
+            opened = partial(self._feedback.open, name)
         if opened is not None and scope["method"] == "POST":
             await self._serve(scope, receive, send, _PLAIN, opened)
         elif opened is None and not allowed and (place := place_of(path)) is not None:

@@ -63,15 +63,17 @@ async def models(
     return Listed(_list(shown, speaks), tuple(refusals))
 
 
-async def model(config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, name: str) -> Listed:
-    """One model by its name."""
-    speaks = _spoken(headers)
-    if not _may_ask(config, headers, caller, None, name):
+async def model(
+    config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, name: str, route_name: str = ""
+) -> Listed:
+    """One model by its name; with `route_name`, one of this route."""
+    speaks, route = _spoken(headers), _route(config, route_name)
+    if not _may_ask(config, headers, caller, route, name):
         raise _unknown(name)
-    if name in _names(config, speaks, None):
+    if name in _names(config, speaks, route):
         return Listed(_row(name, speaks))
     path = _path_of(name)
-    upstream = _leads_to(config, speaks, None, name)
+    upstream = _leads_to(config, speaks, route, name)
     if upstream is None:
         raise _unknown(name)
     status, body = await _fetched(config, line, upstream, path, headers)

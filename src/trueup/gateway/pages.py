@@ -45,6 +45,7 @@ class Pages:
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.models),
                 Route("/{route}/v1/models", self.models),
+                Route("/{route}/v1/models/{name:path}", self.models),
             ],
             exception_handlers={404: _missing, 405: _missing, 500: _failed},
         )
@@ -121,11 +122,12 @@ class Pages:
         headers = {name.lower(): value for name, value in request.headers.items()}
         try:
             caller = gateway.door.caller(headers)
-            name = request.path_params.get("name", "")
+            name, route = request.path_params.get("name", ""), request.path_params.get("route", "")
+            config, line = gateway.config, gateway.line
             listed = await (
-                model(gateway.config, gateway.line, headers, caller, name)
+                model(config, line, headers, caller, name, route)
                 if name
-                else models(gateway.config, gateway.line, headers, caller, request.path_params.get("route", ""))
+                else models(config, line, headers, caller, route)
             )
         except Refused as refused:
             return _told(refused)
