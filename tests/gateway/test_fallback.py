@@ -1,7 +1,10 @@
 """Aliases and fallbacks: whom a request is sent to, what makes the next upstream be asked, and how many calls that may take."""
 
+import asyncio
 import contextlib
+import copy
 import json
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ import openai
 import pytest
 
 from tests.gateway.conftest import GOOD, PERSON
+from tests.gateway.mutations import ODD, places
+from tests.gateway.test_fuzz_requests import play, upstream
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy
@@ -480,3 +485,51 @@ def test_a_route_has_rungs_in_order_with_shares_of_the_time(tmp_path: Path) -> N
     ]  # fmt: skip
     assert config.limits.retry_budget == 0
     assert (config.routes[0].policy.attempts, config.routes[0].policy.retries) == (6, 2)
+
+
+@pytest.mark.spec("X37")
+@pytest.mark.parametrize("contract", [CONTRACT, None])
+def test_no_damaged_request_is_a_fault_of_ours_when_it_is_translated(contract: Contract | None) -> None:
+    async def played() -> list[str]:
+        server = await asyncio.start_server(upstream, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        both = {"one": Upstream("one", url, responses=False), "two": Upstream("two", url, "anthropic")}
+        routes = (Route("r", ("m",), contract, "two", model="x"), Route("s", ("*",), contract, "one"))
+        with running(Config(both, routes)) as gateway:
+            _, faults = await play(int(gateway.url.rpartition(":")[2]), 20261117, 400)
+        server.close()
+        await server.wait_closed()
+        return faults
+
+    assert asyncio.run(played()) == []
+
+
+def test_no_damaged_reply_is_a_fault_of_ours_when_it_is_translated() -> None:
+    good = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use",
+        "content": [{"type": "text", "text": GOOD}, {"type": "tool_use", "id": "c", "name": "look", "input": {"a": 1}}],
+        "usage": {"input_tokens": 5, "output_tokens": 5},
+    }  # fmt: skip
+    dice = random.Random(20261117)
+
+    def reply(_: Any) -> Any:
+        body = copy.deepcopy(good)
+        for _ in range(dice.choice((1, 1, 2, 3))):
+            holder, key = dice.choice(places(body))
+            holder[key] = copy.deepcopy(dice.choice(ODD))
+        return Raw(json.dumps(body).encode("utf-8", "surrogatepass")[: dice.choice((None, None, None, 50))])
+
+    with ScriptedServer(reply) as server:
+        routes = (Route("r", ("*",), None, "two"), Route("judged", (), CONTRACT, "two", UNGUARDED))
+        config = Config({"two": Upstream("two", server.url, "anthropic")}, routes, limits=Limits(retry_budget=100))
+        with running(config) as gateway, httpx.Client(base_url=gateway.url, timeout=60) as client:
+            for turn in range(300):
+                base = "" if turn % 3 else "/judged"
+                path, said = (
+                    ("chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}),
+                    ("responses", {"input": "Who?"}),
+                )[turn % 2]
+                got = client.post(f"{base}/v1/{path}", json={"model": "m", "stream": turn % 5 == 0, **said})
+                assert got.status_code in (200, 422, 502), (got.text, server.requests[-1])
+                if got.status_code != 200:
+                    assert got.json()["error"]["message"]

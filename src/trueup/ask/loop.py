@@ -315,7 +315,8 @@ class Loop:
         """No reply came, or only a part of one: `heard` are the pieces of a stream that arrived."""
         if self._outgoing.stored is not None:
             return self._outdated()
-        if failure.code == UNSENDABLE and len(self._past.ladder) == 1:
+        own = failure.code == UNSENDABLE and failure.unsent  # a provider may use the same word
+        if own and len(self._past.ladder) == 1:
             raise MessageError(failure.reason)  # there is nobody else to ask: the caller must change the messages
         failure = self._limit_rejected(self._masked(failure))
         if failure.kind == "feature" and not self._can_omit(failure.feature):

@@ -88,7 +88,7 @@ def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
     if exchange.upstream is not exchange.rungs[0].upstream:
         found.append((b"x-trueup-upstream", exchange.upstream.name.encode("ascii", "replace")))
     if exchange.left_out:
-        found.append((b"x-trueup-left-out", ", ".join(exchange.left_out)[:_MOST_HEADER].encode("ascii", "replace")))
+        found.append((b"x-trueup-left-out", ", ".join(exchange.left_out)[:_MOST_HEADER].encode()))
     return found
 
 

@@ -27,6 +27,7 @@ UNTRANSLATABLE = "untranslatable"  # the code of a failure: an upstream's protoc
 RESPONSES = "/v1/responses"
 _CHAT, _MESSAGES = Chat(), Messages()
 _CARRIED = frozenset({"model", "stream", "stream_options"})  # and what each protocol reads below
+_MOST_NAMES = 50  # parts that were left out; a client may invent as many as it likes
 _STOPS = 4  # as many as OpenAI takes
 _MOST_TOKENS = 16_000  # of a reply of Anthropic's, which wants a limit, where the client sets none
 _BLOCK = frozenset(
@@ -97,7 +98,7 @@ def translated(body: Body, request: Request, asked: Asked, source: Speaking, tar
         new = _as_messages(whole, wanted, left_out)
     else:
         new = _as_chat(whole, wanted, left_out)
-    return Translated(new, tuple(dict.fromkeys(left_out)))
+    return Translated(new, tuple(dict.fromkeys(map(_shown, left_out)))[:_MOST_NAMES])
 
 
 def _joined(request: Request, wanted: _Wanted, asked: Asked) -> Request:
@@ -261,18 +262,23 @@ def _unheard(messages: Iterable[Any]) -> list[str]:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        if message.get("type") in _REASONING:
+        if _text(message.get("type")) in _REASONING:
             found.append("reasoning")
         found += [f"messages[].{name}" for name, held in message.items() if held is not None and name not in _MESSAGE]
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             if not isinstance(block, dict):
                 continue
-            if block.get("type") in _REASONING:
+            if _text(block.get("type")) in _REASONING:
                 found.append("reasoning")
             else:
                 found += [name for name, held in block.items() if held is not None and name not in _BLOCK]
     return found
+
+
+def _shown(name: str) -> str:
+    """The name of a part as a header can hold it; clients choose names."""
+    return name[:60] if name.isascii() and name.isprintable() else "?"
 
 
 def _part(body: Mapping[str, Any], name: str) -> dict[str, Any]:
