@@ -21,11 +21,16 @@ class Refused(Exception):
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.message = message
+        self.message = _plain(message)
         self.kind = kind
-        self.code = code
+        self.code = _plain(code)
         self.headers = dict(headers or {})  # more may be added to them
         self.more = more or {}
+
+
+def _plain(text: str) -> str:
+    """A text without halves of surrogate pairs, which an upstream's error may hold and no JSON may."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def whole_seconds(wait: str | float) -> str:

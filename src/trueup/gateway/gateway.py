@@ -40,7 +40,7 @@ from trueup.gateway.pages import Pages
 from trueup.gateway.passing import overhead, told
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
-from trueup.gateway.protocols.protocol import Speaking, encode
+from trueup.gateway.protocols.protocol import Speaking
 from trueup.gateway.protocols.responses import Responses
 from trueup.gateway.recording import record, state_of
 from trueup.gateway.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
@@ -55,6 +55,7 @@ from trueup.store.alarm import Alarm
 from trueup.store.errors import StoreError
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
+from trueup.verdict.codec import spelled
 from trueup.verdict.events import Event, Subscriber
 
 log = logging.getLogger("trueup.gateway")
@@ -378,7 +379,7 @@ class Gateway:
             JSON,
             *((name.encode(), value.encode("latin-1", "replace")) for name, value in refused.headers.items()),
         ]
-        await out.whole(refused.status, encode(protocol.error(refused)), headers)
+        await out.whole(refused.status, spelled(protocol.error(refused)), headers)
 
     def _admit(self, runtime: Runtime, scope: Scope) -> tuple[dict[str, str], Caller | None]:
         """The headers of a request that may come in, and whose it is."""
