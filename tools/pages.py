@@ -40,7 +40,7 @@ _FAMILIES = {
     "B": "Against the business rules",
     "Q": "A reply's worth",
     "D": "Against the state of the conversation",
-    "N": "Contract and pipeline files",
+    "N": "Files of contracts, pipelines and gateways",
     "U": "Units of a batch",
     "X": "Bugs in the code of a contract",
 }
