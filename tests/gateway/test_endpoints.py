@@ -219,8 +219,8 @@ def test_no_endpoint_is_a_way_around_a_contract(gateway: Running, upstream: Prov
         for method, path, body, headers in one_of_each():
             kinds = [each for each in ENDPOINTS if (each.method, each.path.replace("*", "x-1")) == (method, path)]
             (each,) = kinds
-            for prefix, model in (("", b"bound-7"), ("/bound", b"any")):
-                if not prefix and each.carries in ("nothing", "upload"):
+            for prefix, model in (("", b"bound-7"), ("/bound", b"any"), ("/free", b"bound-7")):
+                if prefix != "/bound" and each.carries in ("nothing", "upload"):
                     continue  # it names no model: off by default, see below
                 sent = body and body.replace(b"MODEL", model)
                 got = http.request(method, f"{prefix}/v1/{path}", content=sent, headers=headers)
@@ -228,8 +228,8 @@ def test_no_endpoint_is_a_way_around_a_contract(gateway: Running, upstream: Prov
                     assert (got.status_code, got.json()["error"]["code"]) == (403, "contract_bound"), (method, path)
                 else:
                     assert got.status_code == 200, (method, path)
-            for prefix, model in (("", b"asked"), ("/asked", b"any")):
-                if prefix or each.carries not in ("nothing", "upload"):
+            for prefix, model in (("", b"asked"), ("/asked", b"any"), ("/free", b"asked")):
+                if prefix == "/asked" or each.carries not in ("nothing", "upload"):
                     sent = body and body.replace(b"MODEL", model)
                     got = http.request(method, f"{prefix}/v1/{path}", content=sent, headers=headers)
                     assert (got.status_code, got.json()["error"]["code"]) == (403, "contract_bound"), (method, path)

@@ -97,6 +97,8 @@ class Forwarding:
             on = route if model == body.model else _route(config, place.route, model)
             permit(caller, on, model)
             _refuse_unjudged(endpoint, on, headers, body)
+            if place.route and model:  # the path of another route does not undo the contract of the model's own
+                _refuse_unjudged(endpoint, config.route_for(model), headers, body)
         speaks = endpoint.speaks or ("anthropic" if "anthropic-version" in headers else "openai")
         upstream = _upstream(config, endpoint, speaks, route, body.model, tenant)
         path = place.path + query_of(endpoint, visit.scope.get("query_string", b""))
