@@ -365,3 +365,29 @@ def test_no_move_scans_the_ledger(tmp_path: Path) -> None:
 
 def explained(sql: str, session: Session) -> list[Any]:
     return session.run(f"EXPLAIN QUERY PLAN {sql}")
+
+
+@pytest.mark.spec("X39")
+def test_a_commit_waits_for_the_disk_unless_all_of_it_may_be_lost(tmp_path: Path) -> None:
+    """A reservation may be lost with the power; a capture may not, and takes all that came before it to the disk."""
+    with open_store(tmp_path / "s.db") as store:
+        session = store._writer._session
+        assert session is not None
+        seen: list[int] = []
+        commit = session.commit
+
+        def watched() -> None:
+            seen.append(session.run("PRAGMA synchronous")[0][0])
+            commit()
+
+        session.commit = watched  # type: ignore[method-assign]
+
+        async def run() -> None:
+            for _ in range(2):
+                held = await store.quota.areserve("acme", "k")
+                await store.quota.aspend(held, 1, 5)
+                await store.quota.acapture(held)
+                await store.quota.arefund(held)
+
+        asyncio.run(run())
+        assert seen == [1, 2, 2, 1] * 2, "1: the system has it, 2: the disk has it"

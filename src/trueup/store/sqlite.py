@@ -8,6 +8,7 @@ import errno
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from trueup.store.session import Clock, Row
 
 PATIENCE = 30.0
 _LARGEST_CACHE = 64 << 20
+_CHECKPOINT = (
+    4000  # pages in the log, after which they are copied into the file: the same few pages come again and again
+)
 _ROWS = 64  # of one statement
 _WAITING = "PRAGMA synchronous = FULL"  # a commit waits for the disk
 _TRUSTING = (
@@ -27,6 +31,12 @@ _BINDING = "Error binding parameter"  # a value of a type that no cell takes
 
 def machine_clock() -> int:
     return time.time_ns() // 1000
+
+
+@lru_cache(256)
+def _insertion(table: str, columns: int, rows: int, tail: str) -> str:
+    row = f"({', '.join('?' * columns)})"
+    return f"INSERT INTO {table} VALUES {', '.join([row] * rows)} {tail}"  # noqa: S608 - our own tables
 
 
 class SqliteSession:
@@ -49,6 +59,7 @@ class SqliteSession:
             self._begin_wal()
             self.run(_WAITING)
             self.run(f"PRAGMA journal_size_limit = {_LARGEST_CACHE}")
+            self.run(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         else:
             self.run("PRAGMA query_only = 1")
 
@@ -77,9 +88,7 @@ class SqliteSession:
             while size > len(rows) - at:
                 size //= 2
             some = rows[at : at + size]
-            row = f"({', '.join('?' * len(some[0]))})"
-            sql = f"INSERT INTO {table} VALUES {', '.join([row] * size)} {tail}"  # noqa: S608 - our own tables
-            self._db.execute(sql, list(chain.from_iterable(some)))
+            self._db.execute(_insertion(table, len(some[0]), size, tail), list(chain.from_iterable(some)))
             at += size
 
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
