@@ -20,15 +20,23 @@ def content(response: object) -> str:
     return str(response.json()["choices"][0]["message"]["content"])  # type: ignore[attr-defined]
 
 
-def test_a_reply_that_is_right_leaves_as_the_very_bytes_that_came(desk: Open) -> None:
-    odd = b'{"id": "x",  "new_field": {"kept": [1]}, "choices": [{"index": 0, "message": {"role": "assistant", "content": "{\\"name\\": \\"Ada\\", \\"age\\": 36}"}, "finish_reason": "stop"}]}'
-    with desk([Raw(odd)], PERSON) as d:
+def test_a_reply_that_is_right_leaves_unchanged(desk: Open) -> None:
+    right = {
+        "id": "x", "object": "chat.completion", "created": 1, "model": "m-1", "usage": {"total_tokens": 3},
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}],
+    }  # fmt: skip
+    with desk([Raw(json.dumps(right)), Raw(json.dumps({**right, "new_field": {"lost": [1]}}))], PERSON) as d:
         response = d.chat()
-        assert response.content == odd
+        assert list(response.json().items()) == list(right.items())
         assert response.headers["x-trueup-outcome"] == "accepted"
         assert response.headers["x-trueup-attempts"] == "1"
         assert float(response.headers["x-trueup-overhead-ms"]) > 0
         assert len(response.headers["x-trueup-verdict"]) == 32
+        assert "x-trueup-dropped" not in response.headers
+        response = d.chat()
+        assert (response.json()["usage"], response.json()["choices"][0]["message"]["content"]) == (right["usage"], GOOD)
+        assert "new_field" not in response.text
+        assert response.headers["x-trueup-dropped"] == "*"
 
 
 def test_what_can_be_mended_is_mended_and_the_rest_of_the_reply_stays(desk: Open) -> None:

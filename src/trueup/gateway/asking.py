@@ -25,7 +25,7 @@ from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_found, in_thread
 from trueup.gateway.lanes import Lanes
 from trueup.gateway.naming import renamed
-from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode
+from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode, offered_names
 from trueup.gateway.tab import Tab
 from trueup.gateway.translating import UNTRANSLATABLE, instructed, target_of, translated
 from trueup.read.reader import read
@@ -86,6 +86,8 @@ class Asking:
         self._began = self._sent = 0.0
         exchange.native = self.asked.native
         context = exchange.context
+        if exchange.contract.call_options is None:
+            context["offered"] = offered_names(self.body)
         if "history" not in context:
             context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         exchange.context = known(context, self.asked.messages)

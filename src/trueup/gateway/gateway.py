@@ -494,7 +494,7 @@ class Gateway:
         asking.end(answer)
         if not is_given(answer):
             raise _with_outcome(refusal_of(exchange, answer), exchange, answer)
-        body = rendered(exchange, answer, asking.raw, asking.bytes)
+        body = rendered(exchange, answer, asking.raw, asking.body)
         headers = [JSON, *told(exchange, answer.outcome, len(answer.attempts), clock=False)]
         if tab.charges:
             await tab.settle(answer.outcome in CHARGED, headers, body)

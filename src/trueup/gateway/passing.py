@@ -97,6 +97,8 @@ def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) ->
     found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", b"%d" % attempts)]
     if exchange.contract is not None:
         found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
+    if exchange.dropped:
+        found.append((b"x-trueup-dropped", ", ".join(exchange.dropped).encode()))
     if exchange.progress is not None and (seen := exchange.progress.header()):
         found.append((b"x-trueup-progress", seen))
     found += told_rung(exchange)

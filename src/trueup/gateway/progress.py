@@ -5,6 +5,7 @@ and kinds of faults: no text of a request or a reply, and no name of a model.
 """
 
 import json
+from collections.abc import Sequence
 
 from trueup.gateway.protocols.protocol import Body
 from trueup.verdict import events
@@ -37,6 +38,10 @@ class Progress:
         """The new events as comments of a stream; clients that do not know them skip them."""
         fresh, self._told = self._heard[self._told :], len(self._heard)
         return b"".join(b": trueup " + _written(line) + b"\n\n" for line in fresh)
+
+    def lost(self, places: Sequence[str]) -> bytes:
+        """The places of what was not sent on, as a comment of a stream; empty if there are none."""
+        return b": trueup " + _written({"event": "dropped", "places": list(places)}) + b"\n\n" if places else b""
 
     def header(self) -> bytes:
         """The last events as the value of a header: a JSON list."""

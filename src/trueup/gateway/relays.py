@@ -1,91 +1,164 @@
 """The events of a stream as the gateway sees them: which only begin something, which carry text, which must wait.
 
 A decoded event enters, its role leaves: a `head` may be shown at once, `text` goes through the holder, the `rest` waits for
-the verdict. Text is shown in an event made from one that came, so that nothing else in it changes.
+the verdict. No event is passed on: what is shown is written anew, from judged text and from the fields that the list keeps. These are
+gathered in `frame`, in the form of a whole reply.
 """
 
 from typing import Any, Literal, NamedTuple, Protocol
 
-from trueup.gateway.protocols.protocol import Body, encode
-from trueup.gateway.sse import Event, written
+from trueup.gateway.protocols.chat import chunk_of
+from trueup.gateway.protocols.fields import CHUNK, MESSAGE_EVENTS, RESPONSE_EVENTS
+from trueup.gateway.protocols.kept import keep
+from trueup.gateway.protocols.messages import event_of, own_stop
+from trueup.gateway.protocols.protocol import Body
 
 
 class Seen(NamedTuple):
-    """What an event is for, and its text."""
+    """What an event is for, its text, and of a head the event that begins the same for the client."""
 
     role: Literal["head", "text", "rest"]
     text: str = ""
+    event: bytes = b""
 
 
-_HEAD, _REST = Seen("head"), Seen("rest")
+_REST = Seen("rest")
+_ENDING = ("stop_reason", "stop_sequence")
 
 
 class Relay(Protocol):
     """One protocol's stream."""
 
-    head: Body  # the first head that was seen: it says whose reply this is
+    frame: Body  # what is kept of the events besides text and calls
+    dropped: set[str]  # places of what is lost
     in_text: bool  # a head has opened a text
 
     def see(self, data: Body) -> Seen: ...
 
-    def with_text(self, event: Event, data: Body, text: str) -> bytes: ...
+    def said(self, text: str) -> bytes:
+        """An event that says a text."""
+        ...
 
 
 class ChatRelay:
     """Chunks of a chat completion."""
 
-    def __init__(self) -> None:
-        self.head: Body = {}
+    def __init__(self, body: Body) -> None:
+        self.frame: Body = {}
+        self.dropped: set[str] = set()
         self.in_text = False
+        self._body = body
+        self._begun = False
 
     def see(self, data: Body) -> Seen:
-        choices = data.get("choices")
+        kept = keep(CHUNK, data, self.dropped, self._body)
+        usage, choices = kept.get("usage"), kept.get("choices")
+        frame = self.frame = self.frame or {name: value for name, value in kept.items() if name != "choices"}
+        if usage:
+            frame["usage"] = usage
+        if choices and choices[0] and choices[0].get("finish_reason"):
+            frame["choices"] = choices
+        return self._role(data.get("choices"))
+
+    def _role(self, choices: Any) -> Seen:
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
             return _REST
         choice = choices[0]
         delta = choice.get("delta")
         if not isinstance(delta, dict) or choice.get("finish_reason") or choice.get("index") not in (None, 0):
             return _REST
+        if choice.get("message"):  # a whole message, which the reader takes for the reply
+            return _REST
         said = {key for key, value in delta.items() if value not in (None, "", [])}
         if said <= {"role"}:
-            self.head = self.head or data
-            return _HEAD
+            begun, self._begun = self._begun, True
+            return Seen("head", "", b"" if begun else chunk_of(self.frame, {"role": "assistant", "content": ""}))
         text = delta.get("content")
         return Seen("text", text) if said <= {"role", "content"} and isinstance(text, str) else _REST
 
-    def with_text(self, event: Event, data: Body, text: str) -> bytes:  # noqa: ARG002 - as all relays
-        choice = data["choices"][0]
-        return written(encode({**data, "choices": [{**choice, "delta": {**choice["delta"], "content": text}}]}))
+    def said(self, text: str) -> bytes:
+        return chunk_of(self.frame, {"content": text})
 
 
 class MessagesRelay:
     """Events of a message: its start, and that of a text that comes first, are heads."""
 
-    def __init__(self) -> None:
-        self.head: Body = {}
+    def __init__(self, body: Body) -> None:
+        self.frame: Body = {}
+        self.dropped: set[str] = set()
         self.in_text = False
+        self._body = body
 
     def see(self, data: Body) -> Seen:
-        kind, at = data.get("type"), data.get("index")
-        if kind in ("message_start", "ping"):
-            self.head = self.head or data
-            return _HEAD
+        kind = data.get("type")
+        rules = MESSAGE_EVENTS.get(kind) if isinstance(kind, str) else None
+        if rules is None:
+            self.dropped.add("*")
+            return _REST
+        kept = keep(rules, data, self.dropped, own_stop(data.get("delta"), self._body))
+        if kind == "message_start":
+            return self._start(data.get("message"), kept.get("message"))
+        if kind == "ping":
+            return Seen("head", "", event_of("ping", {}))
+        if kind == "message_delta":
+            self.frame.update({name: value for name, value in (kept.get("delta") or {}).items() if value is not None})
+            self.frame["usage"] = {**(self.frame.get("usage") or {}), **(kept.get("usage") or {})}
+            return _REST
+        return self._role(kind, data) if data.get("index") == 0 else _REST
+
+    def _start(self, message: Any, kept: Body | None) -> Seen:
+        if self.frame:
+            return _REST
+        self.frame = {name: value for name, value in (kept or {}).items() if name not in _ENDING}
+        if isinstance(message, dict) and message.get("content"):
+            return _REST
+        begun: Body = {
+            "type": "message", "role": "assistant", "content": [], "stop_reason": None, "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }  # fmt: skip
+        return Seen("head", "", event_of("message_start", {"message": {**begun, **self.frame}}))
+
+    def _role(self, kind: Any, data: Body) -> Seen:
         block: Any = data.get("content_block")
-        if kind == "content_block_start" and at == 0 and isinstance(block, dict) and block.get("type") == "text":
+        if kind == "content_block_start" and isinstance(block, dict) and block.get("type") == "text":
             self.in_text = not block.get("text")
-            return _HEAD if self.in_text else _REST
+            opened = {"index": 0, "content_block": {"type": "text", "text": ""}}
+            return Seen("head", "", event_of(kind, opened)) if self.in_text else _REST
         delta: Any = data.get("delta")
-        if kind == "content_block_delta" and at == 0 and self.in_text and isinstance(delta, dict):
+        if kind == "content_block_delta" and self.in_text and isinstance(delta, dict):
             text = delta.get("text")
             return Seen("text", text) if delta.get("type") == "text_delta" and isinstance(text, str) else _REST
         return _REST
 
-    def with_text(self, event: Event, data: Body, text: str) -> bytes:
-        return written(encode({**data, "delta": {**data["delta"], "text": text}}), event.name)
+    def said(self, text: str) -> bytes:
+        return event_of("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}})
 
 
-def relay_for(path: str) -> Relay | None:
-    """The relay of a protocol; None where its streams are kept until they are whole."""
+class ResponsesRelay:
+    """Events of a response: they number each other, so all of them wait."""
+
+    def __init__(self, body: Body) -> None:
+        self.frame: Body = {}
+        self.dropped: set[str] = set()
+        self.in_text = False
+        self._body = body
+
+    def see(self, data: Body) -> Seen:
+        kind = data.get("type")
+        rules = RESPONSE_EVENTS.get(kind) if isinstance(kind, str) else None
+        if rules is None:
+            self.dropped.add("*")
+        else:
+            kept = keep(rules, data, self.dropped, self._body)
+            self.frame = kept.get("response") or self.frame
+        return _REST
+
+    def said(self, text: str) -> bytes:
+        raise NotImplementedError("nothing is shown before the verdict")
+
+
+def relay_for(path: str, body: Body) -> Relay:
+    """The relay of a protocol, for the stream that a client's request asks for."""
     if path == "/v1/chat/completions":
-        return ChatRelay()
-    return MessagesRelay() if path == "/v1/messages" else None
+        return ChatRelay(body)
+    return MessagesRelay(body) if path == "/v1/messages" else ResponsesRelay(body)

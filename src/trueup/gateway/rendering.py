@@ -1,6 +1,7 @@
 """The reply for a client: takes an answer, gives the reply in the client's own protocol, or the error that says why there is none.
 
-Unchanged replies are passed through byte for byte. Invalid text is withheld: an error names codes and places, and quotes little.
+Every reply is written anew from what was judged and from what the list of fields keeps. Invalid text is withheld: an error names codes
+and places, and quotes nothing.
 """
 
 from typing import Any
@@ -11,7 +12,8 @@ from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_refusal
 from trueup.gateway.protocols.protocol import Body, Said, encode
-from trueup.gateway.shape import composed_calls, composed_text, is_ours, shape_of
+from trueup.gateway.shape import OWN, composed_calls, composed_text, is_ours, judged_fields, shape_of
+from trueup.gateway.telling import sentence, told_finding, told_fix, told_path
 from trueup.gateway.translating import UNTRANSLATABLE
 from trueup.verdict.facts import Finding
 
@@ -20,40 +22,38 @@ _PASSING = frozenset({429, 502, 503, 529})  # statuses that may be over when a c
 _GIVEN = frozenset({"accepted", "repaired", "regenerated", "fallback", "degraded"})
 
 
-def rendered(exchange: Exchange, answer: Answer, raw: Any, body: bytes) -> bytes:
-    """The body of a reply; `raw` is the upstream's last answer, `body` its bytes."""
+def rendered(exchange: Exchange, answer: Answer, raw: Any, body: Body) -> bytes:
+    """The body of a reply; `raw` is the upstream's last answer, `body` the client's request."""
+    if answer.outcome == "accepted" and len(answer.attempts) == 1 and not exchange.include and isinstance(raw, dict):
+        shape = shape_of(exchange, answer)
+        if shape is OWN and exchange.protocol.says(raw, composed_text(exchange, answer, shape)):
+            return encode(raw)
+    dropped: set[str] = set()
+    frame = exchange.protocol.frame(raw, body, dropped) if isinstance(raw, dict) else None
+    return encode(reply_of(exchange, answer, frame, dropped))
+
+
+def reply_of(exchange: Exchange, answer: Answer, frame: Body | None, dropped: set[str]) -> Body:
+    """The reply as data: what was judged, in the `frame` that was kept of the upstream's reply."""
     verdict = answer.verdict
-    if (
-        answer.outcome == "accepted"
-        and len(answer.attempts) == 1
-        and not verdict.fixes
-        and not exchange.include
-        and body
-        and shape_of(exchange, answer).is_own
-    ):
-        return body
-    return encode(reply_of(exchange, answer, raw))
-
-
-def reply_of(exchange: Exchange, answer: Answer, raw: Any) -> Body:
-    """The reply as data."""
-    protocol, verdict = exchange.protocol, answer.verdict
     shape = shape_of(exchange, answer)
-    if is_ours(answer) or not isinstance(raw, dict):
-        model = answer.attempts[-1].model if answer.attempts else ""
-        said = Said(
-            composed_text(exchange, answer, shape), composed_calls(answer, shape),
-            verdict.reply.model or model or str(exchange.head.model or ""), answer.usage,
-            finish="" if is_ours(answer) else verdict.reply.finish,
-        )  # fmt: skip
-        reply: Body = protocol.composed(said)
-    else:
-        usage = answer.usage if len(answer.attempts) > 1 else {}
-        reply = protocol.with_usage(protocol.mended(raw, shape.text, shape.calls), usage)
-    more = {"fields": shape.fields} if shape.fields else {}
+    own = bool(frame) and not is_ours(answer)
+    model = answer.attempts[-1].model if answer.attempts else ""
+    said = Said(
+        composed_text(exchange, answer, shape), composed_calls(exchange, answer, shape),
+        verdict.reply.model or model or str(exchange.head.model or ""),
+        answer.usage if not own or len(answer.attempts) > 1 else {}, finish="" if is_ours(answer) else verdict.reply.finish,
+    )  # fmt: skip
+    reply: Body = exchange.protocol.composed(said, frame if own else None)
+    fields = judged_fields(exchange, shape.fields, dropped) if shape.fields else {}
+    if dropped and own:
+        exchange.dropped = tuple(sorted(dropped))
+    if not fields and not exchange.include:
+        return reply
+    more = {"fields": fields} if fields else {}
     if exchange.include:
         more |= described(exchange, answer)
-    return {**reply, "trueup": more} if more else reply
+    return {**reply, "trueup": more}
 
 
 def described(exchange: Exchange, answer: Answer) -> Body:
@@ -61,9 +61,9 @@ def described(exchange: Exchange, answer: Answer) -> Body:
     verdict = answer.verdict
     return {
         "verdict": exchange.verdict_id, "outcome": answer.outcome, "attempts": len(answer.attempts),
-        "reason": answer.reason, "ok": answer.ok, "findings": [f.to_dict() for f in answer.findings],
-        "fixes": [f.to_dict() for f in verdict.fixes], "certainty": verdict.certainty,
-        "confidence": verdict.certainty,  # its name before 0.2
+        "reason": answer.reason, "ok": answer.ok, "findings": [told_finding(exchange.contract, found) for found in answer.findings],
+        "fixes": [told_fix(exchange.contract, fix) for fix in verdict.fixes], "dropped": list(exchange.dropped),
+        "certainty": verdict.certainty, "confidence": verdict.certainty,  # its name before 0.2
         **({"left_out": list(exchange.left_out)} if exchange.left_out else {}),
     }  # fmt: skip
 
@@ -87,11 +87,11 @@ def _refusal_of(exchange: Exchange, answer: Answer) -> Refused:
         told = [failure for failure in failures if failure.code != UNTRANSLATABLE] or failures
         return failed_refusal(told[-1], exchange, len(failures), answer.reason)
     more = {
-        "findings": [_said(found) for found in answer.findings.errors[:MOST_FINDINGS]],
+        "findings": [told_finding(exchange.contract, found) for found in answer.findings.errors[:MOST_FINDINGS]],
         "trueup": _short(exchange, answer),
     }
     first = answer.verdict.errors[0] if answer.verdict.errors else None
-    said = f": {first.code} {_cut(first.message)}" if first is not None else ""
+    said = "" if first is None else f": {_said(exchange, first)}"
     if answer.reason == "bug" and first is not None:
         return bug_refusal(first, more)
     if answer.reason == "context":
@@ -141,8 +141,9 @@ def _short(exchange: Exchange, answer: Answer) -> Body:
     }
 
 
-def _said(found: Finding) -> Body:
-    return {"code": found.code, "name": found.name, "path": found.path, "message": _cut(found.message)}
+def _said(exchange: Exchange, found: Finding) -> str:
+    path = told_path(exchange.contract, found.path)
+    return f"{found.code} {sentence(found)}" + ("" if path == "$" else f" ({path})")
 
 
 def _cut(text: str, most: int = MOST_WORDS) -> str:

@@ -15,8 +15,9 @@ from trueup.contract.beside import beside, is_written, parted
 from trueup.contract.contract import Contract
 from trueup.contract.holder import spoken
 from trueup.gateway.exchange import Exchange
+from trueup.gateway.protocols.kept import is_name
 from trueup.verdict.codec import written
-from trueup.verdict.reply import ToolCall
+from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
 _OURS = frozenset({"fallback", "degraded"})  # the client gets something else than the model's last reply
@@ -31,10 +32,8 @@ class Shape(NamedTuple):
     calls: tuple[ToolCall, ...] | None = None
     fields: dict[str, Any] = {}
 
-    @property
-    def is_own(self) -> bool:
-        """Whether the client gets what the model sent."""
-        return self.text is None and self.calls is None and not self.fields
+
+OWN = Shape()  # the model's own text and calls
 
 
 def holds_calls(contract: Contract | None) -> bool:
@@ -54,27 +53,36 @@ def shape_of(exchange: Exchange, answer: Answer) -> Shape:
         return Shape(text, _named(verdict.calls), fields | _in_calls(data))
     if contract is not None and contract.schema is not None and data is not None:
         anew = bool(verdict.fixes) or answer.outcome == "degraded"
-        return Shape(written(data).decode() if anew else None)
+        return Shape(written(data).decode()) if anew else OWN
     if is_written(verdict):
         text, fields = beside(verdict)
         return Shape(spoken(text), _named(verdict.calls), fields)
-    return Shape(None, _changed(verdict))
+    return OWN
 
 
 def composed_text(exchange: Exchange, answer: Answer, shape: Shape) -> str:
     """The text of a reply that the gateway writes itself."""
     if shape.text is not None:
         return shape.text
-    text = answer.verdict.reply.text
-    is_value = exchange.contract is not None and exchange.contract.schema is not None
+    verdict = answer.verdict
+    text = verdict.reply.text
+    is_value = verdict.data is not None and exchange.contract is not None and exchange.contract.schema is not None
     return text if is_value or answer.outcome == "fallback" else spoken(text)
 
 
-def composed_calls(answer: Answer, shape: Shape) -> tuple[ToolCall, ...]:
-    """The calls of a reply that the gateway writes itself."""
+def composed_calls(exchange: Exchange, answer: Answer, shape: Shape) -> tuple[ToolCall, ...]:
+    """The calls of a reply that the gateway writes itself: those that wait for the client, and that passed."""
     if shape.calls is not None or answer.outcome == "fallback":
         return shape.calls or ()
-    return tuple(call for call in answer.verdict.calls or answer.verdict.reply.calls if call.origin == "native")
+    verdict = answer.verdict
+    calls = verdict.calls
+    if not calls:
+        if not verdict.reply.calls:
+            return ()
+        judged = exchange.contract is not None and exchange.contract.call_options is not None
+        refused = {refusal.call.index for refusal in verdict.refused}
+        calls = () if judged else tuple(call for call in verdict.reply.calls if call.index not in refused)
+    return _named(tuple(call for call in calls if call.origin == "native" and not call.answered))
 
 
 def is_ours(answer: Answer) -> bool:
@@ -99,18 +107,33 @@ def _in_calls(data: dict[str, Any]) -> dict[str, Any]:
     return {"toolCalls": more} if any(more) else {}
 
 
-def _changed(verdict: Verdict) -> tuple[ToolCall, ...] | None:
-    """The calls for a client; None if they are the model's own."""
-    calls = verdict.calls
-    if not calls and not verdict.reply.calls:
-        return None
-    if len(calls) == len(verdict.reply.calls) and not verdict.fixes:
-        return None
-    return _named(calls)
+def judged_fields(exchange: Exchange, fields: dict[str, Any], dropped: set[str]) -> dict[str, Any]:
+    """Other fields of a reply's object; where the states of the contract forbid something in their words, none with words."""
+    states = (
+        None if exchange.contract is None or exchange.contract.meaning is None else exchange.contract.meaning.states
+    )
+    words = [] if states is None else [word for value in fields.values() for word in _words(value)]
+    if states is None or not words:
+        return fields
+    found = states.check(Reply(text="\n".join((*fields, *words))), (), exchange.context)
+    if not any(finding.level == "error" for finding in found):
+        return fields
+    dropped.add("trueup.fields")
+    return {}
+
+
+def _words(value: Any) -> list[str]:
+    """All text in a value."""
+    if isinstance(value, dict):
+        return [*value, *(word for each in value.values() for word in _words(each))]
+    if isinstance(value, list):
+        return [word for each in value for word in _words(each)]
+    return [value] if isinstance(value, str) else []
 
 
 def _named(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls, each with an id to answer it by."""
+    """The calls, each with an id to answer it by; what is not an identifier is replaced."""
     return tuple(
-        call if call.id else msgspec.structs.replace(call, id=f"call_{secrets.token_hex(12)}") for call in calls
+        call if is_name(call.id) else msgspec.structs.replace(call, id=f"call_{secrets.token_hex(12)}")
+        for call in calls
     )

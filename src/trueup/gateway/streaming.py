@@ -14,16 +14,15 @@ import msgspec
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.ask.plan import Send, Step
-from trueup.contract.holder import Holder, Way, hold, spoken
+from trueup.contract.holder import Holder, Way, hold
 from trueup.gateway.asking import Asking, carry_out
 from trueup.gateway.client.upstream import READING, Reply
 from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused
 from trueup.gateway.passing import told_rung
-from trueup.gateway.protocols.protocol import Body
 from trueup.gateway.relays import Relay, relay_for
 from trueup.gateway.rendering import is_given, refusal_of, reply_of
-from trueup.gateway.shape import holds_calls, shape_of
+from trueup.gateway.shape import holds_calls
 from trueup.gateway.sse import Event, Reader, TooLong
 from trueup.gateway.tab import Tab
 from trueup.gateway.wire import Stream
@@ -46,17 +45,15 @@ class Broken(Exception):
 
 
 class Attempt:
-    """The events of one attempt: text that comes first, and all that comes after it."""
+    """The events of one attempt, and what of them may be shown before the verdict."""
 
-    __slots__ = ("after", "before", "decoded", "fits", "holder", "relay", "shown", "text", "verdict_given")
+    __slots__ = ("decoded", "fits", "holder", "relay", "shown", "verdict_given", "waits")
 
-    def __init__(self, relay: Relay | None, holder: Holder) -> None:
+    def __init__(self, relay: Relay, holder: Holder, *, waits: bool) -> None:
         self.relay = relay
         self.holder = holder
-        self.before: list[tuple[Event, Body]] = []  # events with text that may be shown before the verdict
-        self.after: list[tuple[Event, Any]] = []  # everything from the first event on that must wait for it
         self.decoded: list[Any] = []
-        self.text: list[str] = []
+        self.waits = waits  # nothing that comes from now on may be shown before the verdict
         self.shown = False
         self.verdict_given: Verdict | None = None
         self.fits = True  # the rest of it belongs behind what was shown
@@ -123,10 +120,10 @@ class Streaming:
     async def _attempt(self, send: Send) -> Step:
         asking = self._asking
         if asking.is_foreign(send):
-            self._last = Attempt(None, self._way()[1])  # nothing of it is in the client's protocol
+            self._last = self._opened()  # nothing of it is in the client's protocol
             return await asking.attempt(send)
         request = asking.loop.request()
-        attempt = self._last = Attempt(*self._way())
+        attempt = self._last = self._opened()
         asking.heard = attempt.decoded
         start = time.perf_counter()
         failed = await self._receive(attempt, request, send)
@@ -146,15 +143,16 @@ class Streaming:
             raise Broken
         return step
 
-    def _way(self) -> tuple[Relay | None, Holder]:
-        """How an attempt is shown: the first piece by piece where that can be done, later ones whole."""
+    def _opened(self) -> Attempt:
+        """A new attempt: the first is shown piece by piece where that can be done, later ones whole."""
         exchange = self._asking.exchange
-        relay = relay_for(exchange.protocol.path) if self._last is None and not exchange.include else None
+        relay = relay_for(exchange.protocol.path, self._asking.body)
+        waits = self._last is not None or exchange.include or not exchange.protocol.holds
         assert exchange.contract is not None
         way: Way = "auto" if exchange.route is None else exchange.route.hold
-        if relay is None or holds_calls(exchange.contract):  # calls always wait for the verdict
+        if waits or holds_calls(exchange.contract):  # calls always wait for the verdict
             way = "whole"
-        return relay, hold(exchange.contract, way, exchange.context, LEAST)
+        return Attempt(relay, hold(exchange.contract, way, exchange.context, LEAST), waits=waits)
 
     async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
         asking = self._asking
@@ -185,89 +183,53 @@ class Streaming:
             await self._take(event, attempt)
 
     async def _take(self, event: Event, attempt: Attempt) -> None:
+        if not event.data:  # a comment, which nobody needs
+            return
         data: Any = None
-        if event.data and event.data != b"[DONE]":
+        if event.data != b"[DONE]":
             try:
                 data = _decode(event.data)
                 attempt.decoded.append(data)
             except (msgspec.MsgspecError, RecursionError):
                 attempt.decoded.append({"error": {"message": "an event of the stream is not JSON"}})
-        relay = attempt.relay
-        if relay is None or attempt.after or not isinstance(data, dict):
-            attempt.after.append((event, data))
+        if not isinstance(data, dict):
+            attempt.waits = True
             return
+        relay = attempt.relay
         seen = relay.see(data)
-        if seen.role == "rest":
-            attempt.after.append((event, data))
-        elif seen.role == "head":
+        attempt.waits = attempt.waits or seen.role == "rest"
+        if attempt.waits:
+            return
+        if seen.role == "head":
             self._begun = relay
-            await self._stream.write(event.raw)
-        else:
-            attempt.before.append((event, data))
-            attempt.text.append(seen.text)
-            ready = attempt.holder.feed(seen.text)
-            if ready:
-                await self._show(attempt, ready)
+            if seen.event:
+                await self._stream.write(seen.event)
+        elif ready := attempt.holder.feed(seen.text):
+            await self._show(attempt, ready)
 
     async def _show(self, attempt: Attempt, text: str) -> None:
         if not attempt.shown:
             await self._tab.settle(charged=True)
             attempt.shown = True
-        assert attempt.relay is not None
-        event, data = attempt.before[-1]
-        await self._stream.write(attempt.relay.with_text(event, data, text))
+        await self._stream.write(attempt.relay.said(text))
 
     async def _show_rest(self, answer: Answer) -> None:
-        """Everything that has not been shown: as it came where nothing was changed, else written anew."""
-        attempt, exchange = self._last, self._asking.exchange
+        """Everything that has not been shown, written anew."""
+        exchange, attempt, begun = self._asking.exchange, self._last, self._begun
         if not self._stream.started:
             self._stream.add(*told_rung(exchange))
-        verdict = answer.verdict
-        own = answer.outcome in CHARGED and not verdict.fixes and not exchange.include and not self._hides(verdict)
-        own = own and shape_of(exchange, answer).is_own
-        if own and attempt is not None and attempt.decoded and (attempt.relay is not None or self._begun is None):
-            for piece in self._as_it_came(attempt, verdict):
-                await self._stream.write(piece)
-        else:
-            await self._write_anew(attempt, answer)
-        await self._stream.end()
-
-    def _hides(self, verdict: Verdict) -> bool:
-        """Whether the text of a reply holds what is not for the client: reasoning, special tokens."""
-        contract, text = self._asking.exchange.contract, verdict.reply.text
-        return contract is not None and contract.schema is None and spoken(text) != text
-
-    def _as_it_came(self, attempt: Attempt, verdict: Verdict) -> list[bytes]:
-        out: list[bytes] = []
-        relay, holder = attempt.relay, attempt.holder
-        if relay is not None and attempt.before:
-            if not attempt.shown:
-                out += [event.raw for event, _ in attempt.before]
-            else:
-                tail = holder.tail(verdict, "".join(attempt.text))
-                if tail:
-                    out.append(relay.with_text(*attempt.before[-1], tail))
-        return out + [event.raw for event, data in attempt.after if not self._is_ours(data)]
-
-    def _is_ours(self, data: Any) -> bool:
-        """Whether an event tells the usage only because we asked for it."""
-        options = self._asking.body.get("stream_options")
-        wanted = isinstance(options, dict) and options.get("include_usage")
-        return not wanted and isinstance(data, dict) and data.get("choices") == [] and bool(data.get("usage"))
-
-    async def _write_anew(self, attempt: Attempt | None, answer: Answer) -> None:
-        exchange = self._asking.exchange
-        reply = reply_of(exchange, answer, None)
-        if self._begun is not None:
-            reply.update({key: self._begun.head[key] for key in ("id", "created", "model") if key in self._begun.head})
+        relay = None if attempt is None else attempt.relay
+        reply = reply_of(exchange, answer, None if relay is None else relay.frame, set() if relay is None else relay.dropped)
+        if begun is not None:
+            reply.update({name: begun.frame[name] for name in ("id", "created", "model") if begun.frame.get(name)})
         if attempt is not None and attempt.shown:
-            assert attempt.relay is not None
             tail = attempt.holder.tail(answer.verdict, answer.verdict.reply.text)
             if tail:
-                await self._stream.write(attempt.relay.with_text(*attempt.before[-1], tail))
+                await self._stream.write(attempt.relay.said(tail))
             reply = exchange.protocol.without_text(reply)
-        begun = self._begun
-        for piece in exchange.protocol.events(
-            reply, self._asking.body, begun is not None, begun is not None and begun.in_text
-        ):
+        if exchange.progress is not None:
+            await self._stream.write(exchange.progress.lost(exchange.dropped))
+        in_text = begun is not None and begun.in_text
+        for piece in exchange.protocol.events(reply, self._asking.body, begun is not None, in_text):
             await self._stream.write(piece)
+        await self._stream.end()

@@ -1,13 +1,17 @@
-"""OpenAI's chat completions: requests, replies, errors and chunks. Unknown fields stay where they are."""
+"""OpenAI's chat completions: requests, replies, errors and chunks. Unknown fields of a request stay where they are, those of a reply
+are dropped.
+"""
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.parameters import response_format
 from trueup.ask.clients.request import Request
 from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.fields import CHAT
+from trueup.gateway.protocols.kept import clean, keep
 from trueup.gateway.protocols.protocol import (
     Asked,
     Body,
@@ -26,6 +30,8 @@ from trueup.verdict.reply import ToolCall
 
 _ENDS = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}
 DONE = written(b"[DONE]")
+_is_clean = clean(CHAT)
+_IN_CHUNKS = ("id", "created", "model", "service_tier", "system_fingerprint")
 
 
 class Chat:
@@ -72,31 +78,41 @@ class Chat:
             new["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
         return new
 
-    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
-        choices = raw.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-            return raw
-        message = dict(choices[0].get("message") or {})
-        finish = choices[0].get("finish_reason")
-        if text is not None:
-            message["content"] = text or (None if calls else "")
-        if calls:
-            message["tool_calls"] = [_call(call) for call in calls]
-            finish = "tool_calls" if is_leaked(calls) else finish
-        elif calls is not None:
-            message.pop("tool_calls", None)
-            finish = "stop" if finish == "tool_calls" else finish
-        return {**raw, "choices": [{**choices[0], "message": message, "finish_reason": finish}]}
+    def frame(self, raw: Body, body: Body, dropped: set[str]) -> Body:
+        kept: Body = keep(CHAT, raw, dropped, body)
+        return kept
 
-    def composed(self, said: Said) -> Body:
+    def says(self, raw: Body, text: str) -> bool:
+        if not _is_clean(raw) or not raw.get("choices"):
+            return False
+        message = raw["choices"][0].get("message")
+        return (
+            bool(message)
+            and message.get("content") == text
+            and not message.get("tool_calls")
+            and not message.get("function_call")
+        )
+
+    def composed(self, said: Said, frame: Body | None = None) -> Body:
+        kept = {} if frame is None else frame
+        choices = kept.get("choices")
+        choice: Body = {"index": 0, "logprobs": None, **((choices[0] if choices else None) or {})}
+        was = choice.pop("message", None) or {}
         message: Body = {"role": "assistant", "content": said.text or (None if said.calls else ""), "refusal": None}
+        finish = choice.get("finish_reason")
         if said.calls:
-            message["tool_calls"] = [_call(call) for call in said.calls]
-        finish = "tool_calls" if said.calls else _ENDS.get(said.finish, "stop")
+            if was.get("function_call") is not None and len(said.calls) == 1:  # as it was before there were tools
+                message["function_call"] = _call(said.calls[0])["function"]
+            else:
+                message["tool_calls"] = [_call(call) for call in said.calls]
+            finish = "tool_calls" if not finish or is_leaked(said.calls) else finish
+        elif not finish or finish in ("tool_calls", "function_call"):
+            finish = _ENDS.get(said.finish, "stop")
+        choice["index"], choice["message"], choice["finish_reason"] = 0, message, finish
         raw: Body = {
-            "id": said.id or f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion",
-            "created": said.created or int(time.time()), "model": said.model,
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+            **kept, "id": said.id or kept.get("id") or f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion",
+            "created": said.created or kept.get("created") or int(time.time()), "model": kept.get("model") or said.model,
+            "choices": [choice],
         }  # fmt: skip
         return self.with_usage(raw, said.usage)
 
@@ -120,12 +136,7 @@ class Chat:
         return written(encode(self.error(refused)))
 
     def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
-        head = {
-            "id": reply.get("id"),
-            "object": "chat.completion.chunk",
-            "created": reply.get("created"),
-            "model": reply.get("model"),
-        }
+        head = {"object": "chat.completion.chunk", **{name: reply[name] for name in _IN_CHUNKS if name in reply}}
         choice = reply["choices"][0]
         message = choice["message"]
 
@@ -135,6 +146,8 @@ class Chat:
         out = [] if started else [chunk({"role": "assistant", "content": ""})]
         if message.get("content"):
             out.append(chunk({"content": message["content"]}))
+        if "function_call" in message:
+            out.append(chunk({"function_call": message["function_call"]}))
         for at, call in enumerate(message.get("tool_calls") or ()):
             out.append(chunk({"tool_calls": [{"index": at, **call}]}))
         out.append(chunk({}, choice.get("finish_reason")))
@@ -147,7 +160,16 @@ class Chat:
 
 
 def _call(call: ToolCall) -> Body:
+    if call.kind == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.raw_args}}
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
+
+
+def chunk_of(head: Body, delta: Body) -> bytes:
+    """A chunk with nothing in it but `delta` and the kept fields of `head`."""
+    kept = {name: head[name] for name in _IN_CHUNKS if name in head}
+    choice = {"index": 0, "delta": delta, "finish_reason": None}
+    return written(encode({"object": "chat.completion.chunk", **kept, "choices": [choice]}))
 
 
 def _tool_name(tool: Any) -> Any:

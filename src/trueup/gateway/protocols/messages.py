@@ -1,11 +1,15 @@
-"""Anthropic's messages: requests, replies, errors and events. Unknown fields stay where they are."""
+"""Anthropic's messages: requests, replies, errors and events. Unknown fields of a request stay where they are, those of a reply are
+dropped.
+"""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.request import Request
 from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.fields import MESSAGE
+from trueup.gateway.protocols.kept import clean, keep
 from trueup.gateway.protocols.protocol import (
     Asked,
     Body,
@@ -29,6 +33,7 @@ _KINDS = {
 }  # fmt: skip
 
 _ENDS = {"length": "max_tokens", "filter": "refusal", "refusal": "refusal", "pause": "pause_turn"}
+_is_clean = clean(MESSAGE)
 
 
 class Messages:
@@ -78,27 +83,28 @@ class Messages:
                     new["tool_choice"] = {**choice, "type": "any"}
         return new
 
-    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
-        content = raw.get("content")
-        blocks = content if isinstance(content, list) else []
-        stop = raw.get("stop_reason")
-        if text is not None:
-            said = [{"type": "text", "text": text}] if text or not calls else []
-            blocks = [*_without(blocks, "text"), *said]
-        if calls:
-            blocks = [*_without(blocks, "tool_use"), *map(_call, calls)]
-            stop = "tool_use" if is_leaked(calls) else stop
-        elif calls is not None:
-            blocks = _without(blocks, "tool_use")
-            stop = "end_turn" if stop == "tool_use" else stop
-        return {**raw, "content": blocks, "stop_reason": stop}
+    def frame(self, raw: Body, body: Body, dropped: set[str]) -> Body:
+        kept: Body = keep(MESSAGE, raw, dropped, own_stop(raw, body))
+        return kept
 
-    def composed(self, said: Said) -> Body:
+    def says(self, raw: Body, text: str) -> bool:
+        content = raw.get("content")
+        if type(content) is not list or len(content) != 1 or not _is_clean(raw):
+            return False
+        return bool(content[0]["type"] == "text" and content[0].get("text") == text)
+
+    def composed(self, said: Said, frame: Body | None = None) -> Body:
+        kept = {} if frame is None else frame
         blocks: list[Body] = [{"type": "text", "text": said.text}] if said.text or not said.calls else []
+        stop = kept.get("stop_reason")
+        if said.calls:
+            stop = "tool_use" if not stop or is_leaked(said.calls) else stop
+        elif not stop or stop == "tool_use":
+            stop = _ENDS.get(said.finish, "end_turn")
         raw: Body = {
-            "id": said.id or f"msg_{secrets.token_hex(12)}", "type": "message", "role": "assistant", "model": said.model,
-            "content": [*blocks, *map(_call, said.calls)], "stop_reason": "tool_use" if said.calls else _ENDS.get(said.finish, "end_turn"),
-            "stop_sequence": None, "usage": {"input_tokens": 0, "output_tokens": 0},
+            "stop_sequence": None, "usage": {"input_tokens": 0, "output_tokens": 0}, **kept,
+            "id": said.id or kept.get("id") or f"msg_{secrets.token_hex(12)}", "type": "message", "role": "assistant",
+            "model": kept.get("model") or said.model, "content": [*blocks, *map(_call, said.calls)], "stop_reason": stop,
         }  # fmt: skip
         return self.with_usage(raw, said.usage)
 
@@ -125,7 +131,7 @@ class Messages:
         usage = reply.get("usage") or {}
         begun = {**reply, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
         begun.pop("trueup", None)
-        out = [] if started else [_event("message_start", {"message": begun})]
+        out = [] if started else [event_of("message_start", {"message": begun})]
         blocks = list(reply["content"])
         if in_text and not (blocks and blocks[0].get("type") == "text"):
             blocks.insert(0, {"type": "text", "text": ""})
@@ -134,16 +140,21 @@ class Messages:
         delta = {"stop_reason": reply.get("stop_reason"), "stop_sequence": reply.get("stop_sequence")}
         more = {"trueup": reply["trueup"]} if "trueup" in reply else {}
         out.append(
-            _event("message_delta", {"delta": delta, "usage": {"output_tokens": usage.get("output_tokens", 0)}, **more})
+            event_of(
+                "message_delta", {"delta": delta, "usage": {"output_tokens": usage.get("output_tokens", 0)}, **more}
+            )
         )
-        return [*out, _event("message_stop", {})]
+        return [*out, event_of("message_stop", {})]
 
 
-def _without(blocks: list[Any], kind: str) -> list[Any]:
-    return [block for block in blocks if not (isinstance(block, dict) and block.get("type") == kind)]
+def own_stop(said: Any, body: Body) -> Body:
+    """The sequence that ended a reply, if it is one of those in the client's request."""
+    listed = body.get("stop_sequences")
+    stop = said.get("stop_sequence") if isinstance(said, dict) else None
+    return {"stop_sequence": stop if isinstance(listed, list) and stop in listed else None}
 
 
-def _event(kind: str, body: Body) -> bytes:
+def event_of(kind: str, body: Body) -> bytes:
     return written(encode({"type": kind, **body}), kind)
 
 
@@ -158,10 +169,10 @@ def _block(at: int, block: Body, started: bool) -> list[bytes]:
         opened, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
     else:
         opened, delta = block, {}
-    out = [] if started else [_event("content_block_start", {"index": at, "content_block": opened})]
+    out = [] if started else [event_of("content_block_start", {"index": at, "content_block": opened})]
     if delta and delta.get("text") != "":
-        out.append(_event("content_block_delta", {"index": at, "delta": delta}))
-    return [*out, _event("content_block_stop", {"index": at})]
+        out.append(event_of("content_block_delta", {"index": at, "delta": delta}))
+    return [*out, event_of("content_block_stop", {"index": at})]
 
 
 def _call(call: ToolCall) -> Body:

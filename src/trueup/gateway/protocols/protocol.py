@@ -50,11 +50,17 @@ class Speaking(Protocol):
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body: ...
 
-    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
-        """A reply with its text and its calls replaced; None leaves what came."""
+    def frame(self, raw: Body, body: Body, dropped: set[str]) -> Body:
+        """What may be kept of an upstream's reply besides its text and calls; places of what is lost are added to `dropped`."""
         ...
 
-    def composed(self, said: Said) -> Body: ...
+    def says(self, raw: Body, text: str) -> bool:
+        """Whether a reply holds nothing but a text that was judged and fields that are kept, so that it may be sent as it is."""
+        ...
+
+    def composed(self, said: Said, frame: Body | None = None) -> Body:
+        """A reply that says nothing but `said`, in the `frame` of an upstream's reply if there is one."""
+        ...
 
     def with_usage(self, raw: Body, usage: Mapping[str, int]) -> Body: ...
 
@@ -90,6 +96,25 @@ def offers_functions(body: Body) -> bool:
     """
     tools = body.get("tools")
     return isinstance(tools, list) and any(isinstance(t, dict) and t.get("type") in _FUNCTIONS for t in tools)
+
+
+def offered_names(body: Body) -> list[str]:
+    """The names of the functions that a client offers.
+
+    >>> offered_names(
+    ...     {"tools": [{"function": {"name": "ping"}}, {"type": "web_search"}], "functions": [{"name": "old"}]}
+    ... )
+    ['ping', 'old']
+    """
+    names: list[str] = []
+    for key in ("tools", "functions"):
+        listed = body.get(key)
+        for tool in listed if isinstance(listed, list) else ():
+            if isinstance(tool, dict):
+                inner = tool.get("function") or tool.get("custom")
+                name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
+                names += [name] if isinstance(name, str) else []
+    return names
 
 
 def is_leaked(calls: Sequence[ToolCall]) -> bool:

@@ -1,12 +1,16 @@
-"""OpenAI's responses: requests, replies, errors and events. Unknown fields stay where they are."""
+"""OpenAI's responses: requests, replies, errors and events. Unknown fields of a request stay where they are, those of a reply are
+dropped.
+"""
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.request import Request
 from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.fields import RESPONSE
+from trueup.gateway.protocols.kept import keep
 from trueup.gateway.protocols.protocol import (
     Asked,
     Body,
@@ -70,27 +74,27 @@ class Responses:
                 new["tool_choice"] = "required"
         return new
 
-    def mended(self, raw: Body, text: str | None, calls: Sequence[ToolCall] | None) -> Body:
-        output = list(raw.get("output") or ())
-        if text is not None:
-            output = [*_without(output, "message"), *([_message(text)] if text or not calls else [])]
-        if calls is not None:
-            output = [*_without(output, "function_call"), *map(_call, calls)]
-        new = {**raw, "output": output}
-        if text is not None and "output_text" in raw:
-            new["output_text"] = text
-        return new
+    def frame(self, raw: Body, body: Body, dropped: set[str]) -> Body:
+        kept: Body = keep(RESPONSE, raw, dropped, body)
+        return {**kept, "output_text": ""} if "output_text" in raw else kept
 
-    def composed(self, said: Said) -> Body:
+    def says(self, raw: Body, text: str) -> bool:  # noqa: ARG002 - as all protocols
+        return False  # much of it repeats the request
+
+    def composed(self, said: Said, frame: Body | None = None) -> Body:
+        kept = {} if frame is None else frame
         items = [_message(said.text)] if said.text or not said.calls else []
         cut = _ENDS.get(said.finish)
         raw: Body = {
-            "id": said.id or f"resp_{secrets.token_hex(12)}", "object": "response",
-            "created_at": said.created or int(time.time()), "error": None,
-            "status": "completed" if cut is None else "incomplete",
-            "incomplete_details": None if cut is None else {"reason": cut}, "instructions": None, "model": said.model, "output": [*items, *map(_call, said.calls)],
-            "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {},
+            "incomplete_details": None if cut is None else {"reason": cut}, "instructions": None, "parallel_tool_calls": True,
+            "metadata": {}, **kept, "id": said.id or kept.get("id") or f"resp_{secrets.token_hex(12)}", "object": "response",
+            "created_at": said.created or kept.get("created_at") or int(time.time()), "error": None,
+            "status": kept.get("status") or ("completed" if cut is None else "incomplete"), "model": kept.get("model") or said.model,
+            "tool_choice": kept.get("tool_choice") or "auto", "tools": kept.get("tools") or [],
+            "output": [*items, *map(_call, said.calls)],
         }  # fmt: skip
+        if "output_text" in kept:
+            raw["output_text"] = said.text
         return self.with_usage(raw, said.usage)
 
     def with_usage(self, raw: Body, usage: Mapping[str, int]) -> Body:
@@ -138,10 +142,6 @@ class Responses:
         return out
 
 
-def _without(output: list[Any], kind: str) -> list[Any]:
-    return [item for item in output if not (isinstance(item, dict) and item.get("type") == kind)]
-
-
 def _item(event: Any, at: int, item: Body) -> None:
     ident = item.get("id", "")
     place = {"item_id": ident, "output_index": at}
@@ -181,6 +181,11 @@ def _message(text: str) -> Body:
 
 
 def _call(call: ToolCall) -> Body:
+    if call.kind == "custom":
+        return {
+            "id": f"ctc_{secrets.token_hex(12)}", "type": "custom_tool_call", "call_id": call.id, "name": call.name,
+            "input": call.raw_args,
+        }  # fmt: skip
     return {
         "id": f"fc_{secrets.token_hex(12)}", "type": "function_call", "status": "completed", "call_id": call.id,
         "name": call.name, "arguments": arguments(call),
