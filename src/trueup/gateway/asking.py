@@ -135,6 +135,7 @@ class Asking:
 
     async def verdict(self, judge: Callable[..., Verdict], raw: Any, *given: Any) -> Verdict:
         """The verdict on a reply; a bug in the contract is one too, after which nothing more is asked."""
+        self.exchange.judged = True
         try:
             return await self.judging(judge, raw, *given)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what is not a bug in the contract is raised again
@@ -238,7 +239,7 @@ class Asking:
         exchange.upstream = exchange.rungs[send.client].upstream
         protocol = target_of(exchange.protocol, exchange.upstream)
         body = self._outgoing(request, send, protocol)
-        self._unpaid = send
+        self._unpaid, exchange.judged = send, False
         try:
             return await self._line.send(exchange.upstream, protocol.path, body, exchange.headers)
         except TransportFailure as error:

@@ -5,7 +5,9 @@ far is refused, and one that never reads its reply is cut. An idle one that is k
 """
 
 import asyncio
+import socket
 from collections.abc import Iterable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -76,6 +78,9 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        # asyncio does so only for sockets that name their protocol; without it, each event of a stream waits for the last one's ACK
+        with suppress(OSError, AttributeError):
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.leaving: set[asyncio.Task[Any]] = set()
         self._arm()
 

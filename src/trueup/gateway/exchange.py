@@ -75,6 +75,7 @@ class Exchange(msgspec.Struct):
     tried: tuple[
         tuple[str, str], ...
     ] = ()  # the model of each call that was passed through, and why it failed, if it did
+    judged: bool = False  # the upstream's last answer was read as a reply
     dropped: tuple[str, ...] = ()  # places of what was not sent on, because nothing had judged it
 
     @property

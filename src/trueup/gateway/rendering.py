@@ -11,6 +11,7 @@ from trueup.ask.clients.request import Failure
 from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.judging import bug_refusal
+from trueup.gateway.protocols.kept import is_name
 from trueup.gateway.protocols.protocol import Body, Said, encode
 from trueup.gateway.shape import OWN, composed_calls, composed_text, is_ours, judged_fields, shape_of
 from trueup.gateway.telling import sentence, told_finding, told_fix, told_path
@@ -41,7 +42,7 @@ def reply_of(exchange: Exchange, answer: Answer, frame: Body | None, dropped: se
     model = answer.attempts[-1].model if answer.attempts else ""
     said = Said(
         composed_text(exchange, answer, shape), composed_calls(exchange, answer, shape),
-        verdict.reply.model or model or str(exchange.head.model or ""),
+        verdict.reply.model if is_name(verdict.reply.model) else model or str(exchange.head.model or ""),
         answer.usage if not own or len(answer.attempts) > 1 else {}, finish="" if is_ours(answer) else verdict.reply.finish,
     )  # fmt: skip
     reply: Body = exchange.protocol.composed(said, frame if own else None)
@@ -115,9 +116,12 @@ def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str
 
 
 def _failed(failure: Failure, exchange: Exchange) -> Refused:
+    """The same, by what went wrong. What came with an HTTP error is quoted; an error inside a reply is not, for it may quote the reply."""
     unsendable = 400 if failure.code == UNTRANSLATABLE else 502
     status = failure.status or (504 if failure.code == "timeout" else unsendable)
-    message = _cut(failure.reason, 600)
+    inside = f"upstream {exchange.upstream.name!r} ended the reply with an error"
+    message = inside if exchange.judged else _cut(failure.reason, 600)
+    own = failure.code if is_name(failure.code) and not exchange.judged else ""
     for secret in exchange.upstream.secrets:
         message = message.replace(secret, "[key]")
     after = {"retry-after": whole_seconds(failure.retry_after)} if failure.retry_after is not None else {}
@@ -125,9 +129,9 @@ def _failed(failure: Failure, exchange: Exchange) -> Refused:
         said = f"upstream {exchange.upstream.name!r} refuses our key"
         return Refused(502, said, "server_error", "upstream_refused", headers=dict(NO_RETRY))
     if status in (400, 404, 409, 413, 422):
-        return Refused(status, message, "invalid_request_error", failure.code or "upstream_refused")
+        return Refused(status, message, "invalid_request_error", own or "upstream_refused")
     if status == 429:
-        return Refused(429, message, "rate_limit_error", failure.code or "rate_limit_exceeded", headers=after)
+        return Refused(429, message, "rate_limit_error", own or "rate_limit_exceeded", headers=after)
     code = "upstream_timeout" if status == 504 else "upstream_failed"
     return Refused(status if status in (503, 504, 529) else 502, message, "server_error", code, headers=after)
 

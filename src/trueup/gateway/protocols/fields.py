@@ -39,8 +39,8 @@ class Blocks(dict[str, Any]):
 class Texts:
     """A text that is judged, or a list of parts with such texts."""
 
-    def __init__(self, parts: Blocks) -> None:
-        self.parts = parts
+    def __init__(self, parts: Blocks | None = None) -> None:
+        self.parts = Blocks() if parts is None else parts
 
 
 # A rule is a Fate, Words, Texts, Blocks, a dict of fields, or a list with the rule of its first item: the others are dropped.
@@ -80,7 +80,7 @@ _CHAT_CALL = {
     "custom": {"name": JUDGED, "input": JUDGED},
 }  # fmt: skip
 _CHAT_MESSAGE: dict[str, Rule] = {
-    "role": JUDGED, "content": Texts(_PARTS), "tool_calls": Blocks({"function": _CHAT_CALL, "custom": _CHAT_CALL, "": _CHAT_CALL}),
+    "role": _ASSISTANT, "content": Texts(_PARTS), "tool_calls": Blocks({"function": _CHAT_CALL, "custom": _CHAT_CALL, "": _CHAT_CALL}),
     "function_call": {"name": JUDGED, "arguments": JUDGED}, "refusal": DROPPED, "reasoning_content": DROPPED, "reasoning": DROPPED,
     "thinking": DROPPED, "reasoning_details": DROPPED, "thinking_blocks": DROPPED, "audio": DROPPED, "annotations": DROPPED,
     "citations": DROPPED, "images": DROPPED, "channel": DROPPED, "name": DROPPED, "tool_call_id": DROPPED, "context": DROPPED,
@@ -93,7 +93,7 @@ _CHOICE: dict[str, Rule] = {
     "error": DROPPED, "usage": DROPPED, "matched_stop": DROPPED,
 }  # fmt: skip
 _CHAT: dict[str, Rule] = {
-    "id": NAME, "object": JUDGED, "created": NUMBER, "model": NAME, "system_fingerprint": NAME, "service_tier": _TIERS, "usage": USAGE,
+    "id": NAME, "object": Words(("chat.completion", "chat.completion.chunk")), "created": NUMBER, "model": NAME, "system_fingerprint": NAME, "service_tier": _TIERS, "usage": USAGE,
     "provider": DROPPED, "request_id": NAME, "metadata": DROPPED, "metrics": DROPPED, "prompt": DROPPED, "prompt_text": DROPPED,
     "prompt_logprobs": DROPPED, "prompt_token_ids": DROPPED, "prompt_filter_results": DROPPED, "kv_transfer_params": DROPPED,
     "time_info": {**_SECONDS, "created": NUMBER}, "timings": DROPPED, "usage_breakdown": DROPPED, "citations": DROPPED,
@@ -107,7 +107,7 @@ CHUNK: dict[str, Rule] = {**_CHAT, "choices": [{**_CHOICE, "delta": _CHAT_MESSAG
 
 _CONTENT = Blocks(
     {
-        "text": {"type": JUDGED, "text": JUDGED, "citations": DROPPED},
+        "text": {"type": JUDGED, "text": Texts(), "citations": DROPPED},
         "tool_use": {"type": JUDGED, "id": JUDGED, "name": JUDGED, "input": JUDGED, "caller": {"type": DROPPED}},
     }
 )
@@ -115,7 +115,7 @@ MESSAGE_STOP = Words(
     ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded")
 )
 MESSAGE: dict[str, Rule] = {
-    "id": NAME, "type": JUDGED, "role": JUDGED, "model": NAME, "content": _CONTENT, "stop_reason": MESSAGE_STOP, "stop_sequence": OWN,
+    "id": NAME, "type": Words(("message",)), "role": _ASSISTANT, "model": NAME, "content": _CONTENT, "stop_reason": MESSAGE_STOP, "stop_sequence": OWN,
     "stop_details": DROPPED, "usage": USAGE, "container": DROPPED, "context_management": DROPPED, "trueup": DROPPED,
 }  # fmt: skip
 _BLOCK: dict[str, Rule] = {"type": JUDGED, "index": NUMBER}
@@ -156,14 +156,19 @@ _OUTPUT_PARTS = Blocks(
 _ITEM: dict[str, Rule] = {"type": JUDGED, "id": NAME, "status": _STATUS}
 OUTPUT = Blocks(
     {
-        "message": {**_ITEM, "role": JUDGED, "phase": Words(("final_answer", "commentary")), "content": _OUTPUT_PARTS},
+        "message": {
+            **_ITEM,
+            "role": _ASSISTANT,
+            "phase": Words(("final_answer", "commentary")),
+            "content": _OUTPUT_PARTS,
+        },
         "function_call": {**_ITEM, "call_id": JUDGED, "name": JUDGED, "arguments": JUDGED, "namespace": DROPPED},
         "custom_tool_call": {**_ITEM, "call_id": JUDGED, "name": JUDGED, "input": JUDGED},
         "reasoning": {**_ITEM, "summary": DROPPED, "content": DROPPED, "encrypted_content": DROPPED},
     }
 )
 RESPONSE: dict[str, Rule] = {
-    "id": NAME, "object": JUDGED, "created_at": NUMBER, "completed_at": NUMBER, "status": _STATUS, "model": NAME, "output": OUTPUT,
+    "id": NAME, "object": Words(("response",)), "created_at": NUMBER, "completed_at": NUMBER, "status": _STATUS, "model": NAME, "output": OUTPUT,
     "output_text": JUDGED, "usage": USAGE, "service_tier": _TIERS, "background": FLAG, "store": FLAG, "parallel_tool_calls": FLAG,
     "temperature": NUMBER, "top_p": NUMBER, "top_logprobs": NUMBER, "frequency_penalty": NUMBER, "presence_penalty": NUMBER,
     "max_output_tokens": NUMBER, "max_tool_calls": NUMBER, "truncation": Words(("auto", "disabled")),

@@ -112,7 +112,6 @@ _NOTHING = (
     | Annotated[dict[Any, Any], msgspec.Meta(max_length=0)]
 )
 _TYPES: dict[Fate, Any] = {
-    JUDGED: Any,
     NUMBER: int | float | None,
     FLAG: bool | None,
     NAME: Annotated[str, msgspec.Meta(pattern=rf"^(?:{_NAME})?\Z")] | None,
@@ -121,9 +120,9 @@ _TYPES: dict[Fate, Any] = {
 
 
 def clean(rules: Mapping[str, Rule]) -> Callable[[Any], bool]:
-    """A quick test whether everything in an object may be sent once its text is judged; where it says no, `keep` has to look.
+    """A quick test whether everything in an object may be sent if its texts are those that were judged.
 
-    >>> is_clean = clean({"id": NAME, "text": JUDGED})
+    >>> is_clean = clean({"id": NAME, "text": Texts()})
     >>> is_clean({"id": "a-1", "text": "x"}), is_clean({"id": "a 1"}), is_clean({"text": "x", "note": ""})
     (True, False, False)
     """
