@@ -219,7 +219,9 @@ class Streaming:
         if not self._stream.started:
             self._stream.add(*told_rung(exchange))
         relay = None if attempt is None else attempt.relay
-        reply = reply_of(exchange, answer, None if relay is None else relay.frame, set() if relay is None else relay.dropped)
+        reply = reply_of(
+            exchange, answer, None if relay is None else relay.frame, set() if relay is None else relay.dropped
+        )
         if begun is not None:
             reply.update({name: begun.frame[name] for name in ("id", "created", "model") if begun.frame.get(name)})
         if attempt is not None and attempt.shown:
