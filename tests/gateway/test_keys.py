@@ -220,6 +220,17 @@ def test_a_faulty_entry_is_refused_with_its_place(
     assert hash_of("canary-1")[7:] not in str(faults)
 
 
+@pytest.mark.parametrize("value", ["[]", "", "null"])
+def test_an_empty_list_of_clients_does_not_open_the_door(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(FILE.partition("clients:")[0] + f"clients: {value}\n")
+    config, faults = read_config(file, {})
+    assert config is None
+    assert [str(fault).partition("yaml:")[2] for fault in faults] == [
+        "6:1: N006 clients names nobody, and without clients everyone is let in. Add a client, or leave `clients` out."
+    ]
+
+
 def test_limits_without_quota_would_count_nothing(tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(FILE.replace("quota: true\n", "") % "  - {tenant: a, key: k, limits: {replies: 5 per day}}")

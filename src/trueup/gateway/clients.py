@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from trueup.gateway.config import Allowance, Caller
@@ -50,6 +51,30 @@ def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) ->
     _refuse_same(desk, found, places)
     _refuse_disagreeing(desk, found, places)
     return tuple(found)
+
+
+def refuse_open_door(desk: "Desk", top: dict[str, Any], host: str) -> None:
+    """A list of clients without one, which would let everyone in; and warn of an address that others reach, without any clients."""
+    if "clients" in top and not top["clients"]:
+        said = "clients names nobody, and without clients everyone is let in"
+        desk.say("N006", ("clients",), said, "Add a client, or leave `clients` out.")
+    if "clients" not in top and not is_loopback(host):
+        said = "others can reach this address, and without `clients` whoever does may use the keys of the upstreams"
+        desk.say(
+            "N052", ("listen",), said, "Add `clients`, or listen on 127.0.0.1 behind a server that knows who asks."
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address to listen on.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, None]) -> dict[str, Any]:

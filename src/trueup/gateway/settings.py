@@ -18,7 +18,7 @@ from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.access import base_of, read_access
 from trueup.gateway.addressing import read_store, read_url
-from trueup.gateway.clients import read_clients
+from trueup.gateway.clients import read_clients, refuse_open_door
 from trueup.gateway.config import DEFAULTS, ENDPOINTS, POLICY, Config, Limits, Logs, Route, Upstream
 from trueup.gateway.endpoints import GROUPS, KEPT
 from trueup.gateway.fallbacks import read_fallback, read_share
@@ -85,6 +85,7 @@ class Desk:
         models = self.names(top.get("models"), ("models",), upstreams, "upstream")
         routes = self.routes(top.get("routes"), upstreams, contracts)
         clients = read_clients(self, top.get("clients"), [route.name for route in routes], top.get("quota") is True)
+        refuse_open_door(self, top, host)
         given = {
             "store": read_store(self, top.get("store", ""), ("store",)),
             "quota": self.yes(top.get("quota", False), ("quota",)),
