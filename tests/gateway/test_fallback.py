@@ -27,6 +27,7 @@ from trueup.gateway.retrying import FLOOR, RetryBudget
 from trueup.gateway.rungs import rungs_of
 from trueup.gateway.running import running
 from trueup.gateway.settings import load_config, read_config
+from trueup.store.open import open_store
 from trueup.testing.script import Call, Cut, Fail, Hang, Raw, Reset, Say
 from trueup.testing.server import ScriptedServer
 
@@ -242,6 +243,42 @@ def test_a_breaker_keeps_requests_from_an_upstream_that_fails_and_lets_one_try_l
         assert "x-trueup-upstream" not in both.ask().headers
         assert both.calls[1] > spare
         assert 'trueup_breaker_open{upstream="one"} 0' in both.http.get("/metrics").text
+
+
+def test_models_of_one_upstream_on_one_route_have_breakers_of_their_own() -> None:
+    policy = msgspec.structs.replace(QUICK, breaker=2, models=("large",))
+    with ScriptedServer({"small": [Fail(503)] * 2, "large": [GOOD] * 5}) as server:
+        route = Route("r", ("small",), CONTRACT, "main", policy)
+        with running(Config({"main": Upstream("main", server.url)}, (route,))) as gateway:
+            body = {"model": "small", "messages": [{"role": "user", "content": "Who?"}]}
+            got = [httpx.post(f"{gateway.url}/v1/chat/completions", json=body).status_code for _ in range(5)]
+        assert got == [200] * 5
+        assert [request.json["model"] for request in server.requests].count("small") == 2
+
+
+def test_a_reply_of_the_spare_is_charged_once(tmp_path: Path) -> None:
+    with (
+        ScriptedServer(then=Fail(500)) as one,
+        ScriptedServer(then=ADA) as two,
+        open_store(tmp_path / "store.db") as store,
+    ):
+        upstreams = {"one": Upstream("one", one.url), "two": Upstream("two", two.url, "anthropic")}
+        spare = (Spare("two", "spare-model"),)
+        routes = (
+            Route("judged", (), CONTRACT, "one", UNGUARDED, fallback=spare),
+            Route("passed", (), None, "one", fallback=spare),
+        )
+        store.quota.set_limit("acme", 100, period="total")
+        with running(Config(upstreams, routes, quota=True), store) as gateway:
+            for name in ("judged", "passed"):
+                for stream in (False, True):
+                    body = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "Who?"}]}
+                    got = httpx.post(
+                        f"{gateway.url}/{name}/v1/chat/completions", json=body, headers={"x-trueup-tenant": "acme"}
+                    )
+                    assert got.status_code == 200, got.text
+        assert {row.used for row in store.quota.standings("acme") if row.unit == "replies"} == {4}
+        assert len(two.requests) == 4
 
 
 def test_a_model_that_is_not_known_does_not_open_the_breaker_of_its_upstream() -> None:

@@ -79,10 +79,10 @@ class Breakers:
                 return "open"
             return None
 
-    def is_open(self, place: Place) -> bool:
-        """Whether the breaker of a place has opened and no call has been answered since."""
-        known = self._kept.get(place)
-        return known is not None and known.until > 0
+    def opened(self) -> set[Place]:
+        """The places whose breaker has opened and where no call has been answered since."""
+        with self._lock:
+            return {place for place, known in self._kept.items() if known.until > 0}
 
     def failures(self, place: Place) -> int:
         """How often in a row a place has failed."""

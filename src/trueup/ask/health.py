@@ -23,7 +23,7 @@ class Health:
     """The rungs of one ask as the memory knows them."""
 
     def __init__(
-        self, memory: Memory, policy: Policy, keys: tuple[str, ...], schema: Any, places: tuple[str, ...] = ()
+        self, memory: Memory, policy: Policy, keys: tuple[str, ...], schema: Any, places: tuple[Place, ...] = ()
     ) -> None:
         self._memory = memory
         self._policy = policy
@@ -115,7 +115,7 @@ class Health:
         self._pending.get(index, set()).difference_update({what, f"{what} {self._fingerprint()}"})
 
     def _place(self, rung: plan.Rung) -> Place:
-        return (self._places[rung.client], "") if self._places else (self._keys[rung.client], rung.model)
+        return self._places[rung.client] if self._places else (self._keys[rung.client], rung.model)
 
     def _fingerprint(self) -> str:
         return blake2b(written(self._schema), digest_size=8).hexdigest()

@@ -13,6 +13,7 @@ import msgspec
 from trueup.ask import plan
 from trueup.ask.answer import Answer, Attempt
 from trueup.ask.books import Books
+from trueup.ask.breaker import Place
 from trueup.ask.clients.request import UNSENDABLE, Failure, Request, failure_in
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.compose import Composer, Faulty
@@ -82,7 +83,7 @@ class Traits(msgspec.Struct, frozen=True):
     provider: str = "openai"
     finishes: bool = False
     passes_on: bool = True  # the provider's own reply is passed on: nothing may have to be taken off it
-    place: str = ""  # of its circuit breaker; empty: each of its models has one
+    place: Place | None = None  # of its circuit breaker; None: each of its models has one
 
 
 class Loop:
@@ -123,8 +124,8 @@ class Loop:
         self._composers: dict[int, Composer] = {}
         keys = tuple(rung.client.key for rung in self._rungs)
         schema = None if contract.schema is None else contract.schema.source
-        places = tuple(getattr(rung.client, "place", "") for rung in self._rungs)
-        self._health = Health(memory, policy, keys, schema, places if all(places) else ())
+        places = tuple(place for rung in self._rungs if (place := getattr(rung.client, "place", None)) is not None)
+        self._health = Health(memory, policy, keys, schema, places if len(places) == len(keys) else ())
         self._retries = retries
         self._secrets: Secrets | None = None
         self._context = known(context, self.messages)

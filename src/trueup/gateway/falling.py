@@ -108,13 +108,13 @@ class Falling:
         if not breakers or not self._policy.breaker:
             return list(rungs)
         now = SYSTEM.now()
-        return sorted(rungs, key=lambda rung: breakers.rest((rung.upstream.name, ""), now))
+        return sorted(rungs, key=lambda rung: breakers.rest(rung.place, now))
 
     async def _asked(self, rung: Rung, seconds: float) -> _Answer:
         """The answer of a rung; its breaker learns what came of it."""
         exchange, policy, breakers = self._exchange, self._policy, self._lanes.memory.breakers
         exchange.upstream = rung.upstream
-        place = (rung.upstream.name, "")
+        place = rung.place
         breakers.begin(place, SYSTEM.now(), policy.cooldown)
         start = time.perf_counter()
         try:

@@ -67,26 +67,26 @@ class Lanes:
 
     def opening(self, lane: Lane) -> Opening | None:
         """How a request begins; None while its first upstream fails, for then that is not always the same."""
-        failing = self.memory.breakers and self.memory.breakers.failures((lane.rungs[0].client.place, ""))
+        failing = self.memory.breakers and self.memory.breakers.failures(lane.rungs[0].client.place)
         return None if failing else lane.opening
 
     def is_open(self, upstream: str) -> bool:
-        """Whether the circuit breaker of an upstream is open, or about to be tried."""
-        return self.memory.breakers.is_open((upstream, ""))
+        """Whether a circuit breaker of an upstream is open, or about to be tried."""
+        return any(name == upstream for name, _ in self.memory.breakers.opened())
 
     def _known(self, rung: Rung) -> frozenset[str]:
         return self.memory.known(rung.client.key, rung.model)
 
 
 def _rungs(exchange: Exchange, asked: Asked) -> tuple[Rung, ...]:
-    """The rungs of a request as the loop sees them, in the same order; one breaker guards all models of an upstream."""
+    """The rungs of a request as the loop sees them, in the same order."""
     found = []
     for rung in exchange.rungs:
         protocol = target_of(exchange.protocol, rung.upstream)
         modes = MODES if protocol.speaks == "openai" and not asked.own_format else ("text",)
         name = rung.upstream.name
         client = Traits(
-            f"gateway:{name}:{protocol.path}:{asked.model}", modes, protocol.provider, finishes=True, place=name
+            f"gateway:{name}:{protocol.path}:{asked.model}", modes, protocol.provider, finishes=True, place=rung.place
         )
         found.append(Rung(client, rung.model, None, rung.share))
     return tuple(found)

@@ -3,6 +3,7 @@
 A configuration, a route and the model that a client names enter; the rungs leave, the first of them first. Nothing is sent here.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ class Rung(NamedTuple):
     upstream: Upstream
     model: str = ""  # what it is asked for; empty: what the client asks for
     share: float = 1.0  # its part of the time, beside those of the others
+    place: tuple[str, str] = (
+        "",
+        "",
+    )  # of its circuit breaker: the upstream, and the model where several rungs share one
 
 
 def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) -> tuple[Rung, ...]:
@@ -23,13 +28,17 @@ def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) ->
     if first is None:
         return ()
     if route is None:
-        return (Rung(first),)
+        return (Rung(first, place=(first.name, "")),)
     rows: list[tuple[Upstream, str, float | None]] = [(first, route.model, route.share)]
     others = (name for name in route.policy.models if name != (route.model or model))
     rows += [(config.upstream_for(name, speaks, route) or first, name, None) for name in others]
     rows += [(config.upstreams[spare.upstream], spare.model, spare.share) for spare in route.fallback]
     shares = shared([share for _, _, share in rows])
-    return tuple(Rung(upstream, name, share) for (upstream, name, _), share in zip(rows, shares, strict=True))
+    often = Counter(upstream.name for upstream, _, _ in rows)
+    return tuple(
+        Rung(upstream, name, share, (upstream.name, (name or model) if often[upstream.name] > 1 else ""))
+        for (upstream, name, _), share in zip(rows, shares, strict=True)
+    )
 
 
 def shared(given: Sequence[float | None]) -> list[float]:
