@@ -281,6 +281,28 @@ def test_a_reply_of_the_spare_is_charged_once(tmp_path: Path) -> None:
         assert len(two.requests) == 4
 
 
+def test_tenants_with_upstreams_of_their_own_fall_back_on_these_alone() -> None:
+    with ScriptedServer(then=Fail(500)) as down, ScriptedServer(then=GOOD) as up, ScriptedServer(then=GOOD) as other:
+        upstreams = {
+            "main": Upstream("main", down.url), "acme": Upstream("acme", up.url, tenant="acme"),
+            "bolt": Upstream("bolt", other.url, tenant="bolt"),
+        }  # fmt: skip
+        spares = (Spare("acme"), Spare("bolt"))
+        routes = tuple(
+            Route(name, (), contract, "main", UNGUARDED, fallback=spares)
+            for name, contract in (("a", CONTRACT), ("b", None))
+        )
+        with running(Config(upstreams, routes)) as gateway:
+            for tenant, expected in (("acme", "acme"), ("bolt", "bolt"), ("acme", "acme"), ("none", None)):
+                for route in ("a", "b"):
+                    body = {"model": "m", "messages": [{"role": "user", "content": "Who?"}]}
+                    got = httpx.post(
+                        f"{gateway.url}/{route}/v1/chat/completions", json=body, headers={"x-trueup-tenant": tenant}
+                    )
+                    assert got.headers.get("x-trueup-upstream") == expected, (tenant, got.text)
+                    assert (got.status_code == 200) == (expected is not None)
+
+
 def test_a_model_that_is_not_known_does_not_open_the_breaker_of_its_upstream() -> None:
     policy = msgspec.structs.replace(QUICK, breaker=2)
     with pair(Fail(404, "no such model"), contract=None, policy=policy) as both:

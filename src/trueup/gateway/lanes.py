@@ -40,7 +40,7 @@ class Lanes:
         self.memory = Memory()
         self.budget = RetryBudget(retry_budget)
         self._deadline = deadline
-        self._lanes: dict[tuple[str, str, str, str, str, bool], Lane] = {}
+        self._lanes: dict[tuple[str, str, tuple[tuple[str, str], ...], str, str, bool], Lane] = {}
 
     def of(self, exchange: Exchange, asked: Asked) -> Lane:
         """The lane of a request."""
@@ -48,7 +48,9 @@ class Lanes:
         assert contract is not None
         name = "" if route is None else route.name
         protocol = exchange.protocol
-        place = (name, contract.name, exchange.upstream.name, protocol.path, asked.model, asked.own_format)
+        # Tenants may have other rungs on the same route.
+        rungs = tuple([rung.place for rung in exchange.rungs])
+        place = (name, contract.name, rungs, protocol.path, asked.model, asked.own_format)
         lane = self._lanes.get(place)
         if (
             lane is None
@@ -57,9 +59,9 @@ class Lanes:
             or lane.learned != self._known(lane.rungs[0])
         ):
             policy = _fitted(POLICY if route is None else route.policy, asked, self._deadline)
-            rungs = _rungs(exchange, asked)
-            opening = opening_of(contract, rungs, policy, memory=self.memory)
-            lane = Lane(route, contract, policy, rungs, self._known(rungs[0]), opening)
+            ladder = _rungs(exchange, asked)
+            opening = opening_of(contract, ladder, policy, memory=self.memory)
+            lane = Lane(route, contract, policy, ladder, self._known(ladder[0]), opening)
             if len(self._lanes) >= _MOST:
                 self._lanes.clear()
             self._lanes[place] = lane
