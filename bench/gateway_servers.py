@@ -136,7 +136,7 @@ class BareOwn:
     def __init__(self, url: str) -> None:
         from trueup.gateway.config import Upstream
 
-        self.upstream = Upstream("main", url, key="sk-upstream-0123456789abcdef")
+        self.upstream = Upstream("main", url, key="sk-upstream-0123456789abcdef", private=True)
         self.line: Any = None
 
     async def open(self) -> None:

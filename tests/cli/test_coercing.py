@@ -106,7 +106,7 @@ def ran(folder: Path) -> Any:
 def by_route(_: Run, folder: Path, said: bool) -> Any:
     (folder / "c.json").write_text(json.dumps({"schema": SCHEMA, **({"coerce": SAID} if said else {})}), "utf-8")
     config = {
-        "upstreams": {"up": {"url": "http://127.0.0.1:1/v1"}}, "contracts": {"tone": "c.json"},
+        "upstreams": {"up": {"url": "http://127.0.0.1:1/v1", "private": True}}, "contracts": {"tone": "c.json"},
         "routes": [{"name": "r", "models": ["m"], "contract": "tone", "upstream": "up"}],
     }  # fmt: skip
     (folder / "gateway.json").write_text(json.dumps(config), "utf-8")

@@ -183,7 +183,9 @@ def test_a_pipeline_without_its_extra_says_which(run: Run, tmp_path: Path, comma
 
 def test_the_file_of_a_gateway_is_known_by_its_upstreams(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
-    text = "upstreams: {main: {url: 'http://127.0.0.1:9/v1'}}\nroutes: [{models: ['*'], upstream: main}]\n"
+    text = (
+        "upstreams: {main: {url: 'http://127.0.0.1:9/v1', private: true}}\nroutes: [{models: ['*'], upstream: main}]\n"
+    )
     file.write_text(text, "utf-8")
     assert run("lint", str(file)).code == 0
     file.write_text(text.replace("upstream: main", "upstream: mian"), "utf-8")

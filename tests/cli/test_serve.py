@@ -18,7 +18,7 @@ from trueup.testing.server import ScriptedServer
 
 FILE = """
 store: s.db
-upstreams: {{main: {{url: "{url}", key: $MAIN_KEY}}}}
+upstreams: {{main: {{url: "{url}", key: $MAIN_KEY, private: true}}}}
 contracts: {{any: any.yaml}}
 routes: [{{models: "*", contract: any}}]
 """

@@ -17,7 +17,7 @@ def faults(folder: Path, text: str, **environ: str) -> list[str]:
 
 
 def of_url(folder: Path, url: str) -> list[str]:
-    return faults(folder, f'upstreams:\n  main: {{url: "{url}"}}\n')
+    return faults(folder, f'upstreams:\n  main: {{url: "{url}", private: true}}\n')
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_the_clients_own_format_is_left_alone(desk: Open) -> None:
 )
 def test_what_is_no_request_is_refused(desk: Open, body: bytes, message: str) -> None:
     with desk([], Contract(PERSON), config=lambda url: Config(
-        {"main": Upstream("main", url)}, (Route("all", ("*", ""), Contract(PERSON), policy=QUICK),)
+        {"main": Upstream("main", url, private=True)}, (Route("all", ("*", ""), Contract(PERSON), policy=QUICK),)
     )) as d:  # fmt: skip
         response = d.http.post("/v1/chat/completions", content=body)
         assert response.status_code == 400
@@ -240,7 +240,7 @@ def test_contracts_by_route_model_and_header_and_none_can_be_undone(desk: Open) 
     def config(url: str) -> Config:
         person = Contract(PERSON, name="person")
         return Config(
-            {"main": Upstream("main", url)},
+            {"main": Upstream("main", url, private=True)},
             (Route("strict", ("strict-*",), person, policy=QUICK), Route("open", ("open-*",))),
             contracts={"person": person},
         )

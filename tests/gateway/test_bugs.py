@@ -126,7 +126,8 @@ def test_what_has_been_shown_of_a_stream_ends_with_the_error(desk: Open) -> None
 
     def by_sentence(url: str) -> Config:
         return Config(
-            {"main": Upstream("main", url)}, (Route("chat", ("*",), Contract(checks=[whole]), hold="sentence"),)
+            {"main": Upstream("main", url, private=True)},
+            (Route("chat", ("*",), Contract(checks=[whole]), hold="sentence"),),
         )
 
     with desk([TEXT], then=TEXT, config=by_sentence) as d:

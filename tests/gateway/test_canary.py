@@ -45,8 +45,8 @@ ENVIRONMENT = {
 FILE = """
 store: "{store}"
 upstreams:
-  main: {{url: "{url}", key: $UP, headers: {{x-token: $HEAD}}}}
-  also: {{url: "{url}", protocol: anthropic, key: $UP, headers: {{x-token: $HEAD}}}}
+  main: {{url: "{url}", key: $UP, private: true, headers: {{x-token: $HEAD}}}}
+  also: {{url: "{url}", protocol: anthropic, key: $UP, private: true, headers: {{x-token: $HEAD}}}}
   basic: {{url: "{basic}", headers: {{x-token: $HEAD}}}}
   azure: {{url: "{url}", auth: {{kind: azure, token: {{file: token}}}}}}
   bedrock: {{url: "{url}", auth: {{kind: bedrock, region: eu-1, access_key: AKIAEXAMPLE, secret_key: $AWS, session_token: $AWS}}}}
@@ -239,7 +239,7 @@ def test_a_bug_in_a_check_repeats_nothing(tmp_path: Path, caplog: pytest.LogCapt
         raise RuntimeError(f"a bug over {reply.text}")
 
     with ScriptedServer(echo) as upstream:
-        up = Upstream("main", upstream.url, key=UPSTREAM, headers={"x-token": HEADER})
+        up = Upstream("main", upstream.url, key=UPSTREAM, headers={"x-token": HEADER}, private=True)
         contract = Contract(True, checks=[broken], name="buggy")
         config = Config({"main": up}, (Route("buggy", ("*",), contract),), store=str(tmp_path / "s.db"))
         with running(config) as gateway:

@@ -27,7 +27,7 @@ KEY = "sk-upstream-canary-0123456789"
 
 
 def config(*, clients: tuple[Caller, ...] = (), limits: Limits | None = None, **more: Any) -> Config:
-    upstream = Upstream("main", "http://127.0.0.1:9", key=KEY)  # nobody listens: no check asks it
+    upstream = Upstream("main", "http://127.0.0.1:9", key=KEY, private=True)  # nobody listens: no check asks it
     routes = more.pop("routes", (Route("chat", ("chat-*",), CHAT), Route("open", ("*",))))
     contracts = more.pop("contracts", {"chat": CHAT, "person": SHAPED})
     return Config({"main": upstream}, routes, contracts, clients=clients, limits=limits or Limits(), **more)

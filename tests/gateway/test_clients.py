@@ -37,8 +37,8 @@ def url() -> Iterator[str]:
         offered = Contract(tools=[{"name": "book", "parameters": BOOK}], name="book")
         config = Config(
             upstreams={
-                "chat": Upstream("chat", upstream.url, "openai", key=KEY),
-                "messages": Upstream("messages", upstream.url, "anthropic", key=KEY),
+                "chat": Upstream("chat", upstream.url, "openai", key=KEY, private=True),
+                "messages": Upstream("messages", upstream.url, "anthropic", key=KEY, private=True),
             },
             routes=(
                 Route("tools", ("tools",), offered, policy=QUICK),

@@ -96,8 +96,8 @@ def upstream() -> Iterator[Provider]:
 
 def config_for(url: str, **options: Any) -> Config:
     upstreams = {
-        "main": Upstream("main", url, key=KEY, tenant="*"),
-        "also": Upstream("also", url, "anthropic", key=KEY, tenant="*"),
+        "main": Upstream("main", url, key=KEY, tenant="*", private=True),
+        "also": Upstream("also", url, "anthropic", key=KEY, tenant="*", private=True),
     }
     routes = (
         Route("bound", ("bound", "bound-*"), PERSON_CONTRACT),
@@ -243,7 +243,7 @@ def test_no_endpoint_is_a_way_around_a_contract(gateway: Running, upstream: Prov
 
 def test_what_can_return_text_is_off_by_default(upstream: Provider) -> None:
     before = len(upstream.asked)
-    made = Config({"main": Upstream("main", upstream.url), "also": Upstream("also", upstream.url, "anthropic")})
+    made = Config({"main": Upstream("main", upstream.url, private=True), "also": Upstream("also", upstream.url, "anthropic", private=True)})
     with running(made) as found, httpx.Client(base_url=found.url) as http:
         for method, path, body, headers in one_of_each():
             got = http.request(method, f"/v1/{path}", content=body, headers=headers)
@@ -370,9 +370,9 @@ def bearer(tenant: str) -> dict[str, str]:
 @pytest.mark.spec("X38")
 def test_a_tenant_reaches_only_what_its_own_upstream_keeps(upstream: Provider) -> None:
     upstreams = {
-        "open": Upstream("open", upstream.url, key="sk-open-0000000000"),
-        "acme": Upstream("acme", upstream.url, key="sk-acme-0000000000", tenant="acme"),
-        "beta": Upstream("beta", upstream.url, key="sk-beta-0000000000", tenant="beta"),
+        "open": Upstream("open", upstream.url, key="sk-open-0000000000", private=True),
+        "acme": Upstream("acme", upstream.url, key="sk-acme-0000000000", tenant="acme", private=True),
+        "beta": Upstream("beta", upstream.url, key="sk-beta-0000000000", tenant="beta", private=True),
     }
     routes = (Route("acme", ("a-*",), upstream="acme"), Route("beta", ("b-*",), upstream="beta"))
     clients = tuple(Caller(f"key-of-{tenant}", tenant) for tenant in ("acme", "beta", "gamma"))

@@ -74,7 +74,10 @@ def pair(
     seconds: float = 120, share: float | None = None, limits: Limits | None = None, alone: bool = False,
 ) -> Iterator[Pair]:  # fmt: skip
     with ScriptedServer(**_script(first)) as one, ScriptedServer(**_script(spare)) as two:
-        upstreams = {"one": Upstream("one", one.url), "two": Upstream("two", two.url, speaks)}
+        upstreams = {
+            "one": Upstream("one", one.url, private=True),
+            "two": Upstream("two", two.url, speaks, private=True),
+        }
         spares = () if alone else (Spare("two", "spare-model"),)
         policy = msgspec.structs.replace(policy, deadline=seconds)
         route = Route("all", ("*",), contract, "one", policy, share=share, fallback=spares)
@@ -108,7 +111,7 @@ def test_an_alias_changes_the_model_and_nothing_else(raw: bytes, expected: bytes
 def test_an_upstream_is_asked_for_the_alias_and_gets_every_other_byte_as_it_came(contract: Contract | None) -> None:
     with ScriptedServer(then=GOOD, models=["real-1"]) as server:
         route = Route("r", ("nice-*",), contract, "main", Policy(modes=("text",), instruct="never"), model="real-1")
-        with running(Config({"main": Upstream("main", server.url)}, (route,))) as gateway:
+        with running(Config({"main": Upstream("main", server.url, private=True)}, (route,))) as gateway:
             sent = b'{"model" : "nice-7",  "seed": 1.50, "messages": [{"role": "user", "content": "Who?"}]}'
             got = httpx.post(f"{gateway.url}/v1/chat/completions", content=sent)
             assert got.status_code == 200
@@ -493,7 +496,7 @@ def test_how_a_reply_ended_is_told_in_the_clients_words() -> None:
 def test_a_parameter_that_the_other_side_rejects_is_left_out_from_then_on() -> None:
     with ScriptedServer(then=GOOD, reject=["max_tokens"]) as server:
         route = Route("r", ("*",), None, "main")
-        with running(Config({"main": Upstream("main", server.url)}, (route,))) as gateway:
+        with running(Config({"main": Upstream("main", server.url, private=True)}, (route,))) as gateway:
             body = {"model": "m", "max_tokens": 77, "messages": [{"role": "user", "content": "Who?"}]}
             for _ in range(2):
                 assert httpx.post(f"{gateway.url}/v1/messages", json=body).status_code == 200

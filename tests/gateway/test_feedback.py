@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Any:
 def of_two(url: str) -> Config:
     person = Contract(PERSON, name="person")
     clients = (Caller("key-of-acme", "acme"), Caller("key-of-beta", "beta", "bea"))
-    return Config({"main": Upstream("main", url)}, (Route("all", ("*",), person),), clients=clients)
+    return Config({"main": Upstream("main", url, private=True)}, (Route("all", ("*",), person),), clients=clients)
 
 
 def bearer(tenant: str) -> dict[str, str]:

@@ -41,7 +41,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def config(url: str) -> Config:
-    upstreams = {"main": Upstream("main", url), "other": Upstream("other", url, "anthropic")}
+    upstreams = {
+        "main": Upstream("main", url, private=True),
+        "other": Upstream("other", url, "anthropic", private=True),
+    }
     judged = {"contract": Contract(PERSON, name="person"), "policy": QUICK}
     routes = (
         Route("passed", ("m",), request=QUESTION),
@@ -175,7 +178,7 @@ def test_a_bug_in_the_contract_refuses_the_request(desk: Open) -> None:
         raise KeyError("oops")
 
     broken = Contract(checks=[check], name="broken")
-    made = lambda url: Config({"main": Upstream("main", url)}, (Route("all", ("*",), request=broken),))  # noqa: E731
+    made = lambda url: Config({"main": Upstream("main", url, private=True)}, (Route("all", ("*",), request=broken),))  # noqa: E731
     with desk([], config=made) as d:
         answer = d.chat()
         assert (answer.status_code, answer.json()["error"]["code"]) == (500, "contract_bug")

@@ -34,7 +34,10 @@ def gateway() -> Iterator[Running]:
     """One gateway for all tests that only look at who is let in."""
     with ScriptedServer([], then=GOOD) as upstream:
         config = Config(
-            {"main": Upstream("main", upstream.url), "also": Upstream("also", upstream.url, "anthropic")},
+            {
+                "main": Upstream("main", upstream.url, private=True),
+                "also": Upstream("also", upstream.url, "anthropic", private=True),
+            },
             (Route("strict", ("small-*", "large-*"), Contract(PERSON)), Route("open", ("open-*",))),
             clients=CALLERS,
         )

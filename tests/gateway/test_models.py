@@ -26,9 +26,9 @@ def gateway() -> Iterator[Running]:
         ScriptedServer(models=["claude-1"]) as three,
     ):
         upstreams = {
-            "one": Upstream("one", one.url),
-            "two": Upstream("two", two.url),
-            "three": Upstream("three", three.url, "anthropic"),
+            "one": Upstream("one", one.url, private=True),
+            "two": Upstream("two", two.url, private=True),
+            "three": Upstream("three", three.url, "anthropic", private=True),
         }
         routes = (
             Route("salon", ("salon-*", "salon"), ANY, upstream="one"),
@@ -79,7 +79,7 @@ def test_a_name_that_nobody_has_is_not_found(gateway: Running) -> None:
 
 
 def test_the_names_of_routes_are_listed_while_the_upstream_is_down(caplog: pytest.LogCaptureFixture) -> None:
-    upstreams = {"main": Upstream("main", NOWHERE, key="sk-canary-0123456789")}
+    upstreams = {"main": Upstream("main", NOWHERE, key="sk-canary-0123456789", private=True)}
     config = Config(upstreams, (Route("salon", ("salon",), ANY),), limits=Limits(total_seconds=5))
     with running(config) as found, caplog.at_level(logging.WARNING, "trueup.gateway"):
         answer = httpx.get(f"{found.url}/v1/models")
@@ -94,7 +94,7 @@ def test_the_names_of_routes_are_listed_while_the_upstream_is_down(caplog: pytes
 def test_without_a_name_of_a_route_a_failure_is_an_error() -> None:
     with (
         ScriptedServer(key="right") as model,
-        running(Config({"main": Upstream("main", model.url, key="no")})) as found,
+        running(Config({"main": Upstream("main", model.url, key="no", private=True)})) as found,
     ):
         answer = httpx.get(f"{found.url}/v1/models")
         assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_failed")
@@ -105,7 +105,7 @@ def test_a_key_lists_the_models_that_it_is_for() -> None:
     clients = (Caller("all", "acme"), Caller("one", "acme", models=("b*",)), Caller("two", "acme", routes=("a",)))
     routes = (Route("a", ("alpha",)), Route("b", ("beta",)))
     with ScriptedServer(models=["big"]) as model:
-        config = Config({"main": Upstream("main", model.url)}, routes, clients=clients)
+        config = Config({"main": Upstream("main", model.url, private=True)}, routes, clients=clients)
         with running(config) as found:
             url = f"{found.url}/v1/models"
             assert httpx.get(url).status_code == 401

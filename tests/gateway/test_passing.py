@@ -116,7 +116,7 @@ def test_a_path_that_is_asked_for_in_another_way_says_how(desk: Open) -> None:
 @pytest.mark.spec("X33")
 def test_a_body_over_the_limit_is_refused_with_and_without_a_length(desk: Open) -> None:
     def config(url: str) -> Config:
-        return Config({"main": Upstream("main", url)}, limits=Limits(request=10_000))
+        return Config({"main": Upstream("main", url, private=True)}, limits=Limits(request=10_000))
 
     def pieces() -> object:
         for _ in range(100):
@@ -130,7 +130,7 @@ def test_a_body_over_the_limit_is_refused_with_and_without_a_length(desk: Open) 
 
 def test_only_known_keys_get_in_where_keys_are_configured(desk: Open) -> None:
     def config(url: str) -> Config:
-        return Config({"main": Upstream("main", url)}, clients=(Caller("key-of-acme", "acme"),))
+        return Config({"main": Upstream("main", url, private=True)}, clients=(Caller("key-of-acme", "acme"),))
 
     with desk(["one", "two"], config=config) as d:
         assert d.chat().status_code == 401

@@ -81,3 +81,22 @@ def test_metrics_are_bounded_and_escaped() -> None:
     assert page.count("trueup_attempts_total{") == 101
     assert 'model="m0\\"\\n"' in page
     assert 'trueup_overhead_seconds_bucket{le="0.001"} 1' in page
+
+
+KEYS = (b"sk-canary-0123", b"sk-can", b"anary-01", b"aab", b"aaab")
+
+
+@pytest.mark.spec("X25")
+@given(
+    st.lists(st.sampled_from([*KEYS, b"sk-", b"a", b"ab", b"sk-canary-012", b"words", b"[", b"key]"]), max_size=12),
+    st.lists(st.integers(0, 120), max_size=10),
+)
+def test_keys_are_removed_from_a_body_in_any_cut(parts: list[bytes], places: list[int]) -> None:
+    from trueup.gateway.client.upstream import Veil
+
+    whole = b"".join(parts)
+    veil = Veil(KEYS)
+    shown = b"".join([veil.feed(piece) for piece in cut(whole, places)]) + veil.held
+    assert not [key for key in KEYS if key in shown.replace(b"[key]", b"|")]
+    if not any(key in whole for key in KEYS):
+        assert shown == whole

@@ -69,7 +69,7 @@ def test_without_a_state_the_start_is_judged_by(desk: Open) -> None:
 
 
 def test_a_check_without_a_known_state_is_a_refusal() -> None:
-    config = Config({"main": Upstream("main", "http://127.0.0.1:9")}, (), {"bare": BARE})
+    config = Config({"main": Upstream("main", "http://127.0.0.1:9", private=True)}, (), {"bare": BARE})
     with running(config) as gateway, httpx.Client(base_url=gateway.url) as http:
         contexts: list[dict[str, str]] = [{}, {"state": "ASKNG"}, {"fsm_state": "ASKING"}, {"state": "ASKING"}]
         bodies = [{"contract": "bare", "reply": "Which service?", "context": context} for context in contexts]

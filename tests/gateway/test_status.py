@@ -27,7 +27,7 @@ def config(*clients: Caller, routes: int = 1) -> Any:
     person = Contract(PERSON, name="person <b>")
     more = tuple(Route(f"route-{at}", (f"model-{at}",)) for at in range(routes - 1))
     bound = Route("all & sundry", ("*",), person, policy=QUICK)
-    return lambda url: Config({"main": Upstream("main", url)}, (*more, bound), clients=clients)
+    return lambda url: Config({"main": Upstream("main", url, private=True)}, (*more, bound), clients=clients)
 
 
 def cells(page: str) -> list[list[str]]:

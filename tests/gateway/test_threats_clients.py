@@ -60,7 +60,7 @@ def is_readable(line: socket.socket, seconds: float = 0) -> bool:
 def strict(**limits: float) -> object:
     def config(url: str) -> Config:
         return Config(
-            {"main": Upstream("main", url, key=KEY)},
+            {"main": Upstream("main", url, key=KEY, private=True)},
             (Route("all", ("*",), Contract(PERSON), policy=QUICK),),
             limits=Limits(**limits),  # type: ignore[arg-type]
         )
@@ -204,7 +204,8 @@ LARGE = 100_000_000
 @pytest.mark.spec("X32")
 def test_a_client_that_does_not_read_its_stream_is_let_go(desk: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.gateway.runtime._GRACE", 0.2)
-    config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(total_seconds=2, reply=LARGE))  # noqa: E731
+    limits = Limits(total_seconds=2, reply=LARGE)
+    config = lambda url: Config({"main": Upstream("main", url, private=True)}, limits=limits)  # noqa: E731
     with desk([LONG], config=config) as d, line_to(d.url) as line:
         ask_and_read_nothing(d, line, stream=True)
         assert 'outcome="failed",status="504"' in d.gateway.gateway.metrics.page()
@@ -214,7 +215,7 @@ def test_a_client_that_does_not_read_its_stream_is_let_go(desk: Open, monkeypatc
 
 @pytest.mark.spec("X32")
 def test_a_connection_whose_client_does_not_read_its_reply_is_closed(desk: Open) -> None:
-    config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(reply=LARGE))  # noqa: E731
+    config = lambda url: Config({"main": Upstream("main", url, private=True)}, limits=Limits(reply=LARGE))  # noqa: E731
     with desk([LONG], config=config) as d:
         d.gateway.server.config.timeout_keep_alive = 0.5
         with line_to(d.url) as line:
@@ -307,7 +308,7 @@ _FLOOD = """
 import resource, socket, sys, threading
 from trueup.gateway.config import Config, Limits, Upstream
 from trueup.gateway.running import running
-config = Config({"main": Upstream("main", "http://127.0.0.1:9")}, limits=Limits(request=1_000_000))
+config = Config({"main": Upstream("main", "http://127.0.0.1:9", private=True)}, limits=Limits(request=1_000_000))
 with running(config) as gateway:
     port = int(gateway.url.rpartition(":")[2])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -61,9 +61,9 @@ def test_no_key_is_in_any_reply_log_or_file_after_any_error(tmp_path: Path, logg
     person = Contract(PERSON, name="person")
     replies: list[str] = []
     with ScriptedServer([step for step in LEAKS for _ in range(2)] * 4, then=Fail(500, CANARY)) as upstream:
-        up = {"main": Upstream("main", upstream.url, key=CANARY, headers={"x-token": TOKEN})}
+        up = {"main": Upstream("main", upstream.url, key=CANARY, headers={"x-token": TOKEN}, private=True)}
         config = Config(
-            {**up, "also": Upstream("also", upstream.url, "anthropic", key=CANARY, headers={"x-token": TOKEN})},
+            {**up, "also": Upstream("also", upstream.url, "anthropic", key=CANARY, headers={"x-token": TOKEN}, private=True)},
             (Route("strict", ("m",), person, policy=QUICK),), clients=(Caller(CLIENT, "acme"),), store=str(file),
             limits=Limits(reply=100_000, total_seconds=0.4),
         )  # fmt: skip
@@ -160,7 +160,7 @@ def mending(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, An
     with (
         ScriptedServer(lambda _: Say(say[-1])) as upstream,
         open_store(tmp_path_factory.mktemp("store") / "s.db") as store,
-        running(Config({"main": Upstream("main", upstream.url)}, (Route("all", ("*",), contract, policy=QUICK),)), store) as gateway,
+        running(Config({"main": Upstream("main", upstream.url, private=True)}, (Route("all", ("*",), contract, policy=QUICK),)), store) as gateway,
     ):  # fmt: skip
         desk = Desk(upstream, gateway)
         yield desk, store, say

@@ -129,7 +129,7 @@ from trueup.gateway.config import POLICY
 from trueup.gateway.running import running
 url, judged, cap = sys.argv[1], sys.argv[2] == "judged", int(sys.argv[3])
 routes = (Route("all", ("*",), Contract({"type": "object"}), policy=POLICY),) if judged else ()
-config = Config({"main": Upstream("main", url)}, routes, limits=Limits(reply=cap))
+config = Config({"main": Upstream("main", url, private=True)}, routes, limits=Limits(reply=cap))
 with running(config) as gateway, httpx.Client(base_url=gateway.url, timeout=120) as client:
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     client.post("/v1/chat/completions", json=body)
@@ -172,7 +172,7 @@ def test_bytes_behind_the_end_of_a_compressed_body_are_not_kept() -> None:
 def test_a_plain_answer_over_the_limit_is_refused_with_and_without_a_length(desk: Open, contract: object) -> None:
     def config(url: str) -> Config:
         routes = () if contract is None else (Route("all", ("*",), Contract(contract), policy=ONCE),)
-        return Config({"main": Upstream("main", url)}, routes, limits=Limits(reply=50_000))
+        return Config({"main": Upstream("main", url, private=True)}, routes, limits=Limits(reply=50_000))
 
     chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n"
     block = b"10000\r\n" + b" " * 65_536 + b"\r\n"
@@ -209,7 +209,7 @@ def test_one_deadline_holds_for_a_request_with_all_its_attempts(desk: Open) -> N
 
 @pytest.mark.spec("X35")
 def test_what_passes_has_a_deadline_too(desk: Open) -> None:
-    config = lambda url: Config({"main": Upstream("main", url)}, limits=Limits(total_seconds=0.5))  # noqa: E731
+    config = lambda url: Config({"main": Upstream("main", url, private=True)}, limits=Limits(total_seconds=0.5))  # noqa: E731
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     with desk([Hang(), DRIP, DRIP, Wire((head,), end="hang")], config=config) as d:
         assert d.chat().status_code == 504
@@ -234,7 +234,7 @@ def test_a_list_of_models_that_does_not_come_is_an_error_in_time(broken: Any) ->
             return build(broken, request, protocol, number)
 
     with Evil() as upstream:
-        config = Config({"main": Upstream("main", upstream.url)}, limits=Limits(total_seconds=0.5))
+        config = Config({"main": Upstream("main", upstream.url, private=True)}, limits=Limits(total_seconds=0.5))
         with running(config) as gateway:
             response = httpx.get(f"{gateway.url}/v1/models", timeout=60)
     assert response.status_code in (502, 504)
@@ -390,3 +390,80 @@ def test_an_event_without_end_is_refused(desk: Open) -> None:
     with desk([Wire((STREAM + b"data: ", *[block] * 60))], CALM, policy=ONCE) as d:
         response = d.chat(stream=True, headers={"x-trueup-state": "CALM"})
         assert b"more than 4,000,000 bytes" in response.content
+
+
+# -- keys and ends, piece by piece -------------------------------------------------------------
+
+
+def _echo(kind: str, text: bytes) -> tuple[bytes, ...]:
+    """An answer with a text in it, split into every two pieces in turn by the caller."""
+    if kind == "events":
+        body = b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text.decode()}, "finish_reason": "stop"}]}).encode()  # fmt: skip
+        return STREAM, body + b"\n\ndata: [DONE]\n\n"
+    body = REPLY.replace(b'"id": "c"', b'"id": "' + text + b'"')
+    if kind == "gzip":
+        body = gzip.compress(body, 0)
+        return OK + b"Content-Encoding: gzip\r\n" + length(body) + b"\r\n", body
+    return OK + length(body) + b"\r\n", body
+
+
+@pytest.mark.spec("X25")
+@pytest.mark.parametrize("kind", ["events", "plain", "gzip"])
+def test_a_key_that_is_split_over_pieces_never_reaches_the_client(desk: Open, kind: str) -> None:
+    head, body = _echo(kind, KEY.encode())
+    start = body.index(KEY.encode())
+    script = [
+        Slow(Wire((head + body[:start], body[start : start + n], body[start + n :])), every=0.02)
+        for n in range(1, len(KEY), 4)
+    ]
+    each = (body[at : at + 1] for at in range(start, start + len(KEY)))
+    script.append(Slow(Wire((head + body[:start], *each, body[start + len(KEY) :])), every=0.005))
+    with desk(script) as d:
+        for _ in script:
+            response = d.chat(stream=kind == "events")
+            assert response.status_code == 200
+            assert KEY[:6].encode() not in response.content
+            assert b"[key]" in response.content
+
+
+@pytest.mark.spec("X25")
+def test_what_only_begins_like_a_key_arrives(desk: Open) -> None:
+    head, body = _echo("events", KEY[:-1].encode() + b"!")
+    with desk([Wire((head + body[:-40], body[-40:])), Wire((head + body + KEY[:9].encode(),))]) as d:
+        assert d.chat(stream=True).content == body
+        assert d.chat(stream=True).content == body + KEY[:9].encode()
+
+
+@pytest.mark.spec("X36")
+@pytest.mark.parametrize("framed", ["close", "chunked"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_stream_that_passes_and_has_no_end_is_broken_for_the_client(desk: Open, path: str, framed: str) -> None:
+    with desk([Say("Hello there", piece=4)]) as d:
+        whole = asked(d, path, stream=True).content
+    events = [event + b"\n\n" for event in whole.split(b"\n\n") if event]
+    head = STREAM if framed == "close" else STREAM.replace(b"Connection: close", b"Transfer-Encoding: chunked")
+
+    def wire(cut: list[bytes]) -> Wire:
+        sent = b"".join(cut)
+        return Wire((head + (sent if framed == "close" else b"%x\r\n%s\r\n0\r\n\r\n" % (len(sent), sent)),))
+
+    with desk([wire(events[:n]) for n in range(1, 4)] + [wire(events)]) as d:
+        for n in range(1, 4):
+            text = asked(d, path, stream=True).content
+            assert text.startswith(b"".join(events[:n]))
+            assert b'"error"' in text
+            assert b"the answer was cut off" in text
+        assert asked(d, path, stream=True).content == whole
+
+
+@pytest.mark.spec("X36")
+@pytest.mark.parametrize("path", PATHS)
+def test_a_whole_reply_that_passes_and_was_cut_at_the_end_of_the_connection_is_an_error(desk: Open, path: str) -> None:
+    with desk(
+        [Wire((OK + b"\r\n" + REPLY[:n],)) for n in (1, 40, len(REPLY) - 1)] + [Wire((OK + b"\r\n" + REPLY,))]
+    ) as d:
+        for _ in range(3):
+            response = asked(d, path)
+            assert response.status_code == 502
+            assert "the answer was cut off" in response.text
+        assert asked(d, path).content == REPLY

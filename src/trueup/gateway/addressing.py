@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
+from trueup.gateway.client.addresses import is_public, literal
 from trueup.store.errors import StoreUnavailable
 from trueup.store.open import file_of
 from trueup.verdict.paths import Parts
@@ -48,6 +49,15 @@ def read_url(desk: "Desk", data: Any, path: Parts) -> str:
             "Give it as `key: $VARIABLE` or in `headers`.",
         )
     return base.geturl()
+
+
+def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
+    """An address of this machine or a private network that is written out must be allowed, as a name that leads there must."""
+    host = (urlsplit(url).hostname or "") if url else ""
+    written = literal(host)
+    if written is not None and not private and not is_public(str(written)):
+        said = f"{host} is a private address; requests to it are refused"
+        desk.say("N006", path, said, "Add `private: true` to this upstream if that is where it is.")
 
 
 def read_store(desk: "Desk", data: Any, path: Parts) -> str:

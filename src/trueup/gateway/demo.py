@@ -71,7 +71,10 @@ def _config(model: Any, mistaken: str) -> Config:
     polite = Contract(states=POLITE, reply=True, name="polite")
     policy = Policy(otherwise="failed", repairs=2, max_tokens=120, deadline=60, backoff=0.2)
     return Config(
-        upstreams={"local": Upstream("local", model.url, key=model.api_key), NAME: Upstream(NAME, mistaken)},
+        upstreams={
+            "local": Upstream("local", model.url, key=model.api_key, private=True),
+            NAME: Upstream(NAME, mistaken, private=True),
+        },
         contracts={"person": person, "true-person": true_person, "polite": polite},
         routes=(
             Route("person", ("person",), person, policy=policy),

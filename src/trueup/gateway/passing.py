@@ -7,12 +7,14 @@ off leaves the client with a broken one too, never with a whole one.
 import time
 
 from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.client.link import CutOff
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
 from trueup.gateway.client.within import Within
 from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
 from trueup.gateway.exchange import Exchange
 from trueup.gateway.naming import renamed
 from trueup.gateway.protocols.protocol import encode
+from trueup.gateway.sse import Ending
 from trueup.gateway.tab import Tab
 from trueup.gateway.wire import Out, Stream
 
@@ -35,10 +37,14 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
             exchange.waited = time.perf_counter() - start
             headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
             stream = Stream(out, reply.status, headers, tab.copy(headers, exchange.protocol.error_event))
+            ending = Ending(exchange.protocol.path)
             async for piece in reply.pieces():
                 if not stream.started:
                     await tab.settle(reply.status < 300)
+                ending.feed(piece)
                 await stream.write(piece)
+            if reply.status < 300 and not ending.seen:
+                raise CutOff("the stream ended before its end")
     except TransportFailure as failed:
         raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
     except TimeoutError:

@@ -17,7 +17,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.access import base_of, read_access
-from trueup.gateway.addressing import read_store, read_url
+from trueup.gateway.addressing import check_private, read_store, read_url
 from trueup.gateway.clients import read_clients, refuse_open_door
 from trueup.gateway.config import DEFAULTS, ENDPOINTS, POLICY, Config, Limits, Logs, Route, Upstream
 from trueup.gateway.endpoints import GROUPS, KEPT
@@ -123,9 +123,11 @@ class Desk:
             if access is not None and access.kind == "azure":
                 url = url.removesuffix("/openai")  # which stands in the paths
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
+            private = self.yes(part.get("private", False), (*here, "private"))
+            check_private(self, url, private, (*here, "url"))
             found[name] = Upstream(
                 name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
-                "" if access is not None else key, self.yes(part.get("private", False), (*here, "private")),
+                "" if access is not None else key, private,
                 {key: self.sent(value, (*here, "headers", key), "header") for key, value in headers.items()},
                 access, self.yes(part.get("responses", access is None or access.kind == "azure"), (*here, "responses")),
                 self.text(part.get("tenant", ""), (*here, "tenant")),

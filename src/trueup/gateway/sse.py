@@ -88,6 +88,45 @@ class Reader:
         return Event(name, b"\n".join(data), raw)
 
 
+# What says that a stream has come to its end, by the path of its protocol. Quotes and line breaks in a text are escaped, so no text of a
+# model can say it.
+_OVER = {
+    "/v1/chat/completions": (b"\ndata: [DONE]", b"\ndata:[DONE]", b'"finish_reason":"', b'"finish_reason": "'),
+    "/v1/messages": (b"\nevent: message_stop", b'"message_stop"', b'"stop_reason":"', b'"stop_reason": "'),
+    "/v1/responses": (b'"response.completed"', b'"response.failed"', b'"response.incomplete"'),
+}
+_ERROR = (b'"error":{', b'"error": {', b'"type":"error"', b'"type": "error"')
+_MARGIN = max(len(mark) for marks in _OVER.values() for mark in marks)
+
+
+class Ending:
+    """Looks in the bytes of a stream for what says that it is over: the last event, the reason of the end, or an error.
+
+    >>> ending = Ending("/v1/chat/completions")
+    >>> ending.feed(b'data: {"choices": []}\\n\\ndata: [DO'), ending.seen, ending.feed(b"NE]\\n\\n"), ending.seen
+    (None, False, None, True)
+    """
+
+    __slots__ = ("_marks", "_tail", "seen")
+
+    def __init__(self, path: str) -> None:
+        marks = _OVER.get(path)
+        self._marks = () if marks is None else (*marks, *_ERROR)
+        self._tail = b"\n"
+        self.seen = marks is None  # of other streams it is not known what ends them
+
+    def feed(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        if self.seen:
+            return
+        text = self._tail + piece
+        for mark in self._marks:
+            if mark in text:
+                self.seen = True
+                return
+        self._tail = text[-_MARGIN:]
+
+
 def written(data: bytes, name: str = "") -> bytes:
     r"""One event as bytes; line breaks in its data become lines of the same event.
 

@@ -263,7 +263,7 @@ def test_conversations_are_sifted(tmp_path: Path) -> None:
 def gateway(store: Store) -> Iterator[Running]:
     with ScriptedServer(["", GOOD]) as model:
         config = Config(
-            upstreams={"main": Upstream("main", model.url)}, routes=(Route("chat", ("*",), CONTRACT, policy=QUICK),),
+            upstreams={"main": Upstream("main", model.url, private=True)}, routes=(Route("chat", ("*",), CONTRACT, policy=QUICK),),
             contracts={"chat-quota": CONTRACT, "scored": SCORED}, clients=(Caller("app-key", "acme"),), quota=True,
         )  # fmt: skip
         with running(config, store) as opened:

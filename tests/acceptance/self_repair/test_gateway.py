@@ -298,7 +298,7 @@ def test_the_policy_stands_in_the_gateways_file(tmp_path: Path) -> None:
     (tmp_path / "assistant.yaml").write_text((Path(__file__).parent / "assistant.yaml").read_text("utf-8"), "utf-8")
     (tmp_path / "gateway.yaml").write_text(
         """
-        upstreams: {local: {url: "http://127.0.0.1:9"}}
+        upstreams: {local: {url: "http://127.0.0.1:9", private: true}}
         contracts: {assistant: assistant.yaml}
         routes: [{models: "*", contract: assistant, policy: {otherwise: text, redaction: {fields: [email]}}}]
         progress: true

@@ -251,3 +251,50 @@ def test_a_connection_is_used_again_only_if_nothing_speaks_against_it(answers: l
         assert script.connections == connections
 
     asyncio.run(run())
+
+
+def test_a_kept_connection_that_was_closed_meanwhile_is_replaced_once() -> None:
+    """The server lets go of a connection just as the next request is sent: nothing was answered, so it is sent again."""
+
+    async def run() -> None:
+        script = Script(Answer(GOOD), Answer(b"", "close"), Answer(GOOD))
+        async with script.line() as (line, upstream):
+            assert (await ask(line, upstream)).body == b"hello"
+            assert (await ask(line, upstream)).body == b"hello"
+            assert (script.requests, script.connections) == (3, 2)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [Answer(GOOD), Answer(b"H", "close")],
+        [Answer(GOOD), Answer(OK, "close")],
+        [Answer(GOOD), Answer(b"HTTP/1.1 100 Continue\r\n\r\n", "close")],
+        [Answer(GOOD), Answer(b"", "close"), Answer(b"", "close")],
+    ],
+    ids=["a byte", "a line", "an interim answer", "twice"],
+)
+def test_a_request_that_was_answered_in_part_is_never_sent_again(answers: list[Answer]) -> None:
+    async def run() -> None:
+        script = Script(*answers)
+        async with script.line() as (line, upstream):
+            assert (await ask(line, upstream)).body == b"hello"
+            assert await ask(line, upstream) == Seen(0)
+            assert script.requests == len(answers)
+
+    asyncio.run(run())
+
+
+def test_a_new_connection_that_is_closed_without_an_answer_is_an_error() -> None:
+    found, script = asyncio.run(seen(Answer(b"", "close")))
+    assert found == [Seen(0)]
+    assert script.requests == 1
+
+
+@pytest.mark.spec("X36")
+@pytest.mark.parametrize("body", [b'{"a": "b', b'{"a": 1', b"[1, 2", b"", b'"x', b'{"a": 1}}'])
+def test_json_that_only_the_connection_ends_must_be_whole(body: bytes) -> None:
+    assert one(OK + b"Content-Type: application/json\r\n\r\n" + body) == Seen(0)
+    assert one(OK + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body).body == body

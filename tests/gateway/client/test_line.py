@@ -216,7 +216,7 @@ def test_a_connection_is_kept_and_used_again() -> None:
     async def run() -> None:
         peer = Peer()
         async with peer.open() as port:
-            upstream = Upstream("main", f"http://127.0.0.1:{port}/base/")
+            upstream = Upstream("main", f"http://127.0.0.1:{port}/base/", private=True)
             line = Line({"main": upstream}, 1000)
             for _ in range(5):
                 await got(line, upstream)
@@ -235,7 +235,7 @@ def test_a_connection_that_ends_or_says_more_is_not_used_again(answer: bytes) ->
     async def run() -> None:
         peer = Peer(answer, stays=b"more" in answer)
         async with peer.open() as port:
-            upstream = Upstream("main", f"http://127.0.0.1:{port}")
+            upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = Line({"main": upstream}, 1000)
             for _ in range(3):
                 await got(line, upstream)
@@ -250,7 +250,7 @@ def test_no_more_connections_than_allowed_and_everybody_gets_one_in_the_end() ->
         peer = Peer()
         peer.gate.clear()
         async with peer.open() as port:
-            upstream = Upstream("main", f"http://127.0.0.1:{port}")
+            upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = Line({"main": upstream}, 1000, connections=2)
             tasks = [asyncio.ensure_future(got(line, upstream)) for _ in range(8)]
             await until(lambda: len(peer.heads) == 2)
@@ -272,7 +272,7 @@ def test_who_is_cancelled_leaves_no_connection_behind() -> None:
         peer = Peer()
         peer.gate.clear()
         async with peer.open() as port:
-            upstream = Upstream("main", f"http://127.0.0.1:{port}")
+            upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = Line({"main": upstream}, 1000, connections=1)
             task = asyncio.ensure_future(got(line, upstream))
             await until(lambda: bool(peer.heads))
@@ -293,7 +293,7 @@ def test_connections_that_nobody_uses_are_closed(monkeypatch: pytest.MonkeyPatch
     async def run() -> None:
         peer = Peer()
         async with peer.open() as port:
-            upstream = Upstream("main", f"http://127.0.0.1:{port}")
+            upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
             line = Line({"main": upstream}, 1000)
             await got(line, upstream)
             reader_gone = asyncio.ensure_future(peer.writers[0].wait_closed())
@@ -364,8 +364,8 @@ def test_a_certificate_must_be_known_and_of_the_name_that_was_asked_for(tmp_path
     async def run() -> None:
         peer = Peer()
         async with peer.open(ssl=served) as port:
-            named = Upstream("main", f"https://localhost:{port}")
-            by_number = Upstream("number", f"https://127.0.0.1:{port}")
+            named = Upstream("main", f"https://localhost:{port}", private=True)
+            by_number = Upstream("number", f"https://127.0.0.1:{port}", private=True)
             line = Line({"main": named, "number": by_number}, 1000)
             with pytest.raises(TransportFailure, match="its certificate is refused: self-signed"):
                 await line.send(named, "/v1/models", None, {})
@@ -383,7 +383,9 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
     async def run() -> None:
         peer = Peer()
         async with peer.open() as port:
-            upstream = Upstream("main", f"http://ada:p%40ss@127.0.0.1:{port}/über/", headers={"X-Org": "ours"})
+            upstream = Upstream(
+                "main", f"http://ada:p%40ss@127.0.0.1:{port}/über/", headers={"X-Org": "ours"}, private=True
+            )
             line = Line({"main": upstream}, 1000)
             await got(line, upstream, {"accept": "application/json", "cookie": "a=b", "openai-beta": "x=1"})
             lines = peer.heads[0].decode().split("\r\n")
@@ -402,7 +404,7 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
 
 def test_a_line_that_breaks_is_told_without_its_address() -> None:
     async def run() -> None:
-        upstream = Upstream("main", "http://127.0.0.1:9", key="sk-secret-0123456789")
+        upstream = Upstream("main", "http://127.0.0.1:9", key="sk-secret-0123456789", private=True)
         line = Line({"main": upstream}, 1000)
         with pytest.raises(TransportFailure) as caught:
             await line.send(upstream, "/v1/models", None, {})

@@ -26,7 +26,7 @@ async def line_to(handler: Handler) -> AsyncIterator[tuple[Line, Upstream]]:
             writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=65_536)
-    upstream = Upstream("main", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", key="sk-key")
+    upstream = Upstream("main", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", key="sk-key", private=True)
     line = Line({"main": upstream}, 1000)
     try:
         yield line, upstream

@@ -171,7 +171,7 @@ def test_bedrock_is_asked_by_signed_requests_whole_and_streamed(contract: Contra
     seen: list[tuple[str, dict[str, Any]]] = []
     with cloud(bedrock(seen)) as url:
         access = Access("bedrock", region="eu-central-1", aws=KEYS)
-        upstream = Upstream("aws", url, "anthropic", access=access, responses=False)
+        upstream = Upstream("aws", url, "anthropic", access=access, responses=False, private=True)
         with (
             gateway(upstream, CLAUDE, contract) as base,
             anthropic.Anthropic(base_url=base, api_key="any", default_headers={"anthropic-beta": "one,two"}) as claude,
@@ -200,12 +200,14 @@ def test_bedrock_takes_a_key_and_credentials_of_a_command(tmp_path: Path) -> Non
     source = TokenSource((sys.executable, str(script)))
     with cloud(bedrock(seen)) as url:
         access = Access("bedrock", region="eu-central-1", token=source)
-        with gateway(Upstream("aws", url, "anthropic", access=access), CLAUDE) as base:
+        with gateway(Upstream("aws", url, "anthropic", access=access, private=True), CLAUDE) as base:
             body = {"model": "m", "max_tokens": 9, "messages": WORDS}
             assert httpx.post(f"{base}/v1/messages", json=body).json()["content"] == MESSAGE["content"]
     with ScriptedServer(then=GOOD, key="bedrock-api-key-0123") as server:
         access = Access("bedrock", key="bedrock-api-key-0123", region="eu-central-1")
-        with gateway(Upstream("aws", server.url, access=access), "openai.gpt-oss-20b-1:0", CONTRACT) as base:
+        with gateway(
+            Upstream("aws", server.url, access=access, private=True), "openai.gpt-oss-20b-1:0", CONTRACT
+        ) as base:
             got = httpx.post(f"{base}/v1/chat/completions", json={"model": "m", "messages": WORDS})
             assert got.status_code == 200
             assert server.requests[0].path == "/openai/v1/chat/completions"
@@ -247,7 +249,7 @@ def test_a_stream_of_bedrock_that_fails_is_an_error_for_the_client() -> None:
     for stream in (framed(EVENTS[0]) + failed, STREAM[:-5]):
         with cloud(bedrock([], stream)) as url:
             access = Access("bedrock", region="eu-central-1", aws=KEYS)
-            with gateway(Upstream("aws", url, "anthropic", access=access), CLAUDE) as base:
+            with gateway(Upstream("aws", url, "anthropic", access=access, private=True), CLAUDE) as base:
                 body = {"model": "m", "max_tokens": 9, "messages": WORDS, "stream": True}
                 got = httpx.post(f"{base}/v1/messages", json=body)
                 assert "event: error" in got.text
@@ -264,7 +266,7 @@ def test_azure_is_asked_for_a_deployment_under_a_version_or_at_the_newer_paths()
             ("", "/openai/v1/chat/completions"),
         ):
             access = Access("azure", key="azure-key-0123456789", version=version)
-            with gateway(Upstream("azure", server.url, access=access), "small", CONTRACT) as base:
+            with gateway(Upstream("azure", server.url, access=access, private=True), "small", CONTRACT) as base:
                 for stream in (False, True):
                     body = {"model": "m", "messages": WORDS, "stream": stream}
                     assert httpx.post(f"{base}/v1/chat/completions", json=body).status_code == 200
@@ -272,7 +274,7 @@ def test_azure_is_asked_for_a_deployment_under_a_version_or_at_the_newer_paths()
                     assert (request.path, request.headers["api-key"]) == (path, "azure-key-0123456789")
                     assert "authorization" not in request.headers
                     assert request.query == ({"api-version": version} if version else {})
-        with gateway(Upstream("azure", server.url, access=access), "small") as base:
+        with gateway(Upstream("azure", server.url, access=access, private=True), "small") as base:
             assert httpx.post(f"{base}/v1/responses", json={"model": "m", "input": "Who?"}).status_code == 200
             assert server.requests[-1].path == "/openai/v1/responses"
 
@@ -294,7 +296,7 @@ def test_a_token_is_fetched_by_a_command_used_until_it_expires_and_scrubbed(tmp_
         return 418, "application/json", json.dumps({"error": {"message": f"odd: {headers['authorization']}"}}).encode()
 
     access = Access("azure", token=TokenSource((sys.executable, str(script))))
-    with cloud(azure) as url, gateway(Upstream("azure", url, access=access), "small") as base:
+    with cloud(azure) as url, gateway(Upstream("azure", url, access=access, private=True), "small") as base:
         while "Bearer entra-token-0001" not in given[-1:]:
             got = httpx.post(f"{base}/v1/chat/completions", json={"model": "m", "messages": WORDS})
             assert "entra-token" not in got.text
@@ -310,7 +312,10 @@ def test_an_upstream_without_a_token_is_passed_over(contract: Contract | None) -
     source = TokenSource((sys.executable, "-c", "print('secret words'); raise SystemExit(3)"))
     access = Access("azure", token=source)
     with ScriptedServer(then=GOOD) as server:
-        azure, spare = Upstream("azure", server.url, access=access), Upstream("spare", server.url)
+        azure, spare = (
+            Upstream("azure", server.url, access=access, private=True),
+            Upstream("spare", server.url, private=True),
+        )
         body = {"model": "m", "messages": WORDS}
         with gateway(azure, "small", contract, spare) as base:
             assert httpx.post(f"{base}/v1/chat/completions", json=body).headers["x-trueup-upstream"] == "spare"
@@ -358,7 +363,7 @@ def test_vertex_is_asked_for_claude_and_for_gemini_with_a_token_of_the_metadata_
 
     with cloud(vertex) as url:
         access = Access("vertex", project="p-1", region="europe-west1", token=TokenSource(metadata=True), server=url)
-        claude = Upstream("vertex", url, "anthropic", access=access, responses=False)
+        claude = Upstream("vertex", url, "anthropic", access=access, responses=False, private=True)
         with gateway(claude, "claude-haiku-4-5@20251001", CONTRACT) as base:
             body = {"model": "m", "max_tokens": 9, "messages": WORDS}
             assert httpx.post(f"{base}/v1/messages", json=body).status_code == 200
@@ -367,7 +372,7 @@ def test_vertex_is_asked_for_claude_and_for_gemini_with_a_token_of_the_metadata_
         assert [path for path, _ in seen] == [f"{where}:rawPredict", f"{where}:streamRawPredict"]
         assert all(asked["anthropic_version"] == "vertex-2023-10-16" and "model" not in asked for _, asked in seen)
         seen.clear()
-        gemini = Upstream("vertex", url, access=access, responses=False)
+        gemini = Upstream("vertex", url, access=access, responses=False, private=True)
         with gateway(gemini, "google/gemini-2.5-flash") as base:
             assert httpx.post(f"{base}/v1/chat/completions", json={"model": "m", "messages": WORDS}).status_code == 200
             got = httpx.post(f"{base}/v1/responses", json={"model": "m", "input": "Who?"})

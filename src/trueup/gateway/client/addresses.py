@@ -1,7 +1,7 @@
-"""Names of upstreams as addresses: a host enters, the addresses that may be connected to leave, or a refusal.
+"""Hosts of upstreams as addresses: a name or a written address enters, the addresses that may be connected to leave, or a refusal.
 
-What leads to this machine or a private network is refused unless the configuration allows it. The addresses that were looked at
-are the ones that are used: nobody asks for the name a second time.
+Whatever leads to this machine or a private network is refused unless the configuration allows it, except the name `localhost`. The
+addresses that were checked are the ones that are used: the name is not looked up a second time.
 """
 
 import asyncio
@@ -18,6 +18,10 @@ class Forbidden(OSError):
     """A name leads to an address that the configuration does not allow."""
 
 
+class Unresolved(OSError):
+    """A name has no address."""
+
+
 class Addresses:
     """Looks names up, and remembers what was found for a minute."""
 
@@ -26,19 +30,25 @@ class Addresses:
         self._known: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     async def of(self, host: str, port: int) -> list[str]:
-        """The addresses of a host; one that is written as an address is taken as it is."""
-        if _is_address(host):
-            return [host]
+        """The addresses of a host that may be connected to."""
+        written = literal(host)
+        if written is not None:
+            if host not in self._private and not is_public(str(written)):
+                raise Forbidden(f"{host} is a private address; set `private: true` for this upstream to allow it")
+            return [str(written)]
         known = self._known.get((host, port))
         if known is not None and known[0] > time.monotonic():
             return known[1]
         loop = asyncio.get_running_loop()
-        rows = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        try:
+            rows = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (socket.gaierror, UnicodeError) as error:
+            raise Unresolved(f"the name {host} cannot be resolved ({_why(error)})") from None
         found = list(dict.fromkeys(str(row[4][0]) for row in rows))
         if host not in self._private and host != "localhost":
-            found = [each for each in found if is_public(each.partition("%")[0])]
+            found = [each for each in found if is_public(each)]
             if not found:
-                said = f"{host} leads to a private address; say `private: true` for this upstream to allow that"
+                said = f"{host} leads to a private address; set `private: true` for this upstream to allow it"
                 raise Forbidden(said)
         if len(self._known) >= _MOST:
             self._known.clear()
@@ -46,12 +56,27 @@ class Addresses:
         return found
 
 
-def _is_address(host: str) -> bool:
+def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is written as, also in the old forms that resolvers take; None for a name.
+
+    >>> literal("2130706433"), literal("0x7f.1"), literal("::1"), literal("models.example")
+    (IPv4Address('127.0.0.1'), IPv4Address('127.0.0.1'), IPv6Address('::1'), None)
+    """
     try:
-        ipaddress.ip_address(host)
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return True
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
+def _why(error: Exception) -> str:
+    absent = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+    if isinstance(error, UnicodeError) or (isinstance(error, socket.gaierror) and error.errno in absent):
+        return "no such host"
+    return "the name service did not answer"
 
 
 def is_public(text: str) -> bool:
@@ -60,7 +85,7 @@ def is_public(text: str) -> bool:
     >>> is_public("8.8.8.8"), is_public("::ffff:127.0.0.1")
     (True, False)
     """
-    address = ipaddress.ip_address(text)
+    address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         inside = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
         if address in _TRANSLATED:

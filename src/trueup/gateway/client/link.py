@@ -118,6 +118,19 @@ class Link(asyncio.Protocol):
             self._transport.resume_reading()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def now(self) -> float:
+        """The time of its loop."""
+        return self._loop.time()
+
+    def is_stale(self, until: float) -> bool:
+        """Whether it was closed before a byte of an answer came, and before this time."""
+        return not self._around and self._loop.time() <= until
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether nothing but the end of the connection says where the body ends."""
+        return not any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
+
     @property
     def held(self) -> int:
         """Bytes of the body that have come so far."""
@@ -185,7 +198,7 @@ class Link(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
         if not self.complete and self._error is None:
-            if self.ended and error is None and self._ends_with_connection():
+            if self.ended and error is None and self.ends_with_connection:
                 self.complete = True
             else:
                 self._error = CutOff("the answer was cut off") if self.ended else Closed("the connection was closed")
@@ -203,9 +216,6 @@ class Link(asyncio.Protocol):
     def _fail(self, error: Broken) -> None:
         self._error = error
         self.cut()
-
-    def _ends_with_connection(self) -> bool:
-        return not any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
 
     # -- what the parser says ------------------------------------------------------------------
 

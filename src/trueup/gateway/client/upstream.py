@@ -12,8 +12,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+import msgspec
+
 from trueup.ask.clients.request import Failure, TransportFailure
-from trueup.gateway.client.addresses import Forbidden
+from trueup.gateway.client.addresses import Forbidden, Unresolved
 from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
 from trueup.gateway.client.link import Closed, CutOff, Link
 from trueup.gateway.client.memory import LARGE, give_back
@@ -28,12 +30,26 @@ LET_THROUGH_PREFIXES = (b"x-ratelimit-", b"anthropic-ratelimit-", b"openai-")
 OURS = frozenset({b"openai-organization", b"openai-project"})  # whose key it is that was used is nobody else's matter
 _PATH = "/:@!$&'()*+,;=~%-._"
 _MOST_STARTS = 1000
+_STALE = (
+    1.0  # seconds in which a kept connection turns out to be closed; later, the upstream may have worked on the request
+)
 
 
 class Reply:
     """An answer whose head has come in; its body is read whole or piece by piece, and must be closed."""
 
-    __slots__ = ("_inflater", "_left", "_limit", "_link", "_pool", "_said", "_secrets", "is_stream", "status")
+    __slots__ = (
+        "_inflater",
+        "_is_json",
+        "_left",
+        "_limit",
+        "_link",
+        "_pool",
+        "_said",
+        "_secrets",
+        "is_stream",
+        "status",
+    )
 
     def __init__(self, link: Link, pool: Pool, limit: int, secrets: tuple[bytes, ...]) -> None:
         self._link: Link | None = link
@@ -41,12 +57,13 @@ class Reply:
         self._limit = self._left = limit
         self._secrets = secrets
         self.status = link.status
-        self.is_stream = False
+        self.is_stream = self._is_json = False
         self._said = 0  # bytes that the head announces
         self._inflater: Inflater | None = None
         for name, value in link.headers:
             if name == b"content-type":
                 self.is_stream = value.startswith(b"text/event-stream")
+                self._is_json = b"json" in value
             elif name == b"content-length":
                 self._said = int(value)
             elif name == b"content-encoding":
@@ -96,17 +113,26 @@ class Reply:
                 body = b"".join(pieces)
             finally:
                 pieces.clear()  # an error keeps its frames alive for a while, and what they hold
-        if self._inflater is not None and not self._inflater.whole:
-            raise BadEncoding("the compressed answer ends too early")
+        self._ended()
+        if link.ends_with_connection and self._is_json and not _is_whole(body):
+            raise CutOff("the answer was cut off")
         return scrubbed(self._secrets, body)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
+        """The body as it comes; bytes that may be the start of a key wait for those that follow."""
         assert self._link is not None
+        veil = Veil(self._secrets)
         while piece := await self._link.read():
-            plain = self._plain(piece)
+            plain = veil.feed(self._plain(piece))
             if plain:
-                yield scrubbed(self._secrets, plain)
+                yield plain
+        self._ended()
+        if veil.held:
+            yield veil.held
+
+    def _ended(self) -> None:
+        if self._inflater is not None and not self._inflater.whole:
+            raise BadEncoding("the compressed answer ends too early")
 
     def _plain(self, piece: bytes) -> bytes:
         """A piece of the body, opened; what is beyond the limit is refused."""
@@ -141,10 +167,10 @@ class Line:
     """The connections to all upstreams."""
 
     def __init__(self, upstreams: Mapping[str, Upstream], limit: int, connections: int = 1000) -> None:
-        private = frozenset(upstream.host for upstream in upstreams.values() if upstream.private)
         self._limit = limit
-        self._pool = Pool(private, connections)
         self._origins = {name: _origin(upstream) for name, upstream in upstreams.items()}
+        private = frozenset(self._origins[name].host for name, upstream in upstreams.items() if upstream.private)
+        self._pool = Pool(private, connections)
         self._secrets = {name: tuple(map(str.encode, upstream.secrets)) for name, upstream in upstreams.items()}
         self._heads = {name: _own_headers(upstream) for name, upstream in upstreams.items()}
         self._starts: dict[tuple[object, ...], bytes] = {}
@@ -172,19 +198,25 @@ class Line:
 
     async def _sent(self, upstream: Upstream, head: bytes, body: bytes | AsyncIterator[bytes], limit: int) -> Reply:
         pool = self._pool
-        link: Link | None = None
-        try:
-            origin = self._origins[upstream.name]
-            link = pool.idle(origin) or await pool.take(origin)
-            await (link.ask(head, body) if isinstance(body, bytes) else link.upload(head, body))
-            return Reply(link, pool, limit, self._secrets[upstream.name])
-        except BaseException as error:
-            if link is not None:
-                link.cut()
-                pool.give(link)
-            if isinstance(error, READING):
-                raise TransportFailure(_failure(upstream, error)) from None
-            raise
+        origin = self._origins[upstream.name]
+        link = pool.idle(origin)
+        until = 0.0 if link is None else link.now() + _STALE
+        while True:
+            try:
+                if link is None:
+                    link = await pool.take(origin)
+                await (link.ask(head, body) if isinstance(body, bytes) else link.upload(head, body))
+                return Reply(link, pool, limit, self._secrets[upstream.name])
+            except BaseException as error:
+                if link is not None:
+                    link.cut()
+                    pool.give(link)
+                    if until and isinstance(error, Closed) and isinstance(body, bytes) and link.is_stale(until):
+                        link, until = None, 0.0  # it was closed before it was asked: once more, over a new one
+                        continue
+                if isinstance(error, READING):
+                    raise TransportFailure(_failure(upstream, error)) from None
+                raise
 
     def _head(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> bytes:
         """The head of a request; all but its length is the same again and again."""
@@ -233,9 +265,11 @@ def _origin(upstream: Upstream) -> Origin:
     address = urlsplit(upstream.url)
     host = address.hostname or ""
     secure = address.scheme == "https"
-    return Origin(
-        host if host.isascii() else host.encode("idna").decode(), address.port or (443 if secure else 80), secure
-    )
+    try:
+        host = host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        host = host.encode("ascii", "replace").decode()  # which cannot be resolved
+    return Origin(host, address.port or (443 if secure else 80), secure)
 
 
 def broken(upstream: Upstream, error: Exception) -> Failure:
@@ -274,6 +308,8 @@ def _failure(upstream: Upstream, error: Exception) -> Failure:
         said = str(error)
     elif isinstance(error, Forbidden):
         said, kind = str(error), "fatal"
+    elif isinstance(error, Unresolved):
+        said = str(error)
     elif isinstance(error, NoConnection):
         said = f"no connection ({_why(cause or error)})"
     elif isinstance(error, CutOff):
@@ -291,6 +327,56 @@ def _why(error: BaseException) -> str:
         return f"its certificate is refused: {error.verify_message}"
     code = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
     return os.strerror(code) if code and code > 0 else type(error).__name__
+
+
+def _is_whole(body: bytes) -> bool:
+    """Whether a body is JSON to its end."""
+    try:
+        msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    return True
+
+
+class Veil:
+    """Bytes of an answer without our keys, piece by piece: what may be the start of a key is held until more has come.
+
+    >>> veil = Veil((b"sk-123",))
+    >>> veil.feed(b"your key sk-"), veil.feed(b"123 is wrong"), veil.held
+    (b'your key ', b'[key] is wrong', b'')
+    """
+
+    __slots__ = ("_secrets", "held")
+
+    def __init__(self, secrets: tuple[bytes, ...]) -> None:
+        self._secrets = secrets
+        self.held = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """What may be shown now."""
+        if self.held:
+            piece = self.held + piece
+            self.held = b""
+        keep = 0
+        for secret in self._secrets:
+            if secret in piece:
+                piece = piece.replace(secret, b"[key]")
+        for secret in self._secrets:
+            keep = max(keep, _begun(secret, piece))
+        if keep:
+            piece, self.held = piece[:-keep], piece[-keep:]
+        return piece
+
+
+def _begun(secret: bytes, text: bytes) -> int:
+    """How many bytes at the end of a text are the start of a secret."""
+    first = secret[:1]
+    at = text.find(first, max(0, len(text) - len(secret) + 1))
+    while at >= 0:
+        if secret.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(first, at + 1)
+    return 0
 
 
 def scrubbed(secrets: tuple[bytes, ...], body: bytes) -> bytes:
