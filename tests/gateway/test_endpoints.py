@@ -243,7 +243,12 @@ def test_no_endpoint_is_a_way_around_a_contract(gateway: Running, upstream: Prov
 
 def test_what_can_return_text_is_off_by_default(upstream: Provider) -> None:
     before = len(upstream.asked)
-    made = Config({"main": Upstream("main", upstream.url, private=True), "also": Upstream("also", upstream.url, "anthropic", private=True)})
+    made = Config(
+        {
+            "main": Upstream("main", upstream.url, private=True),
+            "also": Upstream("also", upstream.url, "anthropic", private=True),
+        }
+    )
     with running(made) as found, httpx.Client(base_url=found.url) as http:
         for method, path, body, headers in one_of_each():
             got = http.request(method, f"/v1/{path}", content=body, headers=headers)

@@ -135,7 +135,7 @@ def test_a_rate_holds_in_every_minute() -> None:
 # -- the file ------------------------------------------------------------------------------------
 
 FILE = """
-upstreams: {main: {url: "https://models.example"}}
+upstreams: {main: {url: "https://models.example", private: true}}
 store: s.db
 quota: true
 routes: [{name: strict, models: "small-*"}]

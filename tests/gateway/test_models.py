@@ -116,7 +116,10 @@ def test_a_key_lists_the_models_that_it_is_for() -> None:
 
 def test_a_tenant_does_not_see_models_of_anothers_upstream() -> None:
     with ScriptedServer(models=["big"]) as model, ScriptedServer(models=["own-1"]) as own:
-        upstreams = {"main": Upstream("main", model.url), "acme": Upstream("acme", own.url, tenant="acme")}
+        upstreams = {
+            "main": Upstream("main", model.url, private=True),
+            "acme": Upstream("acme", own.url, tenant="acme", private=True),
+        }
         with running(Config(upstreams, (Route("acme", ("own-*",), upstream="acme"),))) as found:
             url = f"{found.url}/v1/models"
             assert listed(url, **{"x-trueup-tenant": "acme"}) == ["big", "own-1"]

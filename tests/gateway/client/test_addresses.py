@@ -60,7 +60,7 @@ def test_a_file_with_a_private_address_that_is_not_allowed_has_a_fault_with_its_
 @pytest.mark.spec("X29")
 def test_the_gateway_refuses_a_private_address_that_was_not_allowed() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-    with running(Config({"main": Upstream("main", "http://127.0.0.1:9", private=True)})) as gateway:
+    with running(Config({"main": Upstream("main", "http://127.0.0.1:9")})) as gateway:
         response = httpx.post(f"{gateway.url}/v1/chat/completions", json=body)
     assert response.status_code == 502
     assert "private: true" in response.json()["error"]["message"]

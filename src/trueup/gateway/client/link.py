@@ -118,13 +118,10 @@ class Link(asyncio.Protocol):
             self._transport.resume_reading()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def now(self) -> float:
-        """The time of its loop."""
-        return self._loop.time()
-
-    def is_stale(self, until: float) -> bool:
-        """Whether it was closed before a byte of an answer came, and before this time."""
-        return not self._around and self._loop.time() <= until
+    @property
+    def silent(self) -> bool:
+        """Whether not a byte of an answer has come."""
+        return not self._around
 
     @property
     def ends_with_connection(self) -> bool:

@@ -200,7 +200,7 @@ class Line:
         pool = self._pool
         origin = self._origins[upstream.name]
         link = pool.idle(origin)
-        until = 0.0 if link is None else link.now() + _STALE
+        kept = link is not None
         while True:
             try:
                 if link is None:
@@ -211,8 +211,8 @@ class Line:
                 if link is not None:
                     link.cut()
                     pool.give(link)
-                    if until and isinstance(error, Closed) and isinstance(body, bytes) and link.is_stale(until):
-                        link, until = None, 0.0  # it was closed before it was asked: once more, over a new one
+                    if kept and isinstance(error, Closed) and link.silent and head.startswith(b"GET "):
+                        link, kept = None, False  # it was closed as it was asked; who only reads may ask twice
                         continue
                 if isinstance(error, READING):
                     raise TransportFailure(_failure(upstream, error)) from None
