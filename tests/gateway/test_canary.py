@@ -47,13 +47,9 @@ store: "{store}"
 upstreams:
   main: {{url: "{url}", key: $UP, private: true, headers: {{x-token: $HEAD}}}}
   also: {{url: "{url}", protocol: anthropic, key: $UP, private: true, headers: {{x-token: $HEAD}}}}
-<<<<<<< HEAD
-  basic: {{url: "{basic}", headers: {{x-token: $HEAD}}}}
-  azure: {{url: "{url}", auth: {{kind: azure, token: {{file: token}}}}}}
-  bedrock: {{url: "{url}", auth: {{kind: bedrock, region: eu-1, access_key: AKIAEXAMPLE, secret_key: $AWS, session_token: $AWS}}}}
-=======
   basic: {{url: "{basic}", private: true, headers: {{x-token: $HEAD}}}}
->>>>>>> 9ae3c5d (Send only a reading request again over a new connection)
+  azure: {{url: "{url}", private: true, auth: {{kind: azure, token: {{file: token}}}}}}
+  bedrock: {{url: "{url}", private: true, auth: {{kind: bedrock, region: eu-1, access_key: AKIAEXAMPLE, secret_key: $AWS, session_token: $AWS}}}}
   down: {{url: "http://127.0.0.1:9", key: $UP, private: true}}
 models: {{"basic": basic, "down": down}}
 contracts: {{person: person.yaml, buggy: buggy.yaml}}
