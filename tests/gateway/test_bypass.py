@@ -35,7 +35,10 @@ TWICE = Policy(otherwise="failed", repairs=1, retries=0, regenerations=1, backof
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[tuple[httpx.Client, Planted]]:
     with Planted() as upstream:
-        up = {"main": Upstream("main", upstream.url), "also": Upstream("also", upstream.url, "anthropic")}
+        up = {
+            "main": Upstream("main", upstream.url, private=True),
+            "also": Upstream("also", upstream.url, "anthropic", private=True),
+        }
         routes = tuple(
             Route(f"{name}-{often}", (), contract, policy=policy)
             for name, contract in ROUTES.items()

@@ -555,7 +555,10 @@ def test_no_damaged_request_is_a_fault_of_ours_when_it_is_translated(contract: C
     async def played() -> list[str]:
         server = await asyncio.start_server(upstream, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        both = {"one": Upstream("one", url, responses=False), "two": Upstream("two", url, "anthropic")}
+        both = {
+            "one": Upstream("one", url, responses=False, private=True),
+            "two": Upstream("two", url, "anthropic", private=True),
+        }
         routes = (Route("r", ("m",), contract, "two", model="x"), Route("s", ("*",), contract, "one"))
         with running(Config(both, routes)) as gateway:
             _, faults = await play(int(gateway.url.rpartition(":")[2]), 20261117, 400)
@@ -584,7 +587,9 @@ def test_no_damaged_reply_is_a_fault_of_ours_when_it_is_translated() -> None:
 
     with ScriptedServer(reply) as server:
         routes = (Route("r", ("*",), None, "two"), Route("judged", (), CONTRACT, "two", UNGUARDED))
-        config = Config({"two": Upstream("two", server.url, "anthropic")}, routes, limits=Limits(retry_budget=100))
+        config = Config(
+            {"two": Upstream("two", server.url, "anthropic", private=True)}, routes, limits=Limits(retry_budget=100)
+        )
         with running(config) as gateway, httpx.Client(base_url=gateway.url, timeout=60) as client:
             for turn in range(300):
                 base = "" if turn % 3 else "/judged"
