@@ -18,7 +18,7 @@ from tests.gateway.serving import PERSON as PERSON_FILE
 from tests.gateway.test_metrics import values
 from tests.waiting import wait_for
 from trueup import Contract
-from trueup.gateway.config import of
+from trueup.gateway.config import Caller, of
 from trueup.testing.server import ScriptedServer
 
 STRICT = {**PERSON, "required": ["name", "age", "born"]}
@@ -55,6 +55,15 @@ def test_connections_are_kept_when_no_upstream_has_changed(desk: Open) -> None:
         assert d.gateway.gateway.line is line
         assert d.chat().status_code == 200
         assert d.upstream.connections == 1
+
+
+def test_a_client_s_requests_of_the_last_minute_still_count_after_a_reload(desk: Open) -> None:
+    caller = Caller("sk-client-0123456789", "acme", per_minute=3)
+    with desk([], then="hi", clients=(caller,)) as d:
+        mine = {"authorization": f"Bearer {caller.key}"}
+        assert [d.chat(headers=mine).status_code for _ in range(2)] == [200, 200]
+        d.gateway.adopt(of(d.upstream.url, clients=(caller,)))
+        assert [d.chat(headers=mine).status_code for _ in range(2)] == [200, 429]
 
 
 KINDS = [("uvicorn", 1), ("uvicorn", 2), ("granian", 2)]

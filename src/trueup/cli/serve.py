@@ -30,7 +30,8 @@ def serve(
 ) -> int:
     """Serve an OpenAI- and Anthropic-compatible gateway that makes replies true.
 
-    FILE names upstreams, contracts and routes. Exit code 2: something is wrong with it; each fault is one line.
+    FILE names upstreams, contracts and routes. SIGHUP reads it again while the gateway runs. Exit code 2: something is wrong with it; each
+    fault is one line.
 
     \b
       trueup serve gateway.yaml

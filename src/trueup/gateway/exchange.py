@@ -112,7 +112,7 @@ class Door:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._keyring = Keyring(config.clients)
+        self.keyring = Keyring(config.clients)
         self._judges = bool(config.contracts) or any(
             r.contract is not None or r.request is not None for r in config.routes
         )
@@ -121,7 +121,11 @@ class Door:
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """Who asks; where callers are configured, nobody else gets in."""
-        return self._keyring.admit(headers)
+        return self.keyring.admit(headers)
+
+    def follow(self, before: "Door") -> None:
+        """Take over from the door of an earlier configuration: how many requests each client has sent in the last minute."""
+        self.keyring.follow(before.keyring)
 
     def open(
         self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, visit: Visit

@@ -19,6 +19,7 @@ log = logging.getLogger("trueup.gateway")
 PRUNE_SECONDS = 3600.0
 _TICK = 1.0
 _LOOK = 5  # ticks between two looks at the store
+_REST = 3.0  # so many times as long as it deletes, pruning waits
 _PATIENCE = 2.0  # seconds in which a store that is well takes a write
 
 
@@ -59,7 +60,7 @@ class Keeper:
         if store is None or not await asyncio.to_thread(store.lease, "prune", PRUNE_SECONDS * 0.9):
             return
         began = time.perf_counter()
-        gone = await asyncio.to_thread(store.prune)
+        gone = await asyncio.to_thread(lambda: store.prune(rest=_REST))
         self._pruned = time.time()
         for what, n in gone.items():
             self._metrics.count("trueup_pruned_total", n, what=what)
@@ -73,7 +74,7 @@ class Keeper:
         try:
             while True:
                 if tick % _LOOK == 0:
-                    await self.look()
+                    await self._look()
                 if time.monotonic() >= self._next and (pruning is None or pruning.done()):
                     self._next = time.monotonic() + PRUNE_SECONDS * random.uniform(0.9, 1.1)  # noqa: S311 - spreads the load
                     pruning = asyncio.ensure_future(self._prune())
@@ -84,12 +85,21 @@ class Keeper:
             if pruning is not None:
                 pruning.cancel()
 
+    async def _look(self) -> None:
+        try:
+            await self.look()
+        except Exception:  # this worker must still publish its gauges
+            log.exception("the store could not be looked at")
+
     async def _prune(self) -> None:
         try:
             await self.prune()
         except StoreError as error:
             self._metrics.count("trueup_prune_failures_total")
             log.warning("the store could not be pruned: %s", error)
+        except Exception:  # it is tried again in an hour
+            self._metrics.count("trueup_prune_failures_total")
+            log.exception("the store could not be pruned")
 
     def _trouble(self) -> float:
         store = self._store()

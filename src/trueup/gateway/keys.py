@@ -67,14 +67,18 @@ def presented(headers: Mapping[str, str]) -> str:
 class Rate:
     """At most so many requests in any 60 seconds, of one client and in this process."""
 
-    __slots__ = ("_seen",)
+    __slots__ = ("seen",)
 
     def __init__(self, per_minute: int) -> None:
-        self._seen: deque[float] = deque(maxlen=per_minute)
+        self.seen: deque[float] = deque(maxlen=per_minute)
+
+    def follow(self, before: "Rate") -> None:
+        """Count what was counted before, as far as the limit of today can."""
+        self.seen.extend(before.seen)
 
     def wait(self, now: float) -> float:
         """Seconds until there is room; 0 if this request was let in and counted."""
-        seen = self._seen
+        seen = self.seen
         if len(seen) == seen.maxlen and now - seen[0] < _MINUTE:
             return _MINUTE - (now - seen[0])
         seen.append(now)  # and drops the oldest, which is more than a minute old
@@ -86,13 +90,19 @@ class Keyring:
 
     def __init__(self, callers: Iterable[Caller]) -> None:
         self._callers = {_digest_of(caller): caller for caller in callers}
-        rates: dict[str | bytes, Rate] = {}
+        self.clients: dict[str | bytes, Rate] = {}
         self._rates = {
-            id(caller): rates.setdefault(caller.client or digest, Rate(caller.per_minute))
+            id(caller): self.clients.setdefault(caller.client or digest, Rate(caller.per_minute))
             for digest, caller in self._callers.items()
             if caller.per_minute
         }
         self._told: set[int] = set()
+
+    def follow(self, before: "Keyring") -> None:
+        """Go on counting where the keyring of an earlier configuration stopped."""
+        for client, rate in self.clients.items():
+            if client in before.clients:
+                rate.follow(before.clients[client])
 
     def admit(self, headers: Mapping[str, str]) -> Caller | None:
         """Who asks; None where nobody needs a key. An unknown or expired key, or one request too many, is refused."""

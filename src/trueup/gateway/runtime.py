@@ -51,6 +51,8 @@ class Runtime:
     def start(self, before: "Runtime | None" = None) -> None:
         """Make the connections possible; those of the runtime `before` are kept if no upstream and no limit has changed."""
         config = self.config
+        if before is not None:
+            self.door.follow(before.door)
         if before is not None and _same_line(before.config, config):
             self.connections = before.connections
             self.lanes.memory = before.lanes.memory

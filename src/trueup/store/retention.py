@@ -3,6 +3,7 @@
 Rates outlive verdicts, and sums outlive the ledger: what a deleted entry had counted stays counted in its buckets.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -47,8 +48,8 @@ class Retention(msgspec.Struct, frozen=True):
                 raise ValueError(f"{name} is a number of days, or None for ever; got {days!r}")
 
 
-def prune(writer: Writer, retention: Retention) -> dict[str, int]:
-    """Delete what is older than its time; how many rows of each kind went."""
+def prune(writer: Writer, retention: Retention, rest: float = 0.0) -> dict[str, int]:
+    """Delete what is older than its time; how many rows of each kind went. After each bite it rests `rest` times as long."""
     gone: Counter[str] = Counter()
     for name, bite in (
         ("replies", _replies),
@@ -58,11 +59,11 @@ def prune(writer: Writer, retention: Retention) -> dict[str, int]:
     ):
         days = getattr(retention, name)
         if days is not None:
-            gone += _bites(writer, "", _aged(bite, days))
+            gone += _bites(writer, "", _aged(bite, days), rest)
     if retention.ledger is not None:
         age = int(retention.ledger * _DAY)
         for row in writer.submit(lambda s: s.run(_TENANTS, (s.now() - age,) * 3)).result():
-            gone += _bites(writer, row[0], _aged(partial(_ledger, row[0]), retention.ledger))
+            gone += _bites(writer, row[0], _aged(partial(_ledger, row[0]), retention.ledger), rest)
     return dict(gone)
 
 
@@ -70,10 +71,13 @@ def _aged(bite: Callable[[Session, int], Counter[str]], days: float) -> Callable
     return lambda session: bite(session, session.now() - int(days * _DAY))
 
 
-def _bites(writer: Writer, tenant: str, bite: Callable[[Session], Counter[str]]) -> Counter[str]:
+def _bites(writer: Writer, tenant: str, bite: Callable[[Session], Counter[str]], rest: float) -> Counter[str]:
     gone: Counter[str] = Counter()
+    began = time.monotonic()
     while counts := writer.submit(bite, tenant).result():
         gone += counts
+        time.sleep(rest * (time.monotonic() - began))
+        began = time.monotonic()
     return gone
 
 
