@@ -82,7 +82,7 @@ def test_both_keys_of_a_rotation_work(gateway: Running) -> None:
 def test_an_expired_key_is_refused_and_the_log_names_it(
     gateway: Running, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gateway.gateway.door._keyring._told.clear()  # type: ignore[attr-defined]
+    gateway.gateway.door.keyring._told.clear()  # type: ignore[attr-defined]
     with caplog.at_level(logging.INFO):
         answers = [ask(gateway, {"authorization": f"Bearer {GONE}"}, path=path) for _ in range(3)]
     for answer in answers:
