@@ -189,6 +189,14 @@ def test_an_error_of_the_upstream_passes_without_our_key(gateway: Running) -> No
         assert KEY not in got.text
 
 
+@pytest.mark.spec("X25")
+def test_our_key_is_taken_out_of_an_answer_wherever_it_is_cut() -> None:
+    echoed = f"key={KEY};".encode() * 20_000
+    with provider(lambda asked: Answer(echoed, "text/plain")) as model, running(config_for(model.url)) as found:
+        got = httpx.get(f"{found.url}/v1/files/f/content")
+        assert got.content == b"key=[key];" * 20_000
+
+
 def one_of_each() -> Iterator[tuple[str, str, bytes | None, dict[str, str]]]:
     """A request to each endpoint that names the model that it can name."""
     for each in ENDPOINTS:
