@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -61,6 +62,20 @@ def test_the_name_of_the_scheme_has_no_case(gateway: Running, scheme: str) -> No
 def test_a_key_may_come_as_clients_of_others_send_it(gateway: Running, header: str) -> None:
     assert ask(gateway, {header: KEY}).status_code == 200
     assert ask(gateway, {header: KEY}, path="/v1/messages").status_code == 200
+
+
+def test_the_sdks_get_in_with_it_and_tell_refusals_apart(gateway: Running) -> None:
+    import anthropic
+    import openai
+
+    said: list[Any] = [{"role": "user", "content": "Who?"}]
+    with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=NEW) as client:
+        assert client.chat.completions.create(model="small-1", messages=said).choices[0].message.content == GOOD
+    with anthropic.Anthropic(base_url=gateway.url, api_key=NEW) as claude:
+        assert claude.messages.create(model="small-1", max_tokens=9, messages=said).content[0].text == GOOD  # type: ignore[union-attr]
+    for key, refusal in ((GONE, openai.AuthenticationError), (BOUND, openai.PermissionDeniedError)):
+        with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=key) as other, pytest.raises(refusal):
+            other.chat.completions.create(model="open-1", messages=said)
 
 
 @pytest.mark.parametrize(
