@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from trueup.gateway.config import Config, Upstream
 from trueup.gateway.running import running
 from trueup.gateway.settings import load_config
 from trueup.store.open import open_store
-from trueup.testing.script import Say
+from trueup.testing.script import Call, Say
 
 STATES = {"ASKING": {"forbid": [{"terms": ["Ana"]}], "fallback": "Which service?"}, "BOOKED": {}}
 BARE = Contract(states=STATES)
@@ -103,3 +104,52 @@ def test_stored_verdicts_name_the_state_that_was_judged_by(desk: Open, tmp_path:
                 d.chat(headers=headers)
         store.flush()
         assert sorted(kept.state for kept in store.verdicts()) == ["ASKING", "BOOKD", "BOOKED"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_route_may_refuse_every_unknown_state(tmp_path: Path, stream: bool) -> None:
+    contract = {"states": STATES, "fallbacks": {"default": "How can I help?"}}
+    (tmp_path / "talk.json").write_text(json.dumps(contract))
+    file = tmp_path / "gateway.yaml"
+    head = "upstreams: {main: {url: 'http://127.0.0.1:9', private: true}}\ncontracts: {talk: talk.json}\n"
+    for said, status in (("", 200), ("unknown_state: fallback", 200), ("unknown_state: refuse", 400)):
+        file.write_text(f"{head}routes:\n  - models: ['*']\n    contract: talk\n    {said}\n")
+        with running(load_config(file)) as gateway:
+            body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": stream}
+            answer = httpx.post(f"{gateway.url}/v1/chat/completions", json=body, headers={"x-trueup-state": "ASKNG"})
+            assert answer.status_code == status
+            if status == 400:
+                error = answer.json()["error"]
+                assert (error["code"], error["findings"][0]["code"]) == ("unknown_state", "D004")
+                assert "this contract defines ASKING and BOOKED" in error["message"]
+    file.write_text(f"{head}routes:\n  - models: ['*']\n    unknown_state: open\n")
+    with pytest.raises(ContractError, match=r"gateway\.yaml:5:5: N006.*fallback.*refuse"):
+        load_config(file)
+
+
+@pytest.mark.spec("C10", "C11")
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ana is free.", "<think>Ana</think>Ana is free at ten.", '{"name": "Ana"}', "A\u200bna is free today, shall I book?",
+        Say("Ana is free.", (Call("book", {"who": "Ana"}),)), Say(None, (Call("book", {"who": "Ana"}),)),
+    ],
+)  # fmt: skip
+def test_whatever_the_model_does_the_client_gets_a_coherent_reply_or_the_fallback(
+    desk: Open, caplog: pytest.LogCaptureFixture, said: Any, protocol: str, stream: bool
+) -> None:
+    with desk([], STARTED, then=said, protocol=protocol) as d, caplog.at_level("WARNING", "trueup.gateway"):
+        ask = d.chat if protocol == "openai" else d.message
+        response = ask(stream=stream, headers={"x-trueup-state": "ASKING", "x-trueup-include": "1"})
+    assert response.status_code == 200
+    assert "Which service?" in response.text
+    assert "Ana" not in response.text
+    assert "book" not in response.text
+    assert "na is free" not in response.text
+    warned = [record.getMessage() for record in caplog.records if "the fallback is sent" in record.getMessage()]
+    assert len(warned) == 1
+    assert "in the state 'ASKING'" in warned[0]
+    assert ("D001" in warned[0]) or ("T001" in warned[0])
+    assert "Ana" not in warned[0]

@@ -5,6 +5,7 @@ and its cost is counted whatever becomes of its reply.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -27,12 +28,15 @@ from trueup.gateway.lanes import Lanes
 from trueup.gateway.naming import renamed
 from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode, offered_names
 from trueup.gateway.tab import Tab
+from trueup.gateway.telling import unknown_state
 from trueup.gateway.translating import UNTRANSLATABLE, instructed, target_of, translated
 from trueup.read.reader import read
 from trueup.verdict.events import Event
 from trueup.verdict.facts import Findings
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
+
+log = logging.getLogger("trueup.gateway")
 
 R = TypeVar("R")
 _OTHERS = frozenset({"user", "system", "developer"})
@@ -94,6 +98,8 @@ class Asking:
         lanes.budget.count(exchange.began)
         lane = lanes.of(exchange, self.asked)
         nowhere = unplaced(exchange.contract, exchange.context)
+        if nowhere and exchange.route is not None and exchange.route.unknown_state == "refuse":
+            raise unknown_state(exchange.contract, nowhere)
         self._opening = None if on_event or self.asked.stream or nowhere else lanes.opening(lane)
         self._loop: Loop | None = None
         if self._opening is None:
@@ -151,7 +157,32 @@ class Asking:
         """It is over, for good or ill: tell what became of it, once."""
         tell, self.on_end = self.on_end, None
         if tell is not None:
-            tell(self.answer_so_far() if answer is None else answer)
+            found = self.answer_so_far() if answer is None else answer
+            if found.outcome == "fallback":
+                self._warn(found)
+            tell(found)
+
+    def _warn(self, answer: Answer) -> None:
+        """Say in the log that a client gets the fallback."""
+        exchange = self.exchange
+        contract = "" if exchange.contract is None else exchange.contract.name
+        codes = ", ".join(
+            dict.fromkeys(
+                found.code
+                for attempt in answer.attempts
+                if attempt.verdict is not None
+                for found in attempt.verdict.errors
+            )
+        )
+        said = "%s: no reply kept the contract %r in the state %r after %d attempts; the fallback is sent (%s)"
+        log.warning(
+            said,
+            exchange.verdict_id,
+            contract,
+            exchange.context.get("state", ""),
+            len(answer.attempts),
+            codes or answer.reason,
+        )
 
     def answer_so_far(self) -> Answer:
         """What came of it when it was broken off."""

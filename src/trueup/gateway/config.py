@@ -171,6 +171,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether a client may choose a contract by header."""
     state: str = ""
     """The state of requests that name none; empty: none."""
+    unknown_state: Literal["fallback", "refuse"] = "fallback"
+    """What a request gets whose state the contract does not know: its default `fallback` if it has one, or always an error."""
     request: Contract | None = None
     """The contract that the user's messages must keep before anything is asked; None: they are not judged."""
     quota: bool | None = None

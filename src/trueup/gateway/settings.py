@@ -44,6 +44,7 @@ _ROUTE = (
     "policy",
     "hold",
     "state",
+    "unknown_state",
     "quota",
 )
 MOST_WORKERS = 256
@@ -188,6 +189,7 @@ class Desk:
                 upstream or "", policy,
                 self.word(part.get("hold", "auto"), (*here, "hold"), ("auto", "sentence", "field", "whole")),  # type: ignore[arg-type]
                 state=state, request=self.request(part.get("request"), (*here, "request"), contracts, state),
+                unknown_state=self.word(part.get("unknown_state", "fallback"), (*here, "unknown_state"), ("fallback", "refuse")),  # type: ignore[arg-type]
                 quota=None if part.get("quota") is None else self.yes(part["quota"], (*here, "quota")),
                 model=self.text(part.get("model", ""), (*here, "model")),
                 share=read_share(self, part.get("share"), (*here, "share")),
