@@ -1,18 +1,21 @@
 """Streams under a contract: held back by sentence or field, never past it; settled once, whatever happens."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.gateway.conftest import GOOD, PERSON, Open
 from tests.gateway.test_asking import LATER, SALON
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy
+from trueup.gateway.deadline import Connection
 from trueup.store.open import open_store
 from trueup.testing.script import Call, Cut, Fail, Say, Slow
 
@@ -203,3 +206,20 @@ def test_messages_of_anthropic_are_held_back_too(desk: Open, words: str) -> None
         else:
             assert "Ana" not in shown
             assert events[-1]["type"] == "error"
+
+
+def test_events_of_a_stream_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Transport:
+        def __init__(self, held: socket.socket) -> None:
+            self.held = held
+
+        def get_extra_info(self, _: str) -> socket.socket:
+            return self.held
+
+    monkeypatch.setattr(HttpToolsProtocol, "connection_made", lambda *_: None)
+    monkeypatch.setattr(Connection, "_arm", lambda _: None)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            Connection.__new__(Connection).connection_made(Transport(accepted))
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
