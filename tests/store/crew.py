@@ -57,6 +57,10 @@ def work(url: str, seed: int, worker: int, diary: Path) -> None:
             if chance.random() < 0.2:
                 store.quota.capture(held)
                 note("captured", tenant, key, held.token)
+                if chance.random() < 0.4:
+                    note("refunding", tenant, key, held.token)
+                    store.quota.refund(held)
+                    note("refunded", tenant, key, held.token)
             elif chance.random() < 0.8:
                 store.quota.release(held)
                 note("released", tenant, key, held.token)
@@ -118,18 +122,19 @@ def compare(store: Store, seed: int, folder: Path) -> list[str]:
     ledger = {(row[0], row[1]): row for row in rows}
     told: dict[tuple[str, str], set[str]] = {}
     spent: dict[str, int] = {}
-    for diary in folder.glob(f"{seed}-*.txt"):
-        for line in diary.read_text().splitlines():
-            what, tenant, *rest = line.split(" ")
-            if what == "captured":
-                told.setdefault((tenant, rest[0]), set()).add(rest[1])
-                row = ledger.get((tenant, rest[0]))
-                if row is None or row[2:4] != (rest[1], "captured"):
-                    faults.append(f"told captured, the ledger says {row}: {line}")
-            elif what == "released" and ledger[tenant, rest[0]][2:4] == (rest[1], "captured"):
-                faults.append(f"told released, the ledger says captured: {line}")
-            elif what == "spent":
-                spent[tenant] = spent.get(tenant, 0) + int(rest[3])
+    lines = [line for diary in folder.glob(f"{seed}-*.txt") for line in diary.read_text().splitlines()]
+    refunding = {line.split(" ")[3] for line in lines if line.startswith("refunding ")}
+    for line in lines:
+        what, tenant, *rest = line.split(" ")
+        if what == "captured" and rest[1] not in refunding:
+            told.setdefault((tenant, rest[0]), set()).add(rest[1])
+            row = ledger.get((tenant, rest[0]))
+            if row is None or row[2:4] != (rest[1], "captured"):
+                faults.append(f"told captured, the ledger says {row}: {line}")
+        elif what in ("released", "refunded") and ledger[tenant, rest[0]][2:4] == (rest[1], "captured"):
+            faults.append(f"told {what}, the ledger says captured: {line}")
+        elif what == "spent":
+            spent[tenant] = spent.get(tenant, 0) + int(rest[3])
     faults += [f"captured twice: {key} by {tokens}" for key, tokens in told.items() if len(tokens) > 1]
     for tenant in tenants_of(seed):
         faults += store.quota.audit(tenant)
