@@ -32,7 +32,8 @@ _STANDING = (
     "WHERE tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ? AND start = ?"
 )
 _MOST = 64  # places that are looked up at once
-_MOST_TENANTS = 10_000
+_MOST_TENANTS = 10_000  # whose scans are remembered
+_MOST_TERMS = 1000  # tenants whose limits are
 SCAN = 1_000_000  # microseconds after which a tenant's holds are looked through again for what has expired
 
 
@@ -155,7 +156,7 @@ class Books:
         if self._version is None:
             rows = self._session.run("SELECT value FROM meta WHERE name = 'limits'")
             self._version = rows[0][0] if rows else ""
-            if self._version != memo.version or len(memo.limits) >= _MOST_TENANTS:
+            if self._version != memo.version or len(memo.limits) >= _MOST_TERMS:
                 memo.version = self._version
                 memo.limits = {}
         terms = memo.limits.get(tenant)

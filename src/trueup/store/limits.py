@@ -18,7 +18,7 @@ SCOPES, UNITS, PERIODS = get_args(Scope), get_args(Unit), get_args(Period)
 UNLIMITED = -1
 ANY = "*"
 _HOUR = 3600 * MICROS
-_MOST_PEOPLE = 1000
+_MOST_PEOPLE = 100
 
 
 class Bucket(NamedTuple):

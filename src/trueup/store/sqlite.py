@@ -18,14 +18,9 @@ from trueup.store.session import Clock, Row
 
 PATIENCE = 30.0
 _LARGEST_CACHE = 64 << 20
-_CHECKPOINT = (
-    4000  # pages in the log, after which they are copied into the file: the same few pages come again and again
-)
 _ROWS = 64  # of one statement
 _WAITING = "PRAGMA synchronous = FULL"  # a commit waits for the disk
-_TRUSTING = (
-    "PRAGMA synchronous = NORMAL"  # a commit is the system's: the next one that waits for the disk takes it along
-)
+_TRUSTING = "PRAGMA synchronous = NORMAL"  # a commit is the system's, until the next one that waits for the disk
 _BINDING = "Error binding parameter"  # a value of a type that no cell takes
 
 
@@ -59,7 +54,6 @@ class SqliteSession:
             self._begin_wal()
             self.run(_WAITING)
             self.run(f"PRAGMA journal_size_limit = {_LARGEST_CACHE}")
-            self.run(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
         else:
             self.run("PRAGMA query_only = 1")
 

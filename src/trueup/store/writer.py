@@ -344,8 +344,10 @@ class Writer:
         if self.trouble is not None and records:
             log.warning("%s: writing again", self._backend.where)
             self.trouble = None
-        self._leave(records)
         self._tell_all(jobs, given)
+        if not records:
+            return
+        self._leave(records)
         try:
             self._written([record.value for record in records if record.value is not _MARK])
         except Exception:  # whoever listens has a fault of his own; what is written stays written
