@@ -368,6 +368,10 @@ def test_an_error_that_may_pass_is_left_to_the_client_with_a_whole_number_of_sec
             assert (got.status_code, found.calls[0]) == (429, 1), "a long wait is not waited for here"
             assert got.headers["retry-after"] == "21"
             assert "x-should-retry" not in got.headers
+        with pair(Fail(500), Fail(429, retry_after=20.4), contract=contract) as found:
+            got = found.ask()
+            assert (got.status_code, got.headers["retry-after"], found.calls) == (429, "21", (1, 1))
+            assert got.headers["x-should-retry"] == "false", "the gateway has tried all there is"
 
 
 @pytest.mark.spec("X37")
