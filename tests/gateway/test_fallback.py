@@ -252,7 +252,7 @@ def test_models_of_one_upstream_on_one_route_have_breakers_of_their_own() -> Non
     policy = msgspec.structs.replace(QUICK, breaker=2, models=("large",))
     with ScriptedServer({"small": [Fail(503)] * 2, "large": [GOOD] * 5}) as server:
         route = Route("r", ("small",), CONTRACT, "main", policy)
-        with running(Config({"main": Upstream("main", server.url)}, (route,))) as gateway:
+        with running(Config({"main": Upstream("main", server.url, private=True)}, (route,))) as gateway:
             body = {"model": "small", "messages": [{"role": "user", "content": "Who?"}]}
             got = [httpx.post(f"{gateway.url}/v1/chat/completions", json=body).status_code for _ in range(5)]
         assert got == [200] * 5
@@ -265,7 +265,10 @@ def test_a_reply_of_the_spare_is_charged_once(tmp_path: Path) -> None:
         ScriptedServer(then=ADA) as two,
         open_store(tmp_path / "store.db") as store,
     ):
-        upstreams = {"one": Upstream("one", one.url), "two": Upstream("two", two.url, "anthropic")}
+        upstreams = {
+            "one": Upstream("one", one.url, private=True),
+            "two": Upstream("two", two.url, "anthropic", private=True),
+        }
         spare = (Spare("two", "spare-model"),)
         routes = (
             Route("judged", (), CONTRACT, "one", UNGUARDED, fallback=spare),
@@ -287,8 +290,8 @@ def test_a_reply_of_the_spare_is_charged_once(tmp_path: Path) -> None:
 def test_tenants_with_upstreams_of_their_own_fall_back_on_these_alone() -> None:
     with ScriptedServer(then=Fail(500)) as down, ScriptedServer(then=GOOD) as up, ScriptedServer(then=GOOD) as other:
         upstreams = {
-            "main": Upstream("main", down.url), "acme": Upstream("acme", up.url, tenant="acme"),
-            "bolt": Upstream("bolt", other.url, tenant="bolt"),
+            "main": Upstream("main", down.url, private=True), "acme": Upstream("acme", up.url, tenant="acme", private=True),
+            "bolt": Upstream("bolt", other.url, tenant="bolt", private=True),
         }  # fmt: skip
         spares = (Spare("acme"), Spare("bolt"))
         routes = tuple(
