@@ -18,6 +18,8 @@ LONGER = {
     "tests/ask/matrix/test_matrix.py": "asking: every misbehaviour of a server against every client, whole and as a stream, instead of 200 cells",
     "tests/ask/test_plan.py": "asking: every path of policies with one attempt more",
     "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",
+    "tests/gateway/test_fuzz_upstream.py": "gateway: 100,000 damaged replies of upstreams instead of 400",
+    "tests/gateway/client/test_fuzz.py": "gateway: 200,000 damaged answers in its HTTP client instead of 3,000",
     "tests/gateway/test_fuzz_requests.py": "gateway: 120,000 damaged requests instead of 2,700, and memory that stays flat",
     "tests/store/test_crashes.py": "store: 1,000 crews of eight processes killed at any instant, on each database, instead of 4",
     "tests/store/test_states.py": "store: 500 random histories of quota on each database, each of up to 60 steps",

@@ -4,11 +4,14 @@ An upstream's address is a base: an endpoint at its end, a query or a fragment i
 in an address is a warning. No fault repeats one.
 """
 
+import os
 import re
+import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from trueup.gateway.client.addresses import is_public, literal
+from trueup.gateway.client.tls import Tls, context_of
 from trueup.store.errors import StoreUnavailable
 from trueup.store.open import file_of
 from trueup.verdict.paths import Parts
@@ -58,6 +61,30 @@ def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
     if written is not None and not private and not is_public(str(written)):
         said = f"{host} is a private address; requests to it are refused"
         desk.say("N006", path, said, "Add `private: true` to this upstream if that is where it is.")
+
+
+def read_tls(desk: "Desk", data: Any, path: Parts) -> Tls:
+    """The TLS options of an upstream, with files that can be read; their paths start at the folder of the configuration."""
+    if data is None:
+        return Tls()
+    part = desk.mapping(data, path, Tls.__struct_fields__)
+    names = {
+        name: str(desk.folder / text)
+        for name in ("ca", "cert", "key")
+        if (text := desk.text(part.get(name, ""), (*path, name)))
+    }
+    found = Tls(**names, verify=desk.yes(part.get("verify", True), (*path, "verify")))
+    if found.key and not found.cert:
+        desk.say("N006", (*path, "key"), "a key needs its certificate", "Give `cert: FILE` too.")
+        return Tls()
+    for name in names:
+        try:
+            context_of(Tls(ca=found.ca) if name == "ca" else Tls(cert=found.cert, key=found.key))
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno and not isinstance(error, ssl.SSLError) else "not valid PEM"
+            desk.say("N006", (*path, name), f"{name}: the file {part[name]!r} cannot be used ({why})")
+            return Tls()
+    return found
 
 
 def read_store(desk: "Desk", data: Any, path: Parts) -> str:

@@ -231,7 +231,7 @@ class Asking:
         """Read the body that came; why it is no reply, if it is none."""
         try:
             self.raw = _decode(self.bytes)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             self.raw = None
             if not self.bytes.startswith((b"data:", b"event:", b":")):
                 return Failure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON")
@@ -317,7 +317,7 @@ class Asking:
         body = await reply.read()
         try:
             said: Any = _decode(body)
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             said = body.decode("utf-8", "replace")[:500]
         found = read(said, reply.status).findings[0]
         return failure_in(found, request.mode, retry_after(reply.headers))

@@ -13,6 +13,7 @@ import msgspec
 from trueup.ask.policy import Policy
 from trueup.contract.contract import Contract
 from trueup.contract.holder import Way
+from trueup.gateway.client.tls import Tls
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 from trueup.verdict.secrets import masked
@@ -98,7 +99,7 @@ class Upstream(msgspec.Struct, frozen=True):
     key: str = ""
     """The key that is sent to it; empty: none."""
     private: bool = False
-    """Whether it may have a private or local address."""
+    """Whether it may have a private or local address, as a name that leads there or written out."""
     headers: dict[str, str] = {}
     """Further headers of every request; none by default."""
     access: Access | None = None
@@ -108,6 +109,8 @@ class Upstream(msgspec.Struct, frozen=True):
     tenant: str = ""
     """The only tenant that it is for, and whose files, batches and responses it keeps; `*`: all tenants, which then share them; empty: it is
     for all, and what it keeps is for nobody."""
+    tls: Tls = Tls()
+    """Whose certificates are trusted, and which one is shown; by default those of the system, and none."""
 
     @property
     def host(self) -> str:

@@ -17,7 +17,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.access import base_of, read_access
-from trueup.gateway.addressing import check_private, read_store, read_url
+from trueup.gateway.addressing import check_private, read_store, read_tls, read_url
 from trueup.gateway.clients import read_clients, refuse_open_door
 from trueup.gateway.config import DEFAULTS, ENDPOINTS, POLICY, Config, Limits, Logs, Route, Upstream
 from trueup.gateway.endpoints import GROUPS, KEPT
@@ -31,7 +31,7 @@ _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
     "limits", "redaction", "retention", "telemetry", "progress", "logs", "endpoints",
 )  # fmt: skip
-_UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses", "tenant")
+_UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses", "tls", "tenant")
 _ROUTE = (
     "name",
     "models",
@@ -132,6 +132,7 @@ class Desk:
                 {key: self.sent(value, (*here, "headers", key), "header") for key, value in headers.items()},
                 access, self.yes(part.get("responses", access is None or access.kind == "azure"), (*here, "responses")),
                 self.text(part.get("tenant", ""), (*here, "tenant")),
+                read_tls(self, part.get("tls"), (*here, "tls")),
             )  # fmt: skip
         return found
 

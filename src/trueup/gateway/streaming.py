@@ -190,7 +190,7 @@ class Streaming:
             try:
                 data = _decode(event.data)
                 attempt.decoded.append(data)
-            except (msgspec.MsgspecError, RecursionError):
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 attempt.decoded.append({"error": {"message": "an event of the stream is not JSON"}})
         if not isinstance(data, dict):
             attempt.waits = True

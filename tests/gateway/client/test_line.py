@@ -16,6 +16,7 @@ from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client import pool as pools
 from trueup.gateway.client.link import Broken, Closed, CutOff, Garbled, Link
 from trueup.gateway.client.pool import NoConnection, Origin, Pool
+from trueup.gateway.client.tls import Tls
 from trueup.gateway.client.upstream import Line, Reply
 from trueup.gateway.config import Upstream
 from trueup.gateway.errors import Refused
@@ -369,7 +370,7 @@ def test_a_certificate_must_be_known_and_of_the_name_that_was_asked_for(tmp_path
             line = Line({"main": named, "number": by_number}, 1000)
             with pytest.raises(TransportFailure, match="its certificate is refused: self-signed"):
                 await line.send(named, "/v1/models", None, {})
-            line._pool._context().load_verify_locations(certificate)
+            line._pool._context(Tls()).load_verify_locations(certificate)
             await got(line, named)
             assert peer.heads[-1].startswith(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost:%d\r\n" % port)
             with pytest.raises(TransportFailure, match="its certificate is refused: IP address mismatch"):

@@ -5,6 +5,7 @@ addresses that were checked are the ones that are used: the name is not looked u
 """
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
 import time
@@ -28,6 +29,11 @@ class Addresses:
     def __init__(self, private: frozenset[str]) -> None:
         self._private = private
         self._known: dict[tuple[str, int], tuple[float, list[str]]] = {}
+
+    async def allow(self, host: str, port: int) -> None:
+        """Refuse a host behind a proxy that is private, as far as that can be seen from here: the proxy looks its name up by itself."""
+        with contextlib.suppress(Unresolved):
+            await self.of(host, port)
 
     async def of(self, host: str, port: int) -> list[str]:
         """The addresses of a host that may be connected to."""

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from trueup.gateway.client.addresses import Addresses
 from trueup.gateway.client.link import Link
+from trueup.gateway.client.proxies import Proxy, ProxyRefused, Tunnel
+from trueup.gateway.client.tls import Tls, context_of
 from trueup.gateway.client.within import Within
 
 _ASIDE = 15.0  # seconds that a link is kept for the next request
@@ -25,6 +27,8 @@ class Origin(NamedTuple):
     host: str
     port: int
     secure: bool
+    tls: Tls = Tls()
+    proxy: Proxy | None = None
 
 
 class NoConnection(OSError):
@@ -42,7 +46,7 @@ class Pool:
         self._aside: dict[Origin, list[Link]] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._sweep: asyncio.TimerHandle | None = None
-        self._tls: ssl.SSLContext | None = None
+        self._contexts: dict[Tls, ssl.SSLContext] = {}
 
     def idle(self, origin: Origin) -> Link | None:
         """A link that was put aside, if there is one and there is room; it must be given back."""
@@ -133,7 +137,12 @@ class Pool:
     async def _connect(self, origin: Origin) -> Link:
         try:
             with Within(_CONNECT):
-                return await self._race(origin, await self._addresses.of(origin.host, origin.port))
+                if origin.proxy is None:
+                    addresses = await self._addresses.of(origin.host, origin.port)
+                else:
+                    await self._addresses.allow(origin.host, origin.port)
+                    addresses = [origin.proxy.host]
+                return await self._race(origin, addresses)
         except TimeoutError:
             raise NoConnection("timed out") from None
 
@@ -164,11 +173,20 @@ class Pool:
 
     async def _open(self, origin: Origin, address: str) -> Link:
         loop = asyncio.get_running_loop()
+        proxy = origin.proxy
+        context = self._context(origin.tls) if origin.secure else None
+        transport: asyncio.BaseTransport
         try:
-            transport, link = await loop.create_connection(
-                lambda: Link(loop, origin), address, origin.port,
-                ssl=self._context() if origin.secure else None, server_hostname=origin.host if origin.secure else None,
-            )  # fmt: skip
+            if proxy is None:
+                transport, link = await loop.create_connection(
+                    lambda: Link(loop, origin), address, origin.port, ssl=context, server_hostname=origin.host if context else None
+                )  # fmt: skip
+            elif not origin.secure:
+                transport, link = await loop.create_connection(lambda: Link(loop, origin), address, proxy.port)
+            else:
+                transport, link = await self._through(proxy, origin)
+        except ProxyRefused:
+            raise
         except OSError as error:
             raise NoConnection(str(error)) from error
         sock = transport.get_extra_info("socket")
@@ -177,11 +195,29 @@ class Pool:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return link
 
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-            self._tls.set_alpn_protocols(["http/1.1"])
-        return self._tls
+    async def _through(self, proxy: Proxy, origin: Origin) -> tuple[asyncio.BaseTransport, Link]:
+        """A link to an upstream behind a proxy, which sees where it leads and nothing of what is said."""
+        loop = asyncio.get_running_loop()
+        plain, tunnel = await loop.create_connection(
+            lambda: Tunnel(proxy, origin.host, origin.port), proxy.host, proxy.port
+        )
+        try:
+            await tunnel.ready
+            link = Link(loop, origin)
+            transport = await loop.start_tls(plain, link, self._context(origin.tls), server_hostname=origin.host)
+        except BaseException:
+            plain.abort()
+            raise
+        if transport is None:
+            raise ConnectionResetError("the connection was closed")
+        link.connection_made(transport)
+        return transport, link
+
+    def _context(self, tls: Tls) -> ssl.SSLContext:
+        made = self._contexts.get(tls)
+        if made is None:
+            made = self._contexts[tls] = context_of(tls)
+        return made
 
 
 def _cut(lost: "asyncio.Task[Link]") -> None:

@@ -20,6 +20,7 @@ from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
 from trueup.gateway.client.link import Closed, CutOff, Link
 from trueup.gateway.client.memory import LARGE, give_back
 from trueup.gateway.client.pool import NoConnection, Origin, Pool
+from trueup.gateway.client.proxies import ProxyRefused, proxy_for
 from trueup.gateway.config import Upstream
 from trueup.gateway.errors import Refused
 
@@ -166,9 +167,15 @@ class Parcel(NamedTuple):
 class Line:
     """The connections to all upstreams."""
 
-    def __init__(self, upstreams: Mapping[str, Upstream], limit: int, connections: int = 1000) -> None:
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        limit: int,
+        connections: int = 1000,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         self._limit = limit
-        self._origins = {name: _origin(upstream) for name, upstream in upstreams.items()}
+        self._origins = {name: _origin(upstream, environ) for name, upstream in upstreams.items()}
         private = frozenset(self._origins[name].host for name, upstream in upstreams.items() if upstream.private)
         self._pool = Pool(private, connections)
         self._secrets = {name: tuple(map(str.encode, upstream.secrets)) for name, upstream in upstreams.items()}
@@ -239,6 +246,10 @@ class Line:
         port = "" if origin.port == (443 if origin.secure else 80) else f":{origin.port}"
         where = quote(urlsplit(upstream.url).path, safe=_PATH) + path
         headers = {"host": host + port, **self._heads[upstream.name], **given}
+        if origin.proxy is not None and not origin.secure:  # the proxy reads the request, so it is told where it goes
+            where = f"http://{host}{port}{where}"
+            if origin.proxy.authorization:
+                headers["proxy-authorization"] = origin.proxy.authorization
         lines = [f"{method} {where} HTTP/1.1", *(f"{n}: {value}" for n, value in headers.items())]
         return ("\r\n".join(map(_one_line, lines)) + "\r\n").encode("latin-1")
 
@@ -261,7 +272,7 @@ def _one_line(text: str) -> str:
     return text
 
 
-def _origin(upstream: Upstream) -> Origin:
+def _origin(upstream: Upstream, environ: Mapping[str, str]) -> Origin:
     address = urlsplit(upstream.url)
     host = address.hostname or ""
     secure = address.scheme == "https"
@@ -269,7 +280,8 @@ def _origin(upstream: Upstream) -> Origin:
         host = host if host.isascii() else host.encode("idna").decode()
     except UnicodeError:
         host = host.encode("ascii", "replace").decode()  # which cannot be resolved
-    return Origin(host, address.port or (443 if secure else 80), secure)
+    port = address.port or (443 if secure else 80)
+    return Origin(host, port, secure, upstream.tls, proxy_for(host, port, secure, environ))
 
 
 def broken(upstream: Upstream, error: Exception) -> Failure:
@@ -308,7 +320,7 @@ def _failure(upstream: Upstream, error: Exception) -> Failure:
         said = str(error)
     elif isinstance(error, Forbidden):
         said, kind = str(error), "fatal"
-    elif isinstance(error, Unresolved):
+    elif isinstance(error, Unresolved | ProxyRefused):
         said = str(error)
     elif isinstance(error, NoConnection):
         said = f"no connection ({_why(cause or error)})"
