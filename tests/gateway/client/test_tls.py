@@ -129,8 +129,10 @@ class Middleman:
         self.to, self.status = to, status
         self.heads: list[str] = []
         self._tasks: set[Any] = set()
+        self._writers: list[asyncio.StreamWriter] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.heads.append(head)
         if not head.startswith("CONNECT"):
@@ -141,6 +143,7 @@ class Middleman:
             writer.close()
             return
         behind, ahead = await asyncio.open_connection("127.0.0.1", self.to)
+        self._writers.append(ahead)
         for source, target in ((reader, ahead), (behind, writer)):
             task = asyncio.ensure_future(self._copy(source, target))
             self._tasks.add(task)
@@ -159,6 +162,12 @@ class Middleman:
             yield f"http://ada:p%40ss@127.0.0.1:{server.sockets[0].getsockname()[1]}"
         finally:
             server.close()
+            for writer in self._writers:
+                writer.close()
+            for writer in self._writers:
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+            await asyncio.gather(*self._tasks)
 
 
 @pytest.mark.spec("X29")
