@@ -101,7 +101,7 @@ def places(rule: Rule, steps: Steps = ()) -> Iterator[tuple[Steps, Rule]]:
     """Every place below a rule, with unknown fields at each level."""
     if isinstance(rule, Texts):
         yield steps, rule
-        yield from places(rule.parts, steps)
+        yield from places(rule.parts, steps) if rule.parts else ()
     elif isinstance(rule, Blocks):
         for kind, fields in rule.items():
             yield from places(fields, (*steps, ("block", kind or "function")))

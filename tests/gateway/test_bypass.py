@@ -10,7 +10,7 @@ from tests.gateway.planting import MARK, PATHS, Plant, Planted, plants, sse, str
 from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.config import Config, Route, Upstream
-from trueup.gateway.protocols.fields import Fate
+from trueup.gateway.protocols.fields import Fate, Texts
 from trueup.gateway.running import running
 
 PERSON = {
@@ -31,6 +31,8 @@ ROUTES = {
 ONCE = Policy(otherwise="failed", repairs=0, retries=0, regenerations=0, backoff=0.001, timeout=20, deadline=60)
 TWICE = Policy(otherwise="failed", repairs=1, retries=0, regenerations=1, backoff=0.001, timeout=20, deadline=60)
 
+DEGRADED = Policy(otherwise="text", repairs=0, retries=0, regenerations=0, backoff=0.001, timeout=20, deadline=60)
+
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[tuple[httpx.Client, Planted]]:
@@ -42,7 +44,7 @@ def gateway() -> Iterator[tuple[httpx.Client, Planted]]:
         routes = tuple(
             Route(f"{name}-{often}", (), contract, policy=policy)
             for name, contract in ROUTES.items()
-            for often, policy in (("once", ONCE), ("twice", TWICE))
+            for often, policy in (("once", ONCE), ("twice", TWICE), ("degraded", DEGRADED))
         )
         with running(Config(up, routes)) as run, httpx.Client(base_url=run.url, timeout=60) as client:
             yield client, upstream
@@ -145,3 +147,20 @@ def test_a_marker_beside_a_fallback_never_reaches_the_client(
         assert not leaked(response), tried(plant, response)
         fallen += FALLBACK in response.text
     assert fallen > 20
+
+
+@few
+def test_a_marker_beside_a_degraded_reply_never_reaches_the_client(
+    gateway: tuple[httpx.Client, Planted], protocol: str, stream: bool
+) -> None:
+    client, upstream = gateway
+    degraded = 0
+    for plant in plants(protocol, '{"name": "Ada", "age": "many"}', stream, values=(MARK,)):
+        # The route asks for the text, whatever it is; a thought that arrives in a block of text is read as part of it.
+        if plant.rule is Fate.JUDGED or isinstance(plant.rule, Texts) or plant.name.endswith("thinking_delta.thinking"):
+            continue
+        upstream.replies = [plant.body]
+        response = ask(client, "schema-degraded", protocol, stream, **{"x-trueup-include": "1"})
+        assert not leaked(response), tried(plant, response)
+        degraded += '"outcome":"degraded"' in response.text
+    assert degraded > 20

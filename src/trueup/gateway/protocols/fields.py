@@ -131,7 +131,7 @@ MESSAGE_EVENTS: dict[str, Rule] = {
                 "thinking_delta": {"type": JUDGED, "thinking": DROPPED},
                 "signature_delta": {"type": JUDGED, "signature": DROPPED},
                 "citations_delta": {"type": JUDGED, "citation": DROPPED},
-                "compaction_delta": {"type": JUDGED, "content": DROPPED},
+                "compaction_delta": {"type": JUDGED, "content": JUDGED},
             }
         ),
     },
