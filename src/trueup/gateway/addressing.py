@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from trueup.gateway.client.addresses import is_public, literal
+from trueup.gateway.client.proxies import proxy_for
 from trueup.gateway.client.tls import Tls, context_of
 from trueup.store.errors import StoreUnavailable
 from trueup.store.open import file_of
@@ -61,6 +62,21 @@ def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
     if written is not None and not private and not is_public(str(written)):
         said = f"{host} is a private address; requests to it are refused"
         desk.say("N006", path, said, "Add `private: true` to this upstream if that is where it is.")
+
+
+def check_proxy(desk: "Desk", url: str, path: Parts) -> None:
+    """A proxy that the environment names for an upstream must be one that can be used."""
+    address = urlsplit(url)
+    secure = address.scheme == "https"
+    try:
+        proxy_for(address.hostname or "", address.port or (443 if secure else 80), secure, desk.environ)
+    except ValueError as error:
+        desk.say(
+            "N006",
+            path,
+            f"this upstream cannot be reached: {error}",
+            "Change the variable, or list the host in NO_PROXY.",
+        )
 
 
 def read_tls(desk: "Desk", data: Any, path: Parts) -> Tls:

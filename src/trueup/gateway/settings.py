@@ -17,7 +17,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.gateway.access import base_of, read_access
-from trueup.gateway.addressing import check_private, read_store, read_tls, read_url
+from trueup.gateway.addressing import check_private, check_proxy, read_store, read_tls, read_url
 from trueup.gateway.clients import read_clients, refuse_open_door
 from trueup.gateway.config import DEFAULTS, ENDPOINTS, POLICY, Config, Limits, Logs, Route, Upstream
 from trueup.gateway.endpoints import GROUPS, KEPT
@@ -126,6 +126,7 @@ class Desk:
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             private = self.yes(part.get("private", False), (*here, "private"))
             check_private(self, url, private, (*here, "url"))
+            check_proxy(self, url, (*here, "url"))
             found[name] = Upstream(
                 name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
                 "" if access is not None else key, private,

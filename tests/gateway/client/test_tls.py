@@ -122,6 +122,15 @@ def test_a_proxy_that_cannot_be_used_is_an_error_and_never_a_direct_connection(t
     assert "canary" not in str(caught.value)
 
 
+def test_a_proxy_that_cannot_be_used_is_a_fault_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text("upstreams:\n  main:\n    url: https://models.example\n")
+    _, faults = read_config(file, {"ALL_PROXY": "socks5://ada:canary@proxy.example"})
+    assert "gateway.yaml:3:5: N006 this upstream cannot be reached: ALL_PROXY" in str(faults[0])
+    assert "canary" not in str(faults)
+    assert read_config(file, {"ALL_PROXY": "socks5://proxy.example", "NO_PROXY": "models.example"})[1] == []
+
+
 class Middleman:
     """A proxy: opens tunnels to one port whatever it is asked for, or answers a request itself."""
 

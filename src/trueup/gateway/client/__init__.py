@@ -9,6 +9,9 @@ It speaks HTTP/1.1 and nothing else, and trusts nothing that comes back. `docs/d
 | `link` | one connection: how an answer is framed, and where it ends |
 | `addresses` | which addresses a name has, and which of them may be connected to |
 | `inflate` | how a compressed body is opened without filling the memory |
+| `tls` | whose certificates are trusted, and which one is shown |
+| `proxies` | which proxy the environment names for an upstream, and the tunnel through it |
+| `memory` | when the memory of a large answer goes back to the system |
 | `within` | how a part of a task is cancelled when its time is over |
 
 What it promises, each with tests in `tests/gateway/client`: no redirect is followed; no answer is larger than its limit, also
