@@ -16,7 +16,7 @@ from tests.gateway.test_charging import used
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import Caller, Config, Limits, Logs, Route, Upstream
-from trueup.gateway.endpoints import ENDPOINTS, GROUPS
+from trueup.gateway.passing.endpoints import ENDPOINTS, GROUPS
 from trueup.gateway.running import Running, running
 from trueup.gateway.settings import read_config
 from trueup.store.open import open_store

@@ -22,9 +22,9 @@ from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.config import Config, Limits, Route, Spare, Upstream
-from trueup.gateway.naming import renamed
-from trueup.gateway.retrying import FLOOR, RetryBudget
-from trueup.gateway.rungs import rungs_of
+from trueup.gateway.replies.naming import renamed
+from trueup.gateway.replies.retrying import FLOOR, RetryBudget
+from trueup.gateway.replies.rungs import rungs_of
 from trueup.gateway.running import running
 from trueup.gateway.settings import load_config, read_config
 from trueup.store.open import open_store

@@ -16,9 +16,9 @@ from tests.growth import assert_linear
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import Config, Logs, Route, Upstream
-from trueup.gateway.incoming import admit
-from trueup.gateway.metrics import Metrics
+from trueup.gateway.door.incoming import admit
 from trueup.gateway.settings import read_config
+from trueup.gateway.watching.metrics import Metrics
 from trueup.store.open import open_store
 from trueup.store.store import Store
 

@@ -21,9 +21,9 @@ from tests.store.conftest import _as_server, _programs, _wait_until_up
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import of
-from trueup.gateway.keeping import Keeper
-from trueup.gateway.metrics import Metrics
 from trueup.gateway.running import running
+from trueup.gateway.serving.keeping import Keeper
+from trueup.gateway.watching.metrics import Metrics
 from trueup.store.open import open_store
 from trueup.store.retention import Retention
 from trueup.store.sqlite import machine_clock

@@ -10,10 +10,10 @@ import pytest
 
 from tests.gateway.conftest import GOOD, PERSON
 from trueup import Contract
-from trueup.gateway import clients
 from trueup.gateway.config import Allowance, Caller, Config, Route, Upstream
+from trueup.gateway.file import clients
 from trueup.gateway.keys import Rate, hash_of, limits_of, new_key, set_limits
-from trueup.gateway.openapi import document
+from trueup.gateway.pages.openapi import document
 from trueup.gateway.running import Running, running
 from trueup.gateway.settings import load_config, read_config
 from trueup.store.open import open_store

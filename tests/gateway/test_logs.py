@@ -13,8 +13,8 @@ from tests.gateway.serving import configured, serving
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import Caller, Logs, of
-from trueup.gateway.logs import Lines, line_of
 from trueup.gateway.running import running
+from trueup.gateway.watching.logs import Lines, line_of
 from trueup.store.redaction import Redaction
 from trueup.testing.server import ScriptedServer
 

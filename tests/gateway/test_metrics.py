@@ -14,8 +14,8 @@ from tests.gateway.conftest import GOOD, PERSON, Open
 from tests.gateway.serving import configured, serving
 from tests.waiting import wait_for
 from trueup.ask.policy import Policy
-from trueup.gateway.board import living
-from trueup.gateway.metrics import Metrics
+from trueup.gateway.watching.board import living
+from trueup.gateway.watching.metrics import Metrics
 from trueup.store.open import open_store
 from trueup.testing.script import Fail
 from trueup.testing.server import ScriptedServer
@@ -183,7 +183,7 @@ def test_a_full_disk_costs_names_of_series_and_no_request(tmp_path: Path, monkey
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("trueup.gateway.board.os.write", full)
+    monkeypatch.setattr("trueup.gateway.watching.board.os.write", full)
     for number in range(3):
         metrics.count("trueup_requests_total", model=f"after-{number}")
     metrics.count("trueup_requests_total", model="before")

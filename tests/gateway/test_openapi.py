@@ -12,8 +12,8 @@ from schemathesis.checks import not_a_server_error
 from tests.effort import SOAK
 from tests.gateway.conftest import GOOD, PERSON, Open
 from tests.waiting import wait_for
-from trueup.gateway.endpoints import GROUPS
-from trueup.gateway.openapi import document
+from trueup.gateway.pages.openapi import document
+from trueup.gateway.passing.endpoints import GROUPS
 from trueup.store.open import open_store
 
 EXAMPLES = 300 if SOAK else 6

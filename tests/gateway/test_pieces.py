@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
-from trueup.gateway.metrics import Metrics
-from trueup.gateway.sse import Reader, TooLong, written
+from trueup.gateway.protocols.sse import Reader, TooLong, written
+from trueup.gateway.watching.metrics import Metrics
 
 
 def cut(data: Any, places: list[int]) -> list[Any]:

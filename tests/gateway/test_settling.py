@@ -313,7 +313,7 @@ import os, signal, sys
 from trueup import Contract
 from trueup.gateway.config import of
 from trueup.gateway.running import running
-from trueup.gateway.wire import Stream
+from trueup.gateway.serving.wire import Stream
 write = Stream.write
 async def written(self, piece):
     await write(self, piece)

@@ -15,7 +15,7 @@ from tests.gateway.test_asking import LATER, SALON
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy
-from trueup.gateway.deadline import Connection
+from trueup.gateway.serving.deadline import Connection
 from trueup.store.open import open_store
 from trueup.testing.script import Call, Cut, Fail, Say, Slow
 

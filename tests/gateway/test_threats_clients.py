@@ -246,7 +246,7 @@ def test_sixty_four_megabytes_are_refused_at_the_limit(desk: Open, chunked: bool
 def test_a_body_over_the_limit_that_came_at_once_is_refused_at_once(
     desk: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueup.gateway.wire._PATIENCE", 60.0)  # there is nothing to wait for
+    monkeypatch.setattr("trueup.gateway.serving.wire._PATIENCE", 60.0)  # there is nothing to wait for
     body = BODY[:-1] + b" " * 5_000 + b"}"
     with desk([], config=strict(request=1000)) as d, line_to(d.url) as line:
         line.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)

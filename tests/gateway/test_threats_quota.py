@@ -146,7 +146,7 @@ from trueup import Contract
 import trueup.gateway.gateway as module
 from trueup.gateway.config import of
 from trueup.gateway.running import running
-from trueup.gateway.tab import Tab
+from trueup.gateway.replies.tab import Tab
 url, store, instant = sys.argv[1:]
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)

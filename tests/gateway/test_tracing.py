@@ -14,7 +14,7 @@ from tests.gateway.conftest import GOOD, KEY, PERSON, QUICK
 from trueup import Contract
 from trueup.gateway.config import of
 from trueup.gateway.running import running
-from trueup.gateway.tracing import Tracing
+from trueup.gateway.watching.tracing import Tracing
 from trueup.testing.script import Fail
 from trueup.testing.server import ScriptedServer
 

@@ -10,7 +10,7 @@ from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.responses import Responses
-from trueup.gateway.translating import Translated, instructed, translated
+from trueup.gateway.replies.translating import Translated, instructed, translated
 
 CHAT, MESSAGES, RESPONSES = Chat(), Messages(), Responses()
 SCHEMA = {

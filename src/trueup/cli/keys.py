@@ -116,7 +116,7 @@ def _show(callers: "tuple[Caller, ...]", color: Color) -> int:
 
     from trueup.cli.table import table
     from trueup.cli.terminal import open_console
-    from trueup.gateway.clients import now
+    from trueup.gateway.file.clients import now
 
     time = now()
     expired = [each for each in callers if each.expires is not None and each.expires <= time]

@@ -16,41 +16,53 @@ from pathlib import Path
 from typing import Any
 
 from trueup.ask.answer import Answer
-from trueup.gateway.asking import Asking
-from trueup.gateway.checking import Work, route_of
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
-from trueup.gateway.counting import count_attempts, count_passed
-from trueup.gateway.endpoints import Place, place_of
+from trueup.gateway.door.exchange import Door, Exchange
+from trueup.gateway.door.incoming import admit
+from trueup.gateway.door.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.errors import NO_RETRY, Gone, Refused
-from trueup.gateway.exchange import Door, Exchange
-from trueup.gateway.falling import passed
-from trueup.gateway.feedback import PATH as FEEDBACK
-from trueup.gateway.feedback import Feedback
-from trueup.gateway.forwarding import Forwarding
-from trueup.gateway.incoming import admit
-from trueup.gateway.judging import bug_found, bug_refusal
-from trueup.gateway.keeping import Keeper
 from trueup.gateway.keys import set_limits
-from trueup.gateway.logged import log_access, log_verdicts
-from trueup.gateway.logs import LogBook
-from trueup.gateway.metrics import RELOAD_FAILURES, REQUESTS, Metrics
-from trueup.gateway.pages import Pages
-from trueup.gateway.passing import overhead, told
+from trueup.gateway.pages.checking import Work, route_of
+from trueup.gateway.pages.feedback import PATH as FEEDBACK
+from trueup.gateway.pages.feedback import Feedback
+from trueup.gateway.pages.pages import Pages
+from trueup.gateway.passing.endpoints import Place, place_of
+from trueup.gateway.passing.falling import passed
+from trueup.gateway.passing.forwarding import Forwarding
+from trueup.gateway.passing.passing import overhead, told
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking
 from trueup.gateway.protocols.responses import Responses
-from trueup.gateway.recording import record, state_of
-from trueup.gateway.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
-from trueup.gateway.rendering import is_given, refusal_of, rendered
+from trueup.gateway.replies.asking import Asking
+from trueup.gateway.replies.judging import bug_found, bug_refusal
+from trueup.gateway.replies.recording import record, state_of
+from trueup.gateway.replies.rendering import is_given, refusal_of, rendered
+from trueup.gateway.replies.streaming import CHARGED, Broken, Streaming
+from trueup.gateway.replies.tab import NO_TAB, Replayed, Tab, metered, unavailable
 from trueup.gateway.runtime import Runtime
-from trueup.gateway.streaming import CHARGED, Broken, Streaming
-from trueup.gateway.tab import NO_TAB, Replayed, Tab, metered, unavailable
-from trueup.gateway.tracing import Tracing
-from trueup.gateway.visit import FAILED, GONE, REFUSED, Visit
-from trueup.gateway.wire import EVENTS, JSON, Out, Receive, Scope, Send, Stream, Turn, body_of, headers_of, read_body
+from trueup.gateway.serving.keeping import Keeper
+from trueup.gateway.serving.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
+from trueup.gateway.serving.wire import (
+    EVENTS,
+    JSON,
+    Out,
+    Receive,
+    Scope,
+    Send,
+    Stream,
+    Turn,
+    body_of,
+    headers_of,
+    read_body,
+)
+from trueup.gateway.watching.counting import count_attempts, count_passed
+from trueup.gateway.watching.logged import log_access, log_verdicts
+from trueup.gateway.watching.logs import LogBook
+from trueup.gateway.watching.metrics import RELOAD_FAILURES, REQUESTS, Metrics
+from trueup.gateway.watching.tracing import Tracing
 from trueup.store.alarm import Alarm
 from trueup.store.errors import StoreError
 from trueup.store.store import Store

@@ -9,14 +9,14 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from trueup.gateway.checking import Checking
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.config import Config
+from trueup.gateway.door.exchange import Door
 from trueup.gateway.errors import Refused
-from trueup.gateway.exchange import Door
-from trueup.gateway.lanes import Lanes
-from trueup.gateway.logs import LogBook
-from trueup.gateway.metrics import Metrics
+from trueup.gateway.pages.checking import Checking
+from trueup.gateway.replies.lanes import Lanes
+from trueup.gateway.watching.logs import LogBook
+from trueup.gateway.watching.metrics import Metrics
 from trueup.store.redaction import Redaction
 from trueup.store.store import Store
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueup.gateway.config import Config
-from trueup.gateway.foreman import Foreman
-from trueup.gateway.reloading import Read, file_reader, watch_files
+from trueup.gateway.serving.foreman import Foreman
+from trueup.gateway.serving.reloading import Read, file_reader, watch_files
 from trueup.gateway.settings import load_config
 from trueup.watch.lines import visible
 
@@ -31,7 +31,7 @@ FOLDER_VARIABLE = "TRUEUP_GATEWAY_FOLDER"  # where workers find each other's num
 
 def _options(config: Config) -> dict[str, Any]:
     """What uvicorn is told, however many workers there are."""
-    from trueup.gateway.deadline import Connection
+    from trueup.gateway.serving.deadline import Connection
 
     Connection.seconds = config.limits.head_seconds
     return {
@@ -73,7 +73,7 @@ def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
 
     tracing = None
     if config.telemetry:
-        from trueup.gateway.exporting import Exporting
+        from trueup.gateway.watching.exporting import Exporting
 
         tracing = Exporting()
     gateway = Gateway(config, tracing=tracing, folder=folder)
@@ -123,7 +123,7 @@ def check_place(config: Config) -> None:
             where = f"{config.host}:{config.port}"
             raise NotReady(f"cannot listen on {where}: {error.strerror or error}; give another with --listen") from None
     if config.telemetry:
-        from trueup.gateway.exporting import check_packages
+        from trueup.gateway.watching.exporting import check_packages
 
         try:
             check_packages()
@@ -236,7 +236,7 @@ def _granian(config: Config, foreman: Foreman) -> Callable[[], None]:
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    from trueup.gateway.deadline import MOST_AROUND
+    from trueup.gateway.serving.deadline import MOST_AROUND
 
     class Crew(Granian):  # type: ignore[misc, valid-type]  # its class depends on the interpreter
         def signal_handler_reload(self, *_: Any, **__: Any) -> None:

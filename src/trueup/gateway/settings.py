@@ -16,12 +16,12 @@ from trueup.ask.policy import Policy, Price
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
-from trueup.gateway.access import base_of, read_access
-from trueup.gateway.addressing import check_private, check_proxy, read_store, read_tls, read_url
-from trueup.gateway.clients import read_clients, refuse_open_door
 from trueup.gateway.config import DEFAULTS, ENDPOINTS, POLICY, Config, Limits, Logs, Route, Upstream
-from trueup.gateway.endpoints import GROUPS, KEPT
-from trueup.gateway.fallbacks import read_fallback, read_share
+from trueup.gateway.file.access import base_of, read_access
+from trueup.gateway.file.addressing import check_private, check_proxy, read_store, read_tls, read_url
+from trueup.gateway.file.clients import read_clients, refuse_open_door
+from trueup.gateway.file.fallbacks import read_fallback, read_share
+from trueup.gateway.passing.endpoints import GROUPS, KEPT
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
 from trueup.verdict.likeness import nearest

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trueup.gateway.client.inflate import BadEncoding
-from trueup.gateway.sse import written
+from trueup.gateway.protocols.sse import written
 
 CONTENT_TYPE = b"application/vnd.amazon.eventstream"
 _AROUND = 16  # bytes of a frame beside headers and payload

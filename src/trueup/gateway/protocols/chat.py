@@ -25,7 +25,7 @@ from trueup.gateway.protocols.protocol import (
     model_of,
     offers_functions,
 )
-from trueup.gateway.sse import written
+from trueup.gateway.protocols.sse import written
 from trueup.verdict.reply import ToolCall
 
 _ENDS = {"length": "length", "filter": "content_filter", "refusal": "content_filter"}

@@ -24,7 +24,7 @@ from trueup.gateway.protocols.protocol import (
     offers_functions,
     refuse_odd_blocks,
 )
-from trueup.gateway.sse import written
+from trueup.gateway.protocols.sse import written
 from trueup.verdict.reply import ToolCall
 
 _KINDS = {

@@ -23,7 +23,7 @@ from trueup.gateway.protocols.protocol import (
     model_of,
     offers_functions,
 )
-from trueup.gateway.sse import written
+from trueup.gateway.protocols.sse import written
 from trueup.verdict.reply import ToolCall
 
 _ENDS = {"length": "max_output_tokens", "filter": "content_filter", "refusal": "content_filter"}

@@ -1,0 +1,276 @@
+"""One request on its way through: who asks, under which contract, whom it goes to, what the conversation knows.
+
+Headers and body enter, an Exchange leaves, or a refusal. A route that binds a contract binds it: no header undoes that.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from trueup.contract.contract import Contract
+from trueup.gateway.config import Caller, Config, Route, Upstream
+from trueup.gateway.door.visit import Visit
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.keys import Keyring, permit
+from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
+from trueup.gateway.replies.progress import Progress
+from trueup.gateway.replies.rungs import Rung, rungs_of
+from trueup.store.records import new_id
+
+T = TypeVar("T")
+_OWN = frozenset({"contract", "user", "tenant", "include", "progress", "history"})  # for the gateway, not for checks
+_KINDS: tuple[tuple[str, type, str], ...] = (
+    ("state", str, "a text"), ("data", dict, "an object"), ("question", str, "a text"), ("input", dict, "an object"),
+    ("first", bool, "true or false"), ("history", list, "a list of messages"),
+    ("expected_sequence", list, "a list of names of tools"),
+)  # fmt: skip
+
+
+class Head(msgspec.Struct):
+    """The few parts of a body that decide where it goes; all else is skipped over, though it must be JSON."""
+
+    model: Any = None
+    stream: Any = None
+    trueup: Any = None
+
+
+class _People(msgspec.Struct):
+    """Where a body names its user: OpenAI's field and Anthropic's."""
+
+    user: Any = None
+    metadata: Any = None
+
+
+_head = msgspec.json.Decoder(Head)
+_people = msgspec.json.Decoder(_People)
+_whole = msgspec.json.Decoder(dict[str, Any])
+_MOST_WAYS = 1000
+
+
+class Exchange(msgspec.Struct):
+    """Everything that is known about one request."""
+
+    protocol: Any
+    headers: dict[str, str]
+    raw: bytes
+    head: Head
+    route: Route | None
+    contract: Contract | None
+    upstream: Upstream
+    tenant: str
+    user: str
+    key: str
+    include: bool
+    context: dict[str, Any]
+    began: float
+    verdict_id: str = ""
+    rungs: tuple[Rung, ...] = ()  # whom it may be sent to, one after the other; `upstream` is the present one
+    left_out: tuple[str, ...] = ()  # parts of the request that the present upstream's protocol has no word for
+    waited: float = 0.0  # seconds spent waiting for the upstream
+    span: Any = None  # of OpenTelemetry, where that is wanted
+    parsed: dict[str, Any] | None = None  # the body, where it was read whole
+    native: bool = False  # the client offers functions: it gets calls as calls
+    progress: Progress | None = None  # if the client asked for it
+    tried: tuple[
+        tuple[str, str], ...
+    ] = ()  # the model of each call that was passed through, and why it failed, if it did
+    judged: bool = False  # the upstream's last answer was read as a reply
+    dropped: tuple[str, ...] = ()  # places of what was not sent on, because nothing had judged it
+
+    @property
+    def extended(self) -> bool:
+        """Whether the body holds our own extension, which no upstream gets to see."""
+        return self.head.trueup is not None
+
+    def named(self) -> tuple[str, str]:
+        """The model and the user of a request that nothing else reads; a header's user goes before the body's."""
+        model = self.head.model if isinstance(self.head.model, str) else ""
+        if self.user:
+            return model, self.user
+        said = _decoded(_people, self.raw)
+        meta = said.metadata
+        for user in (said.user, meta.get("user_id") if isinstance(meta, dict) else None):
+            if isinstance(user, str) and user:
+                return model, a_name(user, "user")
+        return model, ""
+
+    def identity(self) -> list[bytes | str]:
+        """Everything that makes this request what it is: a retry has the same."""
+        own = sorted(f"{name}: {value}" for name, value in self.headers.items() if name.startswith("x-trueup-"))
+        return [self.protocol.path, "" if self.route is None else self.route.name, *own, self.raw]
+
+    def body(self) -> Body:
+        """The body without our extension."""
+        body = _decoded(_whole, self.raw) if self.parsed is None else dict(self.parsed)
+        body.pop("trueup", None)
+        return body
+
+
+class Door:
+    """Lets requests in: knows the callers, routes and contracts of a configuration."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.keyring = Keyring(config.clients)
+        self._judges = bool(config.contracts) or any(
+            r.contract is not None or r.request is not None for r in config.routes
+        )
+        self._tenants = any(upstream.tenant not in ("", "*") for upstream in config.upstreams.values())
+        self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[Rung, ...]]] = {}
+
+    def caller(self, headers: Mapping[str, str]) -> Caller | None:
+        """Who asks; where callers are configured, nobody else gets in."""
+        return self.keyring.admit(headers)
+
+    def follow(self, before: "Door") -> None:
+        """Take over from the door of an earlier configuration: how many requests each client has sent in the last minute."""
+        self.keyring.follow(before.keyring)
+
+    def open(
+        self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, visit: Visit
+    ) -> Exchange:
+        """The exchange of a request, or a refusal."""
+        head, parsed = _read(raw, self._judges)
+        visit.model = model = a_name(head.model, "model") if isinstance(head.model, str) else ""
+        given = head.trueup if isinstance(head.trueup, dict) else {}
+        if head.trueup is not None:
+            refuse_odd_context(head.trueup, "trueup", self._config.limits.context)
+        route, rungs = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
+        visit.route = "" if route is None else route.name
+        permit(caller, route, model)
+        tenant, user = who(caller, headers, given)
+        if self._tenants:
+            rungs = tuple(rung for rung in rungs if rung.upstream.takes_from(tenant))
+            if not rungs:
+                raise other_tenant()
+        contract = self._contract(route, headers, given)
+        judges = contract is not None or (route is not None and route.request is not None)
+        return Exchange(
+            protocol, headers, raw, head, route, contract, rungs[0].upstream, tenant, user,
+            a_name(headers.get("idempotency-key"), "idempotency-key"), _yes(headers.get("x-trueup-include", given.get("include"))),
+            _context(headers, given, route, self._config.limits.context) if judges else {}, visit.began, new_id(), rungs, parsed=parsed,
+            progress=self._progress(headers, given),
+        )  # fmt: skip
+
+    def _progress(self, headers: Mapping[str, str], given: Mapping[str, Any]) -> Progress | None:
+        wanted = _yes(headers.get("x-trueup-progress", given.get("progress", self._config.progress)))
+        return Progress() if wanted else None
+
+    def _way(self, name: str, model: str, speaks: str) -> tuple[Route | None, tuple[Rung, ...]]:
+        """Which route a request takes, and to whom; remembered for the next one alike."""
+        config = self._config
+        route = config.route(name) if name else config.route_for(model)
+        if name and route is None:
+            raise Refused(404, f"there is no route {name!r}", code="not_found")
+        rungs = rungs_of(config, route, model, speaks)  # type: ignore[arg-type]
+        if not rungs:
+            raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")
+        if len(self._ways) >= _MOST_WAYS:
+            self._ways.clear()
+        self._ways[name, model, speaks] = (route, rungs)
+        return route, rungs
+
+    def _contract(self, route: Route | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> Contract | None:
+        if route is not None and route.contract is not None:
+            return route.contract
+        wanted = headers.get("x-trueup-contract") or given.get("contract")
+        if not wanted or not self._config.choose:
+            return None
+        contract = self._config.contracts.get(wanted) if isinstance(wanted, str) else None
+        if contract is None:
+            raise Refused(400, f"there is no contract {str(wanted)[:100]!r} here", code="unknown_contract")
+        return contract
+
+
+def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
+    """The head of a body, and where a contract may need it, all of it."""
+    if not whole:
+        return _decoded(_head, raw), None
+    body = _decoded(_whole, raw)
+    get = body.get
+    return Head(get("model"), get("stream"), get("trueup")), body
+
+
+def _decoded(decoder: "msgspec.json.Decoder[T]", raw: bytes) -> T:
+    """What a body holds; one that is not JSON, or not UTF-8, is refused."""
+    try:
+        return decoder.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+
+
+def refuse_odd_context(given: Any, place: str, most: int) -> None:
+    """Refuse a context that is not an object or is too large; a history has the limits of a request."""
+    if not isinstance(given, dict):
+        raise Refused(400, f"'{place}' must be an object", code="invalid_value")
+    _refuse_large(len(encode({name: value for name, value in given.items() if name != "history"})), place, most)
+
+
+def _refuse_large(size: int, place: str, most: int) -> None:
+    if size > most:
+        said = f"'{place}' has more than {most:,} bytes; send less, or raise `limits.context` in the gateway's file"
+        raise Refused(400, said, code="context_too_large")
+
+
+def other_tenant() -> Refused:
+    """What is said to a tenant that an upstream is not for."""
+    said = "the upstream for this request is for another tenant"
+    return Refused(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
+
+
+def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
+    """Tenant and user; a caller's key says more than a header can."""
+    user = a_name(headers.get("x-trueup-user") or given.get("user"), "user")
+    if caller is not None:
+        return caller.tenant, caller.user or user
+    return a_name(headers.get("x-trueup-tenant") or given.get("tenant"), "tenant"), user
+
+
+def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int) -> dict[str, Any]:
+    """What the conversation knows: the body's extension, the header `x-trueup-context`, the state by its own header."""
+    context = _of_checks(given)
+    said = headers.get("x-trueup-context")
+    if said:
+        _refuse_large(len(said), "x-trueup-context", most)
+        context.update(_said_context(said))
+    state = headers.get("x-trueup-state") or context.get("state") or (route.state if route is not None else "")
+    if state:
+        context["state"] = state
+    return _right(context)
+
+
+def _right(context: dict[str, Any]) -> dict[str, Any]:
+    """The context, or a refusal that names the part of the wrong kind."""
+    a_name(context.get("state"), "state")
+    for name, kind, what in _KINDS:
+        if name in context and not isinstance(context[name], kind):
+            raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
+    if not all(isinstance(name, str) for name in context.get("expected_sequence", ())):
+        raise Refused(400, "'expected_sequence' of the context must be a list of names of tools", code="invalid_value")
+    return context
+
+
+def checked_context(
+    headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int
+) -> dict[str, Any]:
+    """The same for a reply that is only checked: its context may have any key, for checks of the user."""
+    return _right({**given, **_context(headers, given, route, most)})
+
+
+def _said_context(said: str) -> dict[str, Any]:
+    try:
+        found = _whole.decode(said.encode("latin-1"))
+    except (ValueError, RecursionError) as error:
+        message = f"the header x-trueup-context is not a JSON object: {str(error)[:100]}"
+        raise Refused(400, message, code="invalid_value") from None
+    return _of_checks(found)
+
+
+def _of_checks(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is meant for the checks, a misspelled `state` among it: they say so."""
+    return {name: value for name, value in given.items() if name not in _OWN}
+
+
+def _yes(value: Any) -> bool:
+    return value is True or (isinstance(value, str) and value.lower() in ("1", "true", "yes"))

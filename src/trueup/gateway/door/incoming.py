@@ -1,0 +1,166 @@
+"""A contract for requests: what a client sends is judged before anything is asked. An exchange enters; it goes on, or is refused.
+
+Judged is the text of every message of the user: a client sends the whole conversation each time, so a text that is looked at only once
+could be put into an earlier message. Text is judged and never changed. Images, audio and files are not looked at, nor is what the
+application itself writes (system messages, earlier replies, outputs of tools).
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from trueup.contract.contract import Contract
+from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.door.visit import Visit
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.protocols.protocol import Body, encode
+from trueup.gateway.replies.judging import bug_found, bug_refusal, in_thread
+from trueup.gateway.watching.logged import verdict_fields
+from trueup.gateway.watching.metrics import Metrics
+from trueup.store.errors import StoreError
+from trueup.store.records import Note
+from trueup.store.store import Store
+from trueup.verdict.verdict import Verdict
+
+log = logging.getLogger("trueup.gateway")
+
+OUTCOME = "request_refused"
+_AT_ONCE = 50  # messages that are judged before others have their turn
+_OTHERS = frozenset({"assistant", "system", "developer", "tool", "function", "model"})
+_OUTPUTS = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "computer_call_output"})
+_SILENT = frozenset({*_OUTPUTS, "base64", "reasoning"})  # parts and items that hold no text of the user
+_WORDS = frozenset({"text", "content", "title", "context", "transcript", "source", "data"})
+
+
+async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Store | None, metrics: Metrics) -> None:
+    """Let a request go on if the user's texts keep the `contract`; what was judged is then what is sent."""
+    body = exchange.body()
+    messages = _messages(body)
+    context = _context(exchange, contract, messages)
+    for judged, (at, text) in enumerate(_texts(messages, body)):
+        if judged % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)  # a request may have many small messages; others go on meanwhile
+        verdict = await _verdict(contract, text, context)
+        if not verdict.ok:
+            for code in {found.code for found in verdict.errors}:
+                metrics.count("trueup_findings_total", contract=contract.name, model=_model(exchange), code=code)
+            _log(visit, exchange, contract, verdict)
+            if store is not None:
+                visit.verdict = exchange.verdict_id
+                _record(store, exchange, contract, verdict)
+            raise _refusal(exchange, verdict, at, stored=store is not None)
+    if not exchange.extended:
+        exchange.raw = encode(body)  # a key that stands twice is sent once, with the value that was judged
+
+
+def _messages(body: Body) -> list[Any]:
+    """The messages of a request of any protocol."""
+    given = body["messages"] if "messages" in body else body.get("input", [])
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if not isinstance(given, list):
+        name = "messages" if "messages" in body else "input"
+        raise Refused(400, f"'{name}' must be a list of messages", code="invalid_value")
+    return given
+
+
+def _texts(messages: list[Any], body: Body) -> Iterator[tuple[int, str]]:
+    """The texts of the user, each with the place of its message; values for a stored prompt stand behind the last."""
+    for at, message in enumerate(messages):
+        if isinstance(message, dict):
+            role = message.get("role", "" if "content" in message or "text" in message else "tool")
+            if isinstance(role, str) and role.lower() in _OTHERS:
+                continue
+            parts = list(_words(message))
+            if parts or not _is_silent(message):
+                yield at, "\n\n".join(parts)
+        elif isinstance(message, str):
+            yield at, message
+    prompt = body.get("prompt")
+    values = prompt.get("variables") if isinstance(prompt, dict) else None
+    for value in values.values() if isinstance(values, dict) else ():
+        yield from ((len(messages), text) for text in _words(value))
+
+
+def _words(content: Any) -> Iterator[str]:
+    """Every text in a message, in its order; outputs of tools are not the user's."""
+    left = [content]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            left.extend(reversed(part))
+        elif isinstance(part, dict) and part.get("type") not in _SILENT:
+            left.extend(part[name] for name in reversed(part) if name in _WORDS)
+
+
+def _is_silent(message: dict[str, Any]) -> bool:
+    """Whether a message is there for something else than words of the user, such as the output of a tool."""
+    content = message.get("content")
+    parts = [message, *(content if isinstance(content, list) else ())]
+    return any(isinstance(part, dict) and part.get("type") in _SILENT for part in parts)
+
+
+def _context(exchange: Exchange, contract: Contract, messages: list[Any]) -> dict[str, Any]:
+    """The context of each message. It has no history: to walk over that for each of them would take quadratic time."""
+    context = {**exchange.context, "history": []}
+    given = context.get("input")
+    context["input"] = {**(given if isinstance(given, dict) else {}), "messages": messages}
+    if "state" in context and contract.unplaced({"state": context["state"]}):
+        del context["state"]  # of the contract for replies; this one is judged in its start
+    return context
+
+
+async def _verdict(contract: Contract, text: str, context: dict[str, Any]) -> Verdict:
+    try:
+        if contract.awaits:
+            return await in_thread(contract.check, text, context)
+        return contract.check(text, context)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - what is not a bug in the contract is raised again
+        raise bug_refusal(bug_found(error)) from None
+
+
+def _log(visit: Visit, exchange: Exchange, contract: Contract, verdict: Verdict) -> None:
+    lines = visit.runtime.logs.verdicts
+    if lines is not None:
+        known = {
+            "contract": contract.name, "state": _state(exchange), "tenant": exchange.tenant, "request": exchange.verdict_id,
+            "model": _model(exchange), "attempt": 0, "outcome": OUTCOME, "verdict": exchange.verdict_id,
+        }  # fmt: skip
+        seconds = time.perf_counter() - exchange.began
+        lines.put(partial(verdict_fields, verdict, known, time.time(), seconds, 0, visit.runtime.redaction))
+
+
+def _record(store: Store, exchange: Exchange, contract: Contract, verdict: Verdict) -> None:
+    note = Note(
+        exchange.verdict_id, verdict, exchange.verdict_id, 0, exchange.tenant, exchange.user, _model(exchange), contract.name,
+        _state(exchange), OUTCOME, 0, time.perf_counter() - exchange.began, fingerprint=contract.fingerprint,
+    )  # fmt: skip
+    try:
+        store.note(note)
+    except StoreError as error:
+        log.error("a verdict could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
+
+
+def _refusal(exchange: Exchange, verdict: Verdict, at: int, *, stored: bool) -> Refused:
+    """What the client is told; it may be quoted, as it is the client's own text."""
+    errors = [found for found in verdict.findings if found.level == "error"]
+    said = f"the request was refused: {errors[0].code} {errors[0].message}" if errors else "the request was refused"
+    headers = {**NO_RETRY, "x-trueup-outcome": OUTCOME}
+    if stored:
+        headers["x-trueup-verdict"] = exchange.verdict_id
+    more = {"message_index": at, "findings": [found.to_dict() for found in errors]}
+    return Refused(400, said, code=OUTCOME, headers=headers, more=more)
+
+
+def _model(exchange: Exchange) -> str:
+    return exchange.head.model if isinstance(exchange.head.model, str) else ""
+
+
+def _state(exchange: Exchange) -> str:
+    state = exchange.context.get("state")
+    return state if isinstance(state, str) else ""

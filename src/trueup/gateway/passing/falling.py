@@ -1,0 +1,260 @@
+"""Passing through with fallbacks: a request without a contract enters; the answer of the first upstream that gives one leaves.
+
+An upstream that does not answer in its share of the time, or answers that it is busy, broken or not for us, is passed over as long as
+nothing has been shown. An upstream of the client's own protocol answers byte for byte. The reply of any other is read and written anew in
+the client's protocol: text, calls, usage and how it ended survive, and a stream comes in one piece.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.clock import SYSTEM
+from trueup.ask.shapes.parts import MessageError
+from trueup.gateway.client.upstream import READING, Line, Reply, broken
+from trueup.gateway.client.within import Within
+from trueup.gateway.config import POLICY
+from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.passing.passing import break_off, overhead, pass_through, shown_headers, told
+from trueup.gateway.protocols.protocol import Said, encode
+from trueup.gateway.replies.lanes import Lanes
+from trueup.gateway.replies.naming import renamed
+from trueup.gateway.replies.rendering import failed_refusal
+from trueup.gateway.replies.rungs import Rung
+from trueup.gateway.replies.tab import Tab
+from trueup.gateway.replies.translating import UNTRANSLATABLE, instructed, target_of, translated
+from trueup.gateway.serving.wire import EVENTS, JSON, Out, Stream
+from trueup.read.reader import read
+
+_decode = msgspec.json.Decoder().decode
+_NOT_FOR_US = frozenset(
+    {401, 402, 403, 404, 408, 429}
+)  # another upstream may answer; 400 and the like are the client's
+_FEATURES = 4  # calls after which no rejected parameter is left out any more
+
+
+class _Answer(NamedTuple):
+    """An answer that may be sent on: its status, headers and body, or a stream whose first piece has come."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    reply: Reply | None = None  # the rest of a stream
+    pieces: Any = None
+
+
+class _Failed(Exception):
+    """A rung that did not answer; `answer` is an error of the client's own protocol."""
+
+    def __init__(self, failure: Failure, answer: _Answer | None = None) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+        self.answer = answer
+
+
+async def passed(exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Tab, seconds: float) -> tuple[int, int]:
+    """Pass a request through; how many calls that took, and the status that the client got."""
+    rungs = exchange.rungs
+    if len(rungs) == 1 and target_of(exchange.protocol, rungs[0].upstream) is exchange.protocol:
+        return 1, await pass_through(exchange, line, out, seconds, tab)
+    falling = Falling(exchange, lanes, line, out, tab)
+    status = await falling.run(seconds)
+    return falling.calls, status
+
+
+class Falling:
+    """One request that several upstreams may answer."""
+
+    def __init__(self, exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Tab) -> None:
+        self._exchange = exchange
+        self._lanes = lanes
+        self._line = line
+        self._out = out
+        self._tab = tab
+        self._policy = POLICY if exchange.route is None else exchange.route.policy
+        self.calls = 0
+
+    async def run(self, seconds: float) -> int:
+        """Ask one upstream after the other; the status that the client got."""
+        over = time.perf_counter() + seconds
+        last: _Failed | None = None
+        order = self._order()
+        for at, rung in enumerate(order):
+            below = sum(each.share for each in order[at + 1 :])
+            left = over - time.perf_counter()
+            if left <= 0:
+                break
+            try:
+                answer = await self._asked(rung, left * rung.share / (rung.share + below) if below else left)
+            except _Failed as failed:
+                if last is None or failed.failure.code != UNTRANSLATABLE:  # which says less than any other failure
+                    last = failed
+                continue
+            return await self._give(answer, over)
+        if last is None:
+            said = f"no upstream answered within {seconds:g} s"
+            raise Refused(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
+        if last.answer is not None:
+            final = [*last.answer.headers, *((k.encode(), v.encode()) for k, v in NO_RETRY.items() if self.calls > 1)]
+            return await self._give(last.answer._replace(headers=final), over)
+        raise failed_refusal(last.failure, self._exchange, self.calls)
+
+    def _order(self) -> list[Rung]:
+        """The rungs, those whose breaker is open last: they are asked only if no other answers."""
+        rungs, breakers = self._exchange.rungs, self._lanes.memory.breakers
+        if not breakers or not self._policy.breaker:
+            return list(rungs)
+        now = SYSTEM.now()
+        return sorted(rungs, key=lambda rung: breakers.rest(rung.place, now))
+
+    async def _asked(self, rung: Rung, seconds: float) -> _Answer:
+        """The answer of a rung; its breaker learns what came of it."""
+        exchange, policy, breakers = self._exchange, self._policy, self._lanes.memory.breakers
+        exchange.upstream = rung.upstream
+        place = rung.place
+        breakers.begin(place, SYSTEM.now(), policy.cooldown)
+        start = time.perf_counter()
+        try:
+            answer = await self._fetched(rung, seconds)
+        except _Failed as failed:
+            failure = failed.failure
+            self._tried(rung, str(failure.status or failure.code or failure.kind))
+            if policy.breaker and (failure.kind != "fatal" or failure.status in (401, 402, 403)):
+                breakers.failed(
+                    place, SYSTEM.now(), limit=policy.breaker, cooldown=policy.cooldown, after=failure.retry_after
+                )
+            raise
+        finally:
+            exchange.waited += time.perf_counter() - start
+        breakers.answered(place)
+        self._tried(rung, "" if answer.status < 400 else str(answer.status))
+        return answer
+
+    def _tried(self, rung: Rung, reason: str) -> None:
+        """Note a call for the rates of its model."""
+        exchange = self._exchange
+        exchange.tried += ((rung.model or str(exchange.head.model or ""), reason),)
+
+    async def _fetched(self, rung: Rung, seconds: float) -> _Answer:
+        exchange = self._exchange
+        native = target_of(exchange.protocol, rung.upstream) is exchange.protocol
+        try:
+            with Within(seconds):
+                return await (self._native(rung) if native else self._foreign(rung))
+        except TransportFailure as failed:
+            raise _Failed(failed.failure) from None
+        except (MessageError, Refused) as error:
+            said = f"the request cannot be sent to the upstream {rung.upstream.name!r}: {error}"
+            raise _Failed(Failure(said, "fatal", 400, code=UNTRANSLATABLE, unsent=True)) from None
+        except TimeoutError:
+            said = f"upstream {rung.upstream.name!r} did not answer within {seconds:g} s"
+            raise _Failed(Failure(said, code="timeout")) from None
+        except READING as error:
+            raise _Failed(broken(rung.upstream, error)) from None
+
+    async def _native(self, rung: Rung) -> _Answer:
+        exchange = self._exchange
+        exchange.left_out = ()
+        body = encode(exchange.body()) if exchange.extended else exchange.raw
+        reply = await self._send(rung, exchange.protocol.path, renamed(body, rung.model) if rung.model else body)
+        keep = False
+        try:
+            headers = shown_headers(reply)
+            if reply.status in _NOT_FOR_US or reply.status >= 500:
+                said = await reply.read()
+                raise _Failed(_failure(said, reply), _Answer(reply.status, headers, said))
+            if 300 <= reply.status < 400:
+                said_so = f"upstream {rung.upstream.name!r} wants to send the request elsewhere"
+                raise _Failed(Failure(said_so, "fatal", code="redirect"))
+            if not reply.is_stream:
+                return _Answer(reply.status, headers, await reply.read())
+            pieces = reply.pieces()
+            first = await anext(pieces, b"")
+            keep = True
+            return _Answer(reply.status, headers, first, reply, pieces)
+        finally:
+            if not keep:
+                reply.close()
+
+    async def _foreign(self, rung: Rung) -> _Answer:
+        """The reply of an upstream of another protocol, in the client's words."""
+        exchange = self._exchange
+        protocol, target = exchange.protocol, target_of(exchange.protocol, rung.upstream)
+        body = exchange.body()
+        asked = protocol.read(body)
+        key, memory = f"gateway:{rung.upstream.name}:{target.path}:{asked.model}", self._lanes.memory
+        request = instructed(Request(asked.messages, model=rung.model, without=memory.known(key, rung.model)), body)
+        while True:
+            new = translated(body, request, asked, protocol, target)
+            exchange.left_out = new.left_out
+            reply = await self._send(rung, target.path, encode(new.body))
+            try:
+                raw = await reply.read()
+                failure = None if reply.status < 300 else _failure(raw, reply)
+            finally:
+                reply.close()
+            if failure is None:
+                break
+            if failure.kind != "feature" or failure.feature in request.without or self.calls > _FEATURES:
+                raise _Failed(failure)
+            memory.reject(key, rung.model, {failure.feature})
+            request = request.replace(without=request.without | {failure.feature})
+        return self._rewritten(raw, body, asked.stream)
+
+    def _rewritten(self, raw: bytes, body: dict[str, Any], streams: bool) -> _Answer:
+        name, protocol = self._exchange.upstream.name, self._exchange.protocol
+        try:
+            reading = read(_decode(raw))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise _Failed(Failure(f"upstream {name!r}: the answer is not JSON")) from None
+        wrong = next((found for found in reading.findings if found.level == "error"), None)
+        if wrong is not None:
+            raise _Failed(Failure(f"upstream {name!r}: {wrong.message}"))
+        reply = reading.reply
+        said = Said(reply.text or reply.refusal, reply.calls, reply.model, reply.usage, finish=reply.finish)
+        composed = protocol.composed(said)
+        if not streams:
+            return _Answer(200, [JSON], encode(composed))
+        return _Answer(200, list(EVENTS), b"".join(protocol.events(composed, body)))
+
+    async def _send(self, rung: Rung, path: str, body: bytes) -> Reply:
+        self.calls += 1
+        return await self._line.send(rung.upstream, path, body, self._exchange.headers)
+
+    async def _give(self, answer: _Answer, over: float) -> int:
+        """Send an answer to the client; a stream to its end."""
+        exchange, tab, reply = self._exchange, self._tab, answer.reply
+        headers = [*answer.headers, *told(exchange, "passed", self.calls, clock=False)]
+        if reply is None:
+            await tab.settle(answer.status < 300, headers, answer.body)
+            await self._out.whole(answer.status, answer.body, [*headers, overhead(exchange)])
+            return answer.status
+        stream = Stream(self._out, answer.status, headers, tab.copy(headers, exchange.protocol.error_event))
+        try:
+            await tab.settle(answer.status < 300)
+            await stream.write(answer.body)
+            with Within(max(0.001, over - time.perf_counter())):
+                async for piece in answer.pieces:
+                    await stream.write(piece)
+        except TimeoutError:
+            said = f"upstream {exchange.upstream.name!r} took too long"
+            await break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
+        except READING as error:
+            said = broken(exchange.upstream, error).reason
+            await break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
+        finally:
+            reply.close()
+        await stream.end()
+        return answer.status
+
+
+def _failure(body: bytes, reply: Reply) -> Failure:
+    """An error of an upstream as a failure."""
+    try:
+        said: Any = _decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        said = body.decode("utf-8", "replace")[:500]
+    return failure_in(read(said, reply.status).findings[0], "text", retry_after(reply.headers))

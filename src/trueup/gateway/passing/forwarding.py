@@ -1,0 +1,281 @@
+"""Other endpoints of providers, passed through: a request enters, the upstream's answer leaves as it comes; quota is charged.
+
+They are no way around a contract: what can return text of a model is refused for a model that a contract is bound to, and nothing is
+sent for a model whose requests are judged. What an upstream keeps (files, batches, responses) is only reached by the tenant whose
+upstream it is. Uploads and answers go through piece by piece; an answer that breaks off breaks off for the client, too.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.client.upstream import READING, Parcel, Reply, broken
+from trueup.gateway.client.within import Within
+from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
+from trueup.gateway.door.exchange import other_tenant, who
+from trueup.gateway.door.visit import FAILED, Visit
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.keys import permit
+from trueup.gateway.pages.checking import Work
+from trueup.gateway.passing.endpoints import Endpoint, Place, query_of
+from trueup.gateway.passing.forms import Named, boundary_of, model_in
+from trueup.gateway.passing.passing import shown_headers
+from trueup.gateway.protocols.chat import Chat
+from trueup.gateway.protocols.protocol import a_name, encode
+from trueup.gateway.replies.naming import renamed
+from trueup.gateway.replies.tab import NO_TAB, Tab, metered
+from trueup.gateway.serving.wire import Out, Receive, Stream, Upload, upload
+from trueup.gateway.watching.metrics import ASKED, ATTEMPTS, FAILURES, Metrics
+from trueup.store.store import Store
+
+_PLAIN = Chat()  # whose form errors inside a stream have
+_whole = msgspec.json.Decoder(dict[str, Any])
+_SMALL = 65_536  # bytes of an answer that is sent in one piece
+# What comes from an upstream may be any file; no browser may take it for a page of the gateway.
+_INERT = [(b"content-security-policy", b"sandbox; default-src 'none'"), (b"x-content-type-options", b"nosniff")]
+
+
+class _Sent(NamedTuple):
+    """A request that may be passed on."""
+
+    endpoint: Endpoint
+    upstream: Upstream
+    parcel: Parcel
+    headers: dict[str, str]
+    tab: Tab
+    model: str  # that the upstream is asked for; empty: not known
+    uploaded: Upload | None = None
+
+
+class _Body(NamedTuple):
+    """What the body of a request says about it."""
+
+    model: str = ""
+    user: str = ""
+    given: dict[str, Any] = {}  # our own extension
+    raw: bytes | None = None  # what is passed on
+    named: Named | None = None  # where a form names the model
+    models: tuple[str, ...] = ()  # of the requests that it holds
+
+    def asking_for(self, model: str) -> bytes | None:
+        """What is passed on, with another model."""
+        if self.raw is None or not model or not self.model:
+            return self.raw
+        if self.named is None:
+            return renamed(self.raw, model)
+        return self.raw[: self.named.start] + model.encode() + self.raw[self.named.end :]
+
+
+class Forwarding:
+    """These paths of one gateway; `store` gives the open store, or None."""
+
+    def __init__(self, metrics: Metrics, store: Callable[[], Store | None]) -> None:
+        self._metrics = metrics
+        self._store = store
+
+    def open(
+        self, place: Place, endpoint: Endpoint, receive: Receive, visit: Visit, headers: dict[str, str], raw: bytes,
+        caller: Caller | None,
+    ) -> Work:  # fmt: skip
+        """The work that a request asks for; a request that may not be passed on raises `Refused`."""
+        config = visit.runtime.config
+        if endpoint.group not in config.endpoints:
+            said = (
+                f"this endpoint is turned off here; `endpoints: [{endpoint.group}]` in the gateway's file turns it on"
+            )
+            raise Refused(404, said, code="endpoint_off", headers=NO_RETRY)
+        body = _read(endpoint, headers, raw)
+        tenant, user = who(caller, headers, body.given)
+        route = _route(config, place.route, body.model)
+        visit.model, visit.tenant = body.model, tenant
+        visit.route = "" if route is None else route.name
+        for model in (body.model, *body.models):
+            on = route if model == body.model else _route(config, place.route, model)
+            permit(caller, on, model)
+            _refuse_unjudged(endpoint, on, headers, body)
+            if place.route and model:  # the path of another route does not undo the contract of the model's own
+                _refuse_unjudged(endpoint, config.route_for(model), headers, body)
+        speaks = endpoint.speaks or ("anthropic" if "anthropic-version" in headers else "openai")
+        upstream = _upstream(config, endpoint, speaks, route, body.model, tenant)
+        path = place.path + query_of(endpoint, visit.scope.get("query_string", b""))
+        limit = config.limits.file if endpoint.large else 0
+        alias = route.model if route is not None and body.model else ""
+        parcel = Parcel(
+            endpoint.method,
+            path,
+            body.asking_for(alias),
+            _content_type(endpoint, headers),
+            limit=limit,
+        )
+        uploaded = None
+        if endpoint.carries == "upload":
+            uploaded = upload(receive, headers, config.limits)
+            parcel = parcel._replace(body=uploaded.pieces(), length=uploaded.length)
+        tab = NO_TAB
+        if endpoint.method == "POST":
+            # An upload is not known before it has been sent, so that no key can stand for it.
+            key = "" if uploaded else a_name(headers.get("idempotency-key"), "idempotency-key")
+            tab = metered(
+                self._store(), config, route, tenant=tenant, key=key, user=user or body.user, model=body.model,
+                request=(endpoint.method, path, body.raw or b""),
+            )  # fmt: skip
+        return partial(
+            self._answer, visit, _Sent(endpoint, upstream, parcel, headers, tab, alias or body.model, uploaded)
+        )
+
+    async def _answer(self, visit: Visit, sent: _Sent, out: Out) -> None:
+        """Pass a request on, and count what became of it."""
+        try:
+            await self._pass(visit, sent, out)
+        except Refused as refused:
+            self._count(visit, sent, refused.status, refused.code)
+            raise
+        status = visit.out.status
+        self._count(visit, sent, status, "" if status < 400 else str(status))
+
+    def _count(self, visit: Visit, sent: _Sent, status: int, reason: str) -> None:
+        """Count a request; a call of an upstream counts for the model that it asked, with the `reason` if it failed."""
+        metrics = self._metrics
+        metrics.count("trueup_endpoints_total", endpoint=sent.endpoint.group, status=str(status))
+        if visit.attempts and sent.model:
+            metrics.tick(ATTEMPTS, (sent.model,))
+            metrics.tick(ASKED, (sent.model,))
+            if reason:
+                metrics.tick(FAILURES, (sent.model, reason))
+
+    async def _pass(self, visit: Visit, sent: _Sent, out: Out) -> None:
+        seconds = visit.runtime.config.limits.total_seconds
+        reply: Reply | None = None
+        if sent.uploaded is not None:
+            await sent.uploaded.admit()
+        async with sent.tab:
+            visit.outcome, visit.attempts = FAILED, 1
+            start = time.perf_counter()
+            try:
+                with Within(seconds):
+                    reply = await visit.runtime.line.forward(sent.upstream, sent.parcel, sent.headers)
+                    visit.waited = time.perf_counter() - start
+                    if 300 <= reply.status < 400:
+                        said = "the upstream wants to send the request elsewhere"
+                        raise Refused(502, said, "server_error", "upstream_redirects")
+                    await _pass_on(visit, reply, sent.tab, out)
+            except TransportFailure as failed:
+                raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
+            except TimeoutError:
+                said = f"the upstream did not answer within {seconds:g} s"
+                raise Refused(504, said, "server_error", "upstream_timeout") from None
+            except READING as error:
+                said = broken(sent.upstream, error).reason
+                raise Refused(502, said, "server_error", "upstream_failed") from None
+            finally:
+                if reply is not None:
+                    reply.close()
+        visit.outcome = "passed"
+
+
+async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:
+    """Send an answer to the client: a small one whole, any other as it comes. It is charged before its first byte leaves."""
+    headers = [*shown_headers(reply), *_INERT, (b"x-trueup-outcome", b"passed"), (b"x-trueup-attempts", b"1")]
+    overhead = (b"x-trueup-overhead-ms", b"%.3f" % ((time.perf_counter() - visit.began - visit.waited) * 1000))
+    good = reply.status < 300
+    if 0 < reply.size <= _SMALL and not reply.is_stream:
+        body = await reply.read()
+        await tab.settle(good, headers, body)
+        await out.whole(reply.status, body, [*headers, overhead])
+        return
+    copy = tab.copy(headers, _PLAIN.error_event) if reply.is_stream else None
+    stream = Stream(out, reply.status, [*headers, overhead], copy)
+    async for piece in reply.pieces():
+        if not stream.started:
+            await tab.settle(good)
+        await stream.write(piece)
+    await tab.settle(good)
+    await stream.end()
+
+
+def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes) -> _Body:
+    """What is looked at of a body, and the body that is passed on."""
+    kind = headers.get("content-type", "")
+    if endpoint.carries == "nothing":
+        return _Body()
+    if endpoint.carries == "upload":
+        boundary_of(kind)
+        return _Body()
+    if endpoint.carries == "form" and not kind.lower().startswith("application/json"):
+        named = model_in(raw, kind)
+        return _Body(a_name(named.model, "model"), raw=raw, named=named)
+    try:
+        body = _whole.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+    given = body.pop("trueup", None)
+    if given is not None and not isinstance(given, dict):
+        raise Refused(400, "'trueup' must be an object", code="invalid_value")
+    user = body.get("user")
+    # Where a contract could be bound, a key that stands twice is sent once, with the value that was looked at.
+    anew = given is not None or endpoint.generates
+    return _Body(
+        a_name(body.get("model"), "model"),
+        a_name(user if isinstance(user, str) else None, "user"),
+        given or {},
+        encode(body) if anew else raw,
+        models=_models(body) if endpoint.many else (),
+    )
+
+
+def _models(body: dict[str, Any]) -> tuple[str, ...]:
+    """The models of the requests in a batch, each once."""
+    rows = body.get("requests")
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and isinstance(row.get("params"), dict) for row in rows
+    ):
+        raise Refused(400, "'requests' must be a list of requests with their 'params'", code="invalid_value")
+    return tuple({a_name(row["params"].get("model"), "model"): None for row in rows})
+
+
+def _route(config: Config, name: str, model: str) -> Route | None:
+    route = config.route(name) if name else config.route_for(model) if model else None
+    if name and route is None:
+        raise Refused(404, f"there is no route {name[:100]!r}", code="not_found")
+    return route
+
+
+def _refuse_unjudged(endpoint: Endpoint, route: Route | None, headers: dict[str, str], body: _Body) -> None:
+    """Refuse what a contract would have to judge: there is none that can read these replies and requests."""
+    use = "use chat completions, responses or messages"
+    if headers.get("x-trueup-contract") or body.given.get("contract"):
+        raise Refused(400, f"no contract can judge this endpoint; {use}", code="not_judged", headers=NO_RETRY)
+    if route is None:
+        return
+    if route.request is not None or (route.contract is not None and endpoint.generates):
+        message = f"the route {route.name!r} has a contract that cannot judge this endpoint; {use}"
+        raise Refused(403, message, "permission_error", "contract_bound", headers=NO_RETRY)
+
+
+def _upstream(
+    config: Config, endpoint: Endpoint, speaks: Speaks, route: Route | None, model: str, tenant: str
+) -> Upstream:
+    """Whom to ask; what an upstream keeps is only for the tenant that it is for."""
+    upstream = config.upstream_for(model, speaks, route)
+    if endpoint.kept and (route is None or not route.upstream):
+        of_it = [each for each in config.upstreams.values() if each.protocol == speaks and each.keeps_for(tenant)]
+        upstream = of_it[0] if of_it else upstream
+    if upstream is None or upstream.protocol != speaks:
+        raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")
+    if endpoint.kept and not upstream.keeps_for(tenant):
+        said = "no upstream here keeps files, batches or responses for this tenant; `tenant` of an upstream says for whom it does"
+        raise Refused(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
+    if not upstream.takes_from(tenant):
+        raise other_tenant()
+    return upstream
+
+
+def _content_type(endpoint: Endpoint, headers: dict[str, str]) -> str:
+    """The content type of a form, which holds its boundary; everything else is JSON."""
+    given = headers.get("content-type", "")
+    is_form = endpoint.carries in ("form", "upload") and not given.lower().startswith("application/json")
+    return given if is_form else ""

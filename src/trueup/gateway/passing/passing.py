@@ -1,0 +1,119 @@
+"""Passing through: where no contract applies, what the client sent goes up and what came goes down, byte for byte.
+
+Only our key and headers differ. Quota is captured before the first byte of a reply with a 2xx status leaves. A body that breaks
+off leaves the client with a broken one too, never with a whole one.
+"""
+
+import time
+
+from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.client.link import CutOff
+from trueup.gateway.client.upstream import READING, Line, Reply, broken
+from trueup.gateway.client.within import Within
+from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
+from trueup.gateway.protocols.protocol import encode
+from trueup.gateway.protocols.sse import Ending
+from trueup.gateway.replies.naming import renamed
+from trueup.gateway.replies.tab import Tab
+from trueup.gateway.serving.wire import Out, Stream
+
+_MOST_HEADER = 1000
+
+
+async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float, tab: Tab) -> int:
+    """Send a request on to its only upstream and the answer back; the status that came."""
+    body = encode(exchange.body()) if exchange.extended else exchange.raw
+    if exchange.rungs[0].model:
+        body = renamed(body, exchange.rungs[0].model)
+    stream: Stream | None = None
+    reply: Reply | None = None
+    try:
+        with Within(seconds):
+            start = time.perf_counter()
+            reply = await line.send(exchange.upstream, exchange.protocol.path, body, exchange.headers)
+            if not reply.is_stream:
+                return await _whole(exchange, reply, out, start, tab)
+            exchange.waited = time.perf_counter() - start
+            headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
+            stream = Stream(out, reply.status, headers, tab.copy(headers, exchange.protocol.error_event))
+            ending = Ending(exchange.protocol.path)
+            async for piece in reply.pieces():
+                if not stream.started:
+                    await tab.settle(reply.status < 300)
+                ending.feed(piece)
+                await stream.write(piece)
+            if reply.status < 300 and not ending.seen:
+                raise CutOff("the stream ended before its end")
+    except TransportFailure as failed:
+        raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
+    except TimeoutError:
+        said = f"the upstream did not answer within {seconds:g} s"
+        late = Refused(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
+        await break_off(exchange, stream, late)
+    except READING as error:
+        said = broken(exchange.upstream, error).reason
+        await break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
+    finally:
+        if reply is not None:
+            reply.close()
+    assert stream is not None
+    await stream.end()
+    return stream.status
+
+
+async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float, tab: Tab) -> int:
+    body = await reply.read()
+    exchange.waited = time.perf_counter() - start
+    if 300 <= reply.status < 400:
+        raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
+    headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
+    await tab.settle(reply.status < 300, headers, body)
+    await out.whole(reply.status, body, [*headers, overhead(exchange)])
+    return reply.status
+
+
+async def break_off(exchange: Exchange, stream: Stream | None, refused: Refused) -> None:
+    """A stream that ends before its time ends with an error; before its first byte it is an error and nothing else."""
+    if stream is None or not stream.started:
+        raise refused from None
+    await stream.write(b"\n\n" + exchange.protocol.error_event(refused))
+
+
+def shown_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+    """The headers of an upstream that the client may see; a wait is a whole number of seconds."""
+    return [
+        (name, whole_seconds(value.decode("latin-1")).encode("latin-1") if name == b"retry-after" else value)
+        for name, value in reply.let_through()
+    ]
+
+
+def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
+    """The headers that tell which upstream answered, where it is not the first, and what of the request it did not get."""
+    found: list[tuple[bytes, bytes]] = []
+    if exchange.upstream is not exchange.rungs[0].upstream:
+        found.append((b"x-trueup-upstream", exchange.upstream.name.encode("ascii", "replace")))
+    if exchange.left_out:
+        found.append((b"x-trueup-left-out", ", ".join(exchange.left_out)[:_MOST_HEADER].encode()))
+    return found
+
+
+def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) -> list[tuple[bytes, bytes]]:
+    """The headers that tell what became of a request."""
+    found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", b"%d" % attempts)]
+    if exchange.contract is not None:
+        found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
+    if exchange.dropped:
+        found.append((b"x-trueup-dropped", ", ".join(exchange.dropped).encode()))
+    if exchange.progress is not None and (seen := exchange.progress.header()):
+        found.append((b"x-trueup-progress", seen))
+    found += told_rung(exchange)
+    if clock:
+        found.append(overhead(exchange))
+    return found
+
+
+def overhead(exchange: Exchange) -> tuple[bytes, bytes]:
+    """The header with the time that the gateway took for itself."""
+    seconds = time.perf_counter() - exchange.began - exchange.waited
+    return b"x-trueup-overhead-ms", b"%.3f" % (seconds * 1000)

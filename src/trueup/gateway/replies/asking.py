@@ -1,0 +1,337 @@
+"""Carrying out the plan over the wire: a step enters, the request goes up, what came of it goes back to the loop.
+
+This is the gateway's own driver: it sends and waits, and decides nothing. Every attempt has one deadline for everything,
+and its cost is counted whatever becomes of its reply.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from trueup.ask.answer import Answer
+from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.faults import unplaced
+from trueup.ask.loop import Loop, known
+from trueup.ask.plan import Finish, Send, Step
+from trueup.ask.shapes.parts import MessageError
+from trueup.gateway.client.upstream import READING, Line, broken
+from trueup.gateway.client.upstream import Reply as Answered
+from trueup.gateway.client.within import Within
+from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode, offered_names
+from trueup.gateway.replies.judging import bug_found, in_thread
+from trueup.gateway.replies.lanes import Lanes
+from trueup.gateway.replies.naming import renamed
+from trueup.gateway.replies.tab import Tab
+from trueup.gateway.replies.telling import unknown_state
+from trueup.gateway.replies.translating import UNTRANSLATABLE, instructed, target_of, translated
+from trueup.read.reader import read
+from trueup.verdict.events import Event
+from trueup.verdict.facts import Findings
+from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Verdict
+
+log = logging.getLogger("trueup.gateway")
+
+R = TypeVar("R")
+_OTHERS = frozenset({"user", "system", "developer"})
+_decode = msgspec.json.Decoder().decode
+
+
+async def carry_out(
+    loop: Loop,
+    attempt: Callable[[Send], Awaitable[Step]],
+    step: Step | None = None,
+    tell: Callable[[], Awaitable[None]] | None = None,
+) -> Answer:
+    """Carry out the steps of the plan until it is finished, starting with `step` or the first one.
+
+    `tell` is called before each step and may report progress.
+    """
+    step = step or loop.start()
+    while not isinstance(step, Finish):
+        if tell is not None:
+            await tell()
+        if isinstance(step, Send):
+            step = await attempt(step)
+        else:
+            await asyncio.sleep(step.seconds)
+            step = loop.waited()
+    return loop.answer()
+
+
+class Asking:
+    """One request that is asked under a contract."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        lanes: Lanes,
+        line: Line,
+        on_event: Callable[[Event], object] | None = None,
+    ) -> None:
+        assert exchange.contract is not None
+        self.exchange = exchange
+        self._lanes = lanes
+        self._line = line
+        self.tab = Tab(None)
+        self.body: Body = exchange.body()
+        self.asked: Asked = exchange.protocol.read(self.body)
+        self.raw: Any = None  # the upstream's last answer, decoded
+        self.bytes = b""  # and as it came
+        self.heard: list[Any] = []  # events of a stream that is under way
+        self._unpaid: Send | None = None  # the attempt that was sent and whose cost has not been counted
+        self.on_end: Callable[[Answer], object] | None = None
+        self._began = self._sent = 0.0
+        exchange.native = self.asked.native
+        context = exchange.context
+        if exchange.contract.call_options is None:
+            context["offered"] = offered_names(self.body)
+        if "history" not in context:
+            context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
+        exchange.context = known(context, self.asked.messages)
+        lanes.budget.count(exchange.began)
+        lane = lanes.of(exchange, self.asked)
+        nowhere = unplaced(exchange.contract, exchange.context)
+        if nowhere and exchange.route is not None and exchange.route.unknown_state == "refuse":
+            raise unknown_state(exchange.contract, nowhere)
+        self._opening = None if on_event or self.asked.stream or nowhere else lanes.opening(lane)
+        self._loop: Loop | None = None
+        if self._opening is None:
+            self._loop = Loop(
+                exchange.contract, lane.rungs, self.asked.messages, lane.policy, context=exchange.context,
+                on_event=on_event, memory=lanes.memory, retries=lanes.budget,
+            )  # fmt: skip
+
+    @property
+    def loop(self) -> Loop:
+        """The ask; after an opening, it is made on first use, in the state after the first request."""
+        if self._loop is None:
+            assert self._opening is not None
+            self._loop = self._opening.loop(
+                self.asked.messages, self.exchange.context, self._began, self._sent, self._lanes.budget
+            )
+        return self._loop
+
+    async def run(self) -> Answer:
+        """Ask until the plan is finished."""
+        opening = self._opening
+        if opening is None:
+            return await carry_out(self.loop, self.attempt)
+        send, messages = opening.send, self.asked.messages
+        self._began = self._sent = time.monotonic()
+        failed = await self._fetch(opening.request(messages), send) or self._decoded()
+        if failed is not None:
+            self._unpaid = None
+            return await carry_out(self.loop, self.attempt, self.loop.failed(failed))
+        raw = self.raw if self.raw is not None else self.bytes
+        if self.is_foreign(send):
+            self._forget()
+        verdict = await self.verdict(opening.judge, raw, self.exchange.context)
+        self._unpaid = None
+        answer = opening.answer(verdict, messages, self._began, self._sent)
+        if answer is not None:
+            return answer
+        return await carry_out(self.loop, self.attempt, await self.judging(self.loop.judged, verdict))
+
+    async def verdict(self, judge: Callable[..., Verdict], raw: Any, *given: Any) -> Verdict:
+        """The verdict on a reply; a bug in the contract is one too, after which nothing more is asked."""
+        self.exchange.judged = True
+        try:
+            return await self.judging(judge, raw, *given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what is not a bug in the contract is raised again
+            return Verdict(read(raw).reply, None, Findings((bug_found(error),)))
+
+    async def judging(self, judge: Callable[..., R], *given: Any) -> R:
+        """What judging gives; made in a thread where a check of the contract waits for something, so that nobody waits with it."""
+        contract = self.exchange.contract
+        assert contract is not None
+        return await in_thread(judge, *given) if contract.awaits else judge(*given)
+
+    def end(self, answer: Answer | None = None) -> None:
+        """It is over, for good or ill: tell what became of it, once."""
+        tell, self.on_end = self.on_end, None
+        if tell is not None:
+            found = self.answer_so_far() if answer is None else answer
+            if found.outcome == "fallback":
+                self._warn(found)
+            tell(found)
+
+    def _warn(self, answer: Answer) -> None:
+        """Say in the log that a client gets the fallback."""
+        exchange = self.exchange
+        contract = "" if exchange.contract is None else exchange.contract.name
+        codes = ", ".join(
+            dict.fromkeys(
+                found.code
+                for attempt in answer.attempts
+                if attempt.verdict is not None
+                for found in attempt.verdict.errors
+            )
+        )
+        said = "%s: no reply kept the contract %r in the state %r after %d attempts; the fallback is sent (%s)"
+        log.warning(
+            said,
+            exchange.verdict_id,
+            contract,
+            exchange.context.get("state", ""),
+            len(answer.attempts),
+            codes or answer.reason,
+        )
+
+    def answer_so_far(self) -> Answer:
+        """What came of it when it was broken off."""
+        if not isinstance(self.loop.step, Finish):
+            self.loop.cancelled(self.heard)
+        return self.loop.answer()
+
+    async def attempt(self, send: Send) -> Step:
+        """Ask once, take in the whole reply, and judge it."""
+        failed = await self._fetch(self.loop.request(), send)
+        if failed is not None:
+            await self.unpaid()
+        else:
+            failed = self._decoded()
+        if failed is not None:
+            return self.loop.failed(failed)
+        raw = self.raw if self.raw is not None else self.bytes
+        if self.is_foreign(send):
+            self._forget()
+        verdict = await self.verdict(self.loop.judge, raw)
+        return await self.paid(send, await self.judging(self.loop.judged, verdict))
+
+    def _forget(self) -> None:
+        """The reply is not in the client's protocol: it is written anew from what was read."""
+        self.raw, self.bytes = None, b""
+
+    async def _fetch(self, request: Request, send: Send) -> Failure | None:
+        """Send a request and take in the body of its answer; why there is none, if there is none."""
+        start = time.perf_counter()
+        failed: Failure | None
+        try:
+            with Within(request.timeout):
+                reply = await self.send(request, send)
+                try:
+                    failed = None if reply.status < 300 else await self.failure(reply, request)
+                    if failed is None:
+                        self.bytes = await reply.read()
+                finally:
+                    reply.close()
+        except (TransportFailure, TimeoutError, *READING) as error:
+            failed = self.failure_of(error, request)
+        self.exchange.waited += time.perf_counter() - start
+        return failed
+
+    def _decoded(self) -> Failure | None:
+        """Read the body that came; why it is no reply, if it is none."""
+        try:
+            self.raw = _decode(self.bytes)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            self.raw = None
+            if not self.bytes.startswith((b"data:", b"event:", b":")):
+                return Failure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON")
+        return None
+
+    async def paid(self, send: Send, step: Step) -> Step:
+        """Count the cost of the attempt; a cost budget that is used up ends the asking."""
+        last, self._unpaid = self.loop.attempts[-1], None
+        cost = last.cost
+        if cost is None and self.loop.policy.prices:
+            cost = self._guess(Reply() if last.verdict is None else last.verdict.reply, last.model)
+        if cost and await self.tab.spend(send.attempt, cost) and not isinstance(step, Finish):
+            said = "the cost budget is used up"
+            raise Refused(429, said, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
+        return step
+
+    @property
+    def owes(self) -> bool:
+        """Whether an attempt was sent and its cost has not been counted."""
+        return self._unpaid is not None
+
+    async def unpaid(self) -> None:
+        """Count an attempt that never came to its end: what was asked and heard costs something all the same."""
+        send, self._unpaid = self._unpaid, None
+        if send is not None and self.loop.policy.prices:
+            cost = self._guess(read(self.heard).reply if self.heard else Reply(), send.model)
+            await asyncio.shield(self.tab.spend(send.attempt, cost))
+
+    def _guess(self, reply: Reply, model: str) -> float | None:
+        """The cost of an attempt of which the upstream did not say it."""
+        return self.loop.policy.cost(model or reply.model or self.asked.model, self.loop.spent(reply))
+
+    async def send(self, request: Request, send: Send) -> Answered:
+        """Send the request of a step to the upstream of its rung."""
+        exchange = self.exchange
+        exchange.upstream = exchange.rungs[send.client].upstream
+        protocol = target_of(exchange.protocol, exchange.upstream)
+        body = self._outgoing(request, send, protocol)
+        self._unpaid, exchange.judged = send, False
+        try:
+            return await self._line.send(exchange.upstream, protocol.path, body, exchange.headers)
+        except TransportFailure as error:
+            self._unpaid = None  # nothing was answered
+            raise TransportFailure(msgspec.structs.replace(error.failure, unsent=True)) from error
+
+    def is_foreign(self, send: Send) -> bool:
+        """Whether a step asks an upstream that does not speak the client's protocol."""
+        exchange = self.exchange
+        return target_of(exchange.protocol, exchange.rungs[send.client].upstream) is not exchange.protocol
+
+    def _outgoing(self, request: Request, send: Send, protocol: Speaking) -> bytes:
+        """The body of a request: the very bytes that the client sent, where nothing but the model is to be changed."""
+        exchange, asked = self.exchange, self.asked
+        if protocol is not exchange.protocol:
+            try:
+                new = translated(self.body, instructed(request, self.body), asked, exchange.protocol, protocol)
+            except MessageError as error:
+                said = f"the request cannot be sent to the upstream {exchange.upstream.name!r}: {error}"
+                raise TransportFailure(Failure(said, "fatal", code=UNTRANSLATABLE, unsent=True)) from None
+            exchange.left_out = new.left_out
+            return encode(new.body)
+        exchange.left_out = ()
+        untouched = (
+            send.attempt == 1 and not exchange.extended and request.mode == "text" and request.temperature is None
+            and request.max_tokens is None and not request.must_call
+            and len(request.messages) == len(asked.messages)
+            and not (asked.stream and protocol.holds)
+        )  # fmt: skip
+        if untouched:
+            return renamed(exchange.raw, request.model) if request.model else exchange.raw
+        return encode(protocol.request(self.body, request, asked))
+
+    async def failure(self, reply: Answered, request: Request) -> Failure | None:
+        """An answer that is no reply, as a failure."""
+        if reply.status < 300:
+            return None
+        self._unpaid = None
+        name = self.exchange.upstream.name
+        if reply.status < 400:
+            return Failure(
+                f"upstream {name!r} wants to send the request elsewhere", "fatal", reply.status, code="redirect"
+            )
+        body = await reply.read()
+        try:
+            said: Any = _decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            said = body.decode("utf-8", "replace")[:500]
+        found = read(said, reply.status).findings[0]
+        return failure_in(found, request.mode, retry_after(reply.headers))
+
+    def failure_of(self, error: BaseException, request: Request) -> Failure:
+        if isinstance(error, TransportFailure):
+            return error.failure
+        if isinstance(error, TimeoutError):
+            said = f"upstream {self.exchange.upstream.name!r} did not answer within {request.timeout or 0:g} s"
+            return Failure(said, code="timeout")
+        assert isinstance(error, Exception)
+        return broken(self.exchange.upstream, error)
+
+
+def _is_plain(message: Any) -> bool:
+    """Whether a message holds nothing but words to the model, so that no check of a reply looks at it."""
+    return type(message) is dict and message.get("role") in _OTHERS and isinstance(message.get("content"), str)

@@ -1,0 +1,67 @@
+"""What became of a request, as verdicts in the store: one for each attempt that got a reply, the last one final.
+
+Nobody waits for the disk here; a store whose queue is full says so in the log, and the gateway is no longer ready.
+"""
+
+import logging
+
+from trueup.ask.answer import Answer, Attempt
+from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.replies.asking import Asking
+from trueup.gateway.replies.tab import MICRO
+from trueup.gateway.watching.counting import given_up
+from trueup.store.errors import StoreError
+from trueup.store.records import Note, new_id
+from trueup.store.store import Store
+from trueup.verdict.verdict import Verdict
+
+log = logging.getLogger("trueup.gateway")
+
+
+def record(store: Store, asking: Asking, answer: Answer, user: str) -> None:
+    """Store the verdicts of a request."""
+    attempts = answer.attempts
+    last = attempts[-1] if attempts else None
+    try:
+        if len(attempts) > 1 or (last is not None and last.verdict is not answer.verdict):
+            for attempt in attempts:
+                if attempt.verdict is not None and attempt.verdict is not answer.verdict:
+                    store.note(_earlier(asking, attempt, attempt.verdict, user))
+        store.note(_final(asking, answer, last, user))
+    except StoreError as error:
+        log.error("a verdict could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
+
+
+def _earlier(asking: Asking, attempt: Attempt, verdict: Verdict, user: str) -> Note:
+    exchange = asking.exchange
+    return Note(
+        new_id(), verdict, exchange.verdict_id, attempt.number, exchange.tenant, user, attempt.model or asking.asked.model,
+        _contract(exchange), state_of(exchange), "refused", 1, attempt.seconds, round((attempt.cost or 0) * MICRO), final=False,
+        fingerprint=_fingerprint(exchange),
+    )  # fmt: skip
+
+
+def _final(asking: Asking, answer: Answer, last: Attempt | None, user: str) -> Note:
+    exchange = asking.exchange
+    return Note(
+        exchange.verdict_id, answer.verdict, exchange.verdict_id, last.number if last else 0, exchange.tenant, user,
+        (last.model if last else "") or asking.asked.model, _contract(exchange), state_of(exchange), answer.outcome,
+        max(1, len(answer.attempts)), answer.seconds, round((answer.cost or 0) * MICRO), fingerprint=_fingerprint(exchange),
+        given_up=given_up(asking.asked.model, answer.attempts) if len(answer.attempts) > 1 else (),
+    )  # fmt: skip
+
+
+def _contract(exchange: Exchange) -> str:
+    return "" if exchange.contract is None else exchange.contract.name
+
+
+def _fingerprint(exchange: Exchange) -> str:
+    return "" if exchange.contract is None else exchange.contract.fingerprint
+
+
+def state_of(exchange: Exchange) -> str:
+    """The state that the reply was judged in, which may be the contract's start; if it is unknown, what the client named."""
+    meaning = None if exchange.contract is None else exchange.contract.meaning
+    known = "" if meaning is None or meaning.states is None else meaning.states.standing(exchange.context).state
+    state = known or exchange.context.get("state")
+    return state if isinstance(state, str) else ""

@@ -1,0 +1,260 @@
+"""The tab of one request: quota reserved before asking, captured before a reply leaves, given back when none does.
+
+    async with metered(store, config, route, tenant=…, key=…, user=…, model=…, request=(path, body)) as tab:
+        ...
+        await tab.settle(reply.status < 300, headers, body)  # before the first byte of the reply leaves
+
+Whatever happens, it is settled at most once: who leaves the block without having captured gives back what was on hold. Without a
+store or without quota it does nothing. A store that cannot write is an error for the client before anything is asked: nothing is
+given away. A request whose key was charged before is answered with the reply that was kept, by raising Replayed.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from trueup.gateway.config import Config, Route
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.serving.wire import Headers, Out, Stream
+from trueup.store.errors import KeyReused, NotHeld, QuotaExceeded, StoreError
+from trueup.store.quota import Quota, Reservation
+from trueup.store.replays import Replay
+from trueup.store.store import Store
+
+MICRO = 1_000_000
+SOON = {"retry-after": "1"}
+AGAIN = (b"x-trueup-replayed", b"true")
+
+
+class Replayed(Exception):
+    """A request that was answered and charged before; it gets the same reply once more."""
+
+    def __init__(self, replay: Replay) -> None:
+        super().__init__("this request was answered before")
+        self._replay = replay
+
+    async def send(self, out: Out) -> None:
+        """Send the reply as it was sent the first time."""
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self._replay.headers]
+        headers.append(AGAIN)
+        if not self._replay.stream:
+            await out.whole(200, self._replay.body, headers)
+            return
+        stream = Stream(out, 200, headers)
+        await stream.write(self._replay.body)
+        await stream.end()
+
+
+def metered(
+    store: Store | None, config: Config, route: Route | None, *, tenant: str, key: str = "", user: str = "",
+    model: str = "", request: Iterable[bytes | str] = (),
+) -> "Tab":  # fmt: skip
+    """The tab of a request on this route; entering it reserves one reply, leaving it gives back what was not captured.
+
+    `key` is the client's idempotency key; empty: it gave none. `request` is everything that makes the request what it is: the same key
+    with another one is refused.
+    """
+    if store is None or not config.charges(route):
+        return Tab(None)
+    if store.trouble is not None:
+        raise unavailable(store.trouble, "store_full")
+    digest = _digest(request) if key else ""
+    return Tab(store.quota, tenant, key, user, model, digest, config.limits)
+
+
+class Copy:
+    """What is sent of a stream, kept for a client that asks again; nothing once it is too large."""
+
+    __slots__ = ("_error", "_left", "_pieces", "_tab", "headers")
+
+    def __init__(self, tab: "Tab", headers: Headers, error: Callable[[Refused], bytes], most: int) -> None:
+        self._tab = tab
+        self.headers = headers
+        self._error = error
+        self._left = most
+        self._pieces: list[bytes] = []
+
+    async def finish(self) -> None:
+        """The stream is about to end."""
+        await self._tab.finish()
+
+    def add(self, piece: bytes) -> None:
+        """A piece is about to be sent."""
+        self._left -= len(piece)
+        if self._left >= 0:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+    def body(self, whole: bool) -> bytes | None:
+        """All that was sent, with an error behind it where the end is missing; None if that is too much."""
+        if self._left < 0:
+            return None
+        if not whole:
+            said = "this reply broke off when it was first sent, and was charged for what was sent of it"
+            self._pieces += [b"\n\n", self._error(Refused(502, said, "server_error", "reply_cut"))]
+        return b"".join(self._pieces)
+
+
+class Tab:
+    """What one request owes."""
+
+    __slots__ = (
+        "_copy", "_digest", "_given_back", "_held", "_key", "_limits", "_model", "_open", "_quota", "_tenant", "_user", "captured",
+    )  # fmt: skip
+
+    def __init__(
+        self, quota: Quota | None, tenant: str = "", key: str = "", user: str = "", model: str = "", digest: str = "",
+        limits: Any = None,
+    ) -> None:  # fmt: skip
+        self._quota = quota
+        self._tenant, self._key, self._user, self._model = tenant, key, user, model
+        self._digest = digest
+        self._limits = limits
+        self._held: Reservation | None = None
+        self._open = False  # captured for a stream that has not come to its end
+        self._copy: Copy | None = None
+        self._given_back = False
+        self.captured = False
+
+    @property
+    def charges(self) -> bool:
+        """Whether there is anything to count."""
+        return self._quota is not None
+
+    async def __aenter__(self) -> Self:
+        if self._quota is not None:
+            await self._reserve(self._quota)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._held is not None:
+            await (self.finish(whole=False) if self.captured else self.give_back())
+
+    async def _reserve(self, quota: Quota) -> None:
+        """Put one reply on hold, or refuse the request."""
+        lifetime = max(300.0, self._limits.total_seconds + 60)
+        try:
+            held = await quota.areserve(
+                self._tenant, self._key, user=self._user, model=self._model, lifetime=lifetime, digest=self._digest
+            )
+        except QuotaExceeded as full:
+            raise _used_up(full) from None
+        except KeyReused as reused:
+            raise Refused(409, str(reused), code="idempotency_key_reused", headers=NO_RETRY) from None
+        except StoreError as error:
+            raise unavailable(error) from None
+        if not held.fresh:
+            await self._answered(quota, held)
+        self._held = held
+
+    async def _answered(self, quota: Quota, held: Reservation) -> None:
+        """The key was used before: its reply is sent again, or the client is told why not."""
+        if held.state == "held" or held.sending:
+            said = "a request with this idempotency key is being answered; ask again in a moment"
+            raise Refused(409, said, code="idempotency_key_in_use", headers=SOON)
+        try:
+            replay = await quota.areplay(held)
+        except StoreError as error:
+            raise unavailable(error) from None
+        if replay is not None:
+            raise Replayed(replay)
+        said = "a request with this idempotency key was answered before, and its reply is not kept; use a new key"
+        raise Refused(409, said, code="idempotency_key_used", headers=NO_RETRY)
+
+    async def spend(self, attempt: int, cost: float | None) -> bool:
+        """Count what an attempt cost, whatever became of its reply; True when a cost budget is used up."""
+        if self._quota is None or self._held is None or not cost:
+            return False
+        try:
+            return await self._quota.aspend(self._held, attempt, round(cost * MICRO))
+        except StoreError as error:
+            raise unavailable(error) from None
+
+    async def settle(self, charged: bool, headers: Headers | None = None, body: bytes = b"") -> None:
+        """Capture or give back, before the reply leaves: whoever then asks again with the same key finds it settled.
+
+        `headers` and `body` are a reply of one piece, kept for whoever asks again; None: it is a stream.
+        """
+        if self._held is None or (charged and self.captured):
+            return
+        if not charged:
+            await self.give_back()
+            return
+        replay = None if headers is None or not self._key else self._kept(headers, body, stream=False)
+        await self._capture(replay, bool(self._key) and headers is None)
+
+    async def _capture(self, replay: Replay | None, is_open: bool) -> None:
+        """Turn the hold into use; without this no reply may leave."""
+        assert self._quota is not None
+        assert self._held is not None
+        try:
+            await self._quota.acapture(self._held, replay=replay, sending=is_open)
+        except NotHeld as late:
+            raise Refused(
+                503, f"the quota for this reply was not kept: {late.state}", "server_error", "quota_lost"
+            ) from None
+        except StoreError as error:
+            raise unavailable(error) from None
+        self.captured, self._open = True, is_open
+
+    def copy(self, headers: Headers, error: Callable[[Refused], bytes]) -> Copy | None:
+        """Where the pieces of a stream are kept, if they are; `error` writes an error in place of an end that is missing."""
+        if self._held is not None and self._key and self._quota is not None and self._quota.keeps:
+            self._copy = Copy(self, headers, error, self._limits.replay)
+        return self._copy
+
+    async def finish(self, whole: bool = True) -> None:
+        """A stream has come to its end, or broke off; what was sent is kept for whoever asks again."""
+        if not self._open or self._held is None or self._quota is None:
+            return
+        self._open = False
+        copy = self._copy
+        body = None if copy is None else copy.body(whole)
+        replay = None if copy is None or body is None else self._kept(copy.headers, body, stream=True)
+        with contextlib.suppress(StoreError):  # the reply was paid for and sent; the store logs its own troubles
+            await self._quota.afinish(self._held, replay)
+
+    async def give_back(self) -> None:
+        """Give back what is on hold, or was captured for a reply that is worth nothing; also while the request is cancelled."""
+        held = self._held
+        if held is None or self._quota is None or self._given_back:
+            return
+        self._given_back = True
+        self.captured = self._open = False
+        with contextlib.suppress(StoreError):  # expired, or taken over; or the store does it as soon as it can
+            await self._quota.arefund(held)
+
+    def _kept(self, headers: Headers, body: bytes, stream: bool) -> Replay | None:
+        assert self._quota is not None
+        if len(body) > self._limits.replay or not self._quota.may_keep(body, stream):
+            return None
+        return Replay([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers], body, stream)
+
+
+NO_TAB = Tab(None)
+
+
+def _digest(request: Iterable[bytes | str]) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for part in request:
+        plain = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        found.update(b"%d:" % len(plain))
+        found.update(plain)
+    return found.hexdigest()
+
+
+def _used_up(full: QuotaExceeded) -> Refused:
+    facts = {"scope": full.scope, "unit": full.unit, "period": full.period, "limit": full.limit, "used": full.used}
+    return Refused(429, str(full), "insufficient_quota", "insufficient_quota", headers=NO_RETRY, more={"quota": facts})
+
+
+def unavailable(error: Any, code: str = "") -> Refused:
+    """A store that cannot do its work, as an error for the client; the details are for the log."""
+    return Refused(
+        503, "verdicts cannot be stored at the moment; try again later", "server_error", code or type(error).__name__
+    )

@@ -1,0 +1,101 @@
+"""The parent of several workers: it says when all of them serve, and hands on the wish to reload, whichever server runs them.
+
+Workers are known by their places on the board (`board.py`): one that has written its number there serves requests and hears signals. The
+file is read here first, so that a fault is reported once, and no worker is disturbed for it.
+"""
+
+import contextlib
+import logging
+import os
+import queue
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from trueup.gateway.config import Config
+from trueup.gateway.serving.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
+from trueup.gateway.watching.board import Board, Series, living
+from trueup.gateway.watching.metrics import RELOAD_FAILURES
+
+log = logging.getLogger("trueup.gateway")
+
+_LOOK = 0.02  # seconds between two looks while workers start
+
+
+class Foreman:
+    """Watches the workers of one gateway from a thread of the parent."""
+
+    def __init__(self, config: Config, folder: Path, read: Read, listening: Callable[[], object]) -> None:
+        self._config, self._folder, self._read = config, folder, read
+        self._listening = listening
+        self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()  # which a signal's handler may use at any moment
+        self.ended = threading.Event()
+        self.is_up = False  # every worker serves requests
+        self.stopped = False  # somebody asked for the end
+        self._thread = threading.Thread(target=self._run, name="trueup-foreman", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        self.ended.set()
+        self._wishes.put(False)
+        self._thread.join(5)
+
+    def want_reload(self) -> None:
+        """Reload soon; may be called from a signal's handler."""
+        self._wishes.put(True)
+
+    def reload(self) -> None:
+        """Read the configuration, and let every worker take it over if it can be used."""
+        if terminal_is_gone():
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        try:
+            self._config = taken_over(self._config, self._read())
+        except NotUsable as error:
+            report(error)
+            self._count_failure()
+            return
+        workers = living(self._folder)
+        for worker in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGHUP)
+        log.info("a changed configuration was handed to %d workers", len(workers))
+
+    def _run(self) -> None:
+        while not self.ended.wait(_LOOK):
+            if len(living(self._folder)) >= self._config.workers and _answers(self._config.host, self._config.port):
+                self.is_up = True
+                self._listening()
+                break
+        while self._wishes.get():
+            while not self._wishes.empty() and not self.ended.is_set():  # several wishes at once are one
+                self._wishes.get()
+            if not self.ended.is_set():
+                self._safely()
+
+    def _safely(self) -> None:
+        try:
+            self.reload()
+        except Exception:  # whatever it is, the workers serve on and the next wish is heard
+            log.exception("the configuration could not be read")
+
+    def _count_failure(self) -> None:
+        board = Board(self._folder)
+        place = board.place(Series("counter", RELOAD_FAILURES))
+        if place is not None:
+            board.cells[place] += 1
+        board.close()
+
+
+def _answers(host: str, port: int) -> bool:
+    """Whether somebody accepts connections there."""
+    where = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    try:
+        socket.create_connection((where, port), 1).close()
+    except OSError:
+        return False
+    return True

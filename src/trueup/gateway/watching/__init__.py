@@ -1,0 +1,1 @@
+"""What operators see: counters of all workers, access and verdict logs, traces."""
