@@ -204,6 +204,7 @@ def test_every_scrape_has_all_workers_numbers_also_after_one_was_killed(server: 
         def counted() -> float:
             return sum(values(served.page(), "trueup_requests_total").values())
 
+        wait_for(lambda: counted() == 20, "a request was not counted")  # that is done after its reply was sent
         assert [counted() for _ in range(10)] == [20] * 10
         before = served.workers()
         os.kill(before[0], signal.SIGKILL)
