@@ -15,12 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trueup.ask.answer import Answer
 from trueup.gateway.client.upstream import Line
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
-from trueup.gateway.door.exchange import Door, Exchange
-from trueup.gateway.door.incoming import admit
+from trueup.gateway.door.exchange import Door
 from trueup.gateway.door.visit import FAILED, GONE, REFUSED, Visit
 from trueup.gateway.errors import NO_RETRY, Gone, Refused
 from trueup.gateway.keys import set_limits
@@ -29,46 +27,36 @@ from trueup.gateway.pages.feedback import PATH as FEEDBACK
 from trueup.gateway.pages.feedback import Feedback
 from trueup.gateway.pages.pages import Pages
 from trueup.gateway.passing.endpoints import Place, place_of
-from trueup.gateway.passing.falling import passed
 from trueup.gateway.passing.forwarding import Forwarding
-from trueup.gateway.passing.passing import overhead, told
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
 from trueup.gateway.protocols.protocol import Speaking
 from trueup.gateway.protocols.responses import Responses
-from trueup.gateway.replies.asking import Asking
 from trueup.gateway.replies.judging import bug_found, bug_refusal
-from trueup.gateway.replies.recording import record, state_of
-from trueup.gateway.replies.rendering import is_given, refusal_of, rendered
-from trueup.gateway.replies.streaming import CHARGED, Broken, Streaming
-from trueup.gateway.replies.tab import NO_TAB, Replayed, Tab, metered, unavailable
+from trueup.gateway.replies.replying import Replying
+from trueup.gateway.replies.tab import Replayed
 from trueup.gateway.runtime import Runtime
 from trueup.gateway.serving.keeping import Keeper
 from trueup.gateway.serving.reloading import NotUsable, Read, report, taken_over, terminal_is_gone
 from trueup.gateway.serving.wire import (
-    EVENTS,
     JSON,
     Out,
     Receive,
     Scope,
     Send,
-    Stream,
     Turn,
     body_of,
     headers_of,
     read_body,
 )
-from trueup.gateway.watching.counting import count_attempts, count_passed
-from trueup.gateway.watching.logged import log_access, log_verdicts
+from trueup.gateway.watching.logged import log_access
 from trueup.gateway.watching.logs import LogBook
 from trueup.gateway.watching.metrics import RELOAD_FAILURES, REQUESTS, Metrics
 from trueup.gateway.watching.tracing import Tracing
-from trueup.store.alarm import Alarm
 from trueup.store.errors import StoreError
 from trueup.store.store import Store
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.codec import spelled
-from trueup.verdict.events import Event, Subscriber
 
 log = logging.getLogger("trueup.gateway")
 
@@ -92,7 +80,6 @@ class Gateway:
         self._working: set[asyncio.Task[Any]] = set()
         self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
         self._own_store = store is None and bool(config.store)
-        self._alarm = Alarm()  # of a gateway without a store; a store has its own
         self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
         self.source: Read | None = None  # where `reload` reads from; None: it cannot
         self.quiet = False  # whether somebody else reports what a reload cannot follow: the parent of this worker
@@ -105,6 +92,7 @@ class Gateway:
         self._feedback = Feedback(self.metrics, lambda: self.store)
         self._forwarding = Forwarding(self.metrics, lambda: self.store)
         self._tracing = Tracing() if tracing is None and config.telemetry else tracing
+        self._replying = Replying(self, self._tracing)
 
     @property
     def config(self) -> Config:
@@ -126,7 +114,7 @@ class Gateway:
         if kind == "http":
             name, protocol = _find(scope["path"])
             if protocol is not None and scope["method"] == "POST":
-                await self._serve(scope, receive, send, protocol, partial(self._opened, protocol, name))
+                await self._serve(scope, receive, send, protocol, partial(self._replying.open, protocol, name))
             else:
                 with self._held():
                     await self._other(scope, receive, send, "POST" if protocol is not None else "")
@@ -316,14 +304,6 @@ class Gateway:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    def _opened(
-        self, protocol: Speaking, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
-    ) -> Work:
-        """The work of a request for a reply."""
-        exchange = visit.runtime.door.open(protocol, name, headers, raw, caller, visit)
-        visit.met(exchange)
-        return partial(self._ask, visit, exchange)
-
     def _checked(
         self, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:  # fmt: skip
@@ -433,122 +413,6 @@ class Gateway:
         finally:
             gone.cancel()
 
-    async def _ask(self, visit: Visit, exchange: Exchange, out: Out) -> None:
-        if self._tracing is None:
-            await self._reply(visit, exchange, out)
-            return
-        exchange.span = self._tracing.begin(exchange)
-        failed: BaseException | None = None
-        try:
-            await self._reply(visit, exchange, out)
-        except Replayed:
-            raise
-        except BaseException as error:
-            failed = error
-            raise
-        finally:
-            self._tracing.end(exchange.span, failed)
-
-    async def _reply(self, visit: Visit, exchange: Exchange, out: Out) -> None:
-        runtime, store = visit.runtime, self.store
-        config = runtime.config
-        if exchange.route is not None and exchange.route.request is not None:
-            await admit(visit, exchange, exchange.route.request, store, self.metrics)
-        if exchange.contract is None:
-            await self._passed(visit, exchange, out)
-            return
-        if store is not None and store.crowded:
-            raise unavailable(store.trouble, "store_full")
-        traced = None if self._tracing is None else self._tracing.listener(exchange.span)
-        listener = _both(traced, exchange.progress)
-        asking = Asking(exchange, runtime.lanes, runtime.line, listener)
-        user = exchange.user or asking.asked.user
-        asking.tab = tab = metered(
-            store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user,
-            model=asking.asked.model, request=exchange.identity() if exchange.key else (),
-        )  # fmt: skip
-        async with tab:
-            asking.on_end = lambda answer: self._note(visit, asking, answer, user)
-            try:
-                await (self._streamed if asking.asked.stream else self._whole)(visit, asking, tab)
-            finally:
-                asking.end()
-                if asking.owes:
-                    await asking.unpaid()
-
-    async def _passed(self, visit: Visit, exchange: Exchange, out: Out) -> None:
-        """A request without a contract: the answer is passed through."""
-        runtime, store = visit.runtime, self.store
-        config = runtime.config
-        tab = NO_TAB
-        if store is not None and config.charges(exchange.route):
-            model, user = exchange.named()
-            tab = metered(
-                store, config, exchange.route, tenant=exchange.tenant, key=exchange.key, user=user, model=model,
-                request=exchange.identity() if exchange.key else (),
-            )  # fmt: skip
-        try:
-            async with tab:
-                visit.outcome = FAILED
-                visit.attempts, visit.status = await passed(
-                    exchange, runtime.lanes, runtime.line, out, tab, config.limits.total_seconds
-                )
-        except Refused as refused:
-            if visit.outcome == FAILED:
-                count_passed(self.metrics, exchange, visit.model, refused.code or str(refused.status))
-            raise
-        visit.outcome, visit.waited = "passed", exchange.waited
-        count_passed(self.metrics, exchange, visit.model, "" if visit.status < 400 else str(visit.status))
-
-    async def _whole(self, visit: Visit, asking: Asking, tab: Tab) -> None:
-        exchange = asking.exchange
-        answer = await asking.run()
-        asking.end(answer)
-        if not is_given(answer):
-            raise _with_outcome(refusal_of(exchange, answer), exchange, answer)
-        body = rendered(exchange, answer, asking.raw, asking.body)
-        headers = [JSON, *told(exchange, answer.outcome, len(answer.attempts), clock=False)]
-        if tab.charges:
-            await tab.settle(answer.outcome in CHARGED, headers, body)
-        await visit.out.whole(200, body, [*headers, overhead(exchange)])
-
-    async def _streamed(self, visit: Visit, asking: Asking, tab: Tab) -> None:
-        exchange = asking.exchange
-        headers = [*EVENTS, *told(exchange, "streamed", 1, clock=False)]
-        stream = Stream(visit.out, 200, headers, tab.copy(headers, exchange.protocol.error_event))
-        streaming = Streaming(asking, tab, stream)
-        try:
-            await streaming.run()
-            return
-        except Broken as broken:
-            refused = _broken(asking, broken)
-        except Refused as error:
-            refused = error
-        except asyncio.CancelledError:
-            await streaming.settle(left=not self.stopping)
-            raise
-        await streaming.settle()
-        asking.end()
-        if not stream.started:
-            raise _with_outcome(refused, exchange, asking.answer_so_far())
-        visit.outcome, visit.status = FAILED, refused.status
-        await stream.write(streaming.broken(refused))
-        await stream.end()
-
-    def _note(self, visit: Visit, asking: Asking, found: Answer, user: str) -> None:
-        """Store and count what became of a request, whether it was answered or not."""
-        exchange = asking.exchange
-        if self.store is not None:
-            record(self.store, asking, found, user)
-        if self._tracing is not None:
-            self._tracing.answered(exchange.span, exchange, found, time.time() - found.seconds)
-        lines = self.logs.verdicts
-        if lines is not None:
-            log_verdicts(lines, exchange, asking.asked.model, state_of(exchange), found, visit.runtime.redaction)
-        visit.outcome = found.outcome if is_given(found) else FAILED
-        visit.attempts, visit.waited = len(found.attempts), exchange.waited
-        count_attempts(self.metrics, exchange, asking.asked.model, found, self._alarm if self.store is None else None)
-
     def _count(self, visit: Visit) -> None:
         """Count a request that is over."""
         metrics, status = self.metrics, visit.status or visit.out.status
@@ -561,32 +425,8 @@ class Gateway:
             log_access(self.logs.access, visit)
 
 
-def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None:
-    """One subscriber in place of two, of which there may be none."""
-    if one is None or other is None:
-        return one or other
-
-    def tell(event: Event) -> None:
-        one(event)
-        other(event)
-
-    return tell
-
-
 def _too_late() -> Refused:
     return Refused(504, "the request took too long", "server_error", "deadline_exceeded", headers=dict(NO_RETRY))
-
-
-def _with_outcome(refused: Refused, exchange: Exchange, answer: Answer) -> Refused:
-    """A refusal with the headers that tell what became of the request."""
-    refused.headers.update({k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))})
-    return refused
-
-
-def _broken(asking: Asking, broken: Broken) -> Refused:
-    if broken.failure is not None:
-        return Refused(502, f"the reply broke off: {broken.failure.reason}", "server_error", "upstream_failed")
-    return refusal_of(asking.exchange, asking.answer_so_far())
 
 
 def _find(path: str) -> tuple[str, Speaking | None]:
