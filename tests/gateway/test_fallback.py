@@ -205,6 +205,64 @@ def test_a_stream_that_breaks_before_its_first_word_is_asked_for_elsewhere_and_o
         assert both.calls == (1, 1)
 
 
+EVENTS = "text/event-stream"
+NO_REPLY = {
+    "nothing": Raw(b"", content_type=EVENTS),
+    "a sign of life": Raw(b": ping\n\n", content_type=EVENTS),
+    "an error of Anthropic's": Raw(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n', content_type=EVENTS),
+    "an error of OpenAI's": Raw(b': ping\n\ndata: {"error":{"message":"busy","type":"server_error"}}\n\n', content_type=EVENTS),
+    "half an event": Raw(b'data: {"choi', content_type=EVENTS),
+    "a page": Raw(b"<html>Sign in to this network</html>", content_type="text/html"),
+    "no body": Raw(b""),
+    "an error": Raw(b'{"error": {"message": "busy", "type": "server_error"}}'),
+    "a list": Raw(b"[]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, None], ids=["judged", "passed"])
+def test_an_answer_that_holds_no_reply_is_passed_over(contract: Contract | None) -> None:
+    present: list[Any] = []
+    with pair(lambda _: present[-1], contract=contract, policy=UNGUARDED) as both:
+        for name, step in NO_REPLY.items():
+            present.append(step)
+            got = both.ask(stream=step.content_type == EVENTS)
+            assert (got.status_code, got.headers.get("x-trueup-upstream")) == (200, "two"), name
+            assert "Ada" in got.text
+    with pair(lambda _: present[-1], lambda _: present[-1], contract=contract, policy=UNGUARDED) as both:
+        for name, step in NO_REPLY.items():
+            present.append(step)
+            got = both.ask(stream=step.content_type == EVENTS)
+            assert got.status_code >= 400, (name, got.text)
+            assert got.json()["error"]["message"], name
+
+
+@pytest.mark.spec("X36")
+def test_a_stream_with_a_spare_that_has_no_end_is_broken_for_the_client() -> None:
+    with pair(Cut(Say("Hello there my friend", piece=4), events=3, silent=True), contract=None) as both:
+        got = both.ask(stream=True)
+        assert "the answer was cut off" in got.text
+        assert both.calls == (1, 0)
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, None], ids=["judged", "passed"])
+@pytest.mark.parametrize("after", ["-5", "nan", "1e300", "soon", "Wed, 21 Oct 99999999999999999999999 07:28:00 GMT"])
+def test_an_odd_wait_is_no_fault_of_ours_and_not_passed_on(after: str, contract: Contract | None) -> None:
+    for alone in (True, False):
+        odd = Fail(429, retry_after=after)
+        with pair(odd, odd, contract=contract, alone=alone, policy=UNGUARDED) as both:
+            got = both.ask()
+            assert got.status_code == 429
+            assert got.headers.get("retry-after", "0").isdigit()
+            assert len(got.headers.get("retry-after", "")) < 9
+
+
+def test_a_date_to_wait_for_becomes_a_number_of_seconds() -> None:
+    for alone in (True, False):
+        past = Fail(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT")
+        with pair(past, past, contract=None, alone=alone) as both:
+            assert both.ask().headers["retry-after"] == "0"
+
+
 def test_a_fault_of_the_client_is_not_asked_again_elsewhere() -> None:
     with pair(Fail(400, "messages[0] is odd"), contract=None) as both:
         got = both.ask()

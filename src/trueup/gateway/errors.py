@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+_YEAR = 365 * 86_400.0
 NO_RETRY = {"x-should-retry": "false"}  # what the SDKs of OpenAI and Anthropic heed
 
 
@@ -33,16 +34,13 @@ def _plain(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def whole_seconds(wait: str | float) -> str:
-    """A `retry-after` as a whole number of seconds, rounded up; a date stays as it is.
+def whole_seconds(wait: float) -> str:
+    """A `retry-after` as a whole number of seconds, rounded up, and at most a year.
 
-    >>> whole_seconds("1.2"), whole_seconds(20.0), whole_seconds("Wed, 21 Oct 2015 07:28:00 GMT")
-    ('2', '20', 'Wed, 21 Oct 2015 07:28:00 GMT')
+    >>> whole_seconds(1.2), whole_seconds(20.0), whole_seconds(1e300)
+    ('2', '20', '31536000')
     """
-    try:
-        return str(math.ceil(float(wait)))
-    except (ValueError, OverflowError):  # a date, or no number of this world
-        return str(wait)
+    return str(math.ceil(min(wait, _YEAR)))
 
 
 class Gone(Exception):

@@ -162,6 +162,8 @@ def test_faults_of_the_program_are_no_failures(error: BaseException) -> None:
         ({"retry-after": "-5"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "1e999"}, None),
+        ({"retry-after": "Wed, 21 Oct 99999999999999999999999 07:28:00 GMT"}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 +99999999999999999999"}, None),
         (None, None),
     ],
 )

@@ -72,7 +72,7 @@ def _seconds(said: str, unit: float, now: datetime) -> float | None:
 def _until(date: str, now: datetime) -> float:
     try:
         when = parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):  # the second for numbers that are no date of any calendar
         return -1.0
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - now).total_seconds())

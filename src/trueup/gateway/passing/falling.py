@@ -6,6 +6,7 @@ the client's protocol: text, calls, usage and how it ended survive, and a stream
 """
 
 import time
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.clock import SYSTEM
 from trueup.ask.shapes.parts import MessageError
+from trueup.gateway.client.link import CutOff
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import POLICY
@@ -20,6 +22,7 @@ from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.passing.passing import break_off, overhead, pass_through, shown_headers, told
 from trueup.gateway.protocols.protocol import Said, encode
+from trueup.gateway.protocols.sse import Ending, Reader, TooLong
 from trueup.gateway.replies.lanes import Lanes
 from trueup.gateway.replies.naming import renamed
 from trueup.gateway.replies.rendering import failed_refusal
@@ -36,8 +39,18 @@ _NOT_FOR_US = frozenset(
 _FEATURES = 4  # calls after which no rejected parameter is left out any more
 
 
+class _Envelope(msgspec.Struct):
+    """What is looked at of an answer or an event that passes: whether it is a reply or an error."""
+
+    error: Any = None
+    type: Any = None
+
+
+_envelope = msgspec.json.Decoder(_Envelope).decode
+
+
 class _Answer(NamedTuple):
-    """An answer that may be sent on: its status, headers and body, or a stream whose first piece has come."""
+    """An answer that may be sent on: its status, headers and body, or a stream whose first event has come."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -170,9 +183,12 @@ class Falling:
                 said_so = f"upstream {rung.upstream.name!r} wants to send the request elsewhere"
                 raise _Failed(Failure(said_so, "fatal", code="redirect"))
             if not reply.is_stream:
-                return _Answer(reply.status, headers, await reply.read())
+                said = await reply.read()
+                if reply.status < 300:
+                    _refuse_error(said, reply, rung)
+                return _Answer(reply.status, headers, said)
             pieces = reply.pieces()
-            first = await anext(pieces, b"")
+            first = await _first_event(pieces, reply, rung)
             keep = True
             return _Answer(reply.status, headers, first, reply, pieces)
         finally:
@@ -233,12 +249,17 @@ class Falling:
             await self._out.whole(answer.status, answer.body, [*headers, overhead(exchange)])
             return answer.status
         stream = Stream(self._out, answer.status, headers, tab.copy(headers, exchange.protocol.error_event))
+        ending = Ending(exchange.protocol.path)
         try:
             await tab.settle(answer.status < 300)
+            ending.feed(answer.body)
             await stream.write(answer.body)
             with Within(max(0.001, over - time.perf_counter())):
                 async for piece in answer.pieces:
+                    ending.feed(piece)
                     await stream.write(piece)
+            if answer.status < 300 and not ending.seen:
+                raise CutOff("the stream ended before its end")
         except TimeoutError:
             said = f"upstream {exchange.upstream.name!r} took too long"
             await break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
@@ -249,6 +270,39 @@ class Falling:
             reply.close()
         await stream.end()
         return answer.status
+
+
+async def _first_event(pieces: AsyncIterator[bytes], reply: Reply, rung: Rung) -> bytes:
+    """The bytes of a stream up to its first event that says something; a stream that begins with an error has failed."""
+    reader, held = Reader(), []
+    async for piece in pieces:
+        held.append(piece)
+        try:
+            events = reader.feed(piece)
+        except TooLong:
+            break
+        said = next((event.data for event in events if event.data), b"")
+        if said:
+            if reply.status < 300 and said != b"[DONE]":
+                _refuse_error(said, reply, rung)
+            break
+    else:
+        raise CutOff("the stream ended before its first event")
+    return b"".join(held)
+
+
+def _refuse_error(said: bytes, reply: Reply, rung: Rung) -> None:
+    """An error in place of a reply, or something that is not one, under a status that promises a reply."""
+    try:
+        envelope = _envelope(said)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise _Failed(Failure(f"upstream {rung.upstream.name!r}: the answer is not JSON")) from None
+    if envelope.error or envelope.type == "error":
+        found = read(_decode(said)).findings
+        wrong = next((each for each in found if each.code == "R002"), None)
+        after = retry_after(reply.headers)
+        said_so = f"upstream {rung.upstream.name!r} sent an error in place of a reply"
+        raise _Failed(Failure(said_so, retry_after=after) if wrong is None else failure_in(wrong, "text", after))
 
 
 def _failure(body: bytes, reply: Reply) -> Failure:

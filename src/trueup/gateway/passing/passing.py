@@ -6,7 +6,7 @@ off leaves the client with a broken one too, never with a whole one.
 
 import time
 
-from trueup.ask.clients.request import TransportFailure
+from trueup.ask.clients.request import TransportFailure, retry_after
 from trueup.gateway.client.link import CutOff
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
 from trueup.gateway.client.within import Within
@@ -81,11 +81,13 @@ async def break_off(exchange: Exchange, stream: Stream | None, refused: Refused)
 
 
 def shown_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
-    """The headers of an upstream that the client may see; a wait is a whole number of seconds."""
-    return [
-        (name, whole_seconds(value.decode("latin-1")).encode("latin-1") if name == b"retry-after" else value)
-        for name, value in reply.let_through()
-    ]
+    """The headers of an upstream that the client may see; a wait is a whole number of seconds, or it is not told."""
+    found = reply.let_through()
+    if not any(name == b"retry-after" for name, _ in found):
+        return found
+    wait = retry_after([(name, value) for name, value in found if name == b"retry-after"])
+    told = [] if wait is None else [(b"retry-after", whole_seconds(wait).encode())]
+    return [row for row in found if row[0] != b"retry-after"] + told
 
 
 def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
