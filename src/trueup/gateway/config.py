@@ -187,6 +187,17 @@ class Route(msgspec.Struct, frozen=True):
     fallback: tuple[Spare, ...] = ()
     """The upstreams to ask next, in this order, when one cannot answer; empty: none."""
 
+    @property
+    def binds(self) -> bool:
+        """Whether it has a contract, for replies or for requests."""
+        return self.contract is not None or self.request is not None
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """The names under which upstreams are asked for a model, where they are not the client's."""
+        names = (self.model, *self.policy.models, *(spare.model for spare in self.fallback))
+        return tuple(filter(None, names))
+
 
 class Allowance(msgspec.Struct, frozen=True):
     """How much a client may use, as its entry in the file says."""
@@ -322,11 +333,25 @@ class Config(msgspec.Struct, frozen=True):
         return next((route for route in self.routes if route.name == name), None)
 
     def route_for(self, model: str) -> Route | None:
-        """The first route whose patterns fit `model`; None if there is none."""
+        """The first route whose patterns fit `model`, whatever its case; None if there is none."""
         for route in self.routes:
-            if any(fnmatchcase(model, pattern) for pattern in route.models):
+            if any(fits(model, pattern) for pattern in route.models):
                 return route
         return None
+
+    def bound_to(self, model: str) -> Route | None:
+        """The route that `model` is bound to: the one for it, or else one with a contract that asks an upstream for it; None if there is none."""
+        found = self.route_for(model)
+        if found is not None:
+            return found
+        asked = _plain(model)
+        bound = (route for route in self.routes if route.binds)
+        return next((route for route in bound if asked in map(_plain, route.asks_for)), None)
+
+    @property
+    def binds(self) -> bool:
+        """Whether a route binds a contract."""
+        return any(route.binds for route in self.routes)
 
     @property
     def meters(self) -> bool:
@@ -342,7 +367,7 @@ class Config(msgspec.Struct, frozen=True):
         if route is not None and route.upstream:
             return self.upstreams[route.upstream]
         for pattern, name in self.models.items():
-            if fnmatchcase(model, pattern) and self.upstreams[name].protocol == protocol:
+            if fits(model, pattern) and self.upstreams[name].protocol == protocol:
                 return self.upstreams[name]
         return next((each for each in self.upstreams.values() if each.protocol == protocol), None)
 
@@ -350,6 +375,19 @@ class Config(msgspec.Struct, frozen=True):
         """Every key, so that none is ever stored."""
         keys = [secret for each in self.upstreams.values() for secret in each.secrets]
         return tuple(dict.fromkeys([*keys, *(each.key for each in self.clients if each.key)]))
+
+
+def fits(model: str, pattern: str) -> bool:
+    """Whether a pattern of models is for this one. Some upstreams do not tell cases apart, so no contract depends on them.
+
+    >>> fits("GPT-4o ", "gpt-*"), fits("o3", "gpt-*")
+    (True, False)
+    """
+    return fnmatchcase(_plain(model), _plain(pattern))
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()
 
 
 def of(upstream: str, contract: Any = None, **options: Any) -> Config:

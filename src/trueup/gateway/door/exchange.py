@@ -10,6 +10,7 @@ import msgspec
 
 from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
+from trueup.gateway.door.binding import refuse_two_models, refuse_unbound
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.keys import Keyring, permit
@@ -113,9 +114,8 @@ class Door:
     def __init__(self, config: Config) -> None:
         self._config = config
         self.keyring = Keyring(config.clients)
-        self._judges = bool(config.contracts) or any(
-            r.contract is not None or r.request is not None for r in config.routes
-        )
+        self._judges = bool(config.contracts) or config.binds
+        self._one_model = config.binds or any(caller.models for caller in config.clients)
         self._tenants = any(upstream.tenant not in ("", "*") for upstream in config.upstreams.values())
         self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[Rung, ...]]] = {}
 
@@ -131,12 +131,14 @@ class Door:
         self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, visit: Visit
     ) -> Exchange:
         """The exchange of a request, or a refusal."""
-        head, parsed = _read(raw, self._judges)
+        head, parsed = _read(raw, self._judges or self._one_model)
+        if self._one_model and parsed is not None:
+            refuse_two_models(raw, parsed)
         visit.model = model = a_name(head.model, "model") if isinstance(head.model, str) else ""
         given = head.trueup if isinstance(head.trueup, dict) else {}
         if head.trueup is not None:
             refuse_odd_context(head.trueup, "trueup", self._config.limits.context)
-        route, rungs = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks)
+        route, rungs = self._ways.get((name, model, protocol.speaks)) or self._way(name, model, protocol.speaks, caller)
         visit.route = "" if route is None else route.name
         permit(caller, route, model)
         tenant, user = who(caller, headers, given)
@@ -157,12 +159,14 @@ class Door:
         wanted = _yes(headers.get("x-trueup-progress", given.get("progress", self._config.progress)))
         return Progress() if wanted else None
 
-    def _way(self, name: str, model: str, speaks: str) -> tuple[Route | None, tuple[Rung, ...]]:
+    def _way(self, name: str, model: str, speaks: str, caller: Caller | None) -> tuple[Route | None, tuple[Rung, ...]]:
         """Which route a request takes, and to whom; remembered for the next one alike."""
         config = self._config
         route = config.route(name) if name else config.route_for(model)
         if name and route is None:
             raise Refused(404, f"there is no route {name!r}", code="not_found")
+        permit(caller, route, model)  # a key that is not for the route learns nothing about contracts
+        refuse_unbound(config, route, model)
         rungs = rungs_of(config, route, model, speaks)  # type: ignore[arg-type]
         if not rungs:
             raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")

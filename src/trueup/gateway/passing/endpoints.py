@@ -31,6 +31,11 @@ class Endpoint(NamedTuple):
     query: tuple[str, ...] = ()  # the parameters that are passed on
     many: bool = False  # its body holds requests, each with a model
 
+    @property
+    def names_models(self) -> bool:
+        """Whether a request must say which model makes what the reply holds."""
+        return self.generates and (self.many or not self.kept)
+
 
 ENDPOINTS = (
     Endpoint("embeddings", "POST", "embeddings", "json", large=True),

@@ -16,6 +16,7 @@ from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.upstream import READING, Parcel, Reply, broken
 from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
+from trueup.gateway.door.binding import refuse_two_models
 from trueup.gateway.door.exchange import other_tenant, who
 from trueup.gateway.door.visit import FAILED, Visit
 from trueup.gateway.errors import NO_RETRY, Refused
@@ -25,7 +26,7 @@ from trueup.gateway.passing.endpoints import Endpoint, Place, query_of
 from trueup.gateway.passing.forms import Named, boundary_of, model_in
 from trueup.gateway.passing.passing import shown_headers
 from trueup.gateway.protocols.chat import Chat
-from trueup.gateway.protocols.protocol import a_name, encode
+from trueup.gateway.protocols.protocol import a_name, encode, no_model
 from trueup.gateway.replies.naming import renamed
 from trueup.gateway.replies.tab import NO_TAB, Tab, metered
 from trueup.gateway.serving.wire import Out, Receive, Stream, Upload, upload
@@ -61,6 +62,11 @@ class _Body(NamedTuple):
     named: Named | None = None  # where a form names the model
     models: tuple[str, ...] = ()  # of the requests that it holds
 
+    @property
+    def nameless(self) -> bool:
+        """Whether a request in it names no model."""
+        return not all(map(str.strip, self.models or (self.model,)))
+
     def asking_for(self, model: str) -> bytes | None:
         """What is passed on, with another model."""
         if self.raw is None or not model or not self.model:
@@ -88,17 +94,20 @@ class Forwarding:
                 f"this endpoint is turned off here; `endpoints: [{endpoint.group}]` in the gateway's file turns it on"
             )
             raise Refused(404, said, code="endpoint_off", headers=NO_RETRY)
-        body = _read(endpoint, headers, raw)
+        one_model = config.binds or (caller is not None and bool(caller.models))
+        body = _read(endpoint, headers, raw, one_model)
         tenant, user = who(caller, headers, body.given)
         route = _route(config, place.route, body.model)
         visit.model, visit.tenant = body.model, tenant
         visit.route = "" if route is None else route.name
+        if endpoint.names_models and config.binds and body.nameless:
+            raise no_model()  # an upstream may then take the one that is bound
         for model in (body.model, *body.models):
             on = route if model == body.model else _route(config, place.route, model)
             permit(caller, on, model)
             _refuse_unjudged(endpoint, on, headers, body)
-            if place.route and model:  # the path of another route does not undo the contract of the model's own
-                _refuse_unjudged(endpoint, config.route_for(model), headers, body)
+            if model:  # the path of another route does not undo the contract of the model's own
+                _refuse_unjudged(endpoint, config.bound_to(model), headers, body)
         speaks = endpoint.speaks or ("anthropic" if "anthropic-version" in headers else "openai")
         upstream = _upstream(config, endpoint, speaks, route, body.model, tenant)
         path = place.path + query_of(endpoint, visit.scope.get("query_string", b""))
@@ -197,8 +206,8 @@ async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:
     await stream.end()
 
 
-def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes) -> _Body:
-    """What is looked at of a body, and the body that is passed on."""
+def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, one_model: bool) -> _Body:
+    """What is looked at of a body, and the body that is passed on; with `one_model`, it must not name two."""
     kind = headers.get("content-type", "")
     if endpoint.carries == "nothing":
         return _Body()
@@ -212,6 +221,8 @@ def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes) -> _Body:
         body = _whole.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+    if one_model:
+        refuse_two_models(raw, body)
     given = body.pop("trueup", None)
     if given is not None and not isinstance(given, dict):
         raise Refused(400, "'trueup' must be an object", code="invalid_value")
@@ -234,6 +245,8 @@ def _models(body: dict[str, Any]) -> tuple[str, ...]:
         isinstance(row, dict) and isinstance(row.get("params"), dict) for row in rows
     ):
         raise Refused(400, "'requests' must be a list of requests with their 'params'", code="invalid_value")
+    for row in rows:
+        refuse_two_models(b"", row["params"])
     return tuple({a_name(row["params"].get("model"), "model"): None for row in rows})
 
 

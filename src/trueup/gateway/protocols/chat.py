@@ -20,6 +20,7 @@ from trueup.gateway.protocols.protocol import (
     arguments,
     encode,
     is_leaked,
+    is_on,
     kept_tools,
     messages_in,
     model_of,
@@ -50,7 +51,7 @@ class Chat:
         return Asked(
             model_of(body),
             messages_in(body),
-            body.get("stream") is True,
+            is_on(body, "stream"),
             own,
             a_name(body.get("user"), "user"),
             offers_functions(body) and not own,

@@ -18,6 +18,7 @@ from trueup.gateway.protocols.protocol import (
     arguments,
     encode,
     is_leaked,
+    is_on,
     kept_tools,
     messages_in,
     model_of,
@@ -55,9 +56,7 @@ class Messages:
         named = a_name(metadata.get("user_id") if isinstance(metadata, dict) else None, "metadata.user_id")
         config = body.get("output_config")
         own = bool(body.get("output_format") or (isinstance(config, dict) and config.get("format")))
-        return Asked(
-            model_of(body), messages, body.get("stream") is True, own, named, offers_functions(body) and not own
-        )
+        return Asked(model_of(body), messages, is_on(body, "stream"), own, named, offers_functions(body) and not own)
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body:
         system = [m for m in request.messages if isinstance(m, dict) and m.get("role") == "system"]

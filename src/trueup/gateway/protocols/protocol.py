@@ -157,5 +157,18 @@ def model_of(body: Body) -> str:
     """The model that a request names; it must name one."""
     model = body.get("model")
     if not isinstance(model, str) or not model:
-        raise Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
+        raise no_model()
     return a_name(model, "model")
+
+
+def no_model() -> Refused:
+    """What is said to a request that names no model."""
+    return Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
+
+
+def is_on(body: Body, name: str) -> bool:
+    """Whether a request turns something on. Upstreams read `1` or `"true"` in different ways, so that is refused."""
+    value = body.get(name)
+    if value is None or value is True or value is False:
+        return value is True
+    raise Refused(400, f"'{name}' must be true or false", code="invalid_value")

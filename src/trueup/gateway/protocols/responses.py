@@ -18,6 +18,7 @@ from trueup.gateway.protocols.protocol import (
     a_name,
     arguments,
     encode,
+    is_on,
     kept_tools,
     messages_in,
     model_of,
@@ -45,13 +46,13 @@ class Responses:
             items = messages_in(body, "input")
         else:
             raise Refused(400, "'input' must be a text or a list with at least one item", code="invalid_value")
-        if body.get("background") is True:
+        if is_on(body, "background"):
             raise Refused(400, "'background' must be off: a reply is judged when it is given", code="unsupported_value")
         form = body.get("text")
         inner = form.get("format") if isinstance(form, dict) else None
         own = isinstance(inner, dict) and inner.get("type") not in (None, "text")
         named = a_name(body.get("user"), "user")
-        return Asked(model_of(body), items, body.get("stream") is True, own, named, offers_functions(body) and not own)
+        return Asked(model_of(body), items, is_on(body, "stream"), own, named, offers_functions(body) and not own)
 
     def request(self, body: Body, request: Request, asked: Asked) -> Body:
         new = {**body, "input": [item for message in request.messages for item in _items(message)]}

@@ -1,0 +1,70 @@
+"""Contracts that stay: a route, a model and a body enter; a request that would get around the contract of its model is refused.
+
+A model is bound to the contract of the route that is for it, under every name that this route asks an upstream for. The path of another
+route, another spelling or a body that can be read in two ways does not undo that.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.gateway.config import Config, Route
+from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.protocols.protocol import no_model
+
+_KEY = b'"model"'
+_ESCAPED = b"\\u006"  # how each letter of the key begins if it is escaped
+_LENGTH = len("model")
+
+
+def refuse_unbound(config: Config, route: Route | None, model: str) -> None:
+    """Refuse a request that would take a `route` without the contract that its model is bound to."""
+    if not config.binds:
+        return
+    if not model.strip():
+        raise no_model()  # an upstream may then take the one that is bound
+    bound = config.bound_to(model)
+    if bound is None or bound is route or not _lacks(route, bound):
+        return
+    said = f"the model {model!r} is bound to the contract of the route {bound.name!r}; "
+    if config.route_for(model) is None:
+        said += "ask for a model of that route, or add a route for this one to the gateway's file"
+    else:
+        said += "leave the other route out of the path"
+    raise Refused(403, said, "permission_error", "contract_bound", headers=NO_RETRY)
+
+
+def _lacks(route: Route | None, bound: Route) -> bool:
+    """Whether a route has no contract where the other one has."""
+    if route is None:
+        return True
+    return (bound.contract is not None and route.contract is None) or (
+        bound.request is not None and route.request is None
+    )
+
+
+def refuse_two_models(raw: bytes, body: Mapping[str, Any]) -> None:
+    """Refuse a body that names two models: of a key that stands twice, upstreams may read either, and some read keys in any case."""
+    for key in body:
+        if len(key) == _LENGTH and key != "model" and key.casefold() == "model":
+            raise _two_models(key)
+    if (raw.count(_KEY) > 1 or _ESCAPED in raw) and _keys(raw).count("model") > 1:
+        raise _two_models("model")
+
+
+def _keys(raw: bytes) -> list[str]:
+    """The keys of a body, each as often as it stands there."""
+    keys: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        keys[:] = [key for key, _ in pairs]  # the outermost object is the last to end
+
+    try:
+        json.loads(raw, object_pairs_hook=note, parse_int=float)
+    except (ValueError, RecursionError):
+        return ["model", "model"]  # which this parser cannot say
+    return keys
+
+
+def _two_models(key: str) -> Refused:
+    return Refused(400, f"the request names two models; send 'model' once, and no {key!r} beside it", code="two_models")
