@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import pytest
 
 from tests.cli.running import free_port
 from tests.gateway.conftest import GOOD, KEY, PERSON, QUICK, Open
-from tests.gateway.serving import COMMAND, configured, serving
+from tests.gateway.serving import COMMAND, Served, configured, serving
 from tests.gateway.serving import PERSON as PERSON_FILE
 from tests.gateway.test_metrics import values
 from tests.waiting import wait_for
@@ -198,3 +199,18 @@ def test_closing_the_terminal_ends_a_gateway_that_was_started_there(workers: int
     (tmp_path / "person.yaml").write_text(PERSON_FILE, "utf-8")
     command = [sys.executable, "-c", IN_A_TERMINAL, *COMMAND, "--listen", f"127.0.0.1:{free_port()}"]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
+
+
+def test_ctrl_c_while_workers_start_prints_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "person.yaml").write_text(PERSON_FILE, "utf-8")
+    (tmp_path / "gateway.yaml").write_text(json.dumps(configured("http://127.0.0.1:9")), "utf-8")
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*COMMAND, "--listen", f"127.0.0.1:{free_port()}", "--workers", "4"],
+            cwd=tmp_path, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    starting = Served(tmp_path, process, "")
+    wait_for(lambda: len(starting.workers()) == 4, "four workers never start")
+    os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all of them
+    process.wait(120)
+    assert "Traceback" not in starting.log

@@ -92,10 +92,17 @@ def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
         (("repairs: 1", "repair_count: 1"), ["N005 unknown key 'repair_count'"]),
         (("repairs: 1", "fallback: {old: 1}"), ["N017 the policy's fallback does not keep the contract"]),
         (("name: strict", "name: v1"), ["N006 a route cannot be called 'v1' here"]),
-        (("request: 1000", "request: lots"), ["N006 Expected `int`, got `str`"]),
+        (("request: 1000", "request: lots"), ["N006 request is a whole number; got 'lots'"]),
         (("tenant: acme", "user: x"), ["N006 tenant is missing"]),
         (("listen: 0.0.0.0:9000", "listen: nowhere"), ["N006 listen is an address and a port"]),
-        (("bodies: refused", "bodies: some"), ["N006 "]),
+        (("bodies: refused", "bodies: some"), ["N006 bodies is one of all, refused, none; got 'some'"]),
+        (("bodies: refused", "patterns: ['(']"), ["N006 redaction pattern '(' cannot be used: missing )"]),
+        (("replies: 7", "replies: soon"), ["N006 replies is a number or null; got 'soon'"]),
+        (("replies: 7", "replies: -7"), ["N006 replies is a number of days, 0 or more, or null"]),
+        (("repairs: 1", "repairs: -1"), ["13:74: N006 repairs is"]),
+        (("workers: 3", "endpoints: [embedings]"), ["each of endpoints is one of", "Did you mean 'embeddings'?"]),
+        (("workers: 3", "logs: {format: xml}"), ["4:8: N006 format is one of json, text; got 'xml'"]),
+        (("name: strict", "name: route-2"), ["N006 another route is called 'route-2'. Give each its own name."]),
         (("routes:", "routes: 5\nroutes2:"), ["N006 routes is a list"]),
         (("listen:", "listen: [\nx:"), ["N002 "]),
         (('"https://models.example/v1/"', '"http://["'), ["N006 url is an address that starts with http"]),
@@ -126,3 +133,13 @@ def test_what_is_wrong_is_told_where_it_stands(file: Path, change: tuple[str, st
     assert all(line.partition(":")[0].endswith((".yaml",)) for line in lines)
     with pytest.raises(ContractError):
         load_config(file, ENVIRON)
+
+
+def test_a_route_that_no_model_reaches_is_a_warning(file: Path) -> None:
+    shadowed = "  - {name: last, models: [open-1, free, exact, 'strict-[ab]', 'strict-?']}\nclients"
+    file.write_text(GOOD.replace("clients", shadowed, 1))
+    config, faults = read_config(file, ENVIRON)
+    assert config is not None
+    said = [str(found) for found in faults if found.code == "N053"]
+    assert len(said) == 3
+    assert "no model reaches this route by 'open-1': the route 'route-2' above takes it. Move this route up" in said[1]

@@ -3,6 +3,7 @@
 uvicorn and granian are behind one flag. Both get the same application, the same limits and a deadline for heads.
 """
 
+import contextlib
 import gc
 import logging
 import os
@@ -10,7 +11,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +63,7 @@ def application() -> "Gateway":
     path = os.environ[CONFIG_VARIABLE]
     folder = os.environ.get(FOLDER_VARIABLE, "")
     sys.setswitchinterval(0.001)  # as in `serve`
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the server handles it by now
     log_to_stderr()
     gateway = _made(load_config(path), file_reader(path), Path(folder) if folder else None)
     gateway.quiet = bool(folder)
@@ -201,11 +204,30 @@ def _uvicorn_alone(app: "Gateway", config: Config, listening: Listening) -> Any:
     return Alone(uvicorn.Config(app, **_options(config)))
 
 
+@contextlib.contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started here do not hear Ctrl-C until their server can handle it: Python would print a traceback."""
+    resource_tracker.ensure_running()  # its first start would let SIGINT through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _uvicorn_workers(config: Config, foreman: Foreman) -> Callable[[], None]:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
     class Crew(Multiprocess):
+        def init_processes(self) -> None:
+            with _deaf_children():
+                super().init_processes()
+
+        def keep_subprocess_alive(self) -> None:
+            with _deaf_children():
+                super().keep_subprocess_alive()
+
         def handle_hup(self) -> None:
             foreman.want_reload()
 

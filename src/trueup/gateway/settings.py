@@ -1,13 +1,13 @@
 """The gateway's file: YAML, TOML or JSON enters, a Config leaves, or every fault in it with file, line and column.
 
 Keys are named by the environment (`key: $OPENAI_API_KEY`) or written down; contracts are files beside this one. An unknown
-key, a wrong kind of value, a name that stands for nothing: each is told where it stands, and none is guessed at.
+key, a wrong kind of value or an undefined name is reported at its place; nothing is guessed.
 """
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -21,6 +21,7 @@ from trueup.gateway.file.access import base_of, read_access
 from trueup.gateway.file.addressing import check_private, check_proxy, read_store, read_tls, read_url
 from trueup.gateway.file.clients import read_clients, refuse_open_door
 from trueup.gateway.file.fallbacks import read_fallback, read_share
+from trueup.gateway.file.shadows import warn_of_shadows
 from trueup.gateway.passing.endpoints import GROUPS, KEPT
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -123,6 +124,9 @@ class Desk:
             url = read_url(self, part.get("url") or base_of(access) or None, (*here, "url"))
             if access is not None and access.kind == "azure":
                 url = url.removesuffix("/openai")  # which stands in the paths
+            if access is not None and access.kind == "azure" and part.get("protocol") == "anthropic":
+                said = "azure has no messages of Anthropic's protocol here"
+                self.say("N006", (*here, "protocol"), said, "Leave `protocol` out.")
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             private = self.yes(part.get("private", False), (*here, "private"))
             check_private(self, url, private, (*here, "url"))
@@ -174,8 +178,10 @@ class Desk:
             here: Parts = ("routes", at)
             part = self.mapping(each, here, _ROUTE)
             name = self.text(part.get("name", f"route-{at + 1}"), (*here, "name"))
-            if name in {"v1", "healthz", "readyz", "metrics"} or "/" in name or name in {r.name for r in found}:
+            if name in {"v1", "healthz", "readyz", "metrics"} or "/" in name:
                 self.say("N006", (*here, "name"), f"a route cannot be called {name!r} here", "Give it another name.")
+            if name in {earlier.name for earlier in found}:
+                self.say("N006", (*here, "name"), f"another route is called {name!r}", "Give each its own name.")
             models = part.get("models", ())
             if isinstance(each, dict) and not models and "name" not in part:
                 said = "a route is found by its models or by its name; this one has neither"
@@ -197,6 +203,7 @@ class Desk:
                 share=read_share(self, part.get("share"), (*here, "share")),
                 fallback=read_fallback(self, part, here, upstreams),
             ))  # fmt: skip
+            warn_of_shadows(self, found, here)
         return tuple(found)
 
     def request(self, data: Any, path: Parts, contracts: dict[str, Contract], state: str) -> Contract | None:
@@ -217,7 +224,7 @@ class Desk:
         return name
 
     def fits(self, contract: Contract | None, policy: Policy, path: Parts, state: str) -> None:
-        """A fallback that breaks the contract is told now, not when it is needed."""
+        """Report a fallback that breaks the contract now, not when it is needed."""
         if contract is None or policy.fallback is None:
             return
         try:
@@ -228,7 +235,8 @@ class Desk:
     def policy(self, data: Any, path: Parts) -> Policy:
         if data is None:
             return POLICY
-        part = dict(self.mapping(data, path, Policy.__struct_fields__))
+        known = Policy.__struct_fields__
+        part = {name: value for name, value in self.mapping(data, path, known).items() if name in known}
         models = part.get("models")
         if isinstance(models, list) and not all(isinstance(model, str) and model for model in models):
             self.say("N006", (*path, "models"), "models is a list of names")
@@ -238,7 +246,8 @@ class Desk:
                 part["prices"] = msgspec.convert(part["prices"], dict[str, Price])
             return Policy(**{**DEFAULTS, **part})
         except (TypeError, ValueError) as error:
-            self.say("N006", path, str(error))
+            name = str(error).partition(" ")[0]  # a fault of one setting begins with its name
+            self.say("N006", (*path, name) if name in part else path, str(error))
             return POLICY
 
     # -- values of one kind ----------------------------------------------------------------
@@ -248,7 +257,7 @@ class Desk:
 
     def mapping(self, data: Any, path: Parts, known: tuple[str, ...] | None) -> dict[str, Any]:
         if not isinstance(data, dict):
-            self.say("N006", path, f"{path[-1] if path else 'the file'} is a mapping of names to values")
+            self.say("N006", path, f"{_called(path)} is a mapping of names to values")
             return {}
         for name in data:
             if known is not None and name not in known:
@@ -301,7 +310,9 @@ class Desk:
 
     def word(self, data: Any, path: Parts, known: tuple[str, ...]) -> str:
         if data not in known:
-            self.say("N006", path, f"{path[-1]} is one of {', '.join(known)}; got {data!r}")
+            near = nearest(data, known) if isinstance(data, str) else None
+            said = f"{_called(path)} is one of {', '.join(known)}; got {data!r}"
+            self.say("N006", path, said, f"Did you mean {near!r}?" if near else "")
             return known[0]
         return str(data)
 
@@ -320,12 +331,16 @@ class Desk:
     def struct(self, data: Any, path: Parts, kind: Any) -> Any:
         if data is None:
             return kind()
+        kinds = get_type_hints(kind)
         part = self.mapping(data, path, kind.__struct_fields__)
-        try:
-            return msgspec.convert({k: v for k, v in part.items() if k in kind.__struct_fields__}, kind)
-        except (msgspec.ValidationError, ValueError) as error:
-            self.say("N006", path, str(error))
-            return kind()
+        good = {}
+        for name in part.keys() & kinds.keys():
+            said = _wrong(name, part[name], kinds[name], kind)
+            if said:
+                self.say("N006", (*path, name), said)
+            else:
+                good[name] = part[name]
+        return msgspec.convert(good, kind)
 
     def listen(self, data: Any) -> tuple[str, int]:
         host, _, port = str(data).rpartition(":")
@@ -333,6 +348,37 @@ class Desk:
             self.say("N006", ("listen",), f"listen is an address and a port, such as 127.0.0.1:8080; got {data!r}")
             return "127.0.0.1", 8080
         return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _called(path: Parts) -> str:
+    """What a message calls the value at a path."""
+    if not path:
+        return "the file"
+    return path[-1] if isinstance(path[-1], str) else f"each of {path[-2]}"
+
+
+def _wrong(name: str, value: Any, hint: Any, kind: Any) -> str:
+    """Why a setting of a struct cannot have this value; empty if it can."""
+    try:
+        msgspec.convert(value, hint)
+    except msgspec.ValidationError:
+        return f"{name} is {_described(hint)}; got {value!r}"
+    try:
+        msgspec.convert({name: value}, kind)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _described(hint: Any) -> str:
+    """The kind of value that a type stands for, in words."""
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(get_args(hint))}"
+    if get_origin(hint) is tuple:
+        return "a list of texts"
+    if get_args(hint):
+        return " or ".join(map(_described, get_args(hint)))
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(hint, "null")
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:

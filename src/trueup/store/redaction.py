@@ -37,7 +37,7 @@ class Redaction(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.bodies not in ("all", "refused", "none"):
             raise ValueError(f"bodies is one of all, refused, none; got {self.bodies!r}")
-        _compiled(self.patterns, self.words)  # a bad pattern is told at once
+        _compiled(self.patterns, self.words)  # reports a bad pattern now
 
     def suspects(self, written: bytes) -> bool:
         """Whether data, `written` as JSON, may hold something to take out; no is certain."""
@@ -108,7 +108,9 @@ def _compiled(patterns: tuple[str, ...], words: tuple[str, ...]) -> Any:
             try:
                 re2.compile(part, options)
             except re2.error as error:
-                raise ValueError(f"redaction pattern {part!r} cannot be used: {error}") from None
+                reason = error.args[0] if error.args else error
+                said = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+                raise ValueError(f"redaction pattern {part!r} cannot be used: {said}") from None
         known = _cache[patterns, words] = re2.compile("|".join(f"(?:{part})" for part in parts), options)
     return known
 

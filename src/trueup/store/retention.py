@@ -45,7 +45,7 @@ class Retention(msgspec.Struct, frozen=True):
         for name in self.__struct_fields__:
             days = getattr(self, name)
             if days is not None and days < 0:
-                raise ValueError(f"{name} is a number of days, or None for ever; got {days!r}")
+                raise ValueError(f"{name} is a number of days, 0 or more, or null to keep everything; got {days!r}")
 
 
 def prune(writer: Writer, retention: Retention, rest: float = 0.0) -> dict[str, int]:

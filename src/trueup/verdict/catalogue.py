@@ -312,6 +312,9 @@ _FINDINGS = (
     FindingKind("N050", "key-expires", "warning", "The key of a gateway's client has expired, or expires soon."),
     FindingKind("N051", "secret-in-address", "warning", "An address in a gateway's file holds a password."),
     FindingKind("N052", "open-to-all", "warning", "A gateway that others can reach lets everyone in."),
+    FindingKind(
+        "N053", "shadowed-route", "warning", "No model reaches a route, because an earlier one takes them all."
+    ),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
     FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),

@@ -126,7 +126,7 @@ class _Builder:
         elif kind == "DocumentStartEvent":
             self._documents += 1
             if self._documents > 1:
-                raise self._stop("N002", event, "a contract is one document; '---' starts a second one")
+                raise self._stop("N002", event, "a file has one document; '---' starts a second one")
 
     def _stop(self, code: str, event: Any, message: str, hint: str = "") -> Stopped:
         path = self._stack[-1].path if self._stack else ()

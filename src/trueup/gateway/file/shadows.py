@@ -1,0 +1,32 @@
+"""Routes of the gateway's file that no model reaches: a warning for each pattern that an earlier route takes whole.
+
+The first route that fits a model is used. A pattern below one that takes all of its models never fits, so its contract is never applied.
+"""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from trueup.gateway.config import Route
+from trueup.verdict.paths import Parts
+
+if TYPE_CHECKING:
+    from trueup.gateway.settings import Desk
+
+
+def warn_of_shadows(desk: "Desk", routes: Sequence[Route], path: Parts) -> None:
+    """Report the patterns of the last route that earlier ones take."""
+    *earlier, last = routes
+    for pattern in last.models:
+        first = next((route for route in earlier if any(_covers(other, pattern) for other in route.models)), None)
+        if first is not None:
+            said = f"no model reaches this route by {pattern!r}: the route {first.name!r} above takes it"
+            hint = f"Move this route up, or leave out its `models` if clients use /{last.name}/v1."
+            desk.say("N053", (*path, "models"), said, hint)
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    """Whether every model that fits `narrow` fits `wide`; False where that is not certain."""
+    if "[" in narrow or any(mark in wide for mark in "?["):
+        return wide == narrow
+    return fnmatchcase(narrow, wide)
