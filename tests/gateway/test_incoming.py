@@ -84,6 +84,15 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
     ("/v1/responses", {"input": [user([{"type": "input_text", "text": CARD}])]}),
     ("/v1/responses", {"input": [{"type": "message", **user(CARD)}]}),
     ("/v1/responses", {"input": "x", "prompt": {"id": "p", "variables": {"name": CARD}}}),
+    # Fields that belong to another protocol hide nothing.
+    ("/v1/responses", {"input": CARD, "messages": [user("hello")]}),
+    ("/v1/chat/completions", {"messages": [{**user(CARD), "type": "tool_result"}]}),
+    ("/v1/chat/completions", {"messages": [user([{"type": "tool_result", "content": CARD}])]}),
+    ("/v1/chat/completions", {"messages": [user([{"type": ["text"], "text": CARD}])]}),
+    ("/v1/messages", {"messages": [{**user(CARD), "type": "reasoning"}]}),
+    ("/v1/messages", {"messages": [user([{"type": "reasoning", "text": CARD}])]}),
+    ("/v1/responses", {"input": [{"type": "function_call_output", "call_id": "a", **user(CARD)}]}),
+    ("/v1/responses", {"input": [user([{"type": "tool_result", "text": CARD}])]}),
     ("/v1/responses", {"input": "x", "prompt": {"id": "p", "variables": {"name": {"type": "input_text", "text": CARD}}}}),
 ]  # fmt: skip
 
@@ -102,6 +111,37 @@ def test_a_text_of_the_user_is_judged_wherever_it_stands(open_desk: Desk, store:
     assert all(row.used == 0 and row.held == 0 for row in store.quota.standings("acme"))
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/chat/completions", {"messages": [user("hello")], "Messages": [user(CARD)]}),
+        ("/v1/chat/completions", {"messages": [user("hello")], "me\u017f\u017fages": [user(CARD)]}),
+        ("/v1/chat/completions", {"messages": [{**user("hello"), "Content": CARD}]}),
+        ("/v1/chat/completions", {"messages": [{"role": "assistant", "Role": "user", "content": CARD}]}),
+        ("/v1/chat/completions", {"messages": [user([{"type": "text", "text": "hello", "TEXT": CARD}])]}),
+        ("/v1/messages", {"messages": [user([{"type": "tool_result", "Type": "text", "text": CARD}])]}),
+        ("/v1/responses", {"input": "hello", "INPUT": CARD}),
+        ("/v1/responses", {"input": "hello", "prompt": {"id": "p", "Variables": {"name": CARD}}}),
+    ],
+)
+def test_a_key_in_another_spelling_is_refused_because_some_upstreams_read_it(
+    open_desk: Desk, path: str, body: dict[str, Any]
+) -> None:
+    answer = open_desk.http.post(path, json={"model": "m", "max_tokens": 5, **body})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_value"), answer.text
+    assert open_desk.upstream.requests == []
+
+
+def test_names_that_clients_choose_may_have_capitals(open_desk: Desk) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"Content": {}, "Role": {}}}}}
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"Content": 1}'}}
+    talk = [user("hello"), {"role": "assistant", "content": None, "tool_calls": [call]}]
+    assert open_desk.chat(tools=[tool], messages=talk).status_code == 200
+    prompt = {"id": "p", "variables": {"Name": "Ada", "Text": "x"}}
+    sent = {"model": "m", "input": "hello", "prompt": prompt}
+    assert open_desk.http.post("/v1/responses", json=sent).status_code == 200
+
+
 def test_what_the_user_did_not_write_is_not_judged(open_desk: Desk) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": CARD}}
     output = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": CARD}]}
@@ -111,6 +151,7 @@ def test_what_the_user_did_not_write_is_not_judged(open_desk: Desk) -> None:
         ("/v1/chat/completions", {"messages": [{"role": "tool", "tool_call_id": "a", "content": CARD}, user("hello")]}),
         ("/v1/messages", {"system": CARD, "messages": [user([image, output])]}),
         ("/v1/responses", {"instructions": CARD, "input": [{"type": "function_call_output", "call_id": "a", "output": CARD}]}),
+        ("/v1/responses", {"input": [{"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": CARD}]}, user("x")]}),
     ]  # fmt: skip
     for path, body in fine:
         assert open_desk.http.post(path, json={"model": "m", "max_tokens": 5, **body}).status_code == 200, body
@@ -191,7 +232,7 @@ def test_many_messages_take_linear_time(contract: Contract) -> None:
     def make(n: int) -> Any:
         messages = [user("How do I get to the station from here, please?")] * n
         known = {"context": {}, "extended": False, "body": lambda: {"messages": messages}}
-        return SimpleNamespace(**known)
+        return SimpleNamespace(**known, protocol=SimpleNamespace(path="/v1/chat/completions"))
 
     assert_linear(lambda asked: asyncio.run(admit(cast("Any", None), asked, contract, None, Metrics())), make, 4000)
 

@@ -28,19 +28,25 @@ from trueup.verdict.verdict import Verdict
 log = logging.getLogger("trueup.gateway")
 
 OUTCOME = "request_refused"
+_NOTHING: frozenset[str] = frozenset()
 _AT_ONCE = 50  # messages that are judged before others have their turn
 _OTHERS = frozenset({"assistant", "system", "developer", "tool", "function", "model"})
-_OUTPUTS = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "computer_call_output"})
-_SILENT = frozenset({*_OUTPUTS, "base64", "reasoning"})  # parts and items that hold no text of the user
+# What holds no text of the user: parts of a message of Anthropic's, and items of OpenAI's responses that have no role. Anywhere else, such
+# a type means nothing to an upstream.
+_SILENT: dict[str, frozenset[str]] = {"/v1/messages": frozenset({"tool_result", "base64"})}
+_ITEMS = frozenset({"reasoning", "function_call_output", "custom_tool_call_output", "computer_call_output"})
+_RESPONSES = "/v1/responses"
 _WORDS = frozenset({"text", "content", "title", "context", "transcript", "source", "data"})
+_READ = _WORDS | {"messages", "input", "prompt", "variables", "role", "type"}
 
 
 async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Store | None, metrics: Metrics) -> None:
     """Let a request go on if the user's texts keep the `contract`; what was judged is then what is sent."""
     body = exchange.body()
-    messages = _messages(body)
+    path = exchange.protocol.path
+    messages = _messages(body, path)
     context = _context(exchange, contract, messages)
-    for judged, (at, text) in enumerate(_texts(messages, body)):
+    for judged, (at, text) in enumerate(_texts(messages, body, path)):
         if judged % _AT_ONCE == _AT_ONCE - 1:
             await asyncio.sleep(0)  # a request may have many small messages; others go on meanwhile
         verdict = await _verdict(contract, text, context)
@@ -56,37 +62,55 @@ async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Sto
         exchange.raw = encode(body)  # a key that stands twice is sent once, with the value that was judged
 
 
-def _messages(body: Body) -> list[Any]:
-    """The messages of a request of any protocol."""
-    given = body["messages"] if "messages" in body else body.get("input", [])
+def _messages(body: Body, path: str) -> list[Any]:
+    """The messages of a request to this path."""
+    name = "input" if path == _RESPONSES else "messages"
+    given = body.get(name, [])
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     if not isinstance(given, list):
-        name = "messages" if "messages" in body else "input"
         raise Refused(400, f"'{name}' must be a list of messages", code="invalid_value")
     return given
 
 
-def _texts(messages: list[Any], body: Body) -> Iterator[tuple[int, str]]:
+def _texts(messages: list[Any], body: Body, path: str) -> Iterator[tuple[int, str]]:
     """The texts of the user, each with the place of its message; values for a stored prompt stand behind the last."""
+    silent = _SILENT.get(path, _NOTHING)
+    _refuse_odd_keys(body)
     for at, message in enumerate(messages):
         if isinstance(message, dict):
-            role = message.get("role", "" if "content" in message or "text" in message else "tool")
-            if isinstance(role, str) and role.lower() in _OTHERS:
+            _refuse_odd_keys(message)
+            if _is_of_others(message, path):
                 continue
-            parts = list(_words(message))
-            if parts or not _is_silent(message):
+            parts = [text for name in message if name in _WORDS for text in _words(message[name], silent)]
+            if parts or not _is_silent(message, silent):
                 yield at, "\n\n".join(parts)
         elif isinstance(message, str):
             yield at, message
     prompt = body.get("prompt")
-    values = prompt.get("variables") if isinstance(prompt, dict) else None
-    for value in values.values() if isinstance(values, dict) else ():
-        yield from ((len(messages), text) for text in _words(value))
+    if isinstance(prompt, dict):
+        _refuse_odd_keys(prompt)
+        values = prompt.get("variables")
+        for value in values.values() if isinstance(values, dict) else ():
+            yield from ((len(messages), text) for text in _words(value, silent))
 
 
-def _words(content: Any) -> Iterator[str]:
-    """Every text in a message, in its order; outputs of tools are not the user's."""
+def _is_of_others(message: dict[str, Any], path: str) -> bool:
+    """Whether a message says that somebody else than the user wrote it."""
+    if "role" not in message:
+        has_words = "content" in message or "text" in message
+        return not has_words or (path == _RESPONSES and _is_one_of(message, _ITEMS))
+    role = message["role"]
+    return isinstance(role, str) and role.lower() in _OTHERS
+
+
+def _is_one_of(part: Any, kinds: frozenset[str]) -> bool:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return isinstance(kind, str) and kind in kinds
+
+
+def _words(content: Any, silent: frozenset[str]) -> Iterator[str]:
+    """Every text in the content of a message, in its order; outputs of tools are not the user's."""
     left = [content]
     while left:
         part = left.pop()
@@ -94,15 +118,25 @@ def _words(content: Any) -> Iterator[str]:
             yield part
         elif isinstance(part, list):
             left.extend(reversed(part))
-        elif isinstance(part, dict) and part.get("type") not in _SILENT:
-            left.extend(part[name] for name in reversed(part) if name in _WORDS)
+        elif isinstance(part, dict):
+            _refuse_odd_keys(part)
+            if not _is_one_of(part, silent):
+                left.extend(part[name] for name in reversed(part) if name in _WORDS)
 
 
-def _is_silent(message: dict[str, Any]) -> bool:
+def _is_silent(message: dict[str, Any], silent: frozenset[str]) -> bool:
     """Whether a message is there for something else than words of the user, such as the output of a tool."""
     content = message.get("content")
-    parts = [message, *(content if isinstance(content, list) else ())]
-    return any(isinstance(part, dict) and part.get("type") in _SILENT for part in parts)
+    parts = content if isinstance(content, list) else ()
+    return any(_is_one_of(part, silent) for part in parts)
+
+
+def _refuse_odd_keys(part: dict[str, Any]) -> None:
+    """Refuse a key that an upstream which ignores case would read as another one, whose value was judged in its place."""
+    for key in part:
+        if key not in _READ and key.casefold() in _READ:
+            said = f"the key {key[:100]!r} must be spelled {key.casefold()!r}"
+            raise Refused(400, said, code="invalid_value", headers=NO_RETRY)
 
 
 def _context(exchange: Exchange, contract: Contract, messages: list[Any]) -> dict[str, Any]:
