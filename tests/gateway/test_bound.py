@@ -260,3 +260,30 @@ def test_a_body_without_contracts_goes_up_as_it_came(upstream: Provider) -> None
         body = b'{"model": "a", "model": "b", "Model": 5, "seed": 123456789012345678901234567890}'
         assert post(found, CHAT, body).status_code == 200
         assert upstream.asked[-1].body == body
+
+
+@pytest.fixture
+def tenants(upstream: Provider) -> Iterator[Running]:
+    """An upstream that is for one tenant; the headers of a proxy say whose a request is."""
+    with running(Config({"main": Upstream("main", upstream.url, private=True, tenant="acme")})) as found:
+        yield found
+
+
+def test_the_header_of_a_proxy_says_more_than_the_body(tenants: Running) -> None:
+    body = {"model": "m", "trueup": {"tenant": "acme"}}
+    assert post(tenants, CHAT, body).status_code == 200  # nobody else has said whose it is
+    for header in ("", "evil"):
+        got = post(tenants, CHAT, body, **{"x-trueup-tenant": header})
+        assert (got.status_code, got.json()["error"]["code"]) == (403, "tenant_not_allowed"), header
+
+
+def test_a_header_of_ours_that_stands_twice_must_say_the_same(tenants: Running, upstream: Provider) -> None:
+    before = len(upstream.asked)
+    for one, other in (("acme", "evil"), ("evil", "acme"), ("acme", "")):
+        headers = [("x-trueup-tenant", one), ("X-Trueup-Tenant", other)]
+        got = HTTP.post(tenants.url + CHAT, json={"model": "m"}, headers=headers)
+        assert (got.status_code, got.json()["error"]["code"]) == (400, "two_values"), got.text
+        assert "x-trueup-tenant" in got.json()["error"]["message"]
+    assert len(upstream.asked) == before
+    same = [("x-trueup-tenant", "acme"), ("x-trueup-tenant", "acme"), ("accept", "a/b"), ("accept", "c/d")]
+    assert HTTP.post(tenants.url + CHAT, json={"model": "m"}, headers=same).status_code == 200

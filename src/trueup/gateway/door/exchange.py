@@ -224,11 +224,11 @@ def other_tenant() -> Refused:
 
 
 def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
-    """Tenant and user; a caller's key says more than a header can."""
-    user = a_name(headers.get("x-trueup-user") or given.get("user"), "user")
+    """Tenant and user; a caller's key says more than a header can, and a header, even an empty one, more than the body."""
+    user = a_name(headers.get("x-trueup-user", given.get("user")), "user")
     if caller is not None:
         return caller.tenant, caller.user or user
-    return a_name(headers.get("x-trueup-tenant") or given.get("tenant"), "tenant"), user
+    return a_name(headers.get("x-trueup-tenant", given.get("tenant")), "tenant"), user
 
 
 def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int) -> dict[str, Any]:

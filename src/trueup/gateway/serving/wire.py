@@ -26,8 +26,21 @@ EVENTS: Headers = [
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers of a request by their small names; of several with one name the first."""
-    return {str(name, "latin-1"): str(value, "latin-1") for name, value in reversed(scope["headers"])}
+    """The headers of a request by their small names; of several with one name the first. Two of ours must not contradict each other."""
+    given = scope["headers"]
+    found = {str(name, "latin-1"): str(value, "latin-1") for name, value in reversed(given)}
+    if len(found) < len(given):
+        _refuse_contradictions(given, found)
+    return found
+
+
+def _refuse_contradictions(given: Iterable[tuple[bytes, bytes]], found: dict[str, str]) -> None:
+    """One of two values may come from a proxy and the other from the client; nobody can tell which."""
+    for raw, value in given:
+        name = str(raw, "latin-1")
+        if name.startswith("x-trueup-") and found[name] != str(value, "latin-1"):
+            said = f"the header {name[:100]} stands twice, with different values; send it once"
+            raise Refused(400, said, code="two_values")
 
 
 class Turn(Protocol):
