@@ -260,6 +260,26 @@ def test_a_charge_whose_stream_died_is_taken_over_by_a_retry_and_by_none_before(
     assert (used(opened), quota.audit()) == ((1, 0), [])
 
 
+@pytest.mark.spec("Q13", "X39")
+def test_a_retry_that_is_refused_leaves_the_charge_that_it_would_have_taken_over(opened: Store, clock: Hand) -> None:
+    quota = opened.quota
+    quota.set_limit("acme", 1, period="day")
+
+    async def run() -> None:
+        held = await quota.areserve("acme", "k", digest="d")
+        await quota.acapture(held, sending=True)  # and whoever was sending it is killed
+        clock.go(DAY)
+        quota.capture(quota.reserve("acme", "other"))
+        with pytest.raises(QuotaExceeded):
+            await quota.areserve("acme", "k", digest="d")
+        assert (used(opened), quota.audit()) == ((2, 0), []), "what was sent is not free"
+        clock.go(DAY)
+        assert (await quota.areserve("acme", "k", digest="d")).fresh
+        assert (used(opened), quota.audit()) == ((1, 1), [])
+
+    asyncio.run(run())
+
+
 # -- stores from before ------------------------------------------------------------------------
 
 

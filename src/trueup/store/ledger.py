@@ -43,7 +43,7 @@ def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
         if old.state in ("held", "captured"):
             if old.token == wish.token or not _is_deserted(old, now):
                 return old, old.token == wish.token
-            _settle(books, place, old, "released", 0)  # its retry takes the charge over
+            _take_over(books, wish, old)
     _refuse_over(books, wish)
     entry = Entry(
         wish.token, wish.person, wish.model, wish.amount, 0, wish.estimate, wish.estimate, "held", now,
@@ -156,6 +156,16 @@ def _let_go(books: Books, place: Place, entry: Entry) -> Entry:
 def _is_deserted(entry: Entry, now: int) -> bool:
     """Whether it was charged for a reply that nobody finished sending."""
     return entry.state == "captured" and bool(entry.sending) and entry.expires <= now
+
+
+def _take_over(books: Books, wish: Wish, old: Entry) -> None:
+    """Let a retry have the charge of a reply that nobody finished sending; a retry that is refused leaves it as it was."""
+    freed = _settle(books, wish.place, old, "released", 0)
+    try:
+        _refuse_over(books, wish)
+    except QuotaExceeded:
+        _settle(books, wish.place, freed, "captured", old.captured, old.sending)
+        raise
 
 
 def _settle(books: Books, place: Place, entry: Entry, state: str, captured: int, sending: int = 0) -> Entry:
