@@ -134,6 +134,16 @@ def test_calls_results_and_images_cross_over() -> None:
     assert back["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"day":3}'
 
 
+def failing(failed: bool) -> list[Any]:
+    """A call, and its result that is an error or not."""
+    call = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "no such day", "is_error": failed}
+    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+
+PIXEL_URL = f"data:image/png;base64,{PIXEL}"
+
+
 @pytest.mark.parametrize(
     ("source", "target", "given", "named"),
     [
@@ -146,6 +156,13 @@ def test_calls_results_and_images_cross_over() -> None:
         (MESSAGES, CHAT, {"messages": [USER, {"role": "assistant", "content": [{"type": "thinking", "thinking": "x", "signature": "s"}, {"type": "text", "text": "y"}]}, USER]}, ("reasoning",)),
         (MESSAGES, CHAT, {"stop_sequences": list("abcde")}, ("stop_sequences[4:]",)), (MESSAGES, CHAT, {"output_config": {"effort": "low"}}, ("output_config",)),
         (RESPONSES, MESSAGES, {"reasoning": {"effort": "low"}, "store": False, "truncation": "auto", "text": {"verbosity": "low"}}, ("reasoning", "store", "truncation", "text")),
+        (RESPONSES, MESSAGES, {"input": [{"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}, {"type": "function_call_output", "call_id": "c", "output": "x"}]}, ()),
+        (CHAT, MESSAGES, {"tools": [{"type": "function", "function": {**TOOL, "strict": True}}]}, ("tools[].strict",)),
+        (RESPONSES, MESSAGES, {"tools": [{"type": "function", **TOOL, "strict": True}]}, ("tools[].strict",)),
+        (CHAT, MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": PIXEL_URL, "detail": "low"}}]}]}, ("detail",)),
+        (RESPONSES, CHAT, {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": PIXEL_URL, "detail": "low"}]}]}, ("detail",)),
+        (RESPONSES, MESSAGES, {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": PIXEL_URL, "detail": "auto"}]}]}, ()),
+        (MESSAGES, CHAT, {"messages": [USER, *failing(True)]}, ("is_error",)), (MESSAGES, CHAT, {"messages": [USER, *failing(False)]}, ()),
     ],
 )  # fmt: skip
 def test_what_has_no_counterpart_is_named(

@@ -31,12 +31,13 @@ _MOST_NAMES = 50  # parts that were left out; a client may invent as many as it 
 _STOPS = 4  # as many as OpenAI takes
 _MOST_TOKENS = 16_000  # of a reply of Anthropic's, which wants a limit, where the client sets none
 _BLOCK = frozenset(
-    "type text refusal image_url source id name input tool_use_id content is_error title input_audio file image detail"
+    "type text refusal image_url source id name input tool_use_id content title input_audio file image"
     " file_data file_url filename annotations logprobs".split()
 )
 _MESSAGE = frozenset(
     "role content tool_calls tool_call_id type id call_id arguments output status name_of_call refusal".split()
 )
+_USUAL = (None, False, "auto")  # values of parts that say no more than leaving them out
 _REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 # Parts of a request that change what its reply is: without them it would be another request.
 _NEEDED = frozenset(
@@ -56,6 +57,7 @@ class _Wanted(msgspec.Struct):
     """What a client asks for beside its messages."""
 
     tools: list[Tool] = []
+    strict: bool = False  # a tool is to be called exactly as its schema says
     choice: str = ""  # "any", "none", or empty: the model's own
     tool: str = ""  # the one to call
     parallel: bool = True
@@ -124,6 +126,8 @@ def _joined(request: Request, wanted: _Wanted, asked: Asked) -> Request:
 
 
 def _as_messages(request: Request, wanted: _Wanted, left_out: list[str]) -> Body:
+    if wanted.strict:
+        left_out.append("tools[].strict")
     if request.temperature is not None and request.temperature > 1:
         request = request.replace(temperature=1.0)
         left_out.append("temperature")
@@ -172,6 +176,7 @@ def _chat(body: Body) -> _Wanted:
     stop = body.get("stop")
     return _Wanted(
         tools=_tools(body, ("function",)),
+        strict=_strict(body),
         choice={"required": "any", "none": "none"}.get(choice, "") if isinstance(choice, str) else "",
         tool=_text(_part(_part(body, "tool_choice"), "function").get("name")),
         parallel=body.get("parallel_tool_calls") is not False,
@@ -216,6 +221,7 @@ def _responses(body: Body) -> _Wanted:
     more = {"text"} if _part(body, "text").keys() <= {"format"} else set()
     return _Wanted(
         tools=_tools(body, ("function",)),
+        strict=_strict(body),
         choice={"required": "any", "none": "none"}.get(choice, "") if isinstance(choice, str) else "",
         tool=_text(_part(body, "tool_choice").get("name")),
         parallel=body.get("parallel_tool_calls") is not False,
@@ -256,6 +262,13 @@ def _tools(body: Body, kinds: tuple[str | None, ...]) -> list[Tool]:
         raise MessageError(str(error)) from None
 
 
+def _strict(body: Body) -> bool:
+    """Whether one of the client's tools is strict, which OpenAI writes in the tool or in its function."""
+    given = body.get("tools")
+    tools = [tool for tool in given if isinstance(tool, dict)] if isinstance(given, list) else []
+    return any(tool.get("strict") is True or _part(tool, "function").get("strict") is True for tool in tools)
+
+
 def _unheard(messages: Iterable[Any]) -> list[str]:
     """Parts of messages that no other protocol has a word for."""
     found: list[str] = []
@@ -264,7 +277,8 @@ def _unheard(messages: Iterable[Any]) -> list[str]:
             continue
         if _text(message.get("type")) in _REASONING:
             found.append("reasoning")
-        found += [f"messages[].{name}" for name, held in message.items() if held is not None and name not in _MESSAGE]
+        heard = _MESSAGE | {"name"} if message.get("type") == "function_call" else _MESSAGE
+        found += [f"messages[].{name}" for name, held in message.items() if held is not None and name not in heard]
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             if not isinstance(block, dict):
@@ -272,7 +286,8 @@ def _unheard(messages: Iterable[Any]) -> list[str]:
             if _text(block.get("type")) in _REASONING:
                 found.append("reasoning")
             else:
-                found += [name for name, held in block.items() if held is not None and name not in _BLOCK]
+                parts = {**block, "detail": block.get("detail") or _part(block, "image_url").get("detail")}
+                found += [name for name, held in parts.items() if name not in _BLOCK and held not in _USUAL]
     return found
 
 
