@@ -282,3 +282,21 @@ def test_a_call_that_the_contract_requires_is_required_of_the_upstream(
         answer = d.http.post(path, json=body if given is None else {**body, "tool_choice": given})
         assert answer.status_code == 200, answer.text
         assert d.upstream.requests[0].json["tool_choice"] == sent
+
+
+def test_the_failure_of_a_server_is_not_quoted_under_a_contract_for_some_quote_the_model(
+    desk: Open, tmp_path: Path
+) -> None:
+    said = "error parsing tool call: raw='words that nobody judged'"
+    once = Policy(otherwise="failed", retries=0, breaker=0)
+    pages = [Fail(500, said), Raw(said, 500, "text/plain"), Fail(503, said), Raw(f'{{"error": "{said}"}}', 502)]
+    script = [page for page in pages for _ in range(2)]
+    with open_store(tmp_path / "v.db") as store, desk(script, PERSON, policy=once, store=store) as d:
+        for at in range(len(script)):
+            got = d.chat(stream=bool(at % 2))
+            assert got.status_code in (502, 503)
+            assert "nobody judged" not in got.text
+            assert "the upstream failed with status 50" in got.json()["error"]["message"]
+        store.flush()
+        kept = store.get(got.headers["x-trueup-verdict"])
+        assert "nobody judged" in str(kept.body)

@@ -281,7 +281,7 @@ def test_without_any_answer_the_client_gets_the_error_of_the_last_one() -> None:
         with pair(Fail(500), Fail(503, "come back", retry_after=1.2), contract=contract) as both:
             got = both.ask()
             assert got.status_code == 503
-            assert "come back" in got.json()["error"]["message"]
+            assert ("come back" if contract is None else "status 503") in got.json()["error"]["message"]
             assert got.headers["x-should-retry"] == "false"
             assert got.headers["retry-after"] == "2"
 
@@ -505,7 +505,7 @@ def test_a_request_that_cannot_be_translated_is_refused_or_goes_elsewhere() -> N
             got = both.ask("/v1/responses", tools=hosted)
             assert both.calls[1] == 0
             assert got.status_code == (500 if contract is None else 502), "the error of the one that was asked"
-            assert "scripted failure" in got.text
+            assert ("scripted failure" if contract is None else "failed with status 500") in got.text
     with pair(GOOD, contract=CONTRACT) as both:
         got = both.ask("/v1/messages", max_tokens=9, tools=[{"type": "web_search_20250305", "name": "web_search"}])
         assert got.status_code == 400

@@ -16,7 +16,7 @@ from tests.gateway.conftest import GOOD, PERSON, Desk, Open
 from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.config import Caller, Config, Limits, Route, Upstream
-from trueup.gateway.gateway import Gateway
+from trueup.gateway.replies.replying import Replying
 from trueup.gateway.running import running
 from trueup.store.open import open_store
 from trueup.testing.script import Bomb, Call, Cut, Erring, Fail, Hang, Raw, Redirect, Reset, Say, Wire, Zipped
@@ -99,7 +99,7 @@ def test_a_fault_of_our_own_tells_the_client_nothing(
     async def broken(*_: Any) -> None:
         raise KeyError("an inner detail")
 
-    monkeypatch.setattr(Gateway, "_ask", broken)
+    monkeypatch.setattr(Replying, "_ask", broken)
     with desk([]) as d, caplog.at_level("ERROR"):
         for answer in (d.chat(), d.message()):
             assert answer.status_code == 500

@@ -116,12 +116,16 @@ def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str
 
 
 def _failed(failure: Failure, exchange: Exchange) -> Refused:
-    """The same, by what went wrong. What came with an HTTP error is quoted; an error inside a reply is not, for it may quote the reply."""
+    """The same, by what went wrong. An HTTP error about the request is quoted. One inside a reply is not, nor is a failure of a server under
+    a contract: some quote what the model wrote.
+    """
     unsendable = 400 if failure.code == UNTRANSLATABLE else 502
     status = failure.status or (504 if failure.code == "timeout" else unsendable)
-    inside = f"upstream {exchange.upstream.name!r} ended the reply with an error"
-    message = inside if exchange.judged else _cut(failure.reason, 600)
-    own = failure.code if is_name(failure.code) and not exchange.judged else ""
+    message, own = _cut(failure.reason, 600), failure.code if is_name(failure.code) else ""
+    if exchange.judged:
+        message, own = f"upstream {exchange.upstream.name!r} ended the reply with an error", ""
+    elif exchange.contract is not None and failure.status is not None and failure.status >= 500:
+        message, own = f"the upstream failed with status {failure.status}", ""
     for secret in exchange.upstream.secrets:
         message = message.replace(secret, "[key]")
     after = {"retry-after": whole_seconds(failure.retry_after)} if failure.retry_after is not None else {}
