@@ -4,10 +4,9 @@ The first route that fits a model is used. A pattern below one that takes all of
 """
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from trueup.gateway.config import Route
+from trueup.gateway.config import Route, fits
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
@@ -29,4 +28,4 @@ def _covers(wide: str, narrow: str) -> bool:
     """Whether every model that fits `narrow` fits `wide`; False where that is not certain."""
     if "[" in narrow or any(mark in wide for mark in "?["):
         return wide == narrow
-    return fnmatchcase(narrow, wide)
+    return fits(narrow, wide)
