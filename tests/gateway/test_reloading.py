@@ -84,7 +84,7 @@ def test_a_hangup_makes_every_worker_take_over_the_file_and_a_bad_file_changes_n
 
             served.write({**first, "routes": [{"models": ["*"], "contract": "persom"}], "upstream": {}})
             served.hang_up()
-            wait_for(lambda: "the one in force stays" in served.log, "a bad file is not reported")
+            wait_for(lambda: "the current one stays in force" in served.log, "a bad file is not reported")
             assert served.log.count("N005 unknown key 'upstream'") == 1
             assert served.log.count("there is no contract 'persom'") == 1
             assert served.chat().json()["choices"][0]["message"]["content"] == GOOD
@@ -126,7 +126,7 @@ def test_no_request_is_lost_while_configurations_change(tmp_path: Path) -> None:
         for round_ in range(4):
             served.write(configured((one, other)[round_ % 2].url))
             served.hang_up()
-            wait_for(lambda n=round_ + 1: served.log.count("handed to 2 workers") == n, served.log)  # type: ignore[misc]
+            wait_for(lambda n=round_ + 1: served.log.count("passed to 2 workers") == n, served.log)  # type: ignore[misc]
         assert [each.result().status_code for each in asked] == [200] * 60
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("config", metavar="[FILE]", required=False)
-@click.option("--listen", metavar="HOST:PORT", help="Listen there, whatever the file says.")
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="So many processes on one store.")
-@click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="What serves HTTP.")
+@click.option("--listen", metavar="HOST:PORT", help="Address to listen on; overrides the file.")
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Number of worker processes.")
+@click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="The HTTP server to use.")
 @click.option("--demo", is_flag=True, help="No file: the local model, example contracts, sample requests.")
-@click.option("--reload", is_flag=True, help="Take over changes of the file and its contracts without a SIGHUP.")
-@click.option("--check", is_flag=True, help="Only say what is wrong with the file.")
+@click.option("--reload", is_flag=True, help="Apply changes of the file and its contracts without a SIGHUP.")
+@click.option("--check", is_flag=True, help="Only report what is wrong with the file.")
 def serve(
     config: str | None,
     listen: str | None,
@@ -30,8 +30,7 @@ def serve(
 ) -> int:
     """Serve an OpenAI- and Anthropic-compatible gateway that makes replies true.
 
-    FILE names upstreams, contracts and routes. SIGHUP reads it again while the gateway runs. Exit code 2: something is wrong with it; each
-    fault is one line.
+    FILE names upstreams, contracts and routes. On SIGHUP the running gateway reads it again. Exit code 2: the file has faults; each is one line.
 
     \b
       trueup serve gateway.yaml

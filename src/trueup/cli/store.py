@@ -1,4 +1,4 @@
-"""`trueup store`: what is in a store, a backup of it and the way back, and the erasure of somebody's data."""
+"""`trueup store`: inspect a store, back it up and restore it, erase somebody's data."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def store() -> None:
-    """The store itself: what is in it, backup, restore, erasure."""
+    """Inspect, back up, restore and erase a store."""
 
 
 @store.command()
@@ -95,7 +95,7 @@ def erase(url: str, tenant: str, user: str | None, sums: bool, yes: bool) -> int
     """Delete what a store knows about a tenant or a user.
 
     Without --yes it only shows what would be deleted. The sums of the tenant and its models stay, for its bill, unless --sums is given.
-    Gateways may go on. Exit code 1: requests of theirs were under way; run it again.
+    Gateways may keep running. Exit code 1: requests were under way; run it again.
 
     \b
       trueup store erase --store s.db --tenant acme --user ada
@@ -136,14 +136,18 @@ def _days(given: str) -> float | None:
 
 @store.command()
 @store_option
-@click.option("--replies", type=_days, default="30", show_default=True, metavar="DAYS", help="Keep texts so long.")
-@click.option("--verdicts", type=_days, default="365", show_default=True, metavar="DAYS", help="Keep verdicts so long.")
+@click.option("--replies", type=_days, default="30", show_default=True, metavar="DAYS", help="How long to keep texts.")
 @click.option(
-    "--ledger", type=_days, default="90", show_default=True, metavar="DAYS", help="Keep settled quota so long."
+    "--verdicts", type=_days, default="365", show_default=True, metavar="DAYS", help="How long to keep verdicts."
 )
-@click.option("--tallies", type=_days, default="forever", show_default=True, metavar="DAYS", help="Keep rates so long.")
+@click.option(
+    "--ledger", type=_days, default="90", show_default=True, metavar="DAYS", help="How long to keep settled quota."
+)
+@click.option(
+    "--tallies", type=_days, default="forever", show_default=True, metavar="DAYS", help="How long to keep rates."
+)
 def prune(url: str, replies: float | None, verdicts: float | None, ledger: float | None, tallies: float | None) -> None:
-    """Delete what is older than its time, in small bites; gateways may go on.
+    """Delete what is past its time; gateways may keep running.
 
     `trueup serve` does this every hour, with the `retention` of its file. DAYS is a number, or `forever`.
 

@@ -1,4 +1,4 @@
-"""A model that makes the same two mistakes every time: for the demonstration, which must show a repair whatever the local model says.
+"""A model that makes the same two mistakes every time: the demo uses it to show a repair, whatever the local model says.
 
 A chat completion over loopback enters. The first reply leaves the age out; the reply to a correction has it, as a text, in a fence and
 with a comma too many. The name and the age come from the question. Nothing is sent anywhere.

@@ -148,7 +148,7 @@ def _lines(gateway: Running, model: str, say: Say) -> None:
     asked = '[{"role": "user", "content": "Grace Hopper was 85 years old. Who is this?"}]'
     body = f'{{"model": "{NAME}", "messages": {asked}}}'
     say(f"""
-Try it. This model leaves the age out; the gateway asks again, mends the reply and lists each fix:
+Try it. This model leaves out the age; the gateway asks again, repairs the reply and lists each fix:
   curl -si {gateway.url}/v1/chat/completions -H 'x-trueup-include: 1' -d '{body}'
 The local model, from Python:
   python -c 'from openai import OpenAI; print(OpenAI(base_url="{gateway.url}/v1", api_key="any").chat.completions.create(
@@ -156,4 +156,4 @@ The local model, from Python:
 Counters and a page about the gateway:
   curl -s {gateway.url}/metrics
   {gateway.url}/
-Models: {model} (no contract), person, true-person, polite, {NAME} (makes mistakes on purpose). Ctrl-C ends it.""")
+Models: {model} (no contract), person, true-person, polite, {NAME} (makes mistakes on purpose). Ctrl-C stops it.""")

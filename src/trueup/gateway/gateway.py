@@ -83,7 +83,7 @@ class Gateway:
         self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
         self.source: Read | None = None  # where `reload` reads from; None: it cannot
         self.quiet = False  # whether somebody else reports what a reload cannot follow: the parent of this worker
-        self.followers: list[Callable[[Config], object]] = []  # are told of each configuration that is adopted
+        self.followers: list[Callable[[Config], object]] = []  # are called with each configuration that is adopted
         self._reloading = asyncio.Lock()
         self._tasks: set[asyncio.Future[object]] = set()
         self._loaded = time.time()
@@ -237,12 +237,12 @@ class Gateway:
                 self.metrics.count(RELOAD_FAILURES)
                 return False
             except Exception:  # code of a contract may raise anything; the gateway serves on
-                log.exception("the changed configuration was not taken over; the one in force stays")
+                log.exception("the changed configuration was not applied; the current one stays in force")
                 self.metrics.count(RELOAD_FAILURES)
                 return False
         self.metrics.count("trueup_config_reloads_total")
         if not self.quiet:
-            log.info("a changed configuration was taken over")
+            log.info("the changed configuration was applied")
         return True
 
     def _on_hangup(self) -> None:

@@ -1,6 +1,6 @@
 """Keys of clients: headers enter, the caller whose key it is leaves, or a refusal; also new keys, their hashes and their limits.
 
-A key is found by its SHA-256, so neither the time it takes nor a stolen configuration tells a key. No message, log or repr here holds a
+A key is found by its SHA-256, so neither timing nor a stolen configuration reveals a key. No message, log or repr here holds a
 key, a hash or a header.
 """
 
@@ -65,7 +65,7 @@ def presented(headers: Mapping[str, str]) -> str:
 
 
 class Rate:
-    """At most so many requests in any 60 seconds, of one client and in this process."""
+    """Limits the requests of one client in any 60 seconds, in this process."""
 
     __slots__ = ("seen",)
 
@@ -99,13 +99,13 @@ class Keyring:
         self._told: set[int] = set()
 
     def follow(self, before: "Keyring") -> None:
-        """Go on counting where the keyring of an earlier configuration stopped."""
+        """Take over the counts of an earlier configuration's keyring."""
         for client, rate in self.clients.items():
             if client in before.clients:
                 rate.follow(before.clients[client])
 
     def admit(self, headers: Mapping[str, str]) -> Caller | None:
-        """Who asks; None where nobody needs a key. An unknown or expired key, or one request too many, is refused."""
+        """Who asks; None where nobody needs a key. Refuses an unknown or expired key, and requests over the client's rate."""
         if not self._callers:
             return None
         given = presented(headers)
@@ -125,7 +125,7 @@ class Keyring:
         return caller
 
     def _tell_expired(self, caller: Caller) -> None:
-        """Once for each key: a client that goes on trying must not fill the log."""
+        """Once for each key: a client that keeps trying must not fill the log."""
         if id(caller) not in self._told:
             self._told.add(id(caller))
             log.warning("an expired key was used: %r of tenant %r", caller.name, caller.tenant)
@@ -154,7 +154,7 @@ def limits_of(callers: Iterable[Caller]) -> list[Limit]:
 
 
 def set_limits(quota: Quota, callers: Iterable[Caller]) -> None:
-    """Let the store have the limits of the file; a different one that it had before is replaced, and the log says so."""
+    """Write the limits of the file into the store; a different one that it had before is replaced, and the log says so."""
     wanted = limits_of(callers)
     if not wanted:
         return

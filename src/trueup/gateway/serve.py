@@ -1,4 +1,4 @@
-"""Serving: a configuration enters, a process (or several) listens until it is told to stop; requests under way are finished.
+"""Serving: a configuration enters, a process (or several) listens until a signal stops it; requests under way are finished.
 
 uvicorn and granian are behind one flag. Both get the same application, the same limits and a deadline for heads.
 """
@@ -32,7 +32,7 @@ FOLDER_VARIABLE = "TRUEUP_GATEWAY_FOLDER"  # where workers find each other's num
 
 
 def _options(config: Config) -> dict[str, Any]:
-    """What uvicorn is told, however many workers there are."""
+    """The options of uvicorn, for any number of workers."""
     from trueup.gateway.serving.deadline import Connection
 
     Connection.seconds = config.limits.head_seconds
@@ -154,7 +154,7 @@ def serve(
 
     - `listening` is called once, with the address, when every worker serves requests.
     - `changed` puts what the command line says into a configuration that was read again.
-    - `watches`: whether a change of the files is taken over without a signal.
+    - `watches`: whether changes of the files are applied without a signal.
     """
     os.environ[CONFIG_VARIABLE] = path
     sys.setswitchinterval(0.001)  # the writer of the store must not keep the loop waiting

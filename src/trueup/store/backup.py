@@ -40,7 +40,7 @@ class Copied(NamedTuple):
 
 
 def back_up(store: Store, path: Path, force: bool = False) -> Copied:
-    """Write the `store`, as it is at this instant, into a file at `path`; others may go on writing to it.
+    """Write the `store`, as it is at this instant, into a file at `path`; others may keep writing to it.
 
     A file that is there already is replaced only with `force`, and only once the new one has been checked.
     """

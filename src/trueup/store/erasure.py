@@ -1,7 +1,7 @@
 """Erasure: a tenant enters, or one of its users, and what the store knows about them is deleted; how many rows of what leaves.
 
 Names, keys and texts go. What was used stays in the sums of the tenant and of the models, which bills are made of, unless these are to
-go as well. Rows are looked for without a lock and deleted in small bites, under the locks that all writers take, so gateways go on. A
+go as well. Rows are looked for without a lock and deleted a few at a time, under the locks that all writers take, so gateways keep running. A
 request under way is left alone.
 """
 

@@ -28,18 +28,18 @@ _TENANTS = (
 
 
 class Retention(msgspec.Struct, frozen=True):
-    """Days to keep; None means for ever. A feedback goes with its verdict."""
+    """Days to keep; None means forever. A feedback goes with its verdict."""
 
     replies: float | None = 30
-    """How many days the texts of replies are kept; None: for ever."""
+    """How many days the texts of replies are kept; None: forever."""
     verdicts: float | None = 365
-    """How many days verdicts are kept, with their feedback; None: for ever."""
+    """How many days verdicts are kept, with their feedback; None: forever."""
     tallies: float | None = None
-    """How many days the hourly counts are kept; None: for ever."""
+    """How many days the hourly counts are kept; None: forever."""
     ledger: float | None = 90
-    """How many days settled reservations of the quota are kept; None: for ever."""
+    """How many days settled reservations of the quota are kept; None: forever."""
     replays: float | None = 1
-    """How many days a reply is kept for a client that asks again with the same idempotency key; 0: not at all, None: for ever."""
+    """How many days a reply is kept for a client that asks again with the same idempotency key; 0: not at all, None: forever."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -243,7 +243,7 @@ class Store:
     def prune(self, retention: Retention | None = None, *, rest: float = 0.0) -> dict[str, int]:
         """Delete what is older than `retention` says, and return how many rows of what; None: the store's own retention.
 
-        It deletes in small bites, and waits `rest` times as long after each: with 3, other writers have three quarters of the time.
+        It deletes a few rows at a time, and then waits `rest` times as long: with 3, other writers have three quarters of the time.
         """
         return prune(self._writer, retention or self.retention, rest)
 

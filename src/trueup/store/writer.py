@@ -37,7 +37,7 @@ _MARK = object()  # a place in the queue, nothing to write
 
 
 class Waiter:
-    """Somebody in an event loop who waits for a job; many of one group are told at once."""
+    """Somebody in an event loop who waits for a job; all of one group are notified together."""
 
     __slots__ = ("future", "loop")
 
@@ -369,7 +369,7 @@ class Writer:
             self._tell(record.done, why)
 
     def _fail(self, job: Job, why: Exception) -> None:
-        """A job could not be done: who waits is told, and what is owed is tried again."""
+        """A job could not be done: notify whoever waits, and retry what is owed."""
         if job.owed and isinstance(why, StoreError) and not isinstance(why, NotStorable) and not self._closing:
             self._owed.append(job._replace(done=None))
         self._tell(job.done, why)

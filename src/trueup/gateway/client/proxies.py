@@ -18,7 +18,7 @@ _MOST_HEAD = 16_384
 
 
 class Proxy(NamedTuple):
-    """Where a proxy is, and what is said to it."""
+    """The address of a proxy, and the credentials for it."""
 
     host: str
     port: int

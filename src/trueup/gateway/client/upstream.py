@@ -154,7 +154,7 @@ class Reply:
 
 
 class Parcel(NamedTuple):
-    """A request to be forwarded as it came, under our own key and headers."""
+    """A request to forward unchanged, with our own key and headers."""
 
     method: str
     path: str  # with the query, if there is one
@@ -246,7 +246,9 @@ class Line:
         port = "" if origin.port == (443 if origin.secure else 80) else f":{origin.port}"
         where = quote(urlsplit(upstream.url).path, safe=_PATH) + path
         headers = {"host": host + port, **self._heads[upstream.name], **given}
-        if origin.proxy is not None and not origin.secure:  # the proxy reads the request, so it is told where it goes
+        if (
+            origin.proxy is not None and not origin.secure
+        ):  # the proxy reads the request, so the target is the whole address
             where = f"http://{host}{port}{where}"
             if origin.proxy.authorization:
                 headers["proxy-authorization"] = origin.proxy.authorization

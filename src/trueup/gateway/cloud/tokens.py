@@ -112,7 +112,7 @@ def bearer_of(text: str) -> str:
 
 
 def until_of(text: str, seconds: float, now: float) -> float:
-    """When what was printed `now` expires: as it says, otherwise after so many seconds."""
+    """When a token that was printed `now` expires: at its own time, otherwise after this many seconds."""
     body = _object(text) if text.startswith("{") else {}
     lasts = body.get("expires_in") or body.get("expiresIn")
     if isinstance(lasts, int | float | str) and str(lasts).isdigit():

@@ -66,8 +66,8 @@ class Exchange(msgspec.Struct):
     context: dict[str, Any]
     began: float
     verdict_id: str = ""
-    rungs: tuple[Rung, ...] = ()  # whom it may be sent to, one after the other; `upstream` is the present one
-    left_out: tuple[str, ...] = ()  # parts of the request that the present upstream's protocol has no word for
+    rungs: tuple[Rung, ...] = ()  # the upstreams to try, in order; `upstream` is the current one
+    left_out: tuple[str, ...] = ()  # parts of the request that the current upstream's protocol lacks
     waited: float = 0.0  # seconds spent waiting for the upstream
     span: Any = None  # of OpenTelemetry, where that is wanted
     parsed: dict[str, Any] | None = None  # the body, where it was read whole
@@ -218,7 +218,7 @@ def _refuse_large(size: int, place: str, most: int) -> None:
 
 
 def other_tenant() -> Refused:
-    """What is said to a tenant that an upstream is not for."""
+    """The refusal for a tenant that may not use an upstream."""
     said = "the upstream for this request is for another tenant"
     return Refused(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
 

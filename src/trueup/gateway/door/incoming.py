@@ -1,4 +1,4 @@
-"""A contract for requests: what a client sends is judged before anything is asked. An exchange enters; it goes on, or is refused.
+"""A contract for requests: what a client sends is judged before anything is asked. An exchange enters; it continues, or is refused.
 
 Judged is the text of every message of the user: a client sends the whole conversation each time, so a text that is looked at only once
 could be put into an earlier message. Text is judged and never changed. Images, audio and files are not looked at, nor is what the
@@ -41,14 +41,14 @@ _READ = _WORDS | {"messages", "input", "prompt", "variables", "role", "type"}
 
 
 async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Store | None, metrics: Metrics) -> None:
-    """Let a request go on if the user's texts keep the `contract`; what was judged is then what is sent."""
+    """Let a request continue if the user's texts keep the `contract`; what was judged is then what is sent."""
     body = exchange.body()
     path = exchange.protocol.path
     messages = _messages(body, path)
     context = _context(exchange, contract, messages)
     for judged, (at, text) in enumerate(_texts(messages, body, path)):
         if judged % _AT_ONCE == _AT_ONCE - 1:
-            await asyncio.sleep(0)  # a request may have many small messages; others go on meanwhile
+            await asyncio.sleep(0)  # a request may have many small messages; let other requests run in between
         verdict = await _verdict(contract, text, context)
         if not verdict.ok:
             for code in {found.code for found in verdict.errors}:
@@ -181,7 +181,7 @@ def _record(store: Store, exchange: Exchange, contract: Contract, verdict: Verdi
 
 
 def _refusal(exchange: Exchange, verdict: Verdict, at: int, *, stored: bool) -> Refused:
-    """What the client is told; it may be quoted, as it is the client's own text."""
+    """The error for the client; it may quote the text, which is the client's own."""
     errors = [found for found in verdict.findings if found.level == "error"]
     said = f"the request was refused: {errors[0].code} {errors[0].message}" if errors else "the request was refused"
     headers = {**NO_RETRY, "x-trueup-outcome": OUTCOME}

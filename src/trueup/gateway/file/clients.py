@@ -1,4 +1,4 @@
-"""The `clients` of a gateway's file: its entries enter, a Caller for each key leaves; what is wrong with them is said at the desk.
+"""The `clients` of a gateway's file: its entries enter, a Caller for each key leaves; faults are reported to the desk.
 
 An entry has one key, or several for rotation. No fault repeats a key or a hash.
 """
@@ -97,7 +97,7 @@ def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, N
 
 
 def _list(desk: "Desk", part: dict[str, Any], here: Parts, name: str) -> list[Any]:
-    """A list of names, or one alone. An empty one would mean all of them, which nobody means by it."""
+    """A list of names, or a single name. An empty list is a fault: it could be read as all names."""
     given = part.get(name)
     if name in part and not given:
         desk.say("N006", (*here, name), f"{name} is a list of names", "Leave it out to allow all of them.")

@@ -1,6 +1,6 @@
 r"""The model that a form names: the bytes of a multipart body enter, the value of its field `model` leaves.
 
-The form is passed on as it came, so it must mean the same to everyone who reads it: what one reader could take for another field
+The form is passed on unchanged, so it must mean the same to everyone who reads it: what one reader could take for another field
 (a boundary inside a line, a second `model`, an odd header) is refused. Nothing is decoded, and no file is opened.
 """
 

@@ -1,6 +1,6 @@
-"""Other endpoints of providers, passed through: a request enters, the upstream's answer leaves as it comes; quota is charged.
+"""Other endpoints of providers, passed through: a request enters, the upstream's answer leaves piece by piece; quota is charged.
 
-They are no way around a contract: what can return text of a model is refused for a model that a contract is bound to, and nothing is
+They cannot bypass a contract: what can return text of a model is refused for a model that a contract is bound to, and nothing is
 sent for a model whose requests are judged. What an upstream keeps (files, batches, responses) is only reached by the tenant whose
 upstream it is. Uploads and answers go through piece by piece; an answer that breaks off breaks off for the client, too.
 """
@@ -272,7 +272,7 @@ def _refuse_unjudged(endpoint: Endpoint, route: Route | None, headers: dict[str,
 def _upstream(
     config: Config, endpoint: Endpoint, speaks: Speaks, route: Route | None, model: str, tenant: str
 ) -> Upstream:
-    """Whom to ask; what an upstream keeps is only for the tenant that it is for."""
+    """The upstream to ask; what it keeps is only for its own tenant."""
     upstream = config.upstream_for(model, speaks, route)
     if endpoint.kept and (route is None or not route.upstream):
         of_it = [each for each in config.upstreams.values() if each.protocol == speaks and each.keeps_for(tenant)]

@@ -162,7 +162,7 @@ def model_of(body: Body) -> str:
 
 
 def no_model() -> Refused:
-    """What is said to a request that names no model."""
+    """The refusal for a request that names no model."""
     return Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
 
 

@@ -1,4 +1,4 @@
-"""Aliases: the body of a request enters, the same body with another model leaves, every other byte as it came where that can be seen.
+"""Aliases: the body of a request enters, the same body with another model leaves, every other byte unchanged where possible.
 
 The name is replaced in the bytes. A body in which that is not certain to be right, such as one that names two models, is written anew.
 """

@@ -153,7 +153,7 @@ class Tab:
         self._held = held
 
     async def _answered(self, quota: Quota, held: Reservation) -> None:
-        """The key was used before: its reply is sent again, or the client is told why not."""
+        """The key was used before: send its reply again, or say why not."""
         if held.state == "held" or held.sending:
             said = "a request with this idempotency key is being answered; ask again in a moment"
             raise Refused(409, said, code="idempotency_key_in_use", headers=SOON)

@@ -1,4 +1,4 @@
-"""What a client is told about a reply: findings and fixes enter, and leave without a word that the model wrote.
+"""What a client may learn about a reply: findings and fixes enter, and leave without any text of the model.
 
 The code, its name, the place, and the sentence that the catalogue has for the code. In a place, a name that the contract does not know
 is `*`. The store and the log have the whole messages.

@@ -1,7 +1,7 @@
 """Translating requests: the body of a client's protocol enters, the body for an upstream that speaks another one leaves.
 
 Messages, system texts, tools, tool results, images and the usual parameters are translated. The names of parts that only change how a
-model works, such as `seed`, leave beside the body: the client is told that they were left out. A part that changes what the reply is,
+model works, such as `seed`, leave beside the body, so that the client can see what was left out. A part that changes what the reply is,
 such as a tool that the provider runs itself, is a `MessageError`: such a request is not sent to that upstream.
 """
 

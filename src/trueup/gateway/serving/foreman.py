@@ -1,4 +1,4 @@
-"""The parent of several workers: it says when all of them serve, and hands on the wish to reload, whichever server runs them.
+"""The parent of several workers: it says when all of them serve, and passes on the request to reload, whichever server runs them.
 
 Workers are known by their places on the board (`board.py`): one that has written its number there serves requests and hears signals. The
 file is read here first, so that a fault is reported once, and no worker is disturbed for it.
@@ -63,7 +63,7 @@ class Foreman:
         for worker in workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGHUP)
-        log.info("a changed configuration was handed to %d workers", len(workers))
+        log.info("the changed configuration was passed to %d workers", len(workers))
 
     def _run(self) -> None:
         while not self.ended.wait(_LOOK):

@@ -1,4 +1,4 @@
-"""Taking over a changed file while running: a file enters, a configuration leaves that a running gateway can take over.
+"""Applying a changed file: a file enters, a configuration that a running gateway can use leaves.
 
 A file with a fault changes nothing: every fault is reported, and the configuration in force stays. Where it listens, how many
 workers there are and which store is used is fixed at startup: such a change is reported, and waits for a restart.
@@ -25,7 +25,7 @@ Read = Callable[[], Config]
 
 
 class NotUsable(Exception):
-    """A configuration that cannot be taken over; `faults` are lines that say why."""
+    """A configuration that cannot be used; `faults` are lines that say why."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -56,10 +56,10 @@ def taken_over(running: Config, fresh: Config, *, quiet: bool = False) -> Config
 
 
 def report(error: NotUsable) -> None:
-    """Say in full why a configuration is not taken over."""
+    """Report every reason why a configuration is not applied."""
     for fault in error.faults:
         log.error("%s", safe_line(fault))
-    log.error("the changed configuration was not taken over; the one in force stays")
+    log.error("the changed configuration was not applied; the current one stays in force")
 
 
 def terminal_is_gone() -> bool:
