@@ -48,7 +48,8 @@ def refuse_two_models(raw: bytes, body: Mapping[str, Any]) -> None:
     for key in body:
         if len(key) == _LENGTH and key != "model" and key.casefold() == "model":
             raise _two_models(key)
-    if (raw.count(_KEY) > 1 or _ESCAPED in raw) and _keys(raw).count("model") > 1:
+    escaped = b"\\" in raw and _ESCAPED in raw  # a single byte is found much faster
+    if (escaped or raw.count(_KEY) > 1) and _keys(raw).count("model") > 1:
         raise _two_models("model")
 
 
