@@ -28,7 +28,7 @@ from trueup.gateway.replies.rungs import rungs_of
 from trueup.gateway.running import running
 from trueup.gateway.settings import load_config, read_config
 from trueup.store.open import open_store
-from trueup.testing.script import Call, Cut, Fail, Hang, Raw, Reset, Say
+from trueup.testing.script import Call, Cut, Fail, Hang, Raw, Reset, Say, Slow
 from trueup.testing.server import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
@@ -203,6 +203,17 @@ def test_a_stream_that_breaks_before_its_first_word_is_asked_for_elsewhere_and_o
         got = both.ask(stream=True)
         assert "Ada" in got.text
         assert both.calls == (1, 1)
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, None], ids=["judged", "passed"])
+def test_a_stream_whose_first_word_was_shown_has_the_time_of_those_that_can_no_longer_be_asked(
+    contract: Contract | None,
+) -> None:
+    slow = Slow(Say(GOOD, piece=2), every=0.1)  # more than its share, which is for the first word
+    with pair(slow, contract=contract, seconds=60, share=1 / 60) as both:
+        got = both.ask(stream=True)
+        assert "[DONE]" in got.text
+        assert '"error"' not in got.text
 
 
 EVENTS = "text/event-stream"

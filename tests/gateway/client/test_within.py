@@ -98,3 +98,21 @@ def test_no_deadline_and_none_that_is_left_behind() -> None:
     played(run())
     played(_sleep(1, 0.001))
     assert len([loop for loop in within._watches if not loop.is_closed()]) <= 1
+
+
+@pytest.mark.parametrize(("more", "ended"), [(4.0, 5.0), (0.5, 2.0), (0.0, 2.0)])
+def test_a_deadline_can_be_put_off_and_not_brought_forward(more: float, ended: float) -> None:
+    async def put_off(limit: Within) -> None:
+        with limit:
+            await asyncio.sleep(1)
+            limit.extend(more)
+            await asyncio.sleep(100)
+
+    async def run() -> float:
+        limit = Within(2)
+        with pytest.raises(TimeoutError):
+            await put_off(limit)
+        limit.extend(9)  # it is over
+        return asyncio.get_running_loop().time()
+
+    assert played(run()) == pytest.approx(ended, abs=0.01)

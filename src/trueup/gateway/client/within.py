@@ -83,6 +83,12 @@ class Within:
             if over and kind is asyncio.CancelledError:
                 raise TimeoutError from error
 
+    def extend(self, seconds: float) -> None:
+        """Let it end no sooner than in so many seconds."""
+        watch = self._watch
+        if watch is not None and self in watch.live:
+            watch.live[self] = max(watch.live[self], watch.loop.time() + seconds)
+
     def end(self) -> None:
         """Its time is over."""
         self._late = True

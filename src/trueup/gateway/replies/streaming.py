@@ -5,6 +5,7 @@ stays: if the reply then breaks its contract, the stream ends with an error of i
 first word leaves, once. A violation gives it back; a stream that was cut is judged once, on what was sent.
 """
 
+import math
 import time
 from functools import partial
 from typing import Any
@@ -47,7 +48,7 @@ class Broken(Exception):
 class Attempt:
     """The events of one attempt, and what of them may be shown before the verdict."""
 
-    __slots__ = ("decoded", "fits", "holder", "relay", "shown", "verdict_given", "waits")
+    __slots__ = ("decoded", "fits", "holder", "relay", "shown", "time", "verdict_given", "waits")
 
     def __init__(self, relay: Relay, holder: Holder, *, waits: bool) -> None:
         self.relay = relay
@@ -55,6 +56,7 @@ class Attempt:
         self.decoded: list[Any] = []
         self.waits = waits  # nothing that comes from now on may be shown before the verdict
         self.shown = False
+        self.time: tuple[Within, float] | None = None  # its deadline, and when it was sent
         self.verdict_given: Verdict | None = None
         self.fits = True  # the rest of it belongs behind what was shown
 
@@ -157,7 +159,8 @@ class Streaming:
     async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
         asking = self._asking
         try:
-            with Within(request.timeout):
+            with (within := Within(request.timeout)):
+                attempt.time = within, time.perf_counter()
                 reply = await asking.send(request, send)
                 try:
                     failed = await asking.failure(reply, request)
@@ -168,8 +171,20 @@ class Streaming:
         except TooLong as error:
             return Failure(str(error), "fatal")
         except (TransportFailure, TimeoutError, *READING) as error:
+            if attempt.shown and isinstance(error, TimeoutError):
+                return Failure(f"upstream {asking.exchange.upstream.name!r} took too long", code="timeout")
             return asking.failure_of(error, request)
         return failed
+
+    def _take_all_time(self, attempt: Attempt) -> None:
+        """No other upstream can be asked any more: what was kept of the time for those is for this one."""
+        loop = self._asking.loop
+        if attempt.time is None or loop.left is None:
+            return
+        within, began = attempt.time
+        timeout = loop.policy.timeout
+        own = math.inf if timeout is None else began + timeout - time.perf_counter()
+        within.extend(min(loop.left, own))
 
     async def _read(self, reply: Reply, attempt: Attempt) -> None:
         """Read the events, showing what may be shown. A doomed reply is not read on."""
@@ -211,6 +226,7 @@ class Streaming:
         if not attempt.shown:
             await self._tab.settle(charged=True)
             attempt.shown = True
+            self._take_all_time(attempt)
         await self._stream.write(attempt.relay.said(text))
 
     async def _show_rest(self, answer: Answer) -> None:
