@@ -40,7 +40,7 @@ def test_a_file_with_faults_is_refused_line_by_line(run: Run, tmp_path: Path) ->
     assert run("serve", "none.yaml").code == 2
     write(tmp_path, "http://127.0.0.1:1")
     done = run("serve", "gateway.yaml", "--check", MAIN_KEY="k")
-    assert (done.code, done.out) == (0, "gateway.yaml: 1 upstreams, 1 routes, 1 contracts\n")
+    assert (done.code, done.out) == (0, "gateway.yaml: 1 upstream, 1 route, 1 contract\n")
     assert run("serve", "gateway.yaml", "--listen", "here", MAIN_KEY="k").code == 2
     assert run("serve", "gateway.yaml", "--listen", "127.0.0.1:99999", MAIN_KEY="k").code == 2
 

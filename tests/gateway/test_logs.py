@@ -16,6 +16,7 @@ from trueup.gateway.config import Caller, Logs, of
 from trueup.gateway.running import running
 from trueup.gateway.watching.logs import Lines, line_of
 from trueup.store.redaction import Redaction
+from trueup.testing.script import Fail
 from trueup.testing.server import ScriptedServer
 
 CLIENT = "sk-client-canary-0123456789"
@@ -147,3 +148,21 @@ def test_a_log_that_cannot_be_opened_is_reported_before_anything_listens(tmp_pat
     config = configured("http://127.0.0.1:9", logs={"access": "nowhere/access.log"})
     with pytest.raises(AssertionError, match="the log cannot be written"), serving(tmp_path, config):
         pass
+
+
+def test_a_wait_before_a_retry_is_not_the_gateway_s_own_time(tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    with ScriptedServer([Fail(503), GOOD, Fail(503), GOOD]) as upstream:
+        config = of(upstream.url, Contract(PERSON), policy=QUICK, logs=Logs(access=str(path)), progress=True)
+        with running(config) as gateway:
+            for streams in (False, True):
+                ask = {"model": "m", "messages": [{"role": "user", "content": "Who?"}], "stream": streams}
+                answer = httpx.post(f"{gateway.url}/v1/chat/completions", json=ask, timeout=60)
+                events = (
+                    answer.headers.get("x-trueup-progress") or answer.text.partition(": trueup ")[2].splitlines()[0]
+                )
+                told = json.loads(events)
+                waiting = told[0] if isinstance(told, list) else told
+                line = wait_for(lambda n=streams: lines_in(path)[n:])[0]  # type: ignore[misc]
+                assert waiting["event"] == "waiting"
+                assert line["ms"] - line["overhead_ms"] >= waiting["delay"] * 1000 > 0

@@ -57,9 +57,9 @@ def serve(
     changed = partial(_changed, listen=listen, workers=workers, server=server)
     found = changed(found)
     if check:
-        click.echo(
-            f"{safe_line(config)}: {len(found.upstreams)} upstreams, {len(found.routes)} routes, {len(found.contracts)} contracts"
-        )
+        counts = {"upstream": found.upstreams, "route": found.routes, "contract": found.contracts}
+        words = ", ".join(f"{len(each)} {name}{'s' * (len(each) != 1)}" for name, each in counts.items())
+        click.echo(f"{safe_line(config)}: {words}")
         return 0
     try:
         check_place(found)

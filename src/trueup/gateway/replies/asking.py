@@ -44,6 +44,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 async def carry_out(
+    exchange: Exchange,
     loop: Loop,
     attempt: Callable[[Send], Awaitable[Step]],
     step: Step | None = None,
@@ -60,7 +61,9 @@ async def carry_out(
         if isinstance(step, Send):
             step = await attempt(step)
         else:
+            start = time.perf_counter()
             await asyncio.sleep(step.seconds)
+            exchange.waited += time.perf_counter() - start  # for an upstream, so it is not the gateway's own time
             step = loop.waited()
     return loop.answer()
 
@@ -122,13 +125,13 @@ class Asking:
         """Ask until the plan is finished."""
         opening = self._opening
         if opening is None:
-            return await carry_out(self.loop, self.attempt)
+            return await carry_out(self.exchange, self.loop, self.attempt)
         send, messages = opening.send, self.asked.messages
         self._began = self._sent = time.monotonic()
         failed = await self._fetch(opening.request(messages), send) or self._decoded()
         if failed is not None:
             self._unpaid = None
-            return await carry_out(self.loop, self.attempt, self.loop.failed(failed))
+            return await carry_out(self.exchange, self.loop, self.attempt, self.loop.failed(failed))
         raw = self.raw if self.raw is not None else self.bytes
         if self.is_foreign(send):
             self._forget()
@@ -137,7 +140,7 @@ class Asking:
         answer = opening.answer(verdict, messages, self._began, self._sent)
         if answer is not None:
             return answer
-        return await carry_out(self.loop, self.attempt, await self.judging(self.loop.judged, verdict))
+        return await carry_out(self.exchange, self.loop, self.attempt, await self.judging(self.loop.judged, verdict))
 
     async def verdict(self, judge: Callable[..., Verdict], raw: Any, *given: Any) -> Verdict:
         """The verdict on a reply; a bug in the contract is one too, after which nothing more is asked."""

@@ -81,7 +81,7 @@ class Streaming:
 
     async def run(self) -> Answer:
         """Ask until the plan is finished, showing what may be shown; then show the rest."""
-        answer = await carry_out(self._asking.loop, self._attempt, tell=self._tell)
+        answer = await carry_out(self._asking.exchange, self._asking.loop, self._attempt, tell=self._tell)
         self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
