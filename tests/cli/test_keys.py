@@ -52,7 +52,7 @@ def test_keys_are_listed_and_none_of_them_is_shown(run: Run, tmp_path: Path) -> 
     assert "N050 the key 'ci' has expired" in done.err
     assert "canary" not in done.out + done.err
     (tmp_path / "gateway.yaml").write_text(FILE.replace("clients:\n", ""))
-    assert run("keys", "check", "gateway.yaml").out == "no clients: everyone is let in\n"
+    assert run("keys", "check", "gateway.yaml").out == "no clients: everyone has access\n"
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_an_empty_list_of_clients_does_not_open_the_door(tmp_path: Path, value: 
     config, faults = read_config(file, {})
     assert config is None
     assert [str(fault).partition("yaml:")[2] for fault in faults] == [
-        "6:1: N006 clients names nobody, and without clients everyone is let in. Add a client, or leave `clients` out."
+        "6:1: N006 clients is empty, and without clients everyone has access. Add a client, or leave `clients` out."
     ]
 
 

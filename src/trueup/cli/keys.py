@@ -1,4 +1,4 @@
-"""`trueup keys`: keys for the gateway's clients; a new one, the hash of one, and a list of those in a file.
+"""`trueup keys`: make, hash and list keys for the gateway's clients.
 
 A key is printed once, when it is made. It is never an argument, since other users of a machine can see those.
 """
@@ -16,7 +16,7 @@ from trueup.cli.terminal import Color
 if TYPE_CHECKING:
     from trueup.gateway.config import Caller
 
-_SHORT = 20  # characters below which a key can be found from its hash by trying
+_SHORT = 20  # a shorter key could be guessed from its hash
 
 
 @click.group()
@@ -100,7 +100,7 @@ def check(file: str, whose: bool, color: Color) -> int:
             click.echo("no entry has this key", err=True)
             return 1
     if not callers:
-        click.echo("no clients: everyone is let in")
+        click.echo("no clients: everyone has access")
         return 0
     return _show(callers, color)
 

@@ -62,7 +62,7 @@ class Access(msgspec.Struct, frozen=True):
     """How an upstream in a cloud is addressed, and how its requests are signed."""
 
     kind: Literal["azure", "bedrock", "vertex"]
-    """Whose cloud it is."""
+    """The cloud."""
     key: str = ""
     """The key of Azure, or of Bedrock; empty: requests carry a token or a signature."""
     version: str = ""
@@ -80,7 +80,7 @@ class Access(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What of it must never be seen."""
+        """Its secrets."""
         return (self.key, *((self.aws.secret_key, self.aws.session_token) if self.aws is not None else ()))
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class Upstream(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What of it must never be seen: the key, a password in the address, and long values of headers."""
+        """Its secrets: the key, a password in the address, and long values of headers."""
         address = urlsplit(self.url)
         password = address.password or ""
         basic = b64encode(f"{unquote(address.username or '')}:{unquote(password)}".encode()).decode()
@@ -234,7 +234,7 @@ class Caller(msgspec.Struct, frozen=True):
     limits: tuple[Allowance, ...] = ()
     """Limits of its quota; empty: those in the store only."""
     client: str = ""
-    """What keys of one client share, so that they count as one; empty: keys of nobody in particular."""
+    """The client's id, which all of its keys share, so that they count together; empty: none."""
 
     def __repr__(self) -> str:
         return f"Caller({self.tenant!r}, name={self.name!r})"
@@ -378,7 +378,7 @@ class Config(msgspec.Struct, frozen=True):
 
 
 def fits(model: str, pattern: str) -> bool:
-    """Whether a pattern of models is for this one. Some upstreams do not tell cases apart, so no contract depends on them.
+    """Whether a pattern of models is for this one. Some upstreams ignore case, so patterns do too.
 
     >>> fits("GPT-4o ", "gpt-*"), fits("o3", "gpt-*")
     (True, False)

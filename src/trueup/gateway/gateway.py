@@ -364,7 +364,9 @@ class Gateway:
         out = visit.out
         if out.started:
             if not out.cut():
-                raise ConnectionError(refused.message)  # the server cuts the connection: nobody takes it for whole
+                raise ConnectionError(
+                    refused.message
+                )  # the server cuts the connection, so that no client takes the reply for complete
             await asyncio.sleep(0)  # the server hears of it in the next turn of the loop
             return
         headers = [

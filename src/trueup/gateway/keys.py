@@ -86,7 +86,7 @@ class Rate:
 
 
 class Keyring:
-    """The keys of a configuration. Without any, everyone is let in."""
+    """The keys of a configuration. Without any, everyone has access."""
 
     def __init__(self, callers: Iterable[Caller]) -> None:
         self._callers = {_digest_of(caller): caller for caller in callers}
@@ -105,7 +105,7 @@ class Keyring:
                 rate.follow(before.clients[client])
 
     def admit(self, headers: Mapping[str, str]) -> Caller | None:
-        """Who asks; None where nobody needs a key. Refuses an unknown or expired key, and requests over the client's rate."""
+        """The caller; None if no key is needed. Refuses an unknown or expired key, and requests over the client's rate."""
         if not self._callers:
             return None
         given = presented(headers)
@@ -132,7 +132,7 @@ class Keyring:
 
 
 def permit(caller: Caller | None, route: Route | None, model: str | None) -> None:
-    """Refuse a route or a model that the caller's key is not for; a `model` of None is not looked at."""
+    """Refuse a route or a model that the caller's key does not allow; a `model` of None is not checked."""
     if caller is None:
         return
     if caller.routes and (route is None or route.name not in caller.routes):

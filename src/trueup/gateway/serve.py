@@ -111,7 +111,7 @@ class NotReady(Exception):
 
 
 def check_place(config: Config) -> None:
-    """Say now what would keep every worker from starting: an address that is taken, a file that cannot be opened."""
+    """Report what would keep every worker from starting, such as an address in use or a file that cannot be opened."""
     import socket
 
     from trueup.store.errors import StoreError

@@ -121,7 +121,7 @@ def _fill(store: Store, part: Path) -> str:
 
 
 def _mark(part: Path, made: str) -> None:
-    """Say in a file that it is whole."""
+    """Mark a file as complete."""
     with contextlib.closing(sqlite3.connect(part)) as target, target:
         target.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_MARK, made))
 

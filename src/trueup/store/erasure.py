@@ -48,7 +48,7 @@ class Erased(NamedTuple):
 
 
 class Whose(NamedTuple):
-    """Whose data it is; texts as the database holds them. Without a `person` it is all of the tenant."""
+    """Whose data to erase, as the database stores the names. Without a `person`: the whole tenant."""
 
     tenant: str
     person: str | None
@@ -236,7 +236,7 @@ def _of_buckets(whose: Whose, sums: bool) -> tuple[str, tuple[str, ...]]:
 
 
 def _names(limit: Limit, whose: Whose, sums: bool) -> bool:
-    """Whether a limit is about somebody who is to be forgotten."""
+    """Whether a limit belongs to the data that is erased."""
     if pack(limit.tenant) != whose.tenant:
         return False
     if whose.person is None:
@@ -245,7 +245,7 @@ def _names(limit: Limit, whose: Whose, sums: bool) -> bool:
 
 
 def _is_of(origin: str, whose: Whose) -> bool:
-    """Whether an attempt is of the user: it was counted in a bucket of his."""
+    """Whether an attempt is of the user: it was counted in one of the user's buckets."""
     if whose.person is None:
         return True
     return any(bucket.scope == "user" and bucket.name == whose.person for bucket in ledger.costs_in(origin))

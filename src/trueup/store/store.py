@@ -268,7 +268,7 @@ class Store:
         return take_lease(self._writer, name, seconds)
 
     def follow(self, redaction: Redaction, retention: Retention) -> None:
-        """Keep to another `redaction` and `retention` from the next verdict on."""
+        """Use another `redaction` and `retention` from the next verdict on."""
         self._redaction, self.retention = redaction, retention
 
     def read(self, work: Callable[[Session], T]) -> T:

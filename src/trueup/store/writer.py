@@ -236,7 +236,7 @@ class Writer:
                 self._change.wait()
 
     def _let_gather(self) -> None:
-        """Where several came at once, as many may be about to come again: give them a moment, for a commit costs the same for all."""
+        """If several jobs came together, more may follow: wait a moment, because one commit costs the same for all of them."""
         if 1 < self._expected > len(self._jobs) > 0 and not self._closing:
             self._change.wait_for(lambda: len(self._jobs) >= self._expected or self._closing, _MOMENT)
         self._expected = len(self._jobs)
@@ -375,7 +375,7 @@ class Writer:
         self._tell(job.done, why)
 
     def _tell_all(self, jobs: list[Job], given: list[Any]) -> None:
-        """Tell everyone what became of their job, each event loop once."""
+        """Report the result of each job, once for each event loop."""
         loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
         for job, result in zip(jobs, given, strict=True):
             done = job.done
@@ -397,7 +397,7 @@ class Writer:
 
 
 def _deliver_to(loop: asyncio.AbstractEventLoop, results: "list[tuple[asyncio.Future[Any], Any]]") -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+    with contextlib.suppress(RuntimeError):  # the loop is closed: no one waits there any more
         loop.call_soon_threadsafe(_deliver, results)
 
 

@@ -58,7 +58,7 @@ class Spill:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what is queued."""
         for at, marks in self._waiting.items():
             path = self._path(at)
             with writing(path), path.open("ab") as opened:

@@ -120,7 +120,7 @@ class Link(asyncio.Protocol):
 
     @property
     def silent(self) -> bool:
-        """Whether not a byte of an answer has come."""
+        """Whether no byte of an answer has arrived yet."""
         return not self._around
 
     @property

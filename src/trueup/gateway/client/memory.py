@@ -1,4 +1,4 @@
-"""Gives the memory of large answers back to the system: how many bytes were held enters, and soon after the C library lets go of what is free.
+"""Returns the memory of large answers to the system: the number of bytes that were held enters; soon after, the C library releases what is free.
 
 Freed blocks stay with the C library: one small object behind them keeps megabytes in the process. glibc returns them
 when it is told to; elsewhere nothing is done, and nothing is needed.
@@ -9,13 +9,13 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-LARGE = 1_000_000  # bytes of an answer, from which on it is worth the walk over the heap
+LARGE = 1_000_000  # bytes of an answer; below that, a walk over the heap is not worth it
 _PAUSE = 0.5  # seconds until it is done: one walk serves all answers that end meanwhile
 _due: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
 
 
 def give_back(size: int) -> None:
-    """Say that `size` bytes are no longer held; the memory of large ones is returned within a second."""
+    """Report that `size` bytes are no longer held; the memory of large answers is returned within a second."""
     if size < LARGE:
         return
     loop = asyncio.get_running_loop()

@@ -196,7 +196,7 @@ class Pool:
         return link
 
     async def _through(self, proxy: Proxy, origin: Origin) -> tuple[asyncio.BaseTransport, Link]:
-        """A link to an upstream behind a proxy, which sees where it leads and nothing of what is said."""
+        """A link through a proxy to an upstream; the proxy sees the address, but not the data."""
         loop = asyncio.get_running_loop()
         plain, tunnel = await loop.create_connection(
             lambda: Tunnel(proxy, origin.host, origin.port), proxy.host, proxy.port

@@ -29,7 +29,7 @@ class Proxy(NamedTuple):
 
 
 class ProxyRefused(OSError):
-    """A proxy did not open a way to the upstream."""
+    """A proxy did not open a tunnel to the upstream."""
 
 
 def proxy_for(host: str, port: int, secure: bool, environ: Mapping[str, str]) -> Proxy | None:
@@ -79,7 +79,7 @@ def _is_exempt(host: str, port: int, listed: str) -> bool:
 
 
 class Tunnel(asyncio.Protocol):
-    """Asks a proxy for a way to a host and waits until it is there; the bytes behind it belong to somebody else."""
+    """Asks a proxy for a tunnel to a host and waits for its answer; the bytes after that are not read here."""
 
     def __init__(self, proxy: Proxy, host: str, port: int) -> None:
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -1,6 +1,6 @@
-"""A line to upstreams of clouds: it addresses and signs their requests, and opens the streams of Bedrock; all others go as ever.
+"""A line to upstreams of clouds: it addresses and signs their requests, and reads the streams of Bedrock; other upstreams are not affected.
 
-Keys and tokens are taken out of every answer, those that change as well. An upstream whose token cannot be had is one that failed.
+Keys and tokens are taken out of every answer, those that change as well. An upstream without a token counts as failed.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -80,7 +80,7 @@ def _why(error: BaseException) -> str:
 
 
 class _NoToken(ValueError):
-    """A command that printed no token; the message says why, without a word of what it printed."""
+    """A command that printed no token; the message says why, but quotes nothing that it printed."""
 
 
 async def _printed(command: tuple[str, ...]) -> str:

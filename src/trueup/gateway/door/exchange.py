@@ -124,7 +124,7 @@ class Door:
         return self.keyring.admit(headers)
 
     def follow(self, before: "Door") -> None:
-        """Take over from the door of an earlier configuration: how many requests each client has sent in the last minute."""
+        """Continue the counts of an earlier configuration's door: the requests of each client in the last minute."""
         self.keyring.follow(before.keyring)
 
     def open(

@@ -56,7 +56,7 @@ def read_url(desk: "Desk", data: Any, path: Parts) -> str:
 
 
 def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
-    """An address of this machine or a private network that is written out must be allowed, as a name that leads there must."""
+    """Report an address of this machine or a private network that the file does not allow."""
     host = (urlsplit(url).hostname or "") if url else ""
     written = literal(host)
     if written is not None and not private and not is_public(str(written)):
@@ -65,7 +65,7 @@ def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
 
 
 def check_proxy(desk: "Desk", url: str, path: Parts) -> None:
-    """A proxy that the environment names for an upstream must be one that can be used."""
+    """Report a proxy of the environment that cannot be used for an upstream."""
     address = urlsplit(url)
     secure = address.scheme == "https"
     try:

@@ -28,7 +28,7 @@ SOON = 14 * 86_400
 
 
 def now() -> float:
-    """The clock by which a key expires soon."""
+    """The clock that decides whether a key expires soon."""
     return time.time()
 
 
@@ -54,9 +54,9 @@ def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) ->
 
 
 def refuse_open_door(desk: "Desk", top: dict[str, Any], host: str) -> None:
-    """A list of clients without one, which would let everyone in; and warn of an address that others reach, without any clients."""
+    """Report an empty list of clients; warn of an address that others can reach when there are no clients."""
     if "clients" in top and not top["clients"]:
-        said = "clients names nobody, and without clients everyone is let in"
+        said = "clients is empty, and without clients everyone has access"
         desk.say("N006", ("clients",), said, "Add a client, or leave `clients` out.")
     if "clients" not in top and not is_loopback(host):
         said = "others can reach this address, and without `clients` whoever does may use the keys of the upstreams"
@@ -201,7 +201,7 @@ def _refuse_same(desk: "Desk", callers: list[Caller], places: list[Parts]) -> No
 
 
 def _refuse_disagreeing(desk: "Desk", callers: list[Caller], places: list[Parts]) -> None:
-    """Limits of one tenant, user or client that differ: nobody could say which one holds."""
+    """Report limits of one tenant, user or client that differ: it would be unclear which one applies."""
     amounts: dict[tuple[str, ...], int] = {}
     for caller, place in zip(callers, places, strict=True):
         said = {limit[:-1]: limit.amount for limit in limits_of([caller])} | {(caller.client,): caller.per_minute}

@@ -84,7 +84,7 @@ class Feedback:
 
 
 def _keep(store: Store, verdict: str, tenant: str, keep: Callable[[str], None]) -> None:
-    """Store feedback on a verdict of this tenant; another's is unknown to it."""
+    """Store feedback on a verdict of this tenant; a verdict of another tenant is not found."""
     if len(verdict) > _MOST_ID or not (verdict.isascii() and verdict.isprintable()):
         raise UnknownVerdict(verdict)
     store.flush()  # the verdict may have been made a moment ago

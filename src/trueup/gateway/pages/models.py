@@ -196,7 +196,7 @@ def _refused(upstream: Upstream, said: str) -> Refused:
 
 
 def _row(name: str, speaks: Speaks) -> Row:
-    """A model of a route, whose age nobody knows."""
+    """A model of a route; its age is unknown."""
     if speaks == "anthropic":
         return {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
     return {"id": name, "object": "model", "created": 0, "owned_by": "trueup"}

@@ -1,4 +1,4 @@
-"""The list: every field of every reply and event that an upstream may send, and what becomes of it under a contract.
+"""The list of fields: each field of each reply and event that an upstream may send, and what happens to it under a contract.
 
 Data only; `kept.py` applies it. A field is judged, kept, the request's own, or dropped. Whatever is not on the list is dropped. A kept
 field is a number, a flag, one of a few words, or an identifier: nothing that a model could say anything in.

@@ -1,4 +1,4 @@
-"""The list applied: an upstream's object enters, a new one with nothing but its kept fields leaves.
+"""Applies the list: an upstream's object enters, a new one with only its kept fields leaves.
 
 What is judged is left to whoever has the verdict. Every field that is lost is reported by its place. A place never holds a word of the
 upstream: what is not on the list is `*`, and an item of a list has no number.

@@ -166,7 +166,7 @@ class Asking:
             tell(found)
 
     def _warn(self, answer: Answer) -> None:
-        """Say in the log that a client gets the fallback."""
+        """Log that a client gets the fallback."""
         exchange = self.exchange
         contract = "" if exchange.contract is None else exchange.contract.name
         codes = ", ".join(

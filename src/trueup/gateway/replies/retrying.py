@@ -48,7 +48,7 @@ class RetryBudget:
         self._taken += 1
 
     def _next(self, now: float) -> None:
-        """Begin another window; one that ended long ago counts no more."""
+        """Begin another window; one that ended long ago no longer counts."""
         recent = now < self._turn + _SECONDS
         self._before = (self._asked, self._taken) if recent else (0, 0)
         self._asked = self._taken = 0

@@ -1,4 +1,4 @@
-"""The rungs of a request: which upstreams are asked one after the other, under which name of a model, and for how much of the time.
+"""The rungs of a request: which upstreams are asked in turn, for which model, and for how much of the time.
 
 A configuration, a route and the model that a client names enter; the rungs leave, the first of them first. Nothing is sent here.
 """

@@ -198,7 +198,7 @@ class Streaming:
             await self._take(event, attempt)
 
     async def _take(self, event: Event, attempt: Attempt) -> None:
-        if not event.data:  # a comment, which nobody needs
+        if not event.data:  # a comment, which is not needed
             return
         data: Any = None
         if event.data != b"[DONE]":

@@ -99,7 +99,7 @@ class Copy:
 
 
 class Tab:
-    """What one request owes."""
+    """What one request is charged."""
 
     __slots__ = (
         "_copy", "_digest", "_given_back", "_held", "_key", "_limits", "_model", "_open", "_quota", "_tenant", "_user", "captured",
@@ -189,7 +189,7 @@ class Tab:
         await self._capture(replay, bool(self._key) and headers is None)
 
     async def _capture(self, replay: Replay | None, is_open: bool) -> None:
-        """Turn the hold into use; without this no reply may leave."""
+        """Turn the hold into use; no reply may be sent before that."""
         assert self._quota is not None
         assert self._held is not None
         try:

@@ -73,7 +73,7 @@ def told_path(contract: Contract | None, path: str) -> str:
 
 @lru_cache(maxsize=256)
 def _names(contract: Contract) -> frozenset[str]:
-    """Every name that a contract has for a part of a reply."""
+    """Every name of a reply's part that the contract knows."""
     names = set(_OURS)
     if contract.schema is not None:
         names |= {*contract.schema.keys, *contract.schema.names}

@@ -1,1 +1,1 @@
-"""Around the application: connections and their deadlines, workers, reloads, and the care of the store."""
+"""Around the application: connections and their deadlines, workers, reloads, and upkeep of the store."""

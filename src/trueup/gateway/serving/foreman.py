@@ -1,6 +1,6 @@
 """The parent of several workers: it says when all of them serve, and passes on the request to reload, whichever server runs them.
 
-Workers are known by their places on the board (`board.py`): one that has written its number there serves requests and hears signals. The
+Workers are known by their places on the board (`board.py`): one that has written its id there serves requests and handles signals. The
 file is read here first, so that a fault is reported once, and no worker is disturbed for it.
 """
 
@@ -33,7 +33,7 @@ class Foreman:
         self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()  # which a signal's handler may use at any moment
         self.ended = threading.Event()
         self.is_up = False  # every worker serves requests
-        self.stopped = False  # somebody asked for the end
+        self.stopped = False  # a signal asked to stop
         self._thread = threading.Thread(target=self._run, name="trueup-foreman", daemon=True)
 
     def start(self) -> None:
@@ -72,7 +72,7 @@ class Foreman:
                 self._listening()
                 break
         while self._wishes.get():
-            while not self._wishes.empty() and not self.ended.is_set():  # several wishes at once are one
+            while not self._wishes.empty() and not self.ended.is_set():  # several requests at once count as one
                 self._wishes.get()
             if not self.ended.is_set():
                 self._safely()
@@ -80,7 +80,7 @@ class Foreman:
     def _safely(self) -> None:
         try:
             self.reload()
-        except Exception:  # whatever it is, the workers serve on and the next wish is heard
+        except Exception:  # whatever it is, the workers keep serving, and the next request to reload is handled
             log.exception("the configuration could not be read")
 
     def _count_failure(self) -> None:
@@ -92,7 +92,7 @@ class Foreman:
 
 
 def _answers(host: str, port: int) -> bool:
-    """Whether somebody accepts connections there."""
+    """Whether a server accepts connections there."""
     where = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
     try:
         socket.create_connection((where, port), 1).close()

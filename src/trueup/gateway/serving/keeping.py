@@ -1,4 +1,4 @@
-"""What a worker does beside its requests: it looks after the store, deletes what is past its time, and lets others see its gauges.
+"""What a worker does besides serving requests: it checks the store, deletes what is past its time, and publishes its gauges.
 
 Nothing here makes a request wait, and nothing that goes wrong here ends the worker: it is logged, counted and tried again.
 """
@@ -19,8 +19,8 @@ log = logging.getLogger("trueup.gateway")
 PRUNE_SECONDS = 3600.0
 _TICK = 1.0
 _LOOK = 5  # ticks between two looks at the store
-_REST = 3.0  # so many times as long as it deletes, pruning waits
-_PATIENCE = 2.0  # seconds in which a store that is well takes a write
+_REST = 3.0  # pruning pauses this many times as long as it deletes
+_PATIENCE = 2.0  # seconds in which a healthy store takes a write
 
 
 class Keeper:
@@ -49,7 +49,7 @@ class Keeper:
             self._task = None
 
     async def look(self) -> None:
-        """See whether the store can be written to."""
+        """Check whether the store can be written to."""
         store = self._store()
         if store is not None:
             self._down = await store.areach(_PATIENCE) is not None

@@ -191,7 +191,7 @@ class Out:
         await self._send({"type": "http.response.body", "body": body})
 
     def cut(self) -> bool:
-        """Cut the connection, so that nobody takes what was sent for whole; False if only an exception can do that."""
+        """Cut the connection, so that no client takes the reply for complete; False if only an exception can do that."""
         return self._turn is not None and self._turn.cut()
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
@@ -205,7 +205,7 @@ class Out:
 
 
 class Copying(Protocol):
-    """Hears what is sent of a stream, before it is."""
+    """Sees each piece of a stream before it is sent."""
 
     def add(self, piece: bytes) -> None: ...
 

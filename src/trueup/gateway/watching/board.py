@@ -94,7 +94,7 @@ class Board:
         return found
 
     def ready(self) -> None:
-        """Write down the number of this process: it serves requests and hears signals."""
+        """Publish the id of this process: it serves requests and handles signals."""
         if self._folder is not None:
             (self._folder / f"{self._slot}.pid").write_text(str(os.getpid()))
 
@@ -126,7 +126,7 @@ class Board:
 
 
 def living(folder: Path) -> list[int]:
-    """The numbers of the processes that have said that they are ready, and live."""
+    """The ids of the processes that are ready and alive."""
     found = []
     for path in folder.glob("*.pid"):
         with contextlib.suppress(OSError, ValueError):

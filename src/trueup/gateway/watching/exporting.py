@@ -37,7 +37,7 @@ class Exporting(Tracing):
         super().__init__()
 
     def close(self) -> None:
-        """Send what waits, and end; a collector that does not answer is not waited for long."""
+        """Send what is queued, and stop; do not wait long for a collector that does not answer."""
         endings = [
             threading.Thread(target=provider.shutdown, name="trueup-telemetry-end", daemon=True)
             for provider in self._own

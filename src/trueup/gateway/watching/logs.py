@@ -56,7 +56,7 @@ class Lines:
             self._wake.set()
 
     def close(self) -> None:
-        """Write what waits, then end."""
+        """Write what is queued, then stop."""
         self._closing = True
         self._wake.set()
         self._thread.join()
@@ -115,7 +115,7 @@ class Lines:
         return not self._torn
 
     def _follow(self) -> None:
-        """Open the file anew if somebody has moved it away."""
+        """Open the file again if it was moved away."""
         try:
             found = Path(self._path).stat()
             if (found.st_dev, found.st_ino) == self._identity:
@@ -160,7 +160,7 @@ class LogBook:
                 lines.close()
 
     def close(self) -> None:
-        """Write what waits."""
+        """Write what is queued."""
         self.follow(Logs())
 
     def _made(self, name: str, logs: Logs) -> Lines | None:

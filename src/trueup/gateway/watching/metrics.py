@@ -132,7 +132,7 @@ class Metrics:
         for series, (place, read) in self._gauges.items():
             try:
                 self._cells[place] = read()
-            except Exception as error:  # noqa: BLE001 - a gauge of somebody else must not cost the page
+            except Exception as error:  # noqa: BLE001 - a gauge of the application must not break the page
                 log.debug("the gauge %s cannot be read: %s", series.name, error)
 
     def page(self) -> str:
@@ -156,7 +156,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     def ready(self) -> None:
-        """Tell the parent that this worker serves requests and hears signals."""
+        """Report to the parent that this worker serves requests and handles signals."""
         self.gauge("trueup_workers", lambda: 1)
         self._board.ready()
 

@@ -27,7 +27,7 @@ class Tracing:
         self._emit = telemetry_events(logs)
 
     def close(self) -> None:
-        """The gateway stops; the providers are the application's own matter."""
+        """The gateway stops; the application closes its own providers."""
 
     def begin(self, exchange: Exchange) -> Any:
         """The span of a request."""
