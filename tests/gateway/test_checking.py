@@ -331,3 +331,17 @@ def test_a_client_that_leaves_ends_the_work() -> None:
             assert begun.wait(60)
         assert ended.wait(60)
         wait_for(lambda: gateway.gateway.metrics.active == 0)
+
+
+@pytest.mark.parametrize("offered", [5, "look", {"look": 1}, [5], [{"name": "look"}]])
+def test_tools_that_are_not_names_are_refused(desk: Open, offered: Any) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    reply = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}
+    with desk([], {"type": "object"}) as d:
+        got = d.http.post("/v1/check", json={"reply": reply, "context": {"offered": offered}})
+        assert (got.status_code, got.json()["error"]["code"]) == (400, "invalid_value"), got.text
+        assert "offered" in got.json()["error"]["message"]
+        got = d.chat(trueup={"offered": offered})
+        assert got.status_code == 400
+        fine = d.http.post("/v1/check", json={"reply": reply, "context": {"offered": ["look"]}})
+        assert fine.status_code == 200

@@ -24,8 +24,9 @@ _OWN = frozenset({"contract", "user", "tenant", "include", "progress", "history"
 _KINDS: tuple[tuple[str, type, str], ...] = (
     ("state", str, "a text"), ("data", dict, "an object"), ("question", str, "a text"), ("input", dict, "an object"),
     ("first", bool, "true or false"), ("history", list, "a list of messages"),
-    ("expected_sequence", list, "a list of names of tools"),
+    ("expected_sequence", list, "a list of names of tools"), ("offered", list, "a list of names of tools"),
 )  # fmt: skip
+_NAMES = ("expected_sequence", "offered")
 
 
 class Head(msgspec.Struct):
@@ -250,8 +251,9 @@ def _right(context: dict[str, Any]) -> dict[str, Any]:
     for name, kind, what in _KINDS:
         if name in context and not isinstance(context[name], kind):
             raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
-    if not all(isinstance(name, str) for name in context.get("expected_sequence", ())):
-        raise Refused(400, "'expected_sequence' of the context must be a list of names of tools", code="invalid_value")
+    for listed in _NAMES:
+        if not all(isinstance(name, str) for name in context.get(listed, ())):
+            raise Refused(400, f"'{listed}' of the context must be a list of names of tools", code="invalid_value")
     return context
 
 
