@@ -230,3 +230,10 @@ def test_benches_import_only_names_that_are_there() -> None:
         if not hasattr(importlib.import_module(module), name) and importlib.util.find_spec(f"{module}.{name}") is None
     ]
     assert not missing
+
+
+def test_the_design_names_modules_that_exist() -> None:
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", (ROOT / "docs" / "design.md").read_text("utf-8")))
+    known = [*map(name_of, MODULES), *(name_of(path) for path in own_files() if path.suffix == ".py")]
+    assert named
+    assert not [path for path in sorted(named) if not any(f"/{module}".endswith(f"/{path}") for module in known)]

@@ -298,7 +298,7 @@ class Config(msgspec.Struct, frozen=True):
     models: dict[str, str] = {}
     """The upstream of a model, by a pattern of its name; empty: the first one that speaks the protocol."""
     clients: tuple[Caller, ...] = ()
-    """The keys that are let in, each with its tenant; empty: everyone is let in."""
+    """The keys that are accepted, each with its tenant; empty: everyone has access."""
     store: str = ""
     """The path or URL of the store; empty: nothing is stored."""
     quota: bool = False
