@@ -313,7 +313,7 @@ def test_the_policy_stands_in_the_gateways_file(tmp_path: Path) -> None:
 # -- retries and repairs as they happen ------------------------------------------------------
 
 TROUBLE = [Fail(503), PROSE, Fail(429), GOOD]
-TOLD = [("waiting", False, 1, 3, "transient"), ("repairing", True, 1, 2, "prose"), ("waiting", False, 1, None, "rate")]
+TOLD = [("waiting", False, 1, 3, "transient"), ("repairing", True, 1, 2, "prose"), ("waiting", False, 1, 3, "rate")]
 
 
 def told(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
