@@ -18,6 +18,7 @@ import pytest
 from tests.gateway.conftest import GOOD, PERSON
 from tests.gateway.mutations import ODD, places
 from tests.gateway.test_fuzz_requests import play, upstream
+from tests.gateway.test_threats_clients import line_to
 from tests.waiting import wait_for
 from trueup import Contract
 from trueup.ask.policy import Policy
@@ -678,3 +679,32 @@ def test_no_damaged_reply_is_a_fault_of_ours_when_it_is_translated() -> None:
                 assert "the gateway failed" not in got.text
                 if got.status_code != 200:
                     assert got.json()["error"]["message"]
+
+
+@pytest.mark.spec("Q11", "X40")
+def test_who_leaves_amid_a_stream_of_a_spare_of_another_protocol_owes_it(tmp_path: Path) -> None:
+    long = json.dumps({"name": "Ada" * 3_000_000, "age": 36})  # more than a connection takes that nobody reads
+    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": "Who?"}]}).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: %d\r\n\r\n"
+    with ScriptedServer(then=Fail(500)) as one, ScriptedServer([Say(long, piece=10_000_000)]) as two:
+        upstreams = {
+            "one": Upstream("one", one.url, private=True),
+            "two": Upstream("two", two.url, "anthropic", private=True),
+        }
+        route = Route("all", ("*",), CONTRACT, "one", QUICK, fallback=(Spare("two", "spare-model"),))
+        config = Config(upstreams, (route,), quota=True, limits=Limits(replay=20_000_000))
+        with open_store(tmp_path / "s.db") as store, running(config, store) as gateway:
+            with line_to(gateway.url) as line:
+                line.sendall(head % len(body) + body)
+                seen = b""
+                while b"AdaAda" not in seen:
+                    seen += line.recv(1000)
+            wait_for(lambda: gateway.gateway.metrics.active == 0)
+            assert [(each.used, each.held) for each in store.quota.standings("") if each.unit == "replies"][:1] == [
+                (1, 0)
+            ]
+            again = httpx.post(
+                f"{gateway.url}/v1/chat/completions", content=body, headers={"idempotency-key": "k"}, timeout=60
+            )
+            assert (again.headers["x-trueup-replayed"], "[DONE]" in again.text) == ("true", True)
+            assert (again.text.count("Ada") >= 3_000_000, len(two.requests), store.quota.audit()) == (True, 1, [])

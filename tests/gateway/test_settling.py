@@ -313,46 +313,63 @@ import os, signal, sys
 from trueup import Contract
 from trueup.gateway.config import of
 from trueup.gateway.running import running
-from trueup.gateway.serving.wire import Stream
-write = Stream.write
-async def written(self, piece):
-    await write(self, piece)
+from trueup.gateway.serving.wire import Out
+send = Out.send
+async def sent(self, message):
+    await send(self, message)
+    piece = message.get("body", b"")
     if b"long enough" in piece or b"is long" in piece:
         os.kill(os.getpid(), signal.SIGKILL)
-Stream.write = written
+Out.send = sent
 calm = Contract(states={"CALM": {"forbid": [{"terms": ["secret"], "why": "it is secret"}]}}, name="calm")
-with running(of(sys.argv[1], calm, store=sys.argv[2], quota=True)) as gateway:
+with running(of(sys.argv[1], calm, store=sys.argv[2], hold=sys.argv[3], quota=True)) as gateway:
     print(gateway.url, flush=True)
     sys.stdin.read()
 """
 
 
+def killed_amid_a_stream(url: str, file: Path, hold: str) -> None:
+    """Ask a gateway for a stream, and kill it in the middle of that."""
+    command = [sys.executable, "-c", _KILLED, url, str(file), hold]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        with pytest.raises(httpx.HTTPError):
+            retried(process.stdout.readline().strip())
+    with open_store(file) as store:
+        assert (stands(store), store.quota.audit()) == ((1, 0), []), "a crash gives no answer away"
+
+
+def retried(url: str) -> httpx.Response:
+    headers = {**STATE, "idempotency-key": "k"}
+    return httpx.post(f"{url}/v1/chat/completions", json={**BODY, "stream": True}, headers=headers, timeout=60)
+
+
 @pytest.mark.spec("X39", "X40")
 def test_a_gateway_killed_amid_a_stream_has_charged_it_once_and_a_retry_takes_the_charge_over(tmp_path: Path) -> None:
     file, clock = tmp_path / "s.db", Hand()
-    headers = {**STATE, "idempotency-key": "k"}
     with ScriptedServer([Say(WORDS, piece=10)], then=WORDS) as upstream:
-        command = [sys.executable, "-c", _KILLED, upstream.url, str(file)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            body = {**BODY, "stream": True}
-            with pytest.raises(httpx.HTTPError):
-                httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=60)
+        killed_amid_a_stream(upstream.url, file, "auto")
         with open_store(file) as store:
-            assert (stands(store), store.quota.audit()) == ((1, 0), []), "a crash gives no answer away"
             clock.now = store.read(lambda session: session.now())
         with open_store(file, clock=clock) as store, running(of(upstream.url, CALM, quota=True), store) as gateway:
-
-            def again() -> httpx.Response:
-                return httpx.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers, timeout=60)
-
-            busy = again()
+            busy = retried(gateway.url)
             assert (busy.status_code, busy.headers["retry-after"]) == (409, "1"), "somebody may still be sending it"
             clock.now += 301 * 1_000_000
-            assert again().status_code == 200
-            assert again().headers["x-trueup-replayed"] == "true"
+            assert retried(gateway.url).status_code == 200
+            assert retried(gateway.url).headers["x-trueup-replayed"] == "true"
             assert (stands(store), store.quota.audit()) == ((1, 0), []), "charged once in all"
+
+
+@pytest.mark.spec("X39", "X40")
+def test_a_stream_that_was_judged_before_the_gateway_was_killed_is_kept_as_a_whole(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    with ScriptedServer([Say(WORDS, piece=10)]) as upstream:
+        killed_amid_a_stream(upstream.url, file, "whole")
+        with open_store(file) as store, running(of(upstream.url, CALM, quota=True), store) as gateway:
+            again = retried(gateway.url)
+            assert (again.status_code, again.headers["x-trueup-replayed"]) == (200, "true")
+            assert ("[DONE]" in again.text, "reply_cut" in again.text) == (True, False)
+            assert (len(upstream.requests), stands(store), store.quota.audit()) == (1, (1, 0), [])
 
 
 # -- replays -----------------------------------------------------------------------------------

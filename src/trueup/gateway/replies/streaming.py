@@ -78,6 +78,7 @@ class Streaming:
         self._stream = stream
         self._begun: Relay | None = None  # its heads have been shown
         self._last: Attempt | None = None
+        self._worth = False  # a valid reply is known as a whole
 
     async def run(self) -> Answer:
         """Ask until the plan is finished, showing what may be shown; then show the rest."""
@@ -85,9 +86,8 @@ class Streaming:
         self._asking.end(answer)
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
-        await self._tab.settle(answer.outcome in CHARGED)
-        await self._tell()
-        await self._show_rest(answer)
+        self._worth = answer.outcome in CHARGED
+        await self._stream.finish(self._rest(answer), partial(self._tab.settle_known, self._worth))
         return answer
 
     async def settle(self, left: bool = False) -> None:
@@ -98,6 +98,8 @@ class Streaming:
     async def _is_worth_it(self, left: bool) -> bool:
         """Whether what was sent keeps the contract by itself."""
         attempt, contract = self._last, self._asking.exchange.contract
+        if self._worth:
+            return True
         if attempt is None or contract is None or attempt.holder.doomed:
             return False
         if attempt.verdict_given is not None:
@@ -229,7 +231,7 @@ class Streaming:
             self._take_all_time(attempt)
         await self._stream.write(attempt.relay.said(text))
 
-    async def _show_rest(self, answer: Answer) -> None:
+    def _rest(self, answer: Answer) -> list[bytes]:
         """Everything that has not been shown, written anew."""
         exchange, attempt, begun = self._asking.exchange, self._last, self._begun
         if not self._stream.started:
@@ -240,14 +242,14 @@ class Streaming:
         )
         if begun is not None:
             reply.update({name: begun.frame[name] for name in ("id", "created", "model") if begun.frame.get(name)})
+        pieces = [] if exchange.progress is None else [exchange.progress.comments()]
         if attempt is not None and attempt.shown:
             tail = attempt.holder.tail(answer.verdict, answer.verdict.reply.text)
             if tail:
-                await self._stream.write(attempt.relay.said(tail))
+                pieces.append(attempt.relay.said(tail))
             reply = exchange.protocol.without_text(reply)
         if exchange.progress is not None:
-            await self._stream.write(exchange.progress.lost(exchange.dropped))
+            pieces.append(exchange.progress.lost(exchange.dropped))
         in_text = begun is not None and begun.in_text
-        for piece in exchange.protocol.events(reply, self._asking.body, begun is not None, in_text):
-            await self._stream.write(piece)
-        await self._stream.end()
+        pieces += exchange.protocol.events(reply, self._asking.body, begun is not None, in_text)
+        return pieces

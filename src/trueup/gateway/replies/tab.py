@@ -188,6 +188,14 @@ class Tab:
         replay = None if headers is None or not self._key else self._kept(headers, body, stream=False)
         await self._capture(replay, bool(self._key) and headers is None)
 
+    async def settle_known(self, charged: bool) -> None:
+        """The same for a stream of which everything that will be sent is known; it is kept in the same commit."""
+        if charged and self._held is not None and not self.captured:
+            await self._capture(self._copied(whole=True), is_open=False)
+            return
+        await self.settle(charged)
+        await self.finish()
+
     async def _capture(self, replay: Replay | None, is_open: bool) -> None:
         """Turn the hold into use; no reply may be sent before that."""
         assert self._quota is not None
@@ -213,11 +221,15 @@ class Tab:
         if not self._open or self._held is None or self._quota is None:
             return
         self._open = False
-        copy = self._copy
-        body = None if copy is None else copy.body(whole)
-        replay = None if copy is None or body is None else self._kept(copy.headers, body, stream=True)
+        replay = self._copied(whole)
         with contextlib.suppress(StoreError):  # the reply was paid for and sent; the store logs its own troubles
             await self._quota.afinish(self._held, replay)
+
+    def _copied(self, whole: bool) -> Replay | None:
+        """What was sent of a stream, as it may be kept."""
+        copy = self._copy
+        body = None if copy is None else copy.body(whole)
+        return None if copy is None or body is None else self._kept(copy.headers, body, stream=True)
 
     async def give_back(self) -> None:
         """Give back what is on hold, or was captured for a reply that is worth nothing; also while the request is cancelled."""

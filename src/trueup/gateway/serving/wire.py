@@ -242,6 +242,18 @@ class Stream:
             self.started = True
             await self._send({"type": "http.response.start", "status": self.status, "headers": self._headers})
 
+    async def finish(self, pieces: Iterable[bytes], settle: Callable[[], Awaitable[None]]) -> None:
+        """Send the last pieces. All are kept, then settled, before any of them leaves: a retry gets the rest, whatever happens meanwhile."""
+        rest = [piece for piece in pieces if piece]
+        if self._copy is not None:
+            for piece in rest:
+                self._copy.add(piece)
+        await settle()
+        await self.start()
+        for piece in rest:
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+        await self.end()
+
     async def end(self) -> None:
         """The last piece has been sent."""
         if not self.ended:
