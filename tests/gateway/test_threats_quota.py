@@ -143,7 +143,7 @@ def test_every_row_of_the_store_says_whose_it_is(desk: Open, store: Store) -> No
 _CRASH = """
 import os, signal, sys
 from trueup import Contract
-import trueup.gateway.gateway as module
+import trueup.gateway.replies.replying as module
 from trueup.gateway.config import of
 from trueup.gateway.running import running
 from trueup.gateway.replies.tab import Tab

@@ -16,6 +16,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueup.contract.files.faults import ContractError
 from trueup.gateway.config import Config
 from trueup.gateway.serving.foreman import Foreman
 from trueup.gateway.serving.reloading import Read, file_reader, watch_files
@@ -25,8 +26,11 @@ from trueup.watch.lines import visible
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
 
+log = logging.getLogger("trueup.gateway")
+
 MISSING = "the gateway needs its packages: pip install 'trueup[gateway]'"
 CONFIG_VARIABLE = "TRUEUP_GATEWAY_CONFIG"
+_PAUSE = 1.0  # seconds before a worker that ended by itself is replaced
 Listening = Callable[[str], object]
 FOLDER_VARIABLE = "TRUEUP_GATEWAY_FOLDER"  # where workers find each other's numbers
 
@@ -65,7 +69,11 @@ def application() -> "Gateway":
     sys.setswitchinterval(0.001)  # as in `serve`
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the server handles it by now
     log_to_stderr()
-    gateway = _made(load_config(path), file_reader(path), Path(folder) if folder else None)
+    try:
+        config = load_config(path)
+    except ContractError as error:  # the file has changed since the parent read it
+        raise SystemExit(str(error)) from None
+    gateway = _made(config, file_reader(path), Path(folder) if folder else None)
     gateway.quiet = bool(folder)
     return gateway
 
@@ -218,6 +226,7 @@ def _deaf_children() -> Iterator[None]:
 def _uvicorn_workers(config: Config, foreman: Foreman) -> Callable[[], None]:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
+    from uvicorn.supervisors.multiprocess import Process
 
     class Crew(Multiprocess):
         def init_processes(self) -> None:
@@ -226,7 +235,24 @@ def _uvicorn_workers(config: Config, foreman: Foreman) -> Callable[[], None]:
 
         def keep_subprocess_alive(self) -> None:
             with _deaf_children():
-                super().keep_subprocess_alive()
+                if foreman.is_up:
+                    self._replace_dead()
+                else:
+                    super().keep_subprocess_alive()
+
+        def _replace_dead(self) -> None:
+            """Start a worker for each that has died. One that cannot start is tried again, and the others serve on: its store may be down."""
+            for place, worker in enumerate(self.processes):
+                if self.should_exit.is_set() or worker.is_alive():
+                    continue
+                worker.kill()
+                worker.process.join()
+                code = worker.process.exitcode
+                log.warning("worker %s has ended (exit code %s); another one is started", worker.pid, code)
+                if code is not None and code >= 0:  # not killed: a fault that may last
+                    self.should_exit.wait(_PAUSE)
+                self.processes[place] = Process(self.config, self.sockets)
+                self.processes[place].start()
 
         def handle_hup(self) -> None:
             foreman.want_reload()

@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     at: int
     expires: int
     settled: int
-    buckets: str  # of entries from before 0.3; of later ones they follow from what else is here
+    buckets: str  # of entries from 0.1; of later ones they follow from what else is here
     digest: str
     sending: int  # 1: it was captured before its reply had left as a whole
 

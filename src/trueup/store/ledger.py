@@ -123,7 +123,7 @@ def costs_in(origin: str) -> list[Bucket]:
     if parts and isinstance(parts[0], int):
         at, person, model = parts
         return list(buckets_at(person, model, "cost", at))
-    return [Bucket(*each) for each in parts]  # of attempts from before 0.3
+    return [Bucket(*each) for each in parts]  # of attempts from 0.1
 
 
 def _origin(entry: Entry) -> str:
