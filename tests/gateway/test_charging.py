@@ -122,7 +122,8 @@ def test_a_store_that_cannot_write_gives_nothing_away(
     def check(d: Desk) -> None:
         response = d.chat()
         assert response.status_code == 503
-        assert response.json()["error"]["code"] == "StoreFull"
+        assert response.json()["error"]["code"] == "store_unavailable"
+        assert response.headers["retry-after"] == "1"
         assert '"name"' not in response.text
         assert "s.db" not in response.text
 

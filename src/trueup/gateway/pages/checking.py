@@ -22,6 +22,7 @@ from trueup.gateway.errors import Refused
 from trueup.gateway.keys import permit
 from trueup.gateway.protocols.protocol import a_name
 from trueup.gateway.replies.judging import bug_found, bug_refusal, in_thread
+from trueup.gateway.replies.tab import unavailable
 from trueup.gateway.serving.wire import JSON, Out
 from trueup.gateway.watching.logged import verdict_fields
 from trueup.gateway.watching.metrics import Metrics
@@ -90,7 +91,7 @@ class Checking:
             raise Refused(400, "'record' must be true or false", code="invalid_value")
         store = self._store() if body.get("record", True) else None
         if store is not None and store.crowded:
-            raise Refused(503, "verdicts cannot be stored at the moment; try again later", "server_error", "store_full")
+            raise unavailable()
         visit.tenant = note.tenant
         return partial(self._answer, _Asked(contract, source, context, note, store, visit))
 

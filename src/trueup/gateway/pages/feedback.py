@@ -77,7 +77,7 @@ class Feedback:
             raise Refused(404, f"there is no verdict {verdict[:_MOST_ID]!r}", code="verdict_not_found") from None
         except StoreError as error:
             log.error("feedback could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
-            raise unavailable(error) from None
+            raise unavailable() from None
         visit.outcome = "stored"
         self._metrics.count("trueup_feedback_total")
         await out.whole(200, encode({"verdict": verdict, "stored": True}), [JSON])

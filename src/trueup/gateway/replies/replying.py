@@ -77,7 +77,7 @@ class Replying:
             await self._passed(visit, exchange, out)
             return
         if store is not None and store.crowded:
-            raise unavailable(store.trouble, "store_full")
+            raise unavailable()
         traced = None if self._tracing is None else self._tracing.listener(exchange.span)
         listener = _both(traced, exchange.progress)
         asking = Asking(exchange, runtime.lanes, runtime.line, listener)

@@ -59,7 +59,7 @@ def metered(
     if store is None or not config.charges(route):
         return Tab(None)
     if store.trouble is not None:
-        raise unavailable(store.trouble, "store_full")
+        raise unavailable()
     digest = _digest(request) if key else ""
     return Tab(store.quota, tenant, key, user, model, digest, config.limits)
 
@@ -146,8 +146,8 @@ class Tab:
             raise _used_up(full) from None
         except KeyReused as reused:
             raise Refused(409, str(reused), code="idempotency_key_reused", headers=NO_RETRY) from None
-        except StoreError as error:
-            raise unavailable(error) from None
+        except StoreError:
+            raise unavailable() from None
         if not held.fresh:
             await self._answered(quota, held)
         self._held = held
@@ -159,8 +159,8 @@ class Tab:
             raise Refused(409, said, code="idempotency_key_in_use", headers=SOON)
         try:
             replay = await quota.areplay(held)
-        except StoreError as error:
-            raise unavailable(error) from None
+        except StoreError:
+            raise unavailable() from None
         if replay is not None:
             raise Replayed(replay)
         said = "a request with this idempotency key was answered before, and its reply is not kept; use a new key"
@@ -172,8 +172,8 @@ class Tab:
             return False
         try:
             return await self._quota.aspend(self._held, attempt, round(cost * MICRO))
-        except StoreError as error:
-            raise unavailable(error) from None
+        except StoreError:
+            raise unavailable() from None
 
     async def settle(self, charged: bool, headers: Headers | None = None, body: bytes = b"") -> None:
         """Capture or give back, before the reply leaves: whoever then asks again with the same key finds it settled.
@@ -206,8 +206,8 @@ class Tab:
             raise Refused(
                 503, f"the quota for this reply was not kept: {late.state}", "server_error", "quota_lost"
             ) from None
-        except StoreError as error:
-            raise unavailable(error) from None
+        except StoreError:
+            raise unavailable() from None
         self.captured, self._open = True, is_open
 
     def copy(self, headers: Headers, error: Callable[[Refused], bytes]) -> Copy | None:
@@ -265,8 +265,7 @@ def _used_up(full: QuotaExceeded) -> Refused:
     return Refused(429, str(full), "insufficient_quota", "insufficient_quota", headers=NO_RETRY, more={"quota": facts})
 
 
-def unavailable(error: Any, code: str = "") -> Refused:
-    """A store that cannot do its work, as an error for the client; the details are for the log."""
-    return Refused(
-        503, "verdicts cannot be stored at the moment; try again later", "server_error", code or type(error).__name__
-    )
+def unavailable() -> Refused:
+    """A store that cannot do its work, as an error for the client; the store logs the details."""
+    said = "verdicts and quota cannot be stored at the moment; try again later"
+    return Refused(503, said, "server_error", "store_unavailable", headers={"retry-after": "1"})
