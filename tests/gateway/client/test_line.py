@@ -414,3 +414,12 @@ def test_a_line_that_breaks_is_told_without_its_address() -> None:
 
     asyncio.run(run())
     assert issubclass(Broken, OSError)
+
+
+def test_heads_with_long_headers_are_not_kept() -> None:
+    upstream = Upstream("main", "http://127.0.0.1:9", private=True)
+    line = Line({"main": upstream}, 1000)
+    for n in range(200):
+        assert b"%05d" % n in line._head(upstream, "/v1/messages", b"{}", {"anthropic-beta": "x" * 60_000 + f"{n:05}"})
+    line._head(upstream, "/v1/messages", b"{}", {"anthropic-beta": "short"})
+    assert sum(map(len, line._starts.values())) < 1000

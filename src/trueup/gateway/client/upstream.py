@@ -31,9 +31,7 @@ LET_THROUGH_PREFIXES = (b"x-ratelimit-", b"anthropic-ratelimit-", b"openai-")
 OURS = frozenset({b"openai-organization", b"openai-project"})  # whose key it is that was used is nobody else's matter
 _PATH = "/:@!$&'()*+,;=~%-._"
 _MOST_STARTS = 1000
-_STALE = (
-    1.0  # seconds in which a kept connection turns out to be closed; later, the upstream may have worked on the request
-)
+_LONGEST_START = 4096  # bytes; a longer head comes from headers that hardly come again
 
 
 class Reply:
@@ -234,9 +232,10 @@ class Line:
             passed = {name: given[name] for name in PASSED_ON & given.keys()}
             start = self._start(upstream, path, passed, "GET" if body is None else "POST")
             start += b"\r\n" if body is None else b""
-            if len(self._starts) >= _MOST_STARTS:
-                self._starts.clear()
-            self._starts[place] = start
+            if len(start) <= _LONGEST_START:
+                if len(self._starts) >= _MOST_STARTS:
+                    self._starts.clear()
+                self._starts[place] = start
         return start if body is None else b"%scontent-length: %d\r\n\r\n" % (start, len(body))
 
     def _start(self, upstream: Upstream, path: str, given: dict[str, str], method: str) -> bytes:
