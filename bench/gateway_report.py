@@ -82,10 +82,11 @@ def _targets(result: Result) -> list[str]:
             ("CPU to bare on trueup's own client, everything, no target", f"{whole['cpu'] / own['cpu']:.2f} ×", None)
         )
     if lite is not None:
-        for name in ("trueup-pass", "trueup-all", "trueup-quota"):
+        beside = {"trueup-pass": "passing through", "trueup-all": "everything", "trueup-quota": "everything with quota"}
+        for name, what in beside.items():
             if name in rows:
                 share = lite["cpu"] / rows[name]["cpu"]
-                found.append((f"CPU of LiteLLM's proxy to {name}, at least 30 ×", f"{share:.0f} ×", share >= 30))
+                found.append((f"CPU of LiteLLM's proxy to ours, {what}, at least 30 ×", f"{share:.0f} ×", share >= 30))
     lines = ["| target | measured | |", "|---|---:|---|"]
     words = {True: "met", False: "**not met**", None: "-"}
     return lines + [f"| {said} | {value} | {words[met]} |" for said, value, met in found]
