@@ -50,6 +50,14 @@ def test_the_verdict_may_be_named_by_the_header_and_a_later_word_replaces_the_ea
         assert {row["user"]: row["helpful"] for row in store.feedback()} == {"ada": False, "bob": True}
 
 
+def test_a_comment_that_was_cut_inside_an_emoji_is_stored(desk: Open, store: Store) -> None:
+    with desk([], PERSON, then=GOOD, store=store) as d:
+        headers = {"x-trueup-verdict": d.chat().headers["x-trueup-verdict"]}
+        answer = d.http.post("/v1/feedback", content=b'{"helpful": true, "comment": "fine \\ud83d"}', headers=headers)
+        assert answer.status_code == 200
+        assert store.feedback()[0]["note"].startswith("fine ")
+
+
 @pytest.mark.spec("X38")
 def test_a_verdict_of_another_tenant_is_not_found(desk: Open, store: Store) -> None:
     with desk([], then=GOOD, store=store, config=of_two) as d:

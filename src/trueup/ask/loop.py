@@ -142,7 +142,7 @@ class Loop:
 
     @property
     def rungs(self) -> tuple[Rung, ...]:
-        """Whom it asks, one after the other."""
+        """The clients that it asks, in order."""
         return self._rungs
 
     @property

@@ -45,3 +45,8 @@ def whole_seconds(wait: float) -> str:
 
 class Gone(Exception):
     """The client has closed its connection; nobody is left to be told anything."""
+
+
+def not_json(error: BaseException) -> Refused:
+    """The refusal of a body that is not a JSON object, with what its decoder says."""
+    return Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json")

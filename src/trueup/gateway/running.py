@@ -70,7 +70,7 @@ async def _serve(
     server: Any, listener: socket.socket, loops: list[asyncio.AbstractEventLoop], leave: asyncio.Event
 ) -> None:
     async def main_loop() -> None:
-        """As uvicorn's own, which looks ten times a second whether to stop; this one is told as well."""
+        """Like uvicorn's own, which checks ten times a second whether to stop, but also woken when it should."""
         counter = 0
         while not await server.on_tick(counter):
             counter = (counter + 1) % 864_000

@@ -1,4 +1,4 @@
-"""One request on its way through: who asks, under which contract, whom it goes to, what the conversation knows.
+"""One request: who sends it, which contract applies, which upstream is asked, what the conversation knows.
 
 Headers and body enter, an Exchange leaves, or a refusal. A route that binds a contract binds it: no header undoes that.
 """
@@ -12,7 +12,7 @@ from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
 from trueup.gateway.door.binding import refuse_two_models, refuse_unbound
 from trueup.gateway.door.visit import Visit
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, Refused, not_json
 from trueup.gateway.keys import Keyring, permit
 from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
 from trueup.gateway.replies.progress import Progress
@@ -161,7 +161,7 @@ class Door:
         return Progress() if wanted else None
 
     def _way(self, name: str, model: str, speaks: str, caller: Caller | None) -> tuple[Route | None, tuple[Rung, ...]]:
-        """Which route a request takes, and to whom; remembered for the next one alike."""
+        """The route and the upstream of a request; kept for the next request like it."""
         config = self._config
         route = config.route(name) if name else config.route_for(model)
         if name and route is None:
@@ -202,7 +202,7 @@ def _decoded(decoder: "msgspec.json.Decoder[T]", raw: bytes) -> T:
     try:
         return decoder.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+        raise not_json(error) from None
 
 
 def refuse_odd_context(given: Any, place: str, most: int) -> None:

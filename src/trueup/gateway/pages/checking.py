@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.contract.contract import Contract
-from trueup.contract.incoming import without_surrogates
 from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.door.exchange import checked_context, refuse_odd_context, who
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.errors import Refused
 from trueup.gateway.keys import permit
+from trueup.gateway.pages.bodies import object_in
 from trueup.gateway.protocols.protocol import a_name
 from trueup.gateway.replies.judging import bug_found, bug_refusal, in_thread
 from trueup.gateway.replies.tab import unavailable
@@ -30,7 +30,6 @@ from trueup.store.errors import StoreError
 from trueup.store.records import Note, new_id
 from trueup.store.store import Store
 from trueup.verdict.codec import written
-from trueup.verdict.likeness import nearest
 from trueup.verdict.verdict import Verdict
 
 log = logging.getLogger("trueup.gateway")
@@ -38,7 +37,6 @@ log = logging.getLogger("trueup.gateway")
 PATH = "/v1/check"
 KEYS = ("contract", "reply", "messages", "context", "model", "user", "tenant", "record")
 _SHOWN = ("ok", "reason", "data", "findings", "fixes", "calls", "refused", "metrics", "certainty", "confidence", "hint")
-_whole = msgspec.json.Decoder(dict[str, Any])
 
 Work = Callable[[Out], Awaitable[None]]
 
@@ -72,7 +70,7 @@ class Checking:
         self, route_name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:  # fmt: skip
         """The work that a request asks for; a request that cannot be judged raises `Refused`."""
-        body = _read(raw)
+        body = object_in(raw, KEYS)
         route = self._config.route(route_name) if route_name else None
         if route_name and route is None:
             raise Refused(404, f"there is no route {route_name!r}", code="not_found")
@@ -174,30 +172,6 @@ def route_of(path: str, end: str = PATH) -> str | None:
     if name == path or name.count("/") > 1:
         return None
     return name[1:] if name else ""
-
-
-def _read(raw: bytes) -> dict[str, Any]:
-    try:
-        body = _decoded(raw)
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
-    for name in body:
-        if name not in KEYS:
-            near = nearest(name, KEYS)
-            known = f"did you mean {near!r}?" if near else f"it takes {', '.join(KEYS)}"
-            raise Refused(400, f"unknown key {name[:100]!r}; {known}", code="unknown_key")
-    return body
-
-
-def _decoded(raw: bytes) -> dict[str, Any]:
-    """The body of a request. JavaScript may send half a surrogate pair, say of a stream that was cut inside an emoji."""
-    try:
-        return _whole.decode(raw)
-    except msgspec.DecodeError:
-        if b"\\u" not in raw:
-            raise
-        text, _ = without_surrogates(json.dumps(json.loads(raw), ensure_ascii=False))
-        return _whole.decode(text)
 
 
 def _source(body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

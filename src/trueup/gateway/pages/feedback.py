@@ -10,12 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from trueup.gateway.config import Caller
 from trueup.gateway.door.exchange import who
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.errors import Refused
+from trueup.gateway.pages.bodies import object_in
 from trueup.gateway.pages.checking import Work
 from trueup.gateway.protocols.protocol import encode
 from trueup.gateway.replies.tab import unavailable
@@ -23,7 +22,6 @@ from trueup.gateway.serving.wire import JSON, Out
 from trueup.gateway.watching.metrics import Metrics
 from trueup.store.errors import StoreError, UnknownVerdict
 from trueup.store.store import Store
-from trueup.verdict.likeness import nearest
 
 log = logging.getLogger("trueup.gateway")
 
@@ -32,7 +30,6 @@ KEYS = ("verdict", "helpful", "label", "comment", "user", "tenant")
 MOST_COMMENT = 4_000
 MOST_LABEL = 100
 _MOST_ID = 64
-_whole = msgspec.json.Decoder(dict[str, Any])
 
 
 class Feedback:
@@ -48,7 +45,7 @@ class Feedback:
         """The work that a request asks for; a request that cannot be stored raises `Refused`."""
         if route_name and visit.runtime.config.route(route_name) is None:
             raise Refused(404, f"there is no route {route_name[:100]!r}", code="not_found")
-        body = _read(raw)
+        body = object_in(raw, KEYS)
         verdict = body.get("verdict", headers.get("x-trueup-verdict"))
         if not isinstance(verdict, str) or not verdict:
             said = 'name the verdict: "verdict" is the x-trueup-verdict of a reply'
@@ -91,19 +88,6 @@ def _keep(store: Store, verdict: str, tenant: str, keep: Callable[[str], None]) 
     if store.get(verdict).tenant != tenant:
         raise UnknownVerdict(verdict)
     keep(verdict)
-
-
-def _read(raw: bytes) -> dict[str, Any]:
-    try:
-        body = _whole.decode(raw)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
-    for name in body:
-        if name not in KEYS:
-            near = nearest(name, KEYS)
-            known = f"did you mean {near!r}?" if near else f"it takes {', '.join(KEYS)}"
-            raise Refused(400, f"unknown key {name[:100]!r}; {known}", code="unknown_key")
-    return body
 
 
 def _text(body: dict[str, Any], name: str, most: int) -> str:

@@ -19,7 +19,7 @@ from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
 from trueup.gateway.door.binding import refuse_two_models
 from trueup.gateway.door.exchange import other_tenant, who
 from trueup.gateway.door.visit import FAILED, Visit
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, Refused, not_json
 from trueup.gateway.keys import permit
 from trueup.gateway.pages.checking import Work
 from trueup.gateway.passing.endpoints import Endpoint, Place, query_of
@@ -220,7 +220,7 @@ def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, one_model: bo
     try:
         body = _whole.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json") from None
+        raise not_json(error) from None
     if one_model:
         refuse_two_models(raw, body)
     given = body.pop("trueup", None)

@@ -5,7 +5,8 @@ the verdict. No event is passed on: what is shown is written anew, from judged t
 gathered in `frame`, in the form of a whole reply.
 """
 
-from typing import Any, Literal, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, Literal, NamedTuple
 
 from trueup.gateway.protocols.chat import chunk_of
 from trueup.gateway.protocols.fields import CHUNK, MESSAGE_EVENTS, RESPONSE_EVENTS
@@ -26,29 +27,28 @@ _REST = Seen("rest")
 _ENDING = ("stop_reason", "stop_sequence")
 
 
-class Relay(Protocol):
-    """One protocol's stream."""
-
-    frame: Body  # what is kept of the events besides text and calls
-    dropped: set[str]  # places of what is lost
-    in_text: bool  # a head has opened a text
-
-    def see(self, data: Body) -> Seen: ...
-
-    def said(self, text: str) -> bytes:
-        """An event that says a text."""
-        ...
-
-
-class ChatRelay:
-    """Chunks of a chat completion."""
+class Relay(ABC):
+    """One protocol's stream, for a client that sent this `body`."""
 
     def __init__(self, body: Body) -> None:
-        self.frame: Body = {}
-        self.dropped: set[str] = set()
-        self.in_text = False
+        self.frame: Body = {}  # what is kept of the events besides text and calls
+        self.dropped: set[str] = set()  # places of what is lost
+        self.in_text = False  # a head has opened a text
         self._body = body
-        self._begun = False
+
+    @abstractmethod
+    def see(self, data: Body) -> Seen:
+        """The role of an event."""
+
+    @abstractmethod
+    def said(self, text: str) -> bytes:
+        """An event that says a text."""
+
+
+class ChatRelay(Relay):
+    """Chunks of a chat completion."""
+
+    _begun = False
 
     def see(self, data: Body) -> Seen:
         kept = keep(CHUNK, data, self.dropped, self._body)
@@ -80,14 +80,8 @@ class ChatRelay:
         return chunk_of(self.frame, {"content": text})
 
 
-class MessagesRelay:
+class MessagesRelay(Relay):
     """Events of a message: its start, and that of a text that comes first, are heads."""
-
-    def __init__(self, body: Body) -> None:
-        self.frame: Body = {}
-        self.dropped: set[str] = set()
-        self.in_text = False
-        self._body = body
 
     def see(self, data: Body) -> Seen:
         kind = data.get("type")
@@ -134,14 +128,8 @@ class MessagesRelay:
         return event_of("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}})
 
 
-class ResponsesRelay:
+class ResponsesRelay(Relay):
     """Events of a response: they number each other, so all of them wait."""
-
-    def __init__(self, body: Body) -> None:
-        self.frame: Body = {}
-        self.dropped: set[str] = set()
-        self.in_text = False
-        self._body = body
 
     def see(self, data: Body) -> Seen:
         kind = data.get("type")
