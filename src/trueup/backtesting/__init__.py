@@ -1,0 +1,1 @@
+"""Two contracts over stored replies: what flips, why, and what it would cost."""

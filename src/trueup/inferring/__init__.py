@@ -1,0 +1,1 @@
+"""A first contract, drafted from replies, types, API descriptions or stored traffic."""

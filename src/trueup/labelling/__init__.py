@@ -1,0 +1,1 @@
+"""What people say about verdicts: which replies to show them, and what their answers are worth."""

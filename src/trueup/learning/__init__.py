@@ -1,0 +1,1 @@
+"""Training the scorer of quality from labels, and measuring whether it beats the rules."""

@@ -1,0 +1,112 @@
+"""A case: one stored reply with everything that is needed to judge it again, and what is known about it.
+
+Readers of stores, sifts, runs and files make cases; backtests, labels, tuning, drafts and training take them. A case that can no
+longer be judged says why in `unjudgeable`; nobody drops it.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+Reason = Literal[
+    "reply_expired", "reply_not_kept", "reply_redacted", "context_not_kept", "context_redacted", "context_too_large",
+    "not_a_unit", "unreadable", "no_reply", "check_raised", "timed_out", "out_of_memory", "crashed",
+]  # fmt: skip
+"""Why a stored reply cannot be judged again."""
+
+REASONS: dict[Reason, str] = {
+    "reply_expired": "the text of the reply is past its retention",
+    "reply_not_kept": "the store was told not to keep the text of the reply",
+    "reply_redacted": "something was redacted from the reply",
+    "context_not_kept": "the contract needs context that was not kept",
+    "context_redacted": "something was redacted from context that the contract needs",
+    "context_too_large": "the contract needs context that was too large to keep",
+    "not_a_unit": "the line holds no reply",
+    "unreadable": "the line cannot be read",
+    "no_reply": "the provider gave no reply",
+    "check_raised": "a check of the contract raised an error",
+    "timed_out": "judging took longer than allowed",
+    "out_of_memory": "judging took more memory than allowed",
+    "crashed": "judging ended its process",
+}
+
+RIGHT, WRONG = "right", "wrong"
+
+
+class Label(msgspec.Struct, frozen=True):
+    """What one person, or a system downstream, said about a verdict or about one of its findings."""
+
+    verdict: str
+    """The id of the verdict."""
+    outcome: str
+    """`right` or `wrong`: whether the verdict, or the finding, is correct. Any other word is a label of your own."""
+    author: str = ""
+    """Who said it; empty if not known."""
+    at: float = 0.0
+    """When, in seconds since 1970."""
+    subject: str = ""
+    """What it is about: empty for the verdict as a whole, `code:V005` for findings of a code, `rule:NAME` for those of a rule."""
+    note: str = ""
+    """A remark in words."""
+    drawn: str = ""
+    """How the reply was chosen: `random` for a random sample of accepted replies, `uncertain` for the queue, else empty."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The outcome as it was recorded when the reply was first judged."""
+
+    ok: bool
+    codes: tuple[str, ...] = ()
+    """The codes of all findings, warnings included."""
+    findings: tuple[dict[str, Any], ...] = ()
+    """The findings, as in `Finding.to_dict`; empty if they were not kept."""
+    data: Any = None
+    fingerprint: str = ""
+    """The fingerprint of the contract that judged; empty if not known."""
+    engine: str = ""
+    """The version of trueup that judged; empty if not known."""
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One stored reply."""
+
+    id: str
+    """The id of the verdict or the unit; labels name it."""
+    reply: Any = None
+    """What `Contract.check` takes; None if there is nothing to judge."""
+    context: dict[str, Any] | None = None
+    """The context of `Contract.check`."""
+    unjudgeable: Reason | None = None
+    """Why it cannot be judged under any contract; None if it can."""
+    missing: tuple[str, ...] = ()
+    """Names of context that the reply was first judged with and that is no longer there, such as `history`."""
+    recorded: Recorded | None = None
+    model: str = ""
+    state: str = ""
+    tenant: str = ""
+    user: str = ""
+    contract: str = ""
+    """The name of the contract that judged."""
+    conversation: str = ""
+    """What belongs together for statistics: a conversation, else a request; empty if the case stands alone."""
+    at: float = 0.0
+    """When it was judged, in seconds since 1970; 0 if not known."""
+    outcome: str = ""
+    attempt: int = 1
+    attempts: int = 1
+    latency: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: int = 0
+    """In millionths of your unit of money."""
+    labels: tuple[Label, ...] = ()
+    place: str = ""
+    """Where it stands: a file with its offset, or the store."""
+
+    @property
+    def text(self) -> str:
+        """The text of the reply, for people and for training; empty if there is none."""
+        reply = self.reply
+        if isinstance(reply, str):
+            return reply
+        return str(getattr(getattr(reply, "reply", reply), "text", "") or "")
