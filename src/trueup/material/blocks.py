@@ -1,0 +1,155 @@
+"""Blocks: what can be read of sources piece by piece, in any order and in any process.
+
+Each block is a small value that travels to a worker, which reads the cases in it. A file is cut into ranges of bytes, a sift into
+ranges of its records, a run into the replies of a step in a chunk, a store into stretches of time; Python values come as they are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from trueup.batch.ranges import Range
+from trueup.batch.sources import PLAIN, Source
+from trueup.material.case import Case, Label
+from trueup.material.lines import UNKNOWN, Origin, case_of_line
+from trueup.material.selection import Selection
+from trueup.verdict.verdict import Verdict
+
+_SMALLEST, _LARGEST = 64 << 10, 4 << 20  # bytes of a block of a file
+_MANY = 400  # blocks that a source is cut into, if it is neither small nor very large
+
+
+class Lines(NamedTuple):
+    """A range of a file."""
+
+    source: Source
+    piece: Range
+    origin: Origin = UNKNOWN
+
+    def read(self) -> Iterator[Case]:
+        """The cases of its lines."""
+        name, limit = self.source.name, PLAIN.max_line
+        with self.source.open() as opened:
+            for offset, line in self.source.rows(opened, self.piece, limit):
+                line = line.removeprefix(b"\xef\xbb\xbf") if offset == 0 and isinstance(line, bytes) else line
+                case = case_of_line(line, f"{name}@{self.source.row(offset)}", limit, self.origin)
+                if case is not None:
+                    yield case
+
+
+class Replies(NamedTuple):
+    """The replies of one step in one chunk of a run."""
+
+    run: str
+    chunk: str
+    step: str
+
+    def read(self) -> Iterator[Case]:
+        """The cases of its replies."""
+        from trueup.material.runs import cases_of_step  # pipelines are not needed for files
+
+        return cases_of_step(Path(self.run), self.chunk, self.step)
+
+
+class Stretch(NamedTuple):
+    """The verdicts of a store from one moment until another, in microseconds since 1970."""
+
+    url: str
+    since: int
+    until: int
+    selection: Selection = Selection()
+
+    def read(self) -> Iterator[Case]:
+        """The cases of its verdicts."""
+        from trueup.material.stored import cases_between
+
+        return cases_between(_store(self.url), self.since, self.until, self.selection)
+
+
+class Given(NamedTuple):
+    """Values of Python: cases, verdicts, stored verdicts, replies, or pairs of a reply and its context."""
+
+    values: tuple[Any, ...]
+    first: int = 0
+
+    def read(self) -> Iterator[Case]:
+        """The case of each value."""
+        for number, value in enumerate(self.values, self.first):
+            yield case_of_value(value, number)
+
+
+Block = Lines | Replies | Stretch | Given
+Index = Mapping[str, tuple[Label, ...]]
+
+
+def cases_in(block: Block, selection: Selection, labels: Index) -> Iterator[Case]:
+    """The cases of a block that are selected, with their labels."""
+    everything = selection.is_open
+    for case in block.read():
+        if labels and (more := labels.get(case.id)):
+            case = replace(case, labels=(*case.labels, *more))
+        if everything or selection.takes(case):
+            yield case
+
+
+def lines_in(sources: Iterable[Source], origin: Origin = UNKNOWN) -> Iterator[Lines]:
+    """The blocks of files."""
+    for number, source in enumerate(sources):
+        size = block_size(source.extent)
+        for start in range(0, source.extent, size):
+            yield Lines(source, Range(number, number, start, min(start + size, source.extent)), origin)
+
+
+def block_size(extent: int) -> int:
+    """How many bytes the blocks of a file have: few enough for a first estimate, many enough that starting one costs nothing.
+
+    >>> block_size(10), block_size(100 << 20), block_size(1 << 40)
+    (65536, 262144, 4194304)
+    """
+    return min(max(_SMALLEST, extent // _MANY), _LARGEST)
+
+
+def case_of_value(value: Any, number: int) -> Case:
+    """The case of a Python value; `number` names it where it has no id.
+
+    >>> case_of_value(("{}", {"state": "IDLE"}), 3).context, case_of_value("{}", 3).id
+    ({'state': 'IDLE'}, '3')
+    """
+    from trueup.store.records import Stored
+
+    if isinstance(value, Case):
+        return value
+    if isinstance(value, Stored):
+        from trueup.material.stored import case_of_stored
+
+        return case_of_stored(value)
+    if isinstance(value, Verdict):
+        return _case_of_verdict(value, str(number))
+    context = None
+    if isinstance(value, tuple) and len(value) == 2 and (value[1] is None or isinstance(value[1], dict)):
+        value, context = value
+    if isinstance(value, Verdict):
+        return replace(_case_of_verdict(value, str(number)), context=context)
+    if value is None:
+        return Case(str(number), unjudgeable="no_reply")
+    return Case(str(number), value, context)
+
+
+def _case_of_verdict(verdict: Verdict, name: str) -> Case:
+    from trueup.material.case import Recorded
+
+    findings = tuple(found.to_dict() for found in verdict.findings)
+    codes = tuple(dict.fromkeys(found.code for found in verdict.findings))
+    reply = verdict.reply
+    return Case(name, reply, None, recorded=Recorded(verdict.ok, codes, findings, verdict.data), model=reply.model)
+
+
+@lru_cache(4)
+def _store(url: str) -> Any:
+    """The store of a worker, opened once."""
+    from trueup.store.open import open_store
+
+    return open_store(url, create=False)

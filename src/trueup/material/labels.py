@@ -1,0 +1,87 @@
+"""Labels from files: lines of JSON enter, labels leave, by the id of the verdict or unit that they are about.
+
+A line is `{"verdict": …, "outcome": "right"}` with `author`, `at`, `subject`, `note` and `drawn` if known; `unit_id` or `id` may name the
+reply, and lines of a store's feedback export are read too. A line that names no reply or says nothing is an error with its number.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trueup.batch.units import read_row
+from trueup.material.case import RIGHT, WRONG, Label
+
+Index = Mapping[str, tuple[Label, ...]]
+
+
+class BadLabels(ValueError):
+    """A file of labels cannot be read: says where and why."""
+
+
+def read_labels(files: Iterable[str | Path]) -> dict[str, tuple[Label, ...]]:
+    """The labels of files, by id; for each author and subject the last `right` or `wrong` counts."""
+    found: dict[str, list[Label]] = {}
+    for file in files:
+        for label in _labels_in(Path(file)):
+            found.setdefault(label.verdict, []).append(label)
+    return {name: latest(labels) for name, labels in found.items()}
+
+
+def latest(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """Labels without those that their author has replaced.
+
+    >>> [
+    ...     label.outcome
+    ...     for label in latest([Label("1", "right", "ada"), Label("1", "wrong", "ada"), Label("1", "rude")])
+    ... ]
+    ['wrong', 'rude']
+    """
+    kept: dict[tuple[str, str, str], Label] = {}
+    for label in labels:
+        kind = "" if label.outcome in (RIGHT, WRONG) else label.outcome
+        kept[label.author, label.subject, kind] = label
+    return tuple(kept.values())
+
+
+def _labels_in(path: Path) -> Iterator[Label]:
+    try:
+        with path.open("rb") as opened:
+            for number, line in enumerate(opened, 1):
+                if line.strip():
+                    yield _label(line, f"{path}:{number}")
+    except FileNotFoundError:
+        raise BadLabels(f"{path}: there is no such file of labels") from None
+    except OSError as error:
+        raise BadLabels(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _label(line: bytes, place: str) -> Label:
+    try:
+        row = read_row(line)
+    except (ValueError, RecursionError) as error:
+        raise BadLabels(f"{place}: the line is not JSON: {str(error)[:100]}") from None
+    label = label_of(row) if isinstance(row, dict) else None
+    if label is None:
+        raise BadLabels(f'{place}: not a label; a line is {{"verdict": "ID", "outcome": "right"}}')
+    return label
+
+
+def label_of(row: Mapping[str, Any], verdict: str = "") -> Label | None:
+    """The label that a row holds, about `verdict` if it names none; None if it holds no label.
+
+    >>> label_of({"verdict": "1", "helpful": False}).outcome
+    'wrong'
+    """
+    about = next((str(row[name]) for name in ("verdict", "unit_id", "id") if row.get(name)), verdict)
+    outcome = row.get("outcome") or row.get("label")
+    if not outcome and isinstance(row.get("helpful"), bool):
+        outcome = RIGHT if row["helpful"] else WRONG
+    if not about or not isinstance(outcome, str) or not outcome:
+        return None
+    at = row.get("at")
+    author, subject, note, drawn = (
+        next((str(row[name]) for name in names if row.get(name)), "")
+        for names in (("author", "user", "person"), ("subject",), ("note",), ("drawn",))
+    )
+    moment = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
+    return Label(about, outcome, author, moment, subject, note, drawn)

@@ -1,0 +1,169 @@
+"""Cases of files: a line of a file or a record of a sift enters, its case leaves; no line raises and none is dropped.
+
+Lines are read by `batch.units`, so whatever can be sifted is a case. A line that holds no reply is a case that says why.
+"""
+
+from typing import Any, NamedTuple
+
+from trueup.batch.ranges import Long, Spoiled
+from trueup.batch.records import unit_fields
+from trueup.batch.units import Row, Unit, is_stored, read_row, spoiled, too_long, unit_of, unreadable
+from trueup.material.case import Case, Label, Reason, Recorded
+from trueup.material.labels import label_of, latest
+from trueup.read.reading import Reading
+from trueup.store.redaction import MARK
+from trueup.verdict.reply import Reply
+
+_LOST = frozenset({"U001", "U004"})
+_NO_UNIT = frozenset({"U002", "U003"})
+
+
+class Origin(NamedTuple):
+    """What is known of all lines of a file: the contract that judged them, its fingerprint, and the version of trueup that did."""
+
+    contract: str = ""
+    fingerprint: str = ""
+    engine: str = ""
+
+
+UNKNOWN = Origin()
+
+
+def case_of_line(line: bytes | Long | Spoiled, place: str, limit: int, origin: Origin = UNKNOWN) -> Case | None:
+    """The case of a line; None if it is blank.
+
+    >>> case_of_line(b'{"unit_id": "a", "raw_response": "{}"}', "f@0", 100).context
+    {'input': {'unit_id': 'a'}}
+    >>> case_of_line(b"[1]", "f@0", 100).unjudgeable
+    'not_a_unit'
+    """
+    if isinstance(line, Long):
+        return _case(too_long(line.head, line.size, limit, place), {}, place, origin)
+    if isinstance(line, Spoiled):
+        return _case(spoiled(line, place), {}, place, origin)
+    if not line.strip():
+        return None
+    try:
+        row = read_row(line)
+        unit = unit_of(row, place, line)
+    except (ValueError, RecursionError) as error:
+        return _case(unreadable(line, place, error), {}, place, origin)
+    return _case(unit, row if type(row) is dict else {}, place, origin)
+
+
+def _case(unit: Unit, row: Row, place: str, origin: Origin) -> Case:
+    stored = bool(row) and is_stored(row)
+    reason = _reason(unit, row, stored=stored)
+    context = {**unit.context, "input": unit_fields(unit.id, unit.input)}
+    known: dict[str, Any] = _known(row) if stored else {"contract": origin.contract}
+    labels = row.get("labels")
+    if isinstance(labels, list):
+        known["labels"] = _labels(labels, unit.id)
+    return Case(
+        unit.id,
+        None if reason is not None else unit.reply,
+        context,
+        reason,
+        missing_of(str(row.get("context") or ""), context) if stored else (),
+        _recorded(unit, row, origin, stored=stored),
+        place=place,
+        **known,
+    )
+
+
+def _reason(unit: Unit, row: Row, *, stored: bool) -> Reason | None:
+    """Why the reply of a line cannot be judged; None if it can."""
+    for found in unit.findings:
+        if found.level != "error":
+            continue
+        if found.code in _LOST:
+            return "unreadable"
+        if found.code in _NO_UNIT:
+            return "reply_not_kept" if stored and row.get("body") is None else "not_a_unit"
+        return "no_reply"
+    return "reply_redacted" if stored and is_redacted(unit.reply) else None
+
+
+def is_redacted(reply: Any) -> bool:
+    """Whether a store has taken something out of a reply.
+
+    >>> is_redacted("my key is [redacted]"), is_redacted("none")
+    (True, False)
+    """
+    if isinstance(reply, str):
+        return MARK in reply
+    whole = reply.reply if isinstance(reply, Reading) else reply
+    if not isinstance(whole, Reply):
+        return False
+    return MARK in whole.text or any(MARK in str(call.args) for call in whole.calls)
+
+
+def missing_of(names: str, context: Row) -> tuple[str, ...]:
+    """The names of context that a verdict was made with and that is not there any more.
+
+    >>> missing_of("state history", {"state": "IDLE"}), missing_of("?", {})
+    (('history',), ('?',))
+    """
+    return tuple(name for name in names.split() if name not in context)
+
+
+def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded | None:
+    """The outcome that a record or an exported verdict has; None if a line has none."""
+    if stored:
+        body = row.get("body") or {}
+        findings = body.get("findings") if isinstance(body, dict) else None
+        return Recorded(
+            bool(row["ok"]),
+            tuple(str(code) for code in row["codes"]),
+            _rows(findings),
+            body.get("data") if isinstance(body, dict) else None,
+            str(row.get("fingerprint") or ""),
+            str(row.get("engine") or ""),
+        )
+    before = unit.before
+    if before is None:
+        return None
+    findings = (*_rows(before.get("errors")), *_rows(before.get("warnings")))
+    codes = tuple(dict.fromkeys(str(found.get("code")) for found in findings))
+    ok = "failure_stage" not in before
+    return Recorded(ok, codes, findings, before.get("data"), origin.fingerprint, origin.engine)
+
+
+def _rows(found: Any) -> tuple[Row, ...]:
+    return tuple(row for row in found if isinstance(row, dict)) if isinstance(found, list) else ()
+
+
+def _known(row: Row) -> dict[str, Any]:
+    """What an exported verdict says about its call."""
+    words = {name: str(row.get(name) or "") for name in ("model", "state", "tenant", "user", "contract", "outcome")}
+    numbers = {name: _whole(row.get(name)) for name in ("attempt", "attempts", "tokens_in", "tokens_out", "cost")}
+    conversation = str(row.get("conversation") or row.get("request") or "")
+    return {
+        **words,
+        **numbers,
+        "conversation": conversation,
+        "at": seconds(row.get("at")),
+        "latency": seconds(row.get("latency")),
+    }
+
+
+def _whole(value: Any) -> int:
+    return value if type(value) is int else 0
+
+
+def seconds(value: Any) -> float:
+    """A number of seconds; 0 if it is none. Exports may write moments as text."""
+    if isinstance(value, str):
+        from datetime import UTC, datetime
+
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return 0.0
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _labels(rows: list[Any], verdict: str) -> tuple[Label, ...]:
+    found = (label_of({**row, "verdict": verdict}, verdict) for row in rows if isinstance(row, dict))
+    return latest(label for label in found if label is not None)

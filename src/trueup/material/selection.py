@@ -1,0 +1,95 @@
+"""What is taken of stored replies: a time range, models, contracts, states, tenants, codes, rules, outcomes, labels, words.
+
+A case enters, whether it is taken leaves. A field that is None takes everything. Stores filter by the same fields in SQL; what they
+cannot filter by is looked at here.
+"""
+
+from typing import Any
+
+import msgspec
+
+from trueup.material.case import Case
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cases are taken; all of them by default."""
+
+    since: float | None = None
+    """The earliest time, in seconds since 1970. A case without a time is not in a time range."""
+    until: float | None = None
+    """The time before which it must lie, in seconds since 1970."""
+    model: str | None = None
+    contract: str | None = None
+    fingerprint: str | None = None
+    state: str | None = None
+    tenant: str | None = None
+    code: str | None = None
+    """A code that the recorded findings have."""
+    rule: str | None = None
+    """A rule that the recorded findings name."""
+    outcome: str | None = None
+    ok: bool | None = None
+    """Whether the reply was accepted when it was recorded."""
+    label: str | None = None
+    """A label that somebody gave: `right`, `wrong` or a word of your own."""
+    text: str | None = None
+    """Words that the reply holds, in any case."""
+    limit: int | None = None
+    """How many cases at most."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every case is taken.
+
+        >>> Selection(limit=5).is_open, Selection(model="m").is_open
+        (True, False)
+        """
+        return all(getattr(self, name) is None for name in _FIELDS)
+
+    def takes(self, case: Case) -> bool:
+        """Whether a case is taken; `limit` is for whoever counts.
+
+        >>> Selection(model="a").takes(Case("1", model="a")), Selection(since=5.0).takes(Case("1"))
+        (True, False)
+        """
+        for name in _EQUAL:
+            wanted = getattr(self, name)
+            if wanted is not None and getattr(case, name) != wanted:
+                return False
+        if self.since is not None and case.at < self.since:
+            return False
+        if self.until is not None and not 0 < case.at < self.until:
+            return False
+        if self.label is not None and all(label.outcome != self.label for label in case.labels):
+            return False
+        if self.text is not None and self.text.casefold() not in case.text.casefold():
+            return False
+        return self._takes_recorded(case)
+
+    def _takes_recorded(self, case: Case) -> bool:
+        if self.ok is None and self.code is None and self.rule is None and self.fingerprint is None:
+            return True
+        recorded = case.recorded
+        if recorded is None:
+            return False
+        return (
+            (self.ok is None or recorded.ok is self.ok)
+            and (self.code is None or self.code in recorded.codes)
+            and (self.fingerprint is None or recorded.fingerprint == self.fingerprint)
+            and (self.rule is None or any(rule_of(found) == self.rule for found in recorded.findings))
+        )
+
+
+_EQUAL = ("model", "contract", "state", "tenant", "outcome")
+_FIELDS = tuple(name for name in Selection.__struct_fields__ if name != "limit")
+
+
+def rule_of(found: dict[str, Any]) -> str:
+    """The rule that a recorded finding names; empty if it names none.
+
+    >>> rule_of({"code": "B005", "data": {"rule": "positive"}}), rule_of({"code": "B005", "rule": "positive"})
+    ('positive', 'positive')
+    """
+    data = found.get("data")
+    named = data.get("rule") if isinstance(data, dict) else found.get("rule")
+    return named if isinstance(named, str) else ""

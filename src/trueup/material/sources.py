@@ -1,0 +1,198 @@
+"""Sources: what a user names becomes blocks that can be read, and cases.
+
+A store, the folder of a sift, a run directory, a file of lines or a table, or values of Python enter. What is none of these is a
+`Missing` error that names the source and says what is accepted.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from trueup.batch.pipeline.disk import Damaged
+from trueup.batch.ranges import Range
+from trueup.batch.sifted import Missing as NoSift
+from trueup.batch.sifted import is_sifted, read_sifted
+from trueup.batch.sources import Source, Unreadable, open_sources, shown
+from trueup.material.blocks import Block, Given, Lines, Replies, Stretch, block_size, cases_in, lines_in
+from trueup.material.case import Case, Label
+from trueup.material.labels import read_labels
+from trueup.material.lines import Origin
+from trueup.material.selection import Selection
+from trueup.store.errors import StoreError
+from trueup.store.open import open_store
+from trueup.store.store import Store
+
+__all__ = ["Missing", "Selection", "SourceLike", "cases", "open_material"]
+
+SourceLike = str | Path | Store | Iterable[Any]
+ACCEPTED = "give a store, a folder of `trueup sift`, a run directory, or a file of replies (JSONL, CSV, Parquet, Arrow)"
+_SQLITE = b"SQLite format 3\0"
+_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_TOGETHER = 500  # Python values in a block
+EVERYTHING = Selection()
+
+
+class Missing(ValueError):
+    """A source cannot be read: says which, why, and what is accepted."""
+
+
+def cases(
+    sources: Sequence[SourceLike], selection: Selection = EVERYTHING, *, labels: Sequence[str | Path] = ()
+) -> Iterator[Case]:
+    """Every case of the sources that is selected, in their order; those that cannot be judged say why.
+
+    >>> [case.text for case in cases([["one", ("two", {"state": "IDLE"})]])]
+    ['one', 'two']
+    """
+    with open_material(sources, selection, labels=labels) as material:
+        yield from islice(material.cases(), selection.limit)
+
+
+class Material:
+    """Opened sources: `blocks` that can be read in any order; `streams` of Python values that can only be read once, in order."""
+
+    def __init__(self, selection: Selection, labels: dict[str, tuple[Label, ...]]) -> None:
+        self.selection = selection
+        self.labels = labels
+        self.blocks: list[Block] = []
+        self.streams: list[Iterator[Any]] = []
+        self.names: list[str] = []
+        self.stays = False
+        """Whether a block cannot leave this process, since it holds values of Python."""
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what was unpacked for reading."""
+        self._open.close()
+
+    def cases(self) -> Iterator[Case]:
+        """Every selected case, block after block."""
+        for block in self.every_block():
+            yield from cases_in(block, self.selection, self.labels)
+
+    def every_block(self) -> Iterator[Block]:
+        """The blocks, and those of the streams after them."""
+        yield from self.blocks
+        for stream in self.streams:
+            yield from blocks_of_stream(stream)
+
+    def add(self, source: SourceLike) -> None:
+        """Add a source."""
+        if isinstance(source, Store):
+            self._add_store(source, source.where)
+        elif isinstance(source, str | Path):
+            self._add_named(str(source))
+        elif isinstance(source, Sequence):
+            self.names.append(f"{len(source):,} replies")
+            self.stays = True
+            self.blocks += blocks_of_stream(iter(source))
+        elif isinstance(source, Iterable):
+            self.names.append("replies")
+            self.stays = True
+            self.streams.append(iter(source))
+        else:
+            raise Missing(f"{type(source).__name__} is not a source; {ACCEPTED}, or replies")
+
+    def _add_named(self, name: str) -> None:
+        self.names.append(shown(name))
+        if is_store(name):
+            self._add_store_at(name)
+            return
+        path = Path(name)
+        try:
+            if (path / "journal.jsonl").is_file():
+                self._add_run(path)
+            elif path.is_dir() and is_sifted(path):
+                self._add_sift(path)
+            else:
+                self._add_files(name)
+        except (NoSift, Unreadable, Damaged) as error:
+            said = str(error)
+            raise Missing(said if "no such file" not in said else f"{said}; {ACCEPTED}") from None
+
+    def _add_files(self, name: str) -> None:
+        spool = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="trueup-replies-")))
+        self.blocks += lines_in(open_sources([name], spool))
+
+    def _add_sift(self, path: Path) -> None:
+        """The records of a sift, valid and failed."""
+        sifted = read_sifted(path)
+        made = sifted.summary.get("contract") or {}
+        engine = str(sifted.summary.get("trueup") or "")
+        origin = Origin(str(made.get("name") or ""), str(made.get("fingerprint") or ""), engine)
+        for number, piece in enumerate(sifted.pieces):
+            if not piece.path.is_file():
+                raise Missing(f"{piece.path} is missing: without it the replies of {path} are not complete")
+            size = piece.path.stat().st_size
+            stop = size if piece.stop < 0 else piece.stop
+            source = Source(str(piece.path), piece.path.name, stop, "")
+            step = block_size(stop - piece.start)
+            for start in range(piece.start, stop, step):
+                self.blocks.append(Lines(source, Range(number, number, start, min(start + step, stop)), origin))
+
+    def _add_run(self, path: Path) -> None:
+        from trueup.material.runs import steps_of  # pipelines are not needed for files
+
+        self.blocks += (Replies(str(path), chunk, step) for chunk, step in steps_of(path))
+
+    def _add_store_at(self, url: str) -> None:
+        try:
+            with open_store(url, create=False) as store:
+                self._add_store(store, url)
+        except StoreError as error:
+            raise Missing(f"{error}; {ACCEPTED}") from None
+
+    def _add_store(self, store: Store, url: str) -> None:
+        from trueup.material.stored import stretches
+
+        store.flush()
+        self.blocks += (Stretch(url, since, until, self.selection) for since, until in stretches(store, self.selection))
+
+
+def blocks_of_stream(values: Iterator[Any]) -> Iterator[Given]:
+    """Values of Python in blocks."""
+    first = 0
+    while some := tuple(islice(values, _TOGETHER)):
+        yield Given(some, first)
+        first += len(some)
+
+
+def open_material(
+    sources: Iterable[SourceLike], selection: Selection = EVERYTHING, *, labels: Sequence[str | Path] = ()
+) -> Material:
+    """Open sources; what they name must be there."""
+    material = Material(selection, read_labels(labels))
+    try:
+        for source in sources:
+            material.add(source)
+    except BaseException:
+        material.close()
+        raise
+    return material
+
+
+def is_store(name: str) -> bool:
+    """Whether a name is that of a store.
+
+    >>> is_store("postgresql://db/trueup"), is_store("replies.jsonl")
+    (True, False)
+    """
+    if name.startswith(("postgresql://", "postgres://", "sqlite:")):
+        return True
+    path = Path(name)
+    if "://" in name or path.is_dir():
+        return False
+    try:
+        with path.open("rb") as opened:
+            return opened.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return name.endswith(_ENDINGS)
