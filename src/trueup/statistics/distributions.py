@@ -121,27 +121,29 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
     if y <= 0:
         return 1.0
     front = _term(a, b, x, y) * a * b / (a + b)
-    if x < (a + 1) / (a + b + 2):
-        return min(1.0, front * _fraction(a, b, x) / a)
-    return max(0.0, 1 - front * _fraction(b, a, y) / b)
+    if a * y - b * x > 0:
+        return min(1.0, front * _fraction(a, b, x, y))
+    return max(0.0, 1 - front * _fraction(b, a, y, x))
 
 
-def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz; about the square root of a or b steps."""
-    c, d = 1.0, 1 / _apart(1 - (a + b) * x / (a + 1))
-    value = d
-    for m in range(1, 200 + 20 * math.isqrt(int(max(a, b)) + 1)):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1 / _apart(1 + even * d)
-        c = _apart(1 + even / c)
-        value *= c * d
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1 / _apart(1 + odd * d)
-        c = _apart(1 + odd / c)
+def _fraction(a: float, b: float, x: float, y: float) -> float:
+    """The continued fraction of Didonato and Morris, by Lentz; it takes about the square root of a or b steps."""
+    start = 1 + (a * y - b * x)
+    c1 = 1 + 1 / a
+    value = c = start / c1
+    d = 0.0
+    for n in range(1, 200 + 20 * math.isqrt(int(max(a, b)) + 1)):
+        before = 1 + (n - 1) / a
+        w = n * (b - n) * x
+        s = a + 2 * n - 1
+        upper = before * (before + b / a) * (a / s) ** 2 * w * x
+        lower = n + w / s + (1 + n / a) / (c1 + 2 * n / a) * (start + n * (1 + y))
+        d = 1 / _apart(lower + upper * d)
+        c = _apart(lower + upper / c)
         value *= c * d
         if abs(c * d - 1) <= 2 * _EPSILON:
             break
-    return value
+    return 1 / value
 
 
 def _apart(value: float) -> float:
