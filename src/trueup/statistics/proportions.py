@@ -101,7 +101,12 @@ def mcnemar(b: int, c: int) -> float:
     (1.0, 1.0, 0.038574)
     """
     _refuse_pairs(b, c)
-    return 1.0 if b == c else min(1.0, 2 * binomial_cdf(min(b, c), b + c, 0.5))
+    n, fewer = b + c, min(b, c)
+    if b == c:
+        return 1.0
+    if n <= 64:  # in whole numbers
+        return min(1.0, 2 * sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n)
+    return min(1.0, 2 * binomial_cdf(fewer, n, 0.5))
 
 
 def tost_paired(b: int, c: int, n: int, margin: float, level: float = 0.05) -> Equivalence:
