@@ -144,7 +144,9 @@ def _case_of_verdict(verdict: Verdict, name: str) -> Case:
     findings = tuple(found.to_dict() for found in verdict.findings)
     codes = tuple(dict.fromkeys(found.code for found in verdict.findings))
     reply = verdict.reply
-    return Case(name, reply, None, recorded=Recorded(verdict.ok, codes, findings, verdict.data), model=reply.model)
+    fixes = tuple(fix.to_dict() for fix in verdict.fixes)
+    recorded = Recorded(verdict.ok, codes, findings, verdict.data, fixes=fixes, metrics=verdict.metrics)
+    return Case(name, reply, None, recorded=recorded, model=reply.model)
 
 
 @lru_cache(4)

@@ -65,6 +65,10 @@ class Recorded(msgspec.Struct, frozen=True):
     """The fingerprint of the contract that judged; empty if not known."""
     engine: str = ""
     """The version of trueup that judged; empty if not known."""
+    fixes: tuple[dict[str, Any], ...] = ()
+    """The changes that were made, as in `Fix.to_dict`; empty if there are none or they were not kept."""
+    metrics: dict[str, Any] = {}
+    """Numbers that checks added, by name."""
 
 
 class Case(msgspec.Struct, frozen=True):

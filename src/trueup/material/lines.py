@@ -119,6 +119,8 @@ def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded
             body.get("data") if isinstance(body, dict) else None,
             str(row.get("fingerprint") or ""),
             str(row.get("engine") or ""),
+            _rows(body.get("fixes")) if isinstance(body, dict) else (),
+            _table(body.get("metrics")) if isinstance(body, dict) else {},
         )
     before = unit.before
     if before is None:
@@ -126,11 +128,15 @@ def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded
     findings = (*_rows(before.get("errors")), *_rows(before.get("warnings")))
     codes = tuple(dict.fromkeys(str(found.get("code")) for found in findings))
     ok = "failure_stage" not in before
-    return Recorded(ok, codes, findings, before.get("data"), origin.fingerprint, origin.engine)
+    return Recorded(ok, codes, findings, before.get("data"), origin.fingerprint, origin.engine, _rows(row.get("fixes")))
 
 
 def _rows(found: Any) -> tuple[Row, ...]:
     return tuple(row for row in found if isinstance(row, dict)) if isinstance(found, list) else ()
+
+
+def _table(found: Any) -> Row:
+    return found if isinstance(found, dict) else {}
 
 
 def _known(row: Row) -> dict[str, Any]:

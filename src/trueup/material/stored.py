@@ -71,7 +71,10 @@ def case_of_stored(stored: Stored) -> Case:
     unit = unit_of(
         {"id": stored.id, "ok": stored.ok, "codes": [], "attempts": 1, "body": body, "state": stored.state}, stored.id
     )
-    recorded = Recorded(stored.ok, stored.codes, tuple(body["findings"]), body.get("data"), stored.fingerprint)
+    recorded = Recorded(
+        stored.ok, stored.codes, tuple(body["findings"]), body.get("data"), stored.fingerprint,
+        fixes=tuple(body.get("fixes") or ()), metrics=body.get("metrics") or {},
+    )  # fmt: skip
     reason = "no_reply" if any(found.level == "error" for found in unit.findings) else None
     if reason is None and is_redacted(unit.reply):
         return Case(stored.id, None, context, "reply_redacted", recorded=recorded, **known)
