@@ -258,6 +258,15 @@ def words(text: str) -> Iterator[str]:
     return iter(re.findall(r"\w+", fold(text), re.ASCII))
 
 
+def apart(text: str) -> str:
+    """A text with spaces around the letters of scripts that part no words, so that each of these is a word of its own.
+
+    >>> apart("東京 Tokyo")
+    ' 東  京  Tokyo'
+    """
+    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
+
+
 def is_spaced(char: str) -> bool:
     """Whether a word that begins or ends with this letter stands between spaces.
 

@@ -67,6 +67,8 @@ if TYPE_CHECKING:
         Messages,
         Model,
         OrderGiven,
+        QualityGiven,
+        RelevanceGiven,
         ReplyGiven,
         RulesGiven,
         RunOptions,
@@ -76,7 +78,7 @@ if TYPE_CHECKING:
     )
     from trueup.contract.items import Items, X
     from trueup.contract.judge import Judge
-    from trueup.contract.meaning import Meaning
+    from trueup.contract.meaning import Meaning, ScoreCheck
     from trueup.contract.shown import Guide
     from trueup.contract.stream import Stream
     from trueup.verdict.events import Subscriber
@@ -100,6 +102,8 @@ class Contract(Generic[T]):
     - `states`: what may be said in each state of the conversation. None: there are no states.
     - `fallbacks`: for a state, the text to send if no reply keeps the contract; `default` stands for all others. None: no text.
     - `checks`: checks of your own: functions, `CustomCheck`s, or names of installed ones. None: no such checks.
+    - `quality`: a learned score of the reply: the `model` that `trueup learn` wrote, `below`, `level` and `shadow`. None: no score.
+    - `relevance`: whether the reply is about the question, in English: True, or a mapping with `below` and `level`. None: not judged.
     - `accept`: the boldest fix that is still ok: `none`, `lossless`, `guess` or `lossy`.
     - `coerce`: how far values are brought to their types: `off`, `standard`, `eager`, `Options`, or a mapping of their fields.
     - `strict`: whether a warning refuses the reply too.
@@ -141,6 +145,8 @@ class Contract(Generic[T]):
         states: "StatesGiven | None" = None,
         fallbacks: Mapping[str, str] | None = None,
         checks: "ChecksGiven | None" = None,
+        quality: "QualityGiven | None" = None,
+        relevance: "RelevanceGiven | None" = None,
         accept: Accept = "guess",
         coerce: Profile | Options | Mapping[str, Any] = "standard",
         strict: bool = False,
@@ -169,7 +175,8 @@ class Contract(Generic[T]):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         self._fallbacks = read_fallbacks(fallbacks)
-        self._meaning = self._make_meaning(rules, input, reply, with_fallbacks(states, self._fallbacks), checks)
+        scores = () if quality is None and not relevance else self._make_scores(quality, relevance)
+        self._meaning = self._make_meaning(rules, input, reply, with_fallbacks(states, self._fallbacks), checks, scores)
         self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
         self._validates = self._calls is not None or (self.schema is not None and self.schema.is_type)
@@ -504,14 +511,25 @@ class Contract(Generic[T]):
 
         return make_call_judge(tools, order, options, self._arguments_check, self.accept)
 
-    def _make_meaning(self, rules: Any, given: Any, reply: Any, states: Any, checks: Any) -> "Meaning | None":
-        if rules is None and reply is None and states is None and not checks:
+    def _make_scores(self, quality: Any, relevance: Any) -> "tuple[ScoreCheck, ...]":
+        from trueup.contract.scored import make_scores  # loaded where a contract has a score
+
+        scores = make_scores(quality, relevance, self.language)
+        self._given |= {
+            name: score.given for name, score in scores.items()
+        }  # with the model itself in place of its path
+        return tuple(scores.values())
+
+    def _make_meaning(
+        self, rules: Any, given: Any, reply: Any, states: Any, checks: Any, scores: "tuple[ScoreCheck, ...]"
+    ) -> "Meaning | None":
+        if rules is None and reply is None and states is None and not checks and not scores:
             return None
         if rules is not None and self.schema is None:
             raise ValueError("rules speak of data; give a schema as well (True takes any JSON value)")
         from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
 
-        return make_meaning(rules, reply, states, checks, strict=self.strict, schema=self.schema, given=given)
+        return make_meaning(rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given)
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""
@@ -609,7 +627,7 @@ class Contract(Generic[T]):
 
     @property
     def meaning(self) -> "Meaning | None":
-        """What this contract asks beyond structure: rules, the reply's worth, states, custom checks."""
+        """What this contract asks beyond structure: rules, the reply's worth, states, scores, custom checks."""
         return self._meaning
 
     @property
@@ -913,9 +931,9 @@ class Contract(Generic[T]):
 
     @property
     def judges_meaning(self) -> bool:
-        """Whether a reply is judged by more than its structure and its rules: its worth, the state, checks of one's own."""
+        """Whether a reply is judged by more than its structure and its rules: its worth, the state, checks of one's own, scores."""
         meaning = self._meaning
-        return meaning is not None and bool(meaning.reply or meaning.states or meaning.checks)
+        return meaning is not None and bool(meaning.reply or meaning.states or meaning.checks or meaning.scores)
 
     def forbids(self, text: str, context: dict[str, Any]) -> list[Finding]:
         """What a stretch of whole sentences holds that the state of the context forbids; nothing where the reply is a value."""

@@ -23,7 +23,7 @@ from trueup.conform.schema import Schema
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_COMPILED = frozenset({"schema", "tools", "reply", "checks"})  # these count in their compiled form
+_COMPILED = frozenset({"schema", "tools", "reply", "checks", "quality"})  # these count in their compiled form
 _UNCOUNTED = frozenset({"name", "input"})  # neither changes a verdict
 _SORTED = orjson.OPT_SORT_KEYS
 _MOST_DEPTH = 100
@@ -65,6 +65,8 @@ def _hashed(contract: "Contract[Any]", given: Mapping[str, Any], settings: Any) 
         "reply": _reply(settings) if hasattr(settings, "custom") else settings,
         "checks": [] if meaning is None else [_check(check) for check in meaning.checks],
     }
+    if given.get("quality") is not None:
+        parts["quality"] = _quality(given["quality"])
     written = orjson.dumps(parts, option=_SORTED, default=str)
     return hashlib.sha256(written).hexdigest()[:16]
 
@@ -82,6 +84,12 @@ def _reply(settings: Any) -> Any:
     """The reply rules in force, after the switches of the environment."""
     custom = [[rule.name, rule.reason, rule.hint, _plain(rule.source)] for rule in settings.custom]
     return {**settings._asdict(), "off": sorted(settings.off), "custom": custom}
+
+
+def _quality(options: Mapping[str, Any]) -> Any:
+    """The options of the learned score; a model counts by its content, without the path it came from."""
+    model = hashlib.sha256(msgspec.json.encode(options["model"])).hexdigest()
+    return _plain({**options, "model": model})
 
 
 def _check(check: Any) -> Any:

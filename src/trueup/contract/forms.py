@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from trueup.checks.order import Order
 from trueup.checks.reply import ReplyRules
 from trueup.checks.rules import Rules
+from trueup.checks.scoring import Model as QualityModel
 from trueup.checks.state import States
 from trueup.checks.unknown_names import Mentions
 from trueup.conform.options import Options, Profile
@@ -74,6 +75,22 @@ class RuleTable(TypedDict, total=False):
     when: str
 
 
+class QualityTable(TypedDict, total=False):
+    """The options of `quality`."""
+
+    model: str | os.PathLike[str] | Mapping[str, Any] | QualityModel
+    below: float
+    level: Level
+    shadow: bool
+
+
+class RelevanceTable(TypedDict, total=False):
+    """The options of `relevance`."""
+
+    below: float
+    level: Level
+
+
 class RulesTable(TypedDict, total=False):
     """The sections of `rules`."""
 
@@ -91,6 +108,8 @@ OrderGiven: TypeAlias = Order | Sequence[str] | OrderTable | Mapping[str, Any]
 RulesGiven: TypeAlias = Rules | Sequence[str | RuleTable | Mapping[str, Any]] | RulesTable | Mapping[str, Any]
 ReplyGiven: TypeAlias = ReplyRules | bool | Mapping[str, Any]
 StatesGiven: TypeAlias = States | Mapping[str, Any]
+QualityGiven: TypeAlias = QualityTable | Mapping[str, Any]
+RelevanceGiven: TypeAlias = bool | RelevanceTable | Mapping[str, Any]
 ChecksGiven: TypeAlias = Sequence[str | Mapping[str, Any] | CustomCheck | Callable[..., Any]]
 
 
@@ -104,6 +123,8 @@ class Beside(TypedDict, total=False):
     states: StatesGiven | None
     fallbacks: Mapping[str, str] | None
     checks: ChecksGiven | None
+    quality: QualityGiven | None
+    relevance: RelevanceGiven | None
     accept: Accept
     coerce: Profile | Options | Mapping[str, Any]
     strict: bool

@@ -1,4 +1,4 @@
-"""Meaning: what a contract asks of a reply beyond its structure: rules, the reply's worth, the state, custom checks.
+"""Meaning: what a contract asks of a reply beyond its structure: rules, the reply's worth, the state, scores, custom checks.
 
 A verdict of the structure and the conversation's context enter; the verdict with the further findings leaves.
 Each part is optional and knows nothing of the others. Rules speak of data, so they run only where the structure holds.
@@ -16,6 +16,7 @@ from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
+    from trueup.checks.quality import Scored
     from trueup.checks.reply import Worth
     from trueup.checks.standing import Standing
     from trueup.checks.state import Situation
@@ -69,6 +70,15 @@ class StateCheck(Protocol):
     def fallback(self, state: Any) -> str | None: ...
 
 
+class ScoreCheck(Protocol):
+    """A score of a reply: `checks.quality.Quality` or `checks.relevance.Relevance`."""
+
+    @property
+    def given(self) -> dict[str, Any]: ...
+
+    def judge(self, reply: Reply, context: Context) -> "Scored": ...
+
+
 class UserCheck(Protocol):
     """A check of the user: `contract.plugins.CustomCheck` or `PlainCheck`."""
 
@@ -79,9 +89,9 @@ class UserCheck(Protocol):
 
 
 class Meaning:
-    """The further checks of one contract, run in the order rules, reply, states, custom checks."""
+    """The further checks of one contract, run in the order rules, reply, states, scores, custom checks."""
 
-    __slots__ = ("_names", "_strict", "asks", "checks", "reply", "rules", "states")
+    __slots__ = ("_names", "_strict", "asks", "checks", "reply", "rules", "scores", "states")
 
     def __init__(
         self,
@@ -89,6 +99,7 @@ class Meaning:
         reply: ReplyCheck | None = None,
         states: StateCheck | None = None,
         checks: Sequence[UserCheck] = (),
+        scores: Sequence[ScoreCheck] = (),
         *,
         strict: bool = False,
     ) -> None:
@@ -97,13 +108,14 @@ class Meaning:
         self.reply = reply
         self.states = states
         self.checks = tuple(checks)
+        self.scores = tuple(scores)
         self._strict = strict
         self.asks = bool(checks) or (reply is not None and reply.asks)  # whether custom rules or checks may run
 
     @property
     def listens(self) -> bool:
         """Whether the judgement may depend on what was said before the reply."""
-        return self.asks or self.states is not None
+        return self.asks or self.states is not None or bool(self.scores)
 
     @property
     def awaits(self) -> bool:
@@ -137,6 +149,10 @@ class Meaning:
         if self.states is not None:
             calls = verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls
             findings += self.states.check(prose(verdict, keep_places=True), calls, context)
+        for score in self.scores:
+            scored = score.judge(prose(verdict), context)
+            findings += scored.findings
+            metrics = {**metrics, **scored.metrics}
         if findings or metrics:
             return verdict.with_more(findings, metrics, strict=self._strict, passed=passed)
         return verdict
@@ -243,8 +259,9 @@ def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
 
 
 def make_meaning(
-    rules: Any, reply: Any, states: Any, checks: Any, *, strict: bool, schema: "Schema | None" = None, given: Any = None
-) -> Meaning:
+    rules: Any, reply: Any, states: Any, checks: Any, scores: Sequence[ScoreCheck] = (), *,
+    strict: bool, schema: "Schema | None" = None, given: Any = None,
+) -> Meaning:  # fmt: skip
     """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for.
 
     `schema` and the fields that come with the input say which names rules may use.
@@ -270,4 +287,4 @@ def make_meaning(
         from trueup.checks.state import States, compile_states
 
         states = states if isinstance(states, States) else compile_states(states)
-    return Meaning(rules=rules, reply=reply, states=states, checks=checks or (), strict=strict)
+    return Meaning(rules=rules, reply=reply, states=states, checks=checks or (), scores=scores, strict=strict)

@@ -246,6 +246,8 @@ _FINDINGS = (
     FindingKind("Q005", "unexplained-output", "error", "A tool's output is not followed by enough text to explain it."),
     FindingKind("Q006", "too-short", "error", "The reply's text is too short to be worth anything."),
     FindingKind("Q007", "custom-rule", "error", "A rule of the contract's own refuses the reply."),
+    FindingKind("Q008", "low-quality", "warning", "The learned score of the reply is below the contract's threshold."),
+    FindingKind("Q009", "off-topic", "warning", "The reply is not about the user's question."),
     FindingKind("D001", "forbidden-content", "error", "The reply says what does not belong into this state."),
     FindingKind("D002", "tool-not-in-state", "error", "A tool is called that this state does not have."),
     FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call has made."),
@@ -294,6 +296,19 @@ _FINDINGS = (
     FindingKind("N024", "folded-pattern", "warning", "A pattern tells apart what is one in the text that is matched."),
     FindingKind("N025", "unknown-placeholder", "error", "A text for the model names a placeholder that is not known."),
     FindingKind("N026", "unprovided-name", "error", "A rule uses a field that nothing can provide."),
+    FindingKind(
+        "N027",
+        "relevance-language",
+        "error",
+        "The relevance check knows English only, and the contract is in another language.",
+    ),
+    FindingKind("N028", "bad-model", "error", "The quality model of a contract cannot be used."),
+    FindingKind(
+        "N029",
+        "shadow-model",
+        "warning",
+        "A quality model has not passed its evaluation, so its score is only recorded.",
+    ),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
     FindingKind("N031", "broken-link", "error", "A step lacks its template, schema or rules, or they lack their step."),

@@ -1,4 +1,4 @@
-"""The shapes of the parts of a contract that speak of meaning: rules, the reply's worth, states.
+"""The shapes of the parts of a contract that speak of meaning: rules, the reply's worth, scores, states.
 
 A test compares their keys with those that the rooms themselves take, so that the two cannot drift apart.
 """
@@ -6,6 +6,8 @@ A test compares their keys with those that the rooms themselves take, so that th
 from typing import Any
 
 from trueup.checks.fields import TYPES
+from trueup.checks.quality import BELOW as LOW_QUALITY
+from trueup.checks.relevance import BELOW as LOW_RELEVANCE
 from trueup.checks.reply import MIN_TEXT
 from trueup.expressions.work import BUDGET
 
@@ -134,6 +136,35 @@ REPLY: Shape = {
                 },
             },
             "Each rule by itself.",
+        ),
+    ],
+}
+
+SCORE_LEVEL: Shape = {**LEVEL, "default": "warning"}
+BELOW: Shape = {"type": "number", "minimum": 0, "maximum": 1}
+QUALITY: Shape = mapping(
+    {
+        "model": {
+            "anyOf": [TEXT, {"type": "object"}],
+            "description": "The model that `trueup learn` wrote: the path of its file, or the model itself.",
+        },
+        "below": said(BELOW, "The score below which a reply is found wanting.", default=LOW_QUALITY),
+        "level": SCORE_LEVEL,
+        "shadow": said(SWITCH, "Whether the score is only recorded, without a finding.", default=False),
+    },
+    "A learned score of the reply.",
+    required=["model"],
+)
+RELEVANCE: Shape = {
+    "description": "Whether the reply is about the user's question, for English: true for the defaults, or a table.",
+    "anyOf": [
+        SWITCH,
+        mapping(
+            {
+                "below": said(BELOW, "The score below which a reply is off topic.", default=LOW_RELEVANCE),
+                "level": SCORE_LEVEL,
+            },
+            "The threshold and the level.",
         ),
     ],
 }

@@ -1,4 +1,4 @@
-"""Files that a contract names: a schema or tools given as a path enter, their data leaves.
+"""Files that a contract names: a schema, tools or a quality model given as a path enter, their data leaves.
 
 A path is relative to the file that names it. Nothing is fetched from an address, and no Python is imported: a contract
 file is data.
@@ -22,7 +22,28 @@ def resolved(data: dict[str, Any], marks: Marks, folder: Path, faults: list[Faul
         given = data.get(key)
         if isinstance(given, str):
             out[key] = _read(given, key, code, marks, folder, faults)
+    if isinstance(data.get("quality"), dict) and data["quality"].get("model") is not None:
+        out["quality"] = {**data["quality"], "model": _model(data["quality"]["model"], marks, folder, faults)}
     return out
+
+
+def _model(given: Any, marks: Marks, folder: Path, faults: list[Fault]) -> Any:
+    """The quality model that a contract names or holds; None where it cannot be used."""
+    from trueup.checks.scoring import BadModel, read_model  # loaded where a contract has a score
+    from trueup.contract.scored import load_model
+
+    path, hint = ("quality", "model"), ""
+    try:
+        if not isinstance(given, str):
+            return read_model(given)
+        hint = "A path is relative to the file that names it; `trueup learn` writes a model."
+        if not _ADDRESS.match(given):
+            return load_model(folder / given)
+        problem = f"{given!r} is an address; nothing is fetched"
+    except BadModel as error:
+        problem = str(error)
+    faults.append(fault("N028", marks.value(path), path, problem, hint))
+    return None
 
 
 def _read(given: str, key: str, code: str, marks: Marks, folder: Path, faults: list[Fault]) -> Any:

@@ -86,6 +86,8 @@ def _keys() -> dict[str, Shape]:
             "description": "For each state, the text to send when no reply passes; `default` for all others.",
         },
         "checks": {"type": "array", "items": CHECK, "description": "Custom checks, by name."},
+        "quality": parts.QUALITY,
+        "relevance": parts.RELEVANCE,
         "accept": {
             "enum": ["none", "lossless", "guess", "lossy"],
             "description": "The boldest fix a reply may need and still be ok.",

@@ -82,6 +82,11 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
         from trueup.contract.lint.checks import lint_checks
 
         yield from lint_checks(sound["checks"], marks)
+    if "quality" in sound or "relevance" in sound:
+        from trueup.contract.lint.scores import lint_quality, lint_relevance
+
+        yield from lint_quality(sound.get("quality"), marks)
+        yield from lint_relevance(sound.get("relevance"), sound.get("language"), marks)
 
 
 def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:

@@ -1,0 +1,136 @@
+"""Learned quality: a reply enters, its score leaves as a metric, and a finding where the score is too low.
+
+The options of a contract's `quality:` are read here, with the model already loaded. A model that has not passed its evaluation only
+gives the metric, and so does one with `shadow: true`. Where the model abstains, the metric is None and says why.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from trueup.checks.machines import state_name
+from trueup.checks.problems import takes
+from trueup.checks.scoring import BadModel, Model, Scorer, read_model
+from trueup.checks.spoken import visible
+from trueup.verdict.catalogue import Level
+from trueup.verdict.facts import Finding
+from trueup.verdict.reply import Reply
+
+BELOW = 0.7
+_OPTIONS = ("model", "below", "level", "shadow")
+LEVELS: tuple[Level, ...] = ("warning", "error")
+_HINT = "Answer the user's last message, fully and to the point."
+
+
+class BadQuality(ValueError):
+    """The `quality:` or `relevance:` of a contract cannot be used; the message begins with the place."""
+
+
+class Scored(NamedTuple):
+    """What a score adds to a verdict."""
+
+    findings: list[Finding]
+    metrics: dict[str, Any]
+
+
+class Quality:
+    """The learned score of one contract; `is_shadow` says that it gives no finding."""
+
+    __slots__ = ("_shadow", "below", "level", "scorer")
+
+    def __init__(self, model: Model, below: float = BELOW, level: Level = "warning", *, shadow: bool = False) -> None:
+        self.scorer = Scorer(model)
+        self.below = below
+        self.level = level
+        self._shadow = shadow
+
+    @property
+    def is_shadow(self) -> bool:
+        """Whether the score is only recorded."""
+        return self._shadow or not self.scorer.model.evaluation.passed
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options as a table that needs no file: a contract travels and is fingerprinted by it."""
+        shadow = {"shadow": True} if self._shadow else {}
+        return {"model": self.scorer.model, "below": self.below, "level": self.level, **shadow}
+
+    def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
+        """The score of a reply, and a finding where it counts and is too low."""
+        text, question, state = said(reply), question_in(context), state_name(context.get("state")) or ""
+        value, abstained = self.scorer.score(text, question, state)
+        if value is None:
+            return Scored([], {"quality": None, "quality_abstained": abstained})
+        metrics = {"quality": value}
+        if value >= self.below or self.is_shadow:
+            return Scored([], metrics)
+        because = self.scorer.against(text, question, state)
+        quoted = ", ".join(f"“{words}”" for words in because)
+        message = f"The learned quality is {value:.2f}, below {self.below:g}{f': {quoted} speak against it' if quoted else ''}"
+        data = {"score": value, "below": self.below, "because": because}
+        return Scored([Finding("Q008", "$", message, None, data, _HINT, self.level)], metrics)
+
+
+def said(reply: Reply) -> str:
+    """What a user sees of a reply: the text of its assistant messages, without reasoning.
+
+    >>> said(Reply(text="<think>Hm.</think>Yes."))
+    'Yes.'
+    """
+    if reply.turns is None:
+        return visible(reply.text or reply.refusal)
+    return "\n".join(visible(turn.text) for turn in reply.turns if turn.role == "assistant" and turn.text)
+
+
+def question_in(context: Mapping[str, Any]) -> str:
+    """The user's question in a context; empty if there is none."""
+    question = context.get("question")
+    return question if isinstance(question, str) else ""
+
+
+def compile_quality(spec: Any) -> Quality:
+    """The learned score from a contract's `quality:`; its model is data or already read.
+
+    >>> compile_quality({"below": 0.5})
+    Traceback (most recent call last):
+    trueup.checks.quality.BadQuality: quality: has no model; name the file that `trueup learn` wrote
+    """
+    if isinstance(spec, Quality):
+        return spec
+    table = read_table("quality", spec, _OPTIONS)
+    if table.get("model") is None:
+        raise BadQuality("quality: has no model; name the file that `trueup learn` wrote")
+    shadow = table.get("shadow", False)
+    if not isinstance(shadow, bool):
+        raise BadQuality(f"quality.shadow: takes true or false; got {shadow!r:.60}")
+    below, level = read_threshold("quality", table, BELOW), read_level("quality", table)
+    try:
+        model = read_model(table["model"])
+    except BadModel as error:
+        raise BadQuality(f"quality.model: {error}") from None
+    return Quality(model, below, level, shadow=shadow)
+
+
+def read_table(name: str, spec: Any, options: tuple[str, ...]) -> Mapping[str, Any]:
+    """The table of an option, with known keys only."""
+    if not isinstance(spec, Mapping):
+        raise BadQuality(f"{name}: takes a table with {', '.join(options)}; got {spec!r:.60}")
+    unknown = [key for key in spec if key not in options]
+    if unknown:
+        raise BadQuality(f"{name}.{unknown[0]}: not known here; {takes(spec, options)}")
+    return spec
+
+
+def read_threshold(name: str, table: Mapping[str, Any], default: float) -> float:
+    """The `below` of a table, between 0 and 1."""
+    below = table.get("below", default)
+    if isinstance(below, bool) or not isinstance(below, int | float) or not 0 <= below <= 1:
+        raise BadQuality(f"{name}.below: takes a number between 0 and 1; got {below!r:.60}")
+    return float(below)
+
+
+def read_level(name: str, table: Mapping[str, Any]) -> Level:
+    """The `level` of a table; a score warns unless it says otherwise."""
+    level = table.get("level", "warning")
+    if level not in LEVELS:
+        raise BadQuality(f"{name}.level: takes {' or '.join(LEVELS)}; got {level!r:.60}")
+    return LEVELS[LEVELS.index(level)]

@@ -1,0 +1,151 @@
+"""Relevance: whether a reply is about the user's question. Both enter, a score leaves as a metric, and a finding where it is too low.
+
+The score compares the mean of the word vectors that ship inside the package `wordllama` (the extra `relevance`). They know English
+only: other languages are not judged. Nothing is fetched; the vectors are read from disk by the first check and kept.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from math import exp
+from pathlib import Path
+from typing import Any
+
+from trueup.checks.folding import words
+from trueup.checks.quality import BadQuality, Scored, question_in, read_level, read_table, read_threshold, said
+from trueup.verdict.catalogue import Level
+from trueup.verdict.facts import Finding
+from trueup.verdict.reply import Reply
+
+BELOW = 0.5
+INSTALL = "relevance needs wordllama: pip install 'trueup[relevance]'"
+_OPTIONS = ("below", "level")
+_FEWEST = 3  # words of a question or a reply that can be judged
+_MOST_TEXT = 4_000  # characters of either that are looked at
+_MIDDLE, _WIDTH = 0.17, 0.07  # the likeness at which a score is 0.5, and how fast it changes there: bench/quality.py
+_WEIGHTS, _TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+_HINT = "Answer the question that the user asked."
+_LEAST_ENGLISH = 0.1  # the share of the words below in English text is about a half; fewer in lists and code
+# Frequent short words of English that the languages nearest to it do not have.
+_ENGLISH = frozenset(
+    """the and of is are were been it its this that these those with from by not have has had you your yours we our they their them
+    my she his what which who how why when where can could would should do does did than then there here about into after before
+    some any each other only also very just because while please yes""".split()
+)
+
+
+class Relevance:
+    """The relevance score of one contract."""
+
+    __slots__ = ("below", "level")
+
+    def __init__(self, below: float = BELOW, level: Level = "warning") -> None:
+        self.below = below
+        self.level = level
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options as a table."""
+        return {"below": self.below, "level": self.level}
+
+    def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
+        """The score of a reply, and a finding where it is too low."""
+        question, text = question_in(context)[:_MOST_TEXT], said(reply)[:_MOST_TEXT]
+        abstained = _unjudged(question, text)
+        if abstained:
+            return Scored([], {"relevance": None, "relevance_abstained": abstained})
+        value = round(1 / (1 + exp((_MIDDLE - likeness(question, text)) / _WIDTH)), 4)
+        metrics = {"relevance": value}
+        if value >= self.below:
+            return Scored([], metrics)
+        message = f"The reply is not about the question: its relevance is {value:.2f}, below {self.below:g}"
+        data = {"score": value, "below": self.below}
+        return Scored([Finding("Q009", "$", message, None, data, _HINT, self.level)], metrics)
+
+
+def _unjudged(question: str, text: str) -> str:
+    """Why a pair is not judged; empty if it is."""
+    if not question.strip():
+        return "no question"
+    asked, told = list(words(question)), list(words(text))
+    if len(asked) < _FEWEST or len(told) < _FEWEST:
+        return "too short"
+    if not is_english([*asked, *told]):
+        return "not English"
+    return ""
+
+
+def is_english(found: list[str]) -> bool:
+    """Whether words may well be English: enough of them are short English words.
+
+    >>> is_english("what time do you open".split()), is_english("a que hora abre la clinica".split())
+    (True, False)
+    """
+    return sum(word in _ENGLISH for word in found) >= _LEAST_ENGLISH * len(found)
+
+
+def likeness(question: str, text: str) -> float:
+    """How near two texts are, from -1 to 1."""
+    one, other = _mean(question), _mean(text)
+    size = float((one @ one) * (other @ other)) ** 0.5
+    return float(one @ other) / size if size else 0.0
+
+
+def _mean(text: str) -> Any:
+    """The mean of the vectors of a text's tokens."""
+    tokenizer, vectors = _vectors(str(folder()))
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    return vectors[ids].astype("float32").mean(0)
+
+
+@lru_cache(maxsize=1)
+def _vectors(place: str) -> tuple[Any, Any]:
+    """The tokenizer and the vectors, read once. The package's own loader is not used: it downloads what it does not find."""
+    from safetensors import safe_open
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(Path(place) / _TOKENS))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    with safe_open(str(Path(place) / _WEIGHTS), framework="np") as opened:
+        return tokenizer, opened.get_tensor("embedding.weight")
+
+
+@lru_cache(maxsize=1)
+def folder() -> Path:
+    """The folder of the package with the vectors; the package itself is not imported."""
+    from importlib.util import find_spec
+
+    spec = find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(INSTALL, name="wordllama")
+    found = Path(spec.origin).parent
+    lacking = [name for name in (_WEIGHTS, _TOKENS) if not (found / name).is_file()]
+    if lacking:
+        raise ModuleNotFoundError(f"the installed wordllama has no {lacking[0]}; {INSTALL}", name="wordllama")
+    return found
+
+
+def compile_relevance(spec: Any, language: str = "") -> Relevance:
+    """The relevance score from a contract's `relevance:`; True means the defaults.
+
+    >>> compile_relevance(True, "es")
+    Traceback (most recent call last):
+    trueup.checks.quality.BadQuality: relevance: works for English only, and the language of this contract is 'es'
+    """
+    if isinstance(spec, Relevance):
+        return spec
+    table = {} if spec is True else read_table("relevance", spec, _OPTIONS)
+    if not speaks_english(language):
+        raise BadQuality(f"relevance: works for English only, and the language of this contract is {language!r}")
+    check = Relevance(read_threshold("relevance", table, BELOW), read_level("relevance", table))
+    folder()
+    return check
+
+
+def speaks_english(language: str) -> bool:
+    """Whether a contract's language is English; without one, it may be.
+
+    >>> speaks_english("en-GB"), speaks_english(""), speaks_english("es"), speaks_english("enochian")
+    (True, True, False, False)
+    """
+    return language.lower().replace("_", "-").partition("-")[0] in ("", "en", "eng", "english")

@@ -1,0 +1,54 @@
+"""The scores of a contract, made from its options: `quality` with the model that it names, and `relevance`.
+
+Options enter, the checks leave by name. A path is read here, up to the size of a model; what is not a model is refused with the path.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trueup.checks.quality import BadQuality, compile_quality
+from trueup.checks.scoring import MOST_BYTES, BadModel, Model, read_model
+
+if TYPE_CHECKING:
+    from trueup.contract.meaning import ScoreCheck
+
+
+def make_scores(quality: Any, relevance: Any, language: str) -> "dict[str, ScoreCheck]":
+    """The scores that a contract asks for."""
+    scores: dict[str, ScoreCheck] = {}
+    if quality is not None:
+        scores["quality"] = compile_quality(_with_model(quality))
+    if relevance:
+        from trueup.checks.relevance import compile_relevance  # of use to contracts with the extra
+
+        scores["relevance"] = compile_relevance(relevance, language)
+    return scores
+
+
+def _with_model(spec: Any) -> Any:
+    """The options with the model that they name."""
+    given = spec.get("model") if isinstance(spec, Mapping) else None
+    if not isinstance(given, str | os.PathLike):
+        return spec
+    try:
+        return {**spec, "model": load_model(Path(given))}
+    except BadModel as error:
+        raise BadQuality(f"quality.model: {error}") from None
+
+
+def load_model(path: Path) -> Model:
+    """The model in a file; a BadModel says what is wrong with it."""
+    if path.exists() and not path.is_file():  # a pipe may never end
+        raise BadModel(f"{path}: the model cannot be read: it is not a file")
+    try:
+        with path.open("rb") as opened:
+            raw = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        raise BadModel(f"{path}: the model cannot be read: {reason}") from None
+    try:
+        return read_model(raw)
+    except BadModel as error:
+        raise BadModel(f"{path}: {error}") from None
