@@ -108,7 +108,7 @@ def test_a_user_is_forgotten_and_the_bill_stays(database: Callable[[], str]) -> 
         erased = store.erase(TENANT, USER, dry=True)
         assert store.erase(TENANT, USER) == erased
         assert erased.rows == {
-            "attempts": 5, "buckets": 8, "feedback": 2, "ledger": 5, "limits": 1, "replies": 5, "verdicts": 5,
+            "attempts": 5, "buckets": 8, "facts": 5, "feedback": 2, "ledger": 5, "limits": 1, "replies": 5, "verdicts": 5,
         }  # fmt: skip
         assert store.quota.audit() == []
         assert sums(store, TENANT, "tenant") | sums(store, TENANT, "model") == totals

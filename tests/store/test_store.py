@@ -205,7 +205,7 @@ def test_what_was_kept_long_enough_goes_and_sums_stay(opened: Store, clock: Hand
     assert opened.quota.audit() == []
     assert [(s.used, s.held) for s in opened.quota.standings("acme")] == [(7, 0), (2, 0)]
     clock.go(340 * 86_400)
-    assert opened.prune(Retention(ledger=None)) == {"verdicts": 2, "feedback": 1}
+    assert opened.prune(Retention(ledger=None)) == {"verdicts": 2, "facts": 1, "feedback": 1}
     assert [s.id for s in opened.verdicts()] == []
     assert opened.stats()[0].asked == 2
     assert new
@@ -369,7 +369,7 @@ def test_an_export_that_cannot_be_written_says_why(tmp_path: Path, path: str, me
         store.record_verdict(GOOD)
         with pytest.raises(StoreError, match=message):
             store.export(tmp_path / path)
-        with pytest.raises(StoreError, match="verdicts and feedback"):
+        with pytest.raises(StoreError, match="verdicts, feedback and labels"):
             store.export(tmp_path / "out.jsonl", "poems")
         assert store.export(tmp_path / "none.parquet", tenant="nobody") == 0
         assert store.export(tmp_path / "feedback.jsonl", "feedback") == 0

@@ -17,7 +17,7 @@ from trueup.store.books import Entry
 from trueup.store.cells import pack, unpack
 from trueup.store.limits import ANY, Bucket, Limit
 from trueup.store.quota import Quota
-from trueup.store.retention import fold
+from trueup.store.retention import OF_VERDICTS, fold
 from trueup.store.session import Backend, Row, Session
 from trueup.store.writer import Writer
 
@@ -117,7 +117,7 @@ def preview(session: Session, whose: Whose, sums: bool) -> Erased:
     keys = f"SELECT key FROM ledger WHERE {settled}"  # noqa: S608
     conditions: dict[str, tuple[str, tuple[Any, ...]]] = {
         "verdicts": (where, values),
-        "replies": (f"verdict IN ({ids})", values),
+        **dict.fromkeys(OF_VERDICTS, (f"verdict IN ({ids})", values)),
         "feedback": (feedback, named),
         "ledger": (settled, (*values, now)),
         "replays": (f"tenant = ? AND key IN ({keys})", (whose.tenant, *values, now)),
@@ -154,7 +154,7 @@ def _begin(tenant: str) -> Callable[[Session], int]:
 def _verdicts(rows: list[Row], session: Session) -> Counter[str]:
     """Verdicts with all that belongs to them."""
     ids = [row[0] for row in rows]
-    counts = Counter({table: len(_delete(session, table, "verdict", ids)) for table in ("replies", "feedback")})
+    counts = Counter({table: len(_delete(session, table, "verdict", ids)) for table in OF_VERDICTS})
     counts["verdicts"] = len(_delete(session, "verdicts", "id", ids))
     return counts
 

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from trueup.store.cells import calm, pack, to_text, unpack
+from trueup.store.cells import calm, pack
 from trueup.store.columns import Column, write_parquet
-from trueup.store.errors import MICROS, StoreError, StoreFull
-from trueup.store.session import Session
+from trueup.store.errors import StoreError, StoreFull
 
 if TYPE_CHECKING:
     from trueup.store.store import Store
@@ -27,7 +26,7 @@ Item = dict[str, Any]
 
 
 def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool = True, **options: Any) -> int:
-    """Write verdicts or feedback into a file, its kind told by its ending; how many rows."""
+    """Write verdicts, feedback or labels into a file, its kind told by its ending; how many rows."""
     writers: dict[str, Callable[[Path, Iterable[Item]], int]] = {
         ".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet,
     }  # fmt: skip
@@ -39,8 +38,10 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
         rows = (_verdict(stored, bodies) for stored in store.verdicts(**options))
     elif what == "feedback":
         rows = iter(store.feedback())
+    elif what == "labels":
+        rows = store.labels(**options)
     else:
-        raise StoreError(f"there are verdicts and feedback to export; got {what!r}")
+        raise StoreError(f"there are verdicts, feedback and labels to export; got {what!r}")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         count = write(part, rows)
@@ -53,22 +54,11 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
     return count
 
 
-def feedback_rows(session: Session, verdict: str = "") -> Iterator[Item]:
-    """Feedback of one verdict or of all, in the order it came."""
-    where, values = ("WHERE verdict = ?", (verdict,)) if verdict else ("", ())
-    sql = f"SELECT verdict, person, at, helpful, label, note FROM feedback {where} ORDER BY at"  # noqa: S608
-    for about, person, at, helpful, label, note in session.run(sql, values):
-        yield {
-            "verdict": about, "user": unpack(person), "at": at / MICROS,
-            "helpful": None if helpful is None else bool(helpful), "label": unpack(label), "note": to_text(note),
-        }  # fmt: skip
-
-
 def _verdict(stored: Any, bodies: bool) -> Item:
     row: Item = msgspec.structs.asdict(stored)
     row["codes"] = list(stored.codes)
     if not bodies:
-        del row["body"]
+        del row["body"], row["context"]
     return row
 
 

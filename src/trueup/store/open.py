@@ -25,6 +25,7 @@ def open_store(
     alarm: Alarm | None = None,
     clock: Clock | None = None,
     create: bool = True,
+    keep_context: bool | int = False,
 ) -> Store:
     """Open the store at `url`: a path, `sqlite:///path` or `postgresql://host/name`.
 
@@ -34,8 +35,10 @@ def open_store(
     - `alarm`: writes a warning to the log if a model must be asked again too often; None: at the usual rate.
     - `clock`: gives microseconds since 1970, for tests; None: the system's clock.
     - `create`: whether a missing file is created; otherwise it is refused.
+    - `keep_context`: whether the context of a judgement is kept with the reply, so that it can be judged again: True, or at most so many bytes of
+      each; False: only the names of what it holds, and the state.
     """
-    return Store(backend_of(str(url), clock, create), redaction, retention, capacity, alarm)
+    return Store(backend_of(str(url), clock, create), redaction, retention, capacity, alarm, keep_context=keep_context)
 
 
 def backend_of(url: str, clock: Clock | None = None, create: bool = True) -> Backend:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Clock, Row, lock_number
 
-_MARK = re.compile(r"\?")
+_MARK = re.compile(r"('[^']*')|\?")  # one inside quotes is a letter
 _dialect: dict[str, str] = {}
 _TOO_LARGE = "54"  # the class of errors about the server's own limits, such as a text too long for an index
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
@@ -21,7 +21,7 @@ _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 def _translated(sql: str) -> str:
     known = _dialect.get(sql)
     if known is None:
-        known = _dialect[sql] = _MARK.sub("%s", sql)
+        known = _dialect[sql] = _MARK.sub(lambda mark: mark[1] or "%s", sql)
     return known
 
 

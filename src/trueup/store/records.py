@@ -9,14 +9,18 @@ import secrets
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import orjson
 
+from trueup import __version__
+from trueup.store import contexts
 from trueup.store.cells import pack, to_bytes, to_text, unpack
 from trueup.store.errors import MICROS, MOST
-from trueup.store.redaction import Redaction
+from trueup.store.redaction import MARK, Redaction
+from trueup.store.selecting import COLUMNS
+from trueup.store.selecting import fact as fact_of
 from trueup.store.session import Row, Session
 from trueup.verdict.verdict import Verdict
 
@@ -27,11 +31,12 @@ _chances: deque[str] = deque()
 if hasattr(os, "register_at_fork"):  # where processes can be forked, each has chances of its own
     os.register_at_fork(after_in_child=_chances.clear)
 _write = msgspec.json.Encoder().encode
-COLUMNS = (
-    "id", "at", "request", "attempt", "tenant", "person", "model", "contract", "state", "ok", "outcome", "reason",
-    "codes", "attempts", "latency", "tokens_in", "tokens_out", "cost", "fingerprint",
-)  # fmt: skip
-_TEXTS = frozenset({"request", "tenant", "person", "model", "contract", "state", "outcome", "fingerprint"})
+_TEXTS = frozenset(
+    {"request", "tenant", "person", "model", "contract", "state", "outcome", "fingerprint", "conversation"}
+)
+WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what became of the text of a reply
+_WITH_CONTEXT = " context"  # stands behind that word where the context was kept
+_MOST_CONVERSATION = 200
 
 
 class GivenUp(msgspec.Struct, frozen=True):
@@ -62,6 +67,9 @@ class Note(msgspec.Struct, frozen=True):
     final: bool = True
     fingerprint: str = ""
     given_up: tuple[GivenUp, ...] = ()  # before `model`, for the same request
+    context: dict[str, Any] | str | None = None  # what the reply was judged with, or only its names: `Store.keepable`
+    conversation: str = ""
+    rules: Any = None  # the contract itself, whose text is stored once
 
     @property
     def own_attempts(self) -> int:
@@ -112,11 +120,73 @@ class Stored(msgspec.Struct, frozen=True):
     """The whole verdict, as in `Verdict.to_dict`; None if it was not kept."""
     fingerprint: str = ""
     """The fingerprint of the contract that judged; empty if not known."""
+    engine: str = ""
+    """The version of trueup that judged; empty if not known."""
+    conversation: str = ""
+    """The conversation that the reply is part of; empty if not known."""
+    context: dict[str, Any] | None = None
+    """What is still there of the context that the reply was judged with; None if nothing is known about it."""
+    missing: dict[str, str] = {}
+    """What is missing of that context: each name with `not_kept`, `too_large`, `redacted` or `expired`. A redacted part is in `context` too, as
+    far as it could be kept. The name `?` says that nobody told the store what the context was."""
+    kept: str = ""
+    """What became of the reply: `whole`, `redacted`, `none` if its text was not to be kept, or `expired`."""
 
     @property
     def verdict(self) -> Verdict | None:
         """The verdict itself, with its reply; None if it was not kept."""
         return None if self.body is None else Verdict.from_dict(self.body)
+
+    @property
+    def unjudgeable(self) -> str:
+        """Why the reply cannot be judged again: `reply_expired`, `reply_not_kept` or `reply_redacted`; empty if it can."""
+        return {"expired": "reply_expired", NONE: "reply_not_kept", REDACTED: "reply_redacted"}.get(self.kept, "")
+
+
+class Raw(NamedTuple):
+    """One row of a store as it lies there: cheap to read and to send to another process, which decodes it with `stored`.
+
+    Times and money are whole: microseconds since 1970, millionths. Texts are packed (`cells.unpack`), and `codes` has spaces between them.
+    """
+
+    id: str
+    at: int
+    request: str
+    attempt: int
+    tenant: str
+    person: str
+    model: str
+    contract: str
+    state: str
+    ok: int
+    outcome: str
+    reason: str
+    codes: str
+    attempts: int
+    latency: int
+    tokens_in: int
+    tokens_out: int
+    cost: int
+    fingerprint: str
+    engine: str
+    context: str
+    """The names of the context, a space between them; `?` if not known."""
+    conversation: str
+    kept: str
+    """`whole`, `redacted` or `none`, and `context` behind it where the context was kept; empty for verdicts of before."""
+    body: bytes | None
+    """The verdict as JSON, as in `Verdict.to_dict`; None if it is not there."""
+    values: bytes | None
+    """The row of the context; None if there is none."""
+
+    @property
+    def place(self) -> "tuple[int, str]":
+        """Where the row stands; `Store.rows` takes it as `after` and `upto`."""
+        return self.at, self.id
+
+    def stored(self) -> Stored:
+        """The row as `Store.get` gives it."""
+        return read(self)
 
 
 def new_id() -> str:
@@ -139,18 +209,40 @@ def _throw() -> str:
     return _chances.pop()
 
 
-def insert(session: Session, notes: Sequence[Note], redaction: Redaction) -> None:
-    """Write verdicts, their bodies and their tallies; one that is there already changes nothing."""
+def insert(session: Session, notes: Sequence[Note], redaction: Redaction, keep: int = 0) -> None:
+    """Write verdicts, their bodies, facts and tallies; one that is there already changes nothing.
+
+    `keep` is how many bytes of a context are kept.
+    """
     now = session.now()
     fresh = _unknown(session, notes)
-    session.insert("verdicts", [_row(note, now) for note in fresh])
-    session.insert("replies", [(note.id, now, body) for note, body in _bodies(fresh, redaction)])
+    bodies = _bodies(fresh, redaction, keep)
+    session.insert("verdicts", [_row(note, now, kept[0]) for note, kept in zip(fresh, bodies, strict=True)])
+    written = [(note.id, now, kept[1]) for note, kept in zip(fresh, bodies, strict=True) if kept[1] is not None]
+    session.insert("replies", written)
+    if keep:
+        contexts = [(note.id, now, kept[2]) for note, kept in zip(fresh, bodies, strict=True) if kept[2] is not None]
+        session.insert("contexts", contexts)
+    facts = [(fact, now, note.id) for note in fresh if note.verdict.findings for fact in _facts(note.verdict)]
+    if facts:
+        session.insert("facts", facts)
     tallies = _tallies(fresh, now - now % HOUR)
     session.many(
         "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (hour, model, contract, what) DO UPDATE SET n = tallies.n + excluded.n",
         [(*place, n) for place, n in sorted(tallies.items())],  # in one order, so that two writers never wait in a ring
     )
+
+
+def _facts(verdict: Verdict) -> dict[str, None]:
+    """The codes and the rules of the findings, each once."""
+    found: dict[str, None] = {}
+    for finding in verdict.findings:
+        found[fact_of(f"code:{finding.code}")] = None
+        rule = finding.data.get("rule") if isinstance(finding.data, dict) else None
+        if isinstance(rule, str) and rule:
+            found[fact_of(f"rule:{rule}")] = None
+    return found
 
 
 def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
@@ -167,11 +259,19 @@ def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
 
 
 def read(row: Row) -> Stored:
-    """A row of verdicts, with the body behind it or None."""
+    """A row of verdicts, with the body and the row of the context behind it."""
     values = dict(zip(COLUMNS, row, strict=False))
     for name in _TEXTS:
         values[name] = unpack(values[name])
-    body = row[len(COLUMNS)] if len(row) > len(COLUMNS) else None
+    body, known = row[len(COLUMNS) :]
+    word, _, with_context = values["kept"].partition(" ")
+    context, missing = contexts.read(
+        values["context"], values["state"], values["conversation"], known, bool(with_context)
+    )
+    if body is None:
+        word = NONE if word == NONE else "expired"
+    elif not word:  # from before the word was stored
+        word = REDACTED if MARK.encode() in bytes(body) else WHOLE
     return Stored(
         **{
             **{("user" if name == "person" else name): value for name, value in values.items()},
@@ -180,6 +280,9 @@ def read(row: Row) -> Stored:
             "codes": tuple(values["codes"].split()),
             "latency": values["latency"] / MICROS,
             "body": None if body is None else decode(bytes(body)),
+            "context": context,
+            "missing": missing,
+            "kept": word,
         }
     )
 
@@ -210,7 +313,7 @@ def reason_of(verdict: Verdict) -> str:
     return errors[0].code if errors else ""
 
 
-def _row(note: Note, now: int) -> tuple[Any, ...]:
+def _row(note: Note, now: int, kept: str) -> tuple[Any, ...]:
     verdict = note.verdict
     usage = verdict.reply.usage
     found = verdict.findings
@@ -221,6 +324,7 @@ def _row(note: Note, now: int) -> tuple[Any, ...]:
         reason_of(verdict) if found else "", codes, note.attempts, int(note.latency * MICROS),
         _tokens(usage, "input", "prompt_tokens", "input_tokens"),
         _tokens(usage, "output", "completion_tokens", "output_tokens"), min(note.cost, MOST), pack(note.fingerprint),
+        __version__, contexts.names_of(note.context), pack(note.conversation[:_MOST_CONVERSATION]), kept,
     )  # fmt: skip
 
 
@@ -236,19 +340,52 @@ def _outcome(verdict: Verdict) -> str:
     return "accepted" if verdict.ok else "failed"
 
 
-def _bodies(notes: Sequence[Note], redaction: Redaction) -> list[tuple[Note, bytes]]:
-    """The bodies that are kept, without what must not be; all of them are looked through at once."""
+Kept = tuple[str, bytes | None, bytes | None]  # a word about it, the body, and the row of the context
+
+
+def _bodies(notes: Sequence[Note], redaction: Redaction, keep: int) -> list[Kept]:
+    """What is kept of each note, without what must not be; all bodies are looked through at once."""
     kept = redaction.bodies
     if kept == "none":
-        return []
-    written = [(note, _body(note.verdict)) for note in notes if kept == "all" or not note.verdict.ok]
-    whole = b"\n".join([body for _, body in written]) if sum(len(body) for _, body in written) <= _AT_ONCE else None
-    if whole is not None and not redaction.suspects(whole):
-        return written
+        return [(NONE, None, None)] * len(notes)
+    written = [_body(note.verdict) if kept == "all" or not note.verdict.ok else None for note in notes]
+    some = [body for body in written if body is not None]
+    whole = b"\n".join(some) if sum(map(len, some)) <= _AT_ONCE else None
+    is_clean = whole is not None and not redaction.suspects(whole)
+    if is_clean and not keep:
+        return [(NONE if body is None else WHOLE, body, None) for body in written]
     return [
-        (note, encode(redaction.clean(note.verdict.to_dict())) if redaction.suspects(body) else body)
-        for note, body in written
+        (NONE, None, None) if body is None else _kept(note, body, redaction, keep, is_clean)
+        for note, body in zip(notes, written, strict=True)
     ]
+
+
+def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bool) -> Kept:
+    """What is kept of one note. What named fields hold goes from the context and from the reply, whichever of them holds it."""
+    values = _values(note) if keep else None
+    rows = None if values is None else contexts.written(values, None, keep)
+    suspect = not is_clean and redaction.suspects(body)
+    if values is not None and rows is not None and (suspect or redaction.suspects(rows)):
+        plain = note.verdict.to_dict()
+        shown, known = redaction.clean([plain, values])
+        same = len(known) == len(values)  # two names may have become one
+        rows = contexts.written(values, dict(zip(values, known.values(), strict=True)) if same else {}, keep)
+        suspect = encode(shown) != encode(plain)
+        body = encode(shown) if suspect else body
+    elif suspect:
+        plain = note.verdict.to_dict()
+        shown = encode(redaction.clean(plain))
+        suspect = shown != encode(plain)
+        body = shown if suspect else body
+    word = REDACTED if suspect else WHOLE
+    return (word if rows is None else word + _WITH_CONTEXT), body, rows
+
+
+def _values(note: Note) -> dict[str, Any] | None:
+    """The context that is to be kept; None if there is none, or only what columns hold."""
+    if not isinstance(note.context, dict):
+        return None
+    return contexts.values_of(note.context, note.state, note.conversation) or None
 
 
 def _body(verdict: Verdict) -> bytes:

@@ -18,6 +18,7 @@ from trueup.store.session import Session
 from trueup.store.writer import Writer
 
 _BITE = 500
+OF_VERDICTS = ("replies", "contexts", "facts", "feedback")  # tables whose rows go with their verdict
 _DAY = 86_400 * MICROS
 _MONTH = 31 * _DAY
 _TENANTS = (
@@ -32,8 +33,10 @@ class Retention(msgspec.Struct, frozen=True):
 
     replies: float | None = 30
     """How many days the texts of replies are kept; None: forever."""
+    contexts: float | None = None
+    """How many days the contexts of judgements are kept, if they are kept at all; None: as long as the replies, and never longer."""
     verdicts: float | None = 365
-    """How many days verdicts are kept, with their feedback; None: forever."""
+    """How many days verdicts are kept, with their feedback and the texts of contracts that no other verdict needs; None: forever."""
     tallies: float | None = None
     """How many days the hourly counts are kept; None: forever."""
     ledger: float | None = 90
@@ -47,17 +50,23 @@ class Retention(msgspec.Struct, frozen=True):
             if days is not None and days < 0:
                 raise ValueError(f"{name} is a number of days, 0 or more, or null to keep everything; got {days!r}")
 
+    @property
+    def days_of_contexts(self) -> float | None:
+        """How many days contexts are kept: without its reply, a context is of no use."""
+        return min((days for days in (self.contexts, self.replies) if days is not None), default=None)
+
 
 def prune(writer: Writer, retention: Retention, rest: float = 0.0) -> dict[str, int]:
     """Delete what is older than its time; how many rows of each kind went. After each bite it rests `rest` times as long."""
     gone: Counter[str] = Counter()
-    for name, bite in (
-        ("replies", _replies),
-        ("verdicts", _verdicts),
-        ("tallies", _tallies),
-        ("replays", _replays),
+    for days, bite in (
+        (retention.replies, partial(_bodies, "replies")),
+        (retention.days_of_contexts, partial(_bodies, "contexts")),
+        (retention.verdicts, _verdicts),
+        (retention.verdicts, _contracts),
+        (retention.tallies, _tallies),
+        (retention.replays, _replays),
     ):
-        days = getattr(retention, name)
         if days is not None:
             gone += _bites(writer, "", _aged(bite, days), rest)
     if retention.ledger is not None:
@@ -81,22 +90,32 @@ def _bites(writer: Writer, tenant: str, bite: Callable[[Session], Counter[str]],
     return gone
 
 
-def _replies(session: Session, before: int) -> Counter[str]:
+def _bodies(table: str, session: Session, before: int) -> Counter[str]:
     rows = session.run(
-        "DELETE FROM replies WHERE verdict IN (SELECT verdict FROM replies WHERE at < ? LIMIT ?) RETURNING verdict",
+        f"DELETE FROM {table} WHERE verdict IN (SELECT verdict FROM {table} WHERE at < ? LIMIT ?) RETURNING verdict",  # noqa: S608
         (before, _BITE),
     )
-    return +Counter(replies=len(rows))
+    return +Counter({table: len(rows)})
 
 
 def _verdicts(session: Session, before: int) -> Counter[str]:
     ids = [row[0] for row in session.run("SELECT id FROM verdicts WHERE at < ? LIMIT ?", (before, _BITE))]
     marks = ", ".join("?" * len(ids)) or "NULL"
     counts: Counter[str] = Counter(verdicts=len(ids))
-    for table in ("replies", "feedback"):
+    for table in OF_VERDICTS:
         counts[table] = len(session.run(f"DELETE FROM {table} WHERE verdict IN ({marks}) RETURNING verdict", ids))  # noqa: S608
     session.run(f"DELETE FROM verdicts WHERE id IN ({marks})", ids)  # noqa: S608
     return +counts
+
+
+def _contracts(session: Session, before: int) -> Counter[str]:
+    """Texts of contracts that no verdict was made under any more."""
+    rows = session.run(
+        "DELETE FROM contracts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.fingerprint = contracts.fingerprint "
+        "AND v.fingerprint <> '') RETURNING fingerprint",
+        (before,),
+    )
+    return +Counter(contracts=len(rows))
 
 
 def _tallies(session: Session, before: int) -> Counter[str]:

@@ -61,7 +61,50 @@ _REPLAYS = (
     "CREATE INDEX replays_at ON replays (at)",
 )
 
-VERSIONS: tuple[Sequence[str], ...] = (_FIRST, _FINGERPRINTS, _REPLAYS)
+# What it takes to judge a reply again, and an index for each filter. `context` names what the reply was judged with; of verdicts from
+# before nobody knows ('?'). `kept` says what became of the reply's text: whole, redacted, none; '' for verdicts from before.
+# Indexes hold no row that an ordinary filter would not ask for: most verdicts have no state, and passed.
+_REJUDGEABLE = (
+    "ALTER TABLE verdicts ADD COLUMN engine TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE verdicts ADD COLUMN context TEXT NOT NULL DEFAULT '?'",
+    "ALTER TABLE verdicts ADD COLUMN conversation TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE verdicts ADD COLUMN kept TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX verdicts_model ON verdicts (model, at) WHERE model <> ''",
+    "CREATE INDEX verdicts_contract ON verdicts (contract, at) WHERE contract <> ''",
+    "CREATE INDEX verdicts_fingerprint ON verdicts (fingerprint, at) WHERE fingerprint <> ''",
+    "CREATE INDEX verdicts_state ON verdicts (substr(state, 1, 200), at) WHERE state <> ''",
+    "CREATE INDEX verdicts_tenant ON verdicts (substr(tenant, 1, 200), at) WHERE tenant <> ''",
+    "CREATE INDEX verdicts_conversation ON verdicts (conversation, at) WHERE conversation <> ''",
+    "CREATE INDEX verdicts_outcome ON verdicts (outcome, at) WHERE outcome <> 'accepted'",
+    "CREATE INDEX verdicts_refused ON verdicts (at) WHERE ok = 0",
+    "CREATE TABLE contracts (fingerprint TEXT PRIMARY KEY, name TEXT NOT NULL, at BIGINT NOT NULL, text {blob} NOT NULL)",
+    "CREATE TABLE contexts (verdict TEXT PRIMARY KEY, at BIGINT NOT NULL, body {blob} NOT NULL)",
+    "CREATE INDEX contexts_at ON contexts (at)",
+    # `code:V005` or `rule:NAME`, for each finding of a verdict; a verdict without findings has none.
+    "CREATE TABLE facts (fact TEXT NOT NULL, at BIGINT NOT NULL, verdict TEXT NOT NULL, PRIMARY KEY (fact, at, verdict))",
+    "CREATE INDEX facts_verdict ON facts (verdict)",
+    # Codes of earlier verdicts stand in one text, a space between them; each text is cut once, letter by letter.
+    """WITH RECURSIVE walk (codes, n, word) AS (
+        SELECT DISTINCT codes, 1, CAST('' AS TEXT) FROM verdicts WHERE codes <> ''
+        UNION ALL SELECT codes, n + 1, CASE WHEN substr(codes, n, 1) = ' ' THEN '' ELSE word || substr(codes, n, 1) END
+        FROM walk WHERE n <= length(codes))
+    INSERT INTO facts (fact, at, verdict) SELECT DISTINCT 'code:' || w.word, v.at, v.id
+        FROM verdicts v JOIN walk w ON w.codes = v.codes WHERE w.word <> '' AND substr(w.codes, w.n, 1) IN (' ', '')""",
+    # One person may say several things: about the verdict or a finding of it (`subject`), each once by `kind`.
+    """CREATE TABLE feedback_kinds (
+        verdict TEXT NOT NULL, subject TEXT NOT NULL, person TEXT NOT NULL, kind TEXT NOT NULL, at BIGINT NOT NULL,
+        helpful BIGINT, label TEXT NOT NULL, outcome TEXT NOT NULL, note {blob} NOT NULL, drawn TEXT NOT NULL,
+        PRIMARY KEY (verdict, subject, person, kind))""",
+    """INSERT INTO feedback_kinds (verdict, subject, person, kind, at, helpful, label, outcome, note, drawn)
+        SELECT verdict, '', person, '', at, helpful, label, '', note, '' FROM feedback""",
+    "DROP TABLE feedback",
+    "ALTER TABLE feedback_kinds RENAME TO feedback",
+    "CREATE INDEX feedback_outcome ON feedback (outcome, verdict) WHERE outcome <> ''",
+    "CREATE INDEX feedback_label ON feedback (substr(label, 1, 200), verdict) WHERE label <> ''",
+    "CREATE INDEX feedback_helpful ON feedback (helpful, verdict) WHERE helpful IS NOT NULL",
+)
+
+VERSIONS: tuple[Sequence[str], ...] = (_FIRST, _FINGERPRINTS, _REPLAYS, _REJUDGEABLE)
 
 
 def migrate(backend: Backend, session: Session, versions: Sequence[Sequence[str]] = VERSIONS) -> int:

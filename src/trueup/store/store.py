@@ -5,24 +5,30 @@ a store; each process opens its own. A database that cannot do something raises 
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from trueup.store import records
 from trueup.store.alarm import Alarm
-from trueup.store.cells import pack, to_bytes
+from trueup.store.cells import pack, to_text, unpack
+from trueup.store.contexts import bytes_kept, names_of, word_in
 from trueup.store.errors import MICROS, StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
+from trueup.store.labels import Imported, Said, feedback_rows, insert_one, label_rows, said_in_groups
+from trueup.store.labels import insert as insert_said
 from trueup.store.lease import take_lease
 from trueup.store.quota import Quota
 from trueup.store.readers import Readers
-from trueup.store.records import COLUMNS, Note, Stored, new_id
+from trueup.store.records import Note, Raw, Stored, new_id
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention, prune
 from trueup.store.schema import migrate
-from trueup.store.session import Backend, Session
+from trueup.store.selecting import COLUMNS, Chosen, Place, choose, contains
+from trueup.store.session import Backend, Row, Session
+from trueup.store.texts import Texts
 from trueup.store.writer import Writer
 from trueup.verdict.verdict import Verdict
 
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _ROWS = "SELECT " + ", ".join(f"v.{name}" for name in COLUMNS)
-_ROWS += ", r.body FROM verdicts v LEFT JOIN replies r ON r.verdict = v.id"
+_ROWS += ", r.body, c.body FROM verdicts v {} LEFT JOIN replies r ON r.verdict = v.id LEFT JOIN contexts c ON c.verdict = v.id {}"
 _NOBODY = "\x00"  # whose lock is held by nobody's work
 
 
@@ -46,9 +52,10 @@ class Store:
 
     def __init__(
         self, backend: Backend, redaction: Redaction | None = None, retention: Retention | None = None,
-        capacity: int = 10_000, alarm: Alarm | None = None,
+        capacity: int = 10_000, alarm: Alarm | None = None, *, keep_context: bool | int = False,
     ) -> None:  # fmt: skip
         self._backend = backend
+        self._keep = bytes_kept(keep_context)
         self._redaction = redaction or Redaction()
         self.retention = retention or Retention()
         self.alarm = alarm or Alarm()
@@ -60,7 +67,8 @@ class Store:
                 migrate(backend, session)
             finally:
                 session.close()
-            self._writer = Writer(backend, self._insert, lambda notes: self.alarm.note(notes), capacity)
+            self._texts = Texts()
+            self._writer = Writer(backend, self._insert, self._written, capacity)
         except Exception as error:  # noqa: BLE001 - every driver has its own
             raise self._told(error) from None
         self.quota = Quota(self._writer, self.read, self._redaction, self.retention)
@@ -107,7 +115,7 @@ class Store:
         self, verdict: Verdict, *, request: str = "", attempt: int = 1, tenant: str = "", user: str = "",
         model: str = "", contract: Any = "", state: str = "", outcome: str = "", attempts: int = 1,
         latency: float = 0.0, cost: int = 0, final: bool = True, id: str = "", wait: bool = True,  # noqa: A002
-        patience: float = 5.0, fingerprint: str = "",
+        patience: float = 5.0, fingerprint: str = "", context: Mapping[str, Any] | None = None, conversation: str = "",
     ) -> str:  # fmt: skip
         """Store a `verdict` with its reply, and return its id once it is on disk.
 
@@ -115,8 +123,9 @@ class Store:
         - `attempt`: the number of the attempt in its request.
         - `tenant`, `user`: whose request it is; empty: not known.
         - `model`: the model that was asked; empty: as the reply names it.
-        - `contract`: the contract that judged, or only its name; of a contract, the fingerprint is stored as well. Empty: not known.
-        - `state`: the state that the reply was judged in; empty: none.
+        - `contract`: the contract that judged, or only its name; of a contract, the fingerprint and its text are stored as well. Empty: not
+          known.
+        - `state`: the state that the reply was judged in; empty: that of the `context`, if there is one.
         - `outcome`: what came of the request; empty: `accepted` or `failed`, as the verdict says.
         - `attempts`: how many attempts the request took.
         - `latency`: how many seconds the reply took.
@@ -126,14 +135,19 @@ class Store:
         - `wait`: whether to wait for the disk; otherwise the id comes immediately.
         - `patience`: how many seconds to wait for room in a full queue, before StoreBusy or StoreFull is raised.
         - `fingerprint`: the fingerprint of the contract; empty: that of `contract`, if it is one.
+        - `context`: the context that the reply was judged with. Its names are stored; its values only with `keep_context`. None: not known.
+        - `conversation`: an id that all replies of one conversation share; empty: that of the `context`, if there is one.
         """
+        rules = None if isinstance(contract, str) else contract
         if not isinstance(contract, str):
             if not hasattr(contract, "fingerprint"):
                 raise TypeError(f"contract must be a Contract or its name; got {type(contract).__name__}")
             contract, fingerprint = contract.name, fingerprint or contract.fingerprint
+        if context is not None:
+            state, conversation = state or word_in(context, "state"), conversation or word_in(context, "conversation")
         note = Note(
             id or new_id(), verdict, request, attempt, tenant, user, model or verdict.reply.model, contract, state,
-            outcome, attempts, latency, cost, final, fingerprint,
+            outcome, attempts, latency, cost, final, fingerprint, (), self.keepable(context), conversation, rules,
         )  # fmt: skip
         done = self._writer.record(note, wait, patience)
         if done is not None:
@@ -154,27 +168,48 @@ class Store:
             return await asyncio.to_thread(lambda: self.record_verdict(verdict, wait=wait, **known))
         return self.record_verdict(verdict, wait=False, **known)
 
-    def record_feedback(
-        self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = ""
-    ) -> None:
-        """Store what a person thinks of a verdict; a later word of the same person replaces the earlier one.
+    def keepable(self, context: Mapping[str, Any] | None) -> dict[str, Any] | str | None:
+        """What a `Note` takes along of a `context`: all of it if contexts are kept, or only its names.
 
-        `verdict` is its id. `helpful` says whether the reply was; None: not said. `label` is a word of your own, `note` a text and `user`
-        the person; empty: not said.
+        While nothing can be written, no contexts pile up in the queue.
         """
+        if self._keep and context is not None and self._writer.trouble is None:
+            return dict(context)
+        return None if context is None else names_of(context)
 
-        def work(session: Session) -> None:
-            if not session.run("SELECT 1 FROM verdicts WHERE id = ?", (verdict,)):
-                raise UnknownVerdict(f"there is no verdict {verdict!r}; ids come from record_verdict")
-            session.run(
-                "INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (verdict, person) DO UPDATE SET "
-                "at = excluded.at, helpful = excluded.helpful, label = excluded.label, note = excluded.note",
-                (verdict, pack(user), session.now(), None if helpful is None else int(helpful), pack(label),
-                 to_bytes(str(self._redaction.clean(note)))),
-            )  # fmt: skip
+    def record_feedback(
+        self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = "",
+        subject: str = "", outcome: str = "", drawn: str = "",
+    ) -> None:  # fmt: skip
+        """Store what a person, or a system downstream, says about a verdict or about one of its findings.
 
+        - `verdict`: its id.
+        - `helpful`: whether the reply was; None: not said.
+        - `label`, `note`: a word and a text of your own; empty: none.
+        - `user`: who says it; empty: not known.
+        - `subject`: what it is about: `code:V005` or `rule:NAME` for findings, empty for the verdict as a whole.
+        - `outcome`: `right` or `wrong`, whether the verdict or the finding is correct; or a word for what came of it, such as `refunded`.
+        - `drawn`: how the reply was chosen: `random` from a random sample, `uncertain` from a queue; empty: otherwise.
+
+        `right` and `wrong` of one user about one subject replace each other, other outcomes add up. What is said without an outcome replaces
+        what the same user said before without one.
+        """
+        said = Said(verdict, helpful, label, note, user, subject, outcome, drawn)
+        said.refuse_odd()
         self.flush()
-        self._writer.submit(work).result()
+        self._writer.submit(lambda session: insert_one(session, said, self._redaction)).result()
+
+    def import_labels(self, labels: Iterable[Any]) -> Imported:
+        """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many are about unknown verdicts.
+
+        To import the same labels again changes nothing. A label that is older than what is there is ignored.
+        """
+        self.flush()
+        stored = unknown = 0
+        for some in said_in_groups(labels):
+            left = len(self._writer.submit(partial(insert_said, said=some, redaction=self._redaction)).result())
+            stored, unknown = stored + len(some) - left, unknown + left
+        return Imported(stored, unknown)
 
     def flush(self) -> None:
         """Wait until everything that was queued before is on disk."""
@@ -182,36 +217,106 @@ class Store:
 
     def get(self, id: str) -> Stored:  # noqa: A002 - what it is called everywhere
         """The stored verdict with this `id`."""
-        rows = self.read(lambda session: session.run(f"{_ROWS} WHERE v.id = ?", (pack(id),)))
+        rows = self.read(lambda session: session.run(_ROWS.format("", "WHERE v.id = ?"), (pack(id),)))
         if not rows:
             raise UnknownVerdict(f"there is no verdict {id!r}")
         return records.read(rows[0])
 
-    def verdicts(self, *, since: float = 0.0, until: float | None = None, **equal: Any) -> Iterator[Stored]:
+    def verdicts(self, *, since: float = 0.0, until: float | None = None, **filters: Any) -> Iterator[Stored]:
         """Stored verdicts in the order they came, from `since` until `until`, in seconds since 1970; None: until now.
 
-        `equal` are values that they must have, such as `model="m", ok=False`.
+        The `filters` are values that they must have, such as `model="m", ok=False`, or:
+
+        - `code`, `rule`: the code of a finding, or the name of the rule that it broke.
+        - `label`: what somebody said about it, such as `wrong`.
+        - `text`: what the reply contains, in any case of its letters.
+        - `limit`: how many at most.
         """
-        terms: list[str] = ["v.at >= ?"]
-        values: list[str | int] = [int(since * MICROS)]
-        if until is not None:
-            terms.append("v.at < ?")
-            values.append(int(until * MICROS))
-        for name, value in equal.items():
-            column = {"user": "person"}.get(name, name)
-            if column not in COLUMNS:
-                raise ValueError(f"verdicts have no {name!r}; they have {', '.join(COLUMNS)}")
-            terms.append(f"v.{column} = ?")
-            values.append(pack(value) if isinstance(value, str) else int(value))
-        sql = f"{_ROWS} WHERE {' AND '.join(terms)} ORDER BY v.at, v.request, v.attempt, v.id"
+        chosen = choose(since=since, until=until, **filters)
+        for row in self._chosen(chosen, "v.at, v.request, v.attempt, v.id"):
+            yield records.read(row)
+
+    def rows(self, **filters: Any) -> Iterator[Raw]:
+        """The rows of verdicts as they lie in the store, by time and id: for who reads very many, and decodes them elsewhere.
+
+        The `filters` are those of `verdicts`, and `after` and `upto`: the rows behind one place, up to and with another; `ranges` gives places.
+        """
+        chosen = choose(**filters)
+        return map(Raw._make, self._chosen(chosen, chosen.in_order))
+
+    def ranges(self, size: int, **filters: Any) -> "list[tuple[Place | None, Place]]":
+        """Ranges of about `size` verdicts each, as `after` and `upto` of `rows`; together they hold each verdict once.
+
+        The `filters` are those of `verdicts`, without `text` and `limit`.
+        """
+        chosen = choose(**filters)
+        sql = f"SELECT v.at, v.id FROM verdicts v {chosen.joins} {chosen.tail(chosen.in_order)}"  # noqa: S608 - our own words, as below
+        found: list[tuple[Place | None, Place]] = []
+        begin: Place | None = filters.get("after")
+        last: Place | None = None
         with self._reading() as session:
-            yield from map(records.read, session.stream(sql, values))
+            for number, row in enumerate(session.stream(sql, chosen.values, 5000), 1):
+                last = (row[0], row[1])
+                if number % size == 0:
+                    found.append((begin, last))
+                    begin, last = last, None
+        return found if last is None else [*found, (begin, last)]
+
+    def count(self, **filters: Any) -> int:
+        """How many verdicts there are; the `filters` are those of `verdicts` and `rows`."""
+        chosen = choose(**filters)
+        if chosen.text:
+            return sum(1 for _ in self._chosen(chosen, chosen.in_order))
+        inner = f"SELECT 1 FROM verdicts v {chosen.joins} {chosen.where}"  # noqa: S608
+        inner += "" if chosen.limit is None else f" LIMIT {chosen.limit}"
+        return int(self.read(lambda session: session.run(f"SELECT count(*) FROM ({inner}) n", chosen.values))[0][0])  # noqa: S608
+
+    def _chosen(self, chosen: Chosen, order: str) -> "Iterator[Row]":
+        left = chosen.limit
+        with self._reading() as session:
+            rows = session.stream(_ROWS.format(chosen.joins, chosen.tail(order)), chosen.values)
+            if not chosen.text:
+                yield from rows
+                return
+            for row in rows:
+                if left == 0:
+                    return
+                if contains(row[-2], chosen.text):
+                    left = None if left is None else left - 1
+                    yield row
+
+    def contract_text(self, fingerprint: str) -> str | None:
+        """What the contract with this `fingerprint` was made of, as JSON; None if it is not known.
+
+        `trueup.contract.text.rebuilt` makes the contract of it.
+        """
+        rows = self.read(
+            lambda session: session.run("SELECT text FROM contracts WHERE fingerprint = ?", (pack(fingerprint),))
+        )
+        return to_text(rows[0][0]) if rows else None
+
+    def contracts(self) -> list[dict[str, Any]]:
+        """Every contract whose text is stored, oldest first: `fingerprint`, `name`, `at` (seconds since 1970) and `text`."""
+        rows = self.read(
+            lambda session: session.run("SELECT fingerprint, name, at, text FROM contracts ORDER BY at, fingerprint")
+        )
+        return [
+            {"fingerprint": unpack(mark), "name": unpack(name), "at": at / MICROS, "text": to_text(text)}
+            for mark, name, at, text in rows
+        ]
 
     def feedback(self, verdict: str = "") -> list[dict[str, Any]]:
         """What people said about the `verdict` with this id; empty: about all."""
-        from trueup.store.export import feedback_rows
+        return self.read(lambda session: list(feedback_rows(session, verdict)))
 
-        return list(self.read(lambda session: list(feedback_rows(session, verdict))))
+    def labels(self, **filters: Any) -> Iterator[dict[str, Any]]:
+        """What people and systems said, each word a label: `verdict`, `outcome`, `author`, `at`, `subject`, `note` and `drawn`.
+
+        The `filters` are `verdicts` (their ids), `outcome`, `author`, `subject`, `drawn`, `since` and `until`. Feedback that only says whether a
+        reply was helpful has the outcome `helpful` or `not_helpful`; a mere note has `comment`.
+        """
+        with self._reading() as session:
+            yield from label_rows(session, **filters)
 
     def stats(self, **options: Any) -> "list[Rate]":
         """Rates of each model, oldest first.
@@ -232,9 +337,9 @@ class Store:
         return self.read(lambda session: changes(session, contract, since))
 
     def export(self, path: str | Path, what: str = "verdicts", **options: Any) -> int:
-        """Write `what`, `verdicts` or `feedback`, into the .jsonl, .csv or .parquet file at `path`, and return how many rows.
+        """Write `what`, `verdicts`, `feedback` or `labels`, into the .jsonl, .csv or .parquet file at `path`, and return how many rows.
 
-        The `options` are those of `verdicts`, and `bodies`: whether replies are written too.
+        The `options` are those of `verdicts` or `labels`, and `bodies`: whether replies and contexts are written too.
         """
         from trueup.store.export import export
 
@@ -267,9 +372,9 @@ class Store:
         """Whether this process may do the work called `name`; no other one, on any machine, may for some `seconds` then."""
         return take_lease(self._writer, name, seconds)
 
-    def follow(self, redaction: Redaction, retention: Retention) -> None:
-        """Use another `redaction` and `retention` from the next verdict on."""
-        self._redaction, self.retention = redaction, retention
+    def follow(self, redaction: Redaction, retention: Retention, keep_context: bool | int = False) -> None:
+        """Use another `redaction`, `retention` and `keep_context` from the next verdict on."""
+        self._redaction, self.retention, self._keep = redaction, retention, bytes_kept(keep_context)
 
     def read(self, work: Callable[[Session], T]) -> T:
         """Call `work` with a session that sees the store as of one instant, and writes nothing."""
@@ -294,7 +399,12 @@ class Store:
         return self._readers.session()
 
     def _insert(self, session: Session, notes: Sequence[Note]) -> None:
-        records.insert(session, notes, self._redaction)
+        records.insert(session, notes, self._redaction, self._keep)
+        self._texts.insert(session, notes, self._redaction)
+
+    def _written(self, notes: Sequence[Note]) -> None:
+        self._texts.written(notes)
+        self.alarm.note(notes)
 
     def _told(self, error: Exception) -> Exception:
         return error if isinstance(error, StoreError) else self._backend.explain(error) or error

@@ -1,0 +1,156 @@
+"""The context of a judgement as it is stored: a context enters, its names and what is kept of it leave, and the way back.
+
+Names are always stored. Values only if the store was told to keep them: as JSON, redacted like replies, up to a number of bytes; of
+what does not fit, the largest goes first, and the row says what is missing and why. State and conversation have columns of their own.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+import orjson
+
+from trueup.store.cells import pack, to_bytes, to_text, unpack
+
+UNKNOWN = "?"  # in place of the names, where nobody said what a reply was judged with
+USUAL = 32_000  # bytes of a context
+_MOST_NAMES, _MOST_NAME = 50, 100
+_CUT = "…"
+_BLANK = re.compile(r"\s")
+_AS_IT_IS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+Missing = Literal["not_kept", "too_large", "redacted", "expired"]
+
+
+def bytes_kept(keep: bool | int) -> int:
+    """How many bytes of a context are kept: 0 for False, the usual number for True.
+
+    >>> bytes_kept(True), bytes_kept(1_000), bytes_kept(False)
+    (32000, 1000, 0)
+    """
+    if isinstance(keep, bool):
+        return USUAL if keep else 0
+    if not isinstance(keep, int) or keep < 0:
+        raise ValueError(f"keep_context is True, False or a number of bytes; got {keep!r}")
+    return keep
+
+
+def names_of(context: Mapping[str, Any] | str | None) -> str:
+    """The names in a context, a space between them; what is a text already are names.
+
+    >>> names_of({"state": "ASKING", "history": []}), names_of({}), names_of(None)
+    ('state history', '', '?')
+    """
+    if context is None:
+        return UNKNOWN
+    return context if isinstance(context, str) else _joined(tuple(context))
+
+
+@functools.lru_cache(maxsize=256)
+def _joined(names: tuple[Any, ...]) -> str:
+    shown = [_BLANK.sub(_escaped, pack(str(name)[:_MOST_NAME])) for name in names[:_MOST_NAMES]]
+    return " ".join(filter(None, [*shown, _CUT if len(names) > _MOST_NAMES else ""]))
+
+
+def _escaped(blank: re.Match[str]) -> str:
+    return f"\\u{ord(blank[0]):04x}"
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """The names that were joined; none where they are not known."""
+    return () if names == UNKNOWN else tuple(unpack(name) for name in names.split(" ") if name)
+
+
+def word_in(context: Mapping[str, Any], name: str) -> str:
+    """A text in a context; empty if there is none."""
+    found = context.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def values_of(context: Mapping[str, Any], state: str, conversation: str) -> dict[str, Any]:
+    """What of a context has to be kept: all that no column of the verdict holds."""
+    columns = {"state": state, "conversation": conversation}
+    return {str(name): value for name, value in context.items() if not (name in columns and value == columns[name])}
+
+
+def written(values: Mapping[str, Any], clean: Mapping[str, Any] | None, most: int) -> bytes:
+    """The row of a context: its values as JSON, and what is missing. `clean` is the same, redacted; None if there was nothing to redact."""
+    missing: dict[str, Missing] = {}
+    parts: dict[str, bytes] = {}
+    for name, value in values.items():
+        original = _json(value)
+        if original is None:
+            missing[name] = "not_kept"
+            continue
+        parts[name] = original
+        if clean is not None:
+            shown = _json(clean[name]) if name in clean else None
+            if shown is None:
+                del parts[name]
+            if shown != original:
+                missing[name] = "redacted"
+            if shown is not None:
+                parts[name] = shown
+    size = sum(map(len, parts.values()))
+    for name in sorted(parts, key=lambda each: -len(parts[each])):
+        if size <= most:
+            break
+        size -= len(parts.pop(name))
+        missing[name] = "too_large"
+    said = [_text(name) + b":" + part for name, part in parts.items()]
+    return b'{"kept":{' + b",".join(said) + b'},"missing":' + orjson.dumps(_shown(missing)) + b"}"
+
+
+def _shown(missing: dict[str, Missing]) -> dict[str, Missing]:
+    return {name.encode("utf-8", "replace").decode(): why for name, why in missing.items()}
+
+
+def _json(value: Any) -> bytes | None:
+    """A value as JSON that gives the same value back; None if there is no such JSON."""
+    try:
+        return orjson.dumps(value, option=_AS_IT_IS)
+    except TypeError:  # a half surrogate, a large integer, or not data at all
+        try:
+            said = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            return to_bytes(said) if json.loads(said) == value else None
+        except (TypeError, ValueError, RecursionError):
+            return None
+
+
+def _text(name: str) -> bytes:
+    return to_bytes(json.dumps(name, ensure_ascii=False))
+
+
+def read(
+    names: str, state: str, conversation: str, body: bytes | None, was_kept: bool
+) -> tuple[dict[str, Any] | None, dict[str, Missing]]:
+    """The context of a stored verdict as far as it is there, and what is missing with the reason; None if nothing is known of it."""
+    known = listed(names)
+    context: dict[str, Any] = {}
+    missing: dict[str, Missing] = {}
+    columns = {"state": state, "conversation": conversation}
+    if names == UNKNOWN:
+        return ({"state": state} if state else None), {UNKNOWN: "not_kept"}
+    found = {} if body is None else _decoded(bytes(body))
+    kept, left_out = found.get("kept", {}), found.get("missing", {})
+    for name in known:
+        if name in kept:
+            context[name] = kept[name]
+        elif name in columns and columns[name] and name not in left_out:
+            context[name] = columns[name]
+        elif name not in left_out:
+            missing[name] = "expired" if was_kept else "not_kept"
+    context.update((name, value) for name, value in kept.items() if name not in context)
+    missing.update(left_out)
+    return context, missing
+
+
+def _decoded(body: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = json.loads(to_text(body))
+    return found

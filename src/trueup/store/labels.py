@@ -1,0 +1,196 @@
+"""Feedback: what people and systems say about verdicts enters, rows leave, and the same rows as labels.
+
+Somebody may say several things about a verdict, or about a code or a rule among its findings (`subject`). `right` and `wrong` replace each
+other, other outcomes add up, and what is said without an outcome replaces what the same person said before.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from trueup.store.cells import pack, to_bytes, to_text, unpack
+from trueup.store.errors import MICROS, UnknownVerdict
+from trueup.store.redaction import Redaction
+from trueup.store.session import Row, Session
+
+Item = dict[str, Any]
+DRAWN = ("", "random", "uncertain")
+MOST = 200  # letters of an outcome or a subject
+DECISIONS = ("right", "wrong")
+_HELPFUL = {"helpful": True, "not_helpful": False}
+_COMMENT = "comment"  # the outcome of a label that says nothing but its note
+_AT_ONCE = 500
+_COLUMNS = "verdict, subject, person, kind, at, helpful, label, outcome, note, drawn"
+_INSERT = (
+    f"INSERT INTO feedback ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608 - our own words
+    "ON CONFLICT (verdict, subject, person, kind) DO UPDATE SET at = excluded.at, helpful = excluded.helpful, "
+    "label = excluded.label, outcome = excluded.outcome, note = excluded.note, drawn = excluded.drawn"
+)
+_UNLESS_OLDER = " WHERE excluded.at >= feedback.at"
+
+
+class Said(NamedTuple):
+    """One thing that somebody said."""
+
+    verdict: str
+    helpful: bool | None = None
+    label: str = ""
+    note: str = ""
+    user: str = ""
+    subject: str = ""
+    outcome: str = ""
+    drawn: str = ""
+    at: float = 0.0
+    """When, in seconds since 1970; 0: now."""
+
+    @property
+    def kind(self) -> str:
+        """What a later word replaces: the one of the same kind."""
+        if not self.outcome:
+            return ""
+        return "decision" if self.outcome in DECISIONS else f"label:{self.outcome}"
+
+    def refuse_odd(self) -> None:
+        """Raise ValueError for what no row can mean."""
+        kind, colon, name = self.subject.partition(":")
+        if self.subject and not (kind in ("code", "rule") and colon and name):
+            raise ValueError(f"subject is empty, 'code:V005' or 'rule:NAME'; got {self.subject[:100]!r}")
+        if self.drawn not in DRAWN:
+            raise ValueError(f"drawn is 'random', 'uncertain' or empty; got {self.drawn[:100]!r}")
+        for what, text in (("subject", self.subject), ("outcome", self.outcome)):
+            if len(text) > MOST:
+                raise ValueError(f"{what} has at most {MOST} characters; got {len(text):,}")
+
+
+class Imported(NamedTuple):
+    """What became of labels that were imported."""
+
+    stored: int
+    """Labels whose verdict is in the store; one that was there already counts too."""
+    unknown: int
+    """Labels whose verdict is not, which were left out."""
+
+
+def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> list[Said]:
+    """Store what was said; what is about no verdict of this store is given back."""
+    now = session.now()
+    ids = list(dict.fromkeys(pack(each.verdict) for each in said))
+    marks = ", ".join("?" * len(ids))
+    known = {row[0] for row in session.run(f"SELECT id FROM verdicts WHERE id IN ({marks})", ids)}  # noqa: S608 - our own marks
+    for each in said:
+        if pack(each.verdict) in known:
+            session.run(_INSERT + (_UNLESS_OLDER if each.at else ""), _row(each, now, redaction))
+    return [each for each in said if pack(each.verdict) not in known]
+
+
+def insert_one(session: Session, said: Said, redaction: Redaction) -> None:
+    """Store one thing that was said about a verdict that must be there."""
+    if insert(session, [said], redaction):
+        raise UnknownVerdict(f"there is no verdict {said.verdict!r}; ids come from record_verdict")
+
+
+def _row(said: Said, now: int, redaction: Redaction) -> tuple[Any, ...]:
+    return (
+        pack(said.verdict), pack(said.subject), pack(said.user), pack(said.kind), int(said.at * MICROS) or now,
+        None if said.helpful is None else int(said.helpful), pack(said.label), pack(said.outcome),
+        to_bytes(str(redaction.clean(said.note))), said.drawn,
+    )  # fmt: skip
+
+
+def feedback_rows(session: Session, verdict: str = "") -> Iterator[Item]:
+    """Feedback of one verdict or of all, in the order it came."""
+    where, values = ("WHERE verdict = ?", (pack(verdict),)) if verdict else ("", ())
+    order = "ORDER BY at, verdict, subject, person, kind"
+    for row in session.run(f"SELECT {_COLUMNS} FROM feedback {where} {order}", values):  # noqa: S608 - our own words
+        yield _item(row)
+
+
+def _item(row: Row) -> Item:
+    about, subject, person, _, at, helpful, label, outcome, note, drawn = row
+    return {
+        "verdict": unpack(about), "user": unpack(person), "at": at / MICROS,
+        "helpful": None if helpful is None else bool(helpful), "label": unpack(label), "note": to_text(note),
+        "subject": unpack(subject), "outcome": unpack(outcome), "drawn": drawn,
+    }  # fmt: skip
+
+
+def label_rows(
+    session: Session, *, verdicts: Sequence[str] | None = None, since: float = 0.0, until: float | None = None,
+    **equal: str,
+) -> Iterator[Item]:  # fmt: skip
+    """Labels in the order they came, with these properties; each says one thing."""
+    terms, values = ["at >= ?"], [int(since * MICROS)]
+    more: list[Any] = []
+    if until is not None:
+        terms.append("at < ?")
+        more.append(int(until * MICROS))
+    for name, value in equal.items():
+        if name not in ("author", "subject", "drawn", "outcome"):
+            raise ValueError(
+                f"labels have no {name!r}; they have author, subject, drawn, outcome, verdicts, since, until"
+            )
+        if name != "outcome":
+            terms.append(f"{'person' if name == 'author' else name} = ?")
+            more.append(pack(value))
+    outcome = equal.get("outcome")
+    for some in [None] if verdicts is None else _groups(verdicts):
+        here = terms if some is None else [*terms, f"verdict IN ({', '.join('?' * len(some))})"]
+        sql = f"SELECT {_COLUMNS} FROM feedback WHERE {' AND '.join(here)} ORDER BY at, verdict, subject, person, kind"  # noqa: S608
+        for row in session.stream(sql, [*values, *more, *(map(pack, some or ()))]):
+            yield from (label for label in _labels(_item(row)) if outcome is None or label["outcome"] == outcome)
+
+
+def _labels(row: Item) -> Iterator[Item]:
+    """A row of feedback as labels: its outcome, its label, and whether it was helpful."""
+    words = [row["outcome"], row["label"]]
+    if row["helpful"] is not None:
+        words.append("helpful" if row["helpful"] else "not_helpful")
+    words = list(dict.fromkeys(filter(None, words))) or [_COMMENT]
+    for word in words:
+        yield {
+            "verdict": row["verdict"], "outcome": word, "author": row["user"], "at": row["at"],
+            "subject": row["subject"], "note": row["note"], "drawn": row["drawn"],
+        }  # fmt: skip
+
+
+def said_in(label: Any, at: int) -> Said:
+    """What a label says: a mapping as `Store.labels` or an export of feedback gives it, or an object with the same attributes."""
+    given = label if isinstance(label, Mapping) else {n: getattr(label, n, None) for n in ("verdict", *_FIELDS)}
+    verdict = given.get("verdict")
+    if not isinstance(verdict, str) or not verdict:
+        raise ValueError(f"label {at + 1}: 'verdict' must be the id of a verdict; got {str(label)[:100]!r}")
+    texts = {name: given.get(name) or "" for name in _FIELDS}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise ValueError(f"label {at + 1}: {name!r} must be a text; got {str(value)[:100]!r}")  # noqa: TRY004 - as below
+    when, helpful, outcome = given.get("at") or 0.0, given.get("helpful"), texts["outcome"]
+    if isinstance(when, bool) or not isinstance(when, int | float) or not 0 <= when < 1e11:
+        raise ValueError(f"label {at + 1}: 'at' must be seconds since 1970; got {str(when)[:100]!r}")
+    if helpful is not None and not isinstance(helpful, bool):
+        raise ValueError(f"label {at + 1}: 'helpful' must be true, false or null; got {str(helpful)[:100]!r}")
+    helpful, outcome = _HELPFUL.get(outcome, helpful), "" if outcome in (*_HELPFUL, _COMMENT) else outcome
+    said = Said(
+        verdict, helpful, texts["label"], texts["note"], texts["user"] or texts["author"], texts["subject"], outcome,
+        texts["drawn"], float(when),
+    )  # fmt: skip
+    try:
+        said.refuse_odd()
+    except ValueError as error:
+        raise ValueError(f"label {at + 1}: {error}") from None
+    return said
+
+
+_FIELDS = ("label", "note", "user", "author", "subject", "outcome", "drawn")
+
+
+def _groups(ids: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(ids)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
+
+
+def said_in_groups(labels: Iterable[Any]) -> Iterator[list[Said]]:
+    """What labels say, some at once."""
+    left = (said_in(label, at) for at, label in enumerate(labels))
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
