@@ -1,0 +1,107 @@
+"""Labels in and out: JSONL files of labels, and the store. A label that is written is on disk when the call returns.
+
+One label per line, with the fields of `Label` that say something. `read_labels` reads them back; it is that of `material`, so whatever
+reads replies with their labels reads these.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from trueup.material.case import Label
+from trueup.material.labels import BadLabels, read_labels
+from trueup.store.store import Store
+
+__all__ = ["BadLabels", "LabelFile", "LabelStore", "Sink", "labels_of", "line_of", "read_labels", "write_labels"]
+
+
+class Sink(Protocol):
+    """Where labels go."""
+
+    name: str
+
+    def write(self, label: Label) -> None:
+        """Put a label where it lasts."""
+
+
+def line_of(label: Label) -> bytes:
+    """A label as a line of JSON; fields that say nothing are left out.
+
+    >>> line_of(Label("1", "right", "ada"))
+    b'{"verdict":"1","outcome":"right","author":"ada"}'
+    """
+    row = {
+        name: value for name, value in msgspec.structs.asdict(label).items() if value or name in ("verdict", "outcome")
+    }
+    try:
+        return msgspec.json.encode(row)
+    except (UnicodeEncodeError, ValueError):  # half surrogates have no bytes
+        import json
+
+        return json.dumps(row, separators=(",", ":")).encode()
+
+
+class LabelFile:
+    """A file that labels are appended to."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.name = str(path)
+
+    def write(self, label: Label) -> None:
+        """Append a label; a line that was cut off by a crash is ended first."""
+        with self.path.open("ab+") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+            torn = size and file.read(1) != b"\n"
+            file.write((b"\n" if torn else b"") + line_of(label) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+class LabelStore:
+    """A store that labels are recorded in, as feedback."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.name = store.where
+
+    def write(self, label: Label) -> None:
+        """Record a label; one about a verdict that is not there raises `UnknownVerdict`."""
+        said: dict[str, Any] = {"outcome": label.outcome} if label.outcome != "comment" else {}
+        self.store.record_feedback(
+            label.verdict, note=label.note, user=label.author, subject=label.subject, drawn=label.drawn, **said
+        )
+
+
+def labels_of(path: str | Path) -> Iterator[Label]:
+    """The labels of a file, those left out that their author has replaced."""
+    for labels in read_labels([path]).values():
+        yield from labels
+
+
+def write_labels(path: str | Path, labels: Iterable[Label]) -> int:
+    """Write labels into a new file, and say how many; the file appears whole or not at all.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "labels.jsonl"
+    >>> write_labels(file, [Label("1", "right", "ada")]), [label.author for label in labels_of(file)]
+    (1, ['ada'])
+    """
+    path = Path(path)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    n = 0
+    try:
+        with beside.open("wb") as file:
+            for n, label in enumerate(labels, 1):
+                file.write(line_of(label) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return n

@@ -1,0 +1,309 @@
+"""The queue: cases enter one by one, the few that are worth a person's time leave, each with the reason why it is shown.
+
+Uncertain ones come from strata (a rule or code, and a state), so that few labels cover many rules; beside them stands a simple
+random sample of all accepted replies, the only source from which recall can be known. Memory does not grow with the cases.
+"""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeGuard
+
+from msgspec.structs import replace
+
+from trueup.labelling.subjects import (
+    DECISIONS,
+    RANDOM,
+    SKIPPED,
+    UNCERTAIN,
+    WHOLE,
+    decisions,
+    is_error,
+    subjects,
+)
+from trueup.material.case import RIGHT, Case, Label
+from trueup.statistics.proportions import wilson
+
+SIZE, SHARE = 30, 0.25
+_KEPT = 2_000  # cases in all strata
+_MOST_STRATA = 1_000
+_MOST_SUBJECTS = 4  # of one case, that it stands for
+_REACH = 0.15  # how far from its threshold a score still is close to it
+_USUAL = {"quality": 0.7, "relevance": 0.5}  # thresholds of scores, where a contract does not say otherwise
+
+# What makes a decision uncertain, and how much each reason weighs. The precision of the rule so far weighs up to 1.
+WEIGHTS = {
+    "people disagree": 0.6,
+    "close to its threshold": 0.4,
+    "something was dropped": 0.35,
+    "one finding alone refuses it": 0.3,
+    "a value was guessed": 0.25,
+    "it passed with a warning": 0.2,
+    "two findings refuse it": 0.15,
+    "a second opinion": 0.1,
+}
+
+
+class Entry(NamedTuple):
+    """A case to show, and why."""
+
+    case: Case
+    drawn: str
+    """`uncertain`, or `random` for the random sample of accepted replies."""
+    why: tuple[str, ...]
+    score: float = 0.0
+    """How uncertain the decision is; 0 in the random sample."""
+
+
+class Queue(NamedTuple):
+    """What to show, in this order, and what was not taken."""
+
+    entries: list[Entry]
+    seen: int = 0
+    """How many cases there were."""
+    accepted: int = 0
+    """How many of them are accepted replies; the random sample stands for these."""
+    labelled: int = 0
+    """How many the author had labelled before."""
+    unjudged: int = 0
+    """How many have no verdict, so that there is nothing to agree with."""
+    unreadable: int = 0
+    """How many have no reply that could be shown."""
+    promoted: tuple[Label, ...] = ()
+    """Labels of before whose replies have come into the random sample: they count for it from now on."""
+
+
+class _Strata:
+    """The most uncertain cases of each stratum; what is kept in all of them is bounded."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.heaps: dict[tuple[str, str], list[tuple[float, int, int, Entry]]] = {}
+        self._turn = 0
+
+    def add(self, key: tuple[str, str], entry: Entry, place: int) -> None:
+        if key not in self.heaps and len(self.heaps) >= _MOST_STRATA:
+            key = ("", "")
+        heap = self.heaps.setdefault(key, [])
+        room = max(2, min(self._size, _KEPT // len(self.heaps)))
+        while len(heap) > room:
+            heapq.heappop(heap)
+        rank = (entry.score, place)
+        if len(heap) < room or rank > heap[0][:2]:
+            self._turn += 1
+            item = (*rank, self._turn, entry)
+            heapq.heappush(heap, item) if len(heap) < room else heapq.heapreplace(heap, item)
+
+
+def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, author: str = "", seed: int = 0) -> Queue:
+    """The cases to label: uncertain ones, and a random sample of accepted ones as a `share` of the `size`.
+
+    >>> from trueup.material.case import Recorded
+    >>> refused = Recorded(False, ("V005",), ({"code": "V005", "path": "$.day", "level": "error"},))
+    >>> found = queue([Case("1", "{}", recorded=refused), Case("2", "{}", recorded=Recorded(True))], share=0.5)
+    >>> [(entry.case.id, entry.drawn, entry.why) for entry in found.entries]
+    [('1', 'uncertain', ('one finding alone refuses it', 'V005 has no label yet')), ('2', 'random', ('random sample of accepted replies',))]
+    """
+    if size < 1:
+        raise ValueError(f"size must be at least 1, not {size}")
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must be between 0 and 1, not {share}")
+    counts: Counter[str] = Counter()
+    tallies: dict[str, Counter[str]] = defaultdict(Counter)
+    strata = _Strata(size)
+    sample: list[tuple[int, int, Case]] = []  # a heap: the places, negated, so that the last of the sample is its root
+    for number, case in enumerate(cases):
+        counts["seen"] += 1
+        kind = _kind(case)
+        counts[kind] += 1
+        if kind in ("unjudged", "unreadable"):
+            continue
+        for decision in decisions(case):
+            tallies[decision.subject][decision.outcome] += 1
+        place = _place(case.id, seed)
+        mine = _answer(case, author)
+        if kind == "accepted":
+            # Those that the author has answered stay in the sample: it is the same for everybody, and grows from its front.
+            done = mine is not None and mine.drawn == RANDOM and mine.outcome in DECISIONS
+            counts["sampled"] += done
+            if not done and share:
+                heapq.heappush(sample, (-place, -number, case))
+                if len(sample) > size:
+                    heapq.heappop(sample)
+        if mine is not None:
+            counts["labelled"] += mine.outcome in DECISIONS
+        else:
+            _enter(strata, case, kind, author, place)
+    drawn = [case for _, _, case in sorted(sample, key=lambda item: (-item[0], -item[1]))]
+    return _ordered(drawn, strata, tallies, counts, size, share, author)
+
+
+def _kind(case: Case) -> str:
+    if case.recorded is None:
+        return "unjudged"
+    if case.unjudgeable is not None or case.reply is None:
+        return "unreadable"
+    return "accepted" if case.recorded.ok else "refused"
+
+
+def _enter(strata: _Strata, case: Case, kind: str, author: str, place: int) -> None:
+    score, why = uncertainty(case, author)
+    entry = Entry(case, UNCERTAIN, why, score)
+    if kind == "refused":
+        for subject in subjects(case, errors=True)[:_MOST_SUBJECTS] or (WHOLE,):
+            strata.add((subject, case.state), entry, place)
+    elif why:
+        strata.add((next(iter(subjects(case)), "accepted"), case.state), entry, place)
+
+
+def uncertainty(case: Case, author: str = "") -> tuple[float, tuple[str, ...]]:
+    """How uncertain the decision about a case is by itself, and why: from the verdict and from what others said.
+
+    >>> from trueup.material.case import Recorded
+    >>> uncertainty(Case("1", "{}", recorded=Recorded(True, fixes=({"code": "S013", "grade": "guess"},))))
+    (0.25, ('a value was guessed (S013)',))
+    """
+    recorded = case.recorded
+    assert recorded is not None
+    why: dict[str, str] = {}
+    errors = [found for found in recorded.findings if is_error(found)]
+    if not recorded.ok:
+        n = len(errors) or len(recorded.codes)
+        if n in (1, 2):
+            why["one finding alone refuses it" if n == 1 else "two findings refuse it"] = ""
+    elif recorded.findings:
+        why["it passed with a warning"] = f" ({recorded.findings[0].get('code')})"
+    for grade, reason in (("guess", "a value was guessed"), ("lossy", "something was dropped")):
+        code = next((fix.get("code") for fix in recorded.fixes if fix.get("grade") == grade), None)
+        if code:
+            why[reason] = f" ({code})"
+    weights = {reason: WEIGHTS[reason] for reason in why}
+    near = _nearness(recorded.findings, recorded.metrics)
+    if near > 0:
+        why["close to its threshold"] = ""
+        weights["close to its threshold"] = WEIGHTS["close to its threshold"] * near
+    others = {label.outcome for label in case.labels if label.author != author and label.outcome in DECISIONS}
+    if others:
+        reason = "people disagree" if len(others) > 1 else "a second opinion"
+        why[reason] = ""
+        weights[reason] = WEIGHTS[reason]
+    ordered = sorted(why, key=lambda reason: -weights[reason])
+    return sum(weights.values()), tuple(f"{reason}{why[reason]}" for reason in ordered)
+
+
+def _nearness(findings: Iterable[Mapping[str, Any]], metrics: Mapping[str, Any]) -> float:
+    """How close a score is to its threshold: 1 at it, 0 from a distance on."""
+    gaps = [abs(value - at) for name, at in _USUAL.items() if _is_number(value := metrics.get(name))]
+    for found in findings:
+        data = found.get("data")
+        if isinstance(data, dict) and _is_number(score := data.get("score")) and _is_number(below := data.get("below")):
+            gaps.append(abs(score - below))
+    return max((1 - gap / _REACH for gap in gaps), default=0.0)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _answer(case: Case, author: str) -> Label | None:
+    """What the author said about the case before; a skipped one of the random sample is asked again."""
+    own = [label for label in case.labels if label.author == author]
+    said = [label for label in own if label.outcome in DECISIONS]
+    if said:
+        return next((label for label in said if label.subject == WHOLE), said[0])
+    skipped = [label for label in own if label.outcome == SKIPPED]
+    return next((label for label in skipped if label.drawn != RANDOM), None)
+
+
+def _place(name: str, seed: int) -> int:
+    """Where a case stands in the random order: the same in every session, and independent of everything but its id."""
+    return int.from_bytes(blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _ordered(
+    drawn: list[Case], strata: _Strata, tallies: dict[str, Counter[str]], counts: Counter[str], size: int, share: float,
+    author: str,
+) -> Queue:  # fmt: skip
+    wanted = round(size * share)
+    taken: list[Case] = []
+    promoted: list[Label] = []
+    chosen: list[Entry] = []
+    at = 0
+    while True:
+        # The sample is a front piece of the random order. What its author has answered as an uncertain one counts, unasked.
+        for case in drawn[at:]:
+            if len(taken) >= wanted:
+                break
+            at += 1
+            before = _answer(case, author)
+            if before is not None and before.outcome in DECISIONS:
+                promoted.append(replace(before, drawn=RANDOM))
+            else:
+                taken.append(case)
+        chosen = _chosen(strata, tallies, size - len(taken), {case.id for case in taken})
+        if len(taken) + len(chosen) >= size or at >= len(drawn) or not share:
+            break
+        wanted = size - len(chosen)  # too few are uncertain
+    entries = _spread(chosen, [Entry(case, RANDOM, ("random sample of accepted replies",)) for case in taken])
+    return Queue(
+        entries, counts["seen"], counts["accepted"], counts["labelled"], counts["unjudged"], counts["unreadable"],
+        tuple(promoted),
+    )  # fmt: skip
+
+
+def _chosen(strata: _Strata, tallies: dict[str, Counter[str]], size: int, without: set[str]) -> list[Entry]:
+    """The most uncertain entries, where each one that is chosen makes its rule and its stratum less urgent."""
+    waiting = {key: sorted(heap, key=lambda item: item[:3]) for key, heap in strata.heaps.items()}
+    planned: Counter[str] = Counter()
+    again: Counter[tuple[str, str]] = Counter()
+    chosen: list[Entry] = []
+    seen = set(without)
+    urgency = {subject: _urgency(tallies[subject], 0) for subject, _ in waiting}
+    while waiting and len(chosen) < size:
+        key = max(waiting, key=lambda key: (urgency[key[0]] + waiting[key][-1][0] - 0.1 * again[key], key))
+        score, _, _, entry = waiting[key].pop()
+        if not waiting[key]:
+            del waiting[key]
+        if entry.case.id in seen:
+            continue
+        seen.add(entry.case.id)
+        subject = key[0]
+        n = sum(tallies[subject][word] for word in DECISIONS)
+        chosen.append(entry._replace(score=score + urgency[subject], why=(*entry.why, *_known(subject, n))))
+        planned[subject] += 1
+        again[key] += 1
+        urgency[subject] = _urgency(tallies[subject], planned[subject])
+    return chosen
+
+
+def _urgency(tally: Counter[str], planned: int) -> float:
+    """How little is known of the precision of a rule: the width of its interval, with planned labels as if half were right."""
+    right, n = tally[RIGHT] + planned / 2, sum(tally[word] for word in DECISIONS) + planned
+    low, high = wilson(right, n)
+    return high - low
+
+
+def _known(subject: str, n: int) -> tuple[str, ...]:
+    if not subject or subject == "accepted":
+        return ()
+    name = subject.partition(":")[2]
+    return (f"{name} has {n or 'no'} label{'s' if n > 1 else ''}{'' if n else ' yet'}",) if n < 10 else ()
+
+
+def _spread(uncertain: list[Entry], drawn: list[Entry]) -> list[Entry]:
+    """Uncertain ones first, with those of the random sample spread evenly among them: whoever stops early has some of both.
+
+    >>> [
+    ...     entry.drawn[0]
+    ...     for entry in _spread([Entry(Case("1"), "uncertain", ())] * 6, [Entry(Case("2"), "random", ())] * 2)
+    ... ]
+    ['u', 'u', 'u', 'r', 'u', 'u', 'u', 'r']
+    """
+    merged: list[Entry] = []
+    total = len(uncertain) + len(drawn)
+    for at in range(1, total + 1):
+        randoms = len(drawn) * at // total
+        placed = sum(entry.drawn == RANDOM for entry in merged)
+        merged.append(drawn[placed] if placed < randoms else uncertain[at - 1 - placed])
+    return merged

@@ -1,0 +1,157 @@
+"""A session of labelling: keys enter one by one, labels leave through a sink at once; it neither reads nor draws.
+
+Each answer is written before the next reply is shown, so that a session may end at any moment. Going back and answering again
+replaces the answer.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from trueup.labelling.labels import Sink
+from trueup.labelling.queue import Entry
+from trueup.labelling.subjects import COMMENT, DECISIONS, RANDOM, SKIPPED, WHOLE, subjects
+from trueup.material.case import RIGHT, WRONG, Label
+
+MOST = 200  # letters of a label of one's own
+KEYS = {
+    "r": ("right", "the decision of trueup is right"),
+    "w": ("wrong", "it is wrong: a false alarm, or a fault that was missed"),
+    "s": ("skip", "leave it open; in the random sample this is reported"),
+    "u": ("back", "back to the reply before; a new answer replaces the old one"),
+    "f": ("per finding", "answer for each rule or code; press again for the next one"),
+    "n": ("note", "write a remark to go with your answer"),
+    "l": ("label", "add a word of your own, such as `rude`"),
+    "m": ("more", "show all of a long reply, or the short form again"),
+    "q": ("quit", "stop; what you answered is stored"),
+    "?": ("help", "explain the keys"),
+}
+
+
+class Session:
+    """Where somebody stands in a queue, and what they have said."""
+
+    def __init__(self, entries: Sequence[Entry], sink: Sink, author: str = "") -> None:
+        self.entries = entries
+        self.sink = sink
+        self.author = author
+        self.at = 0
+        self.focus = WHOLE
+        """What the next answer is about: the whole verdict, or a subject of its findings."""
+        self.note = ""
+        self.whole_text = False
+        self.is_over = not entries
+        self.answers: dict[tuple[str, str], Label] = {}
+        """The last answer of this session for each case and subject."""
+        self.words: Counter[str] = Counter()
+        """Labels of one's own."""
+
+    @property
+    def entry(self) -> Entry:
+        """The entry that is shown."""
+        return self.entries[self.at]
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What can be answered for by itself."""
+        return subjects(self.entry.case)
+
+    def press(self, key: str) -> str:
+        """Take in a key; a message is for the person, empty if there is nothing to say."""
+        actions = {
+            "r": lambda: self._decide(RIGHT), "w": lambda: self._decide(WRONG), "s": self._skip, "u": self._back,
+            "f": self._next_focus, "m": self._more, "q": self.quit,
+        }  # fmt: skip
+        action = actions.get(key.lower())
+        if action is None:
+            return f"{key!r} is not a key here; ? explains the keys"
+        return action()
+
+    def remark(self, text: str) -> str:
+        """Take in the text of a note, for the next answer about this reply."""
+        self.note = text.strip()
+        return "the note goes with your answer" if self.note else "no note"
+
+    def name(self, word: str) -> str:
+        """Add a word of one's own to the reply, or to the finding in focus."""
+        word = word.strip()
+        if not word:
+            return "no label"
+        if len(word) > MOST:
+            return f"a label has at most {MOST} letters"
+        if word in (*DECISIONS, SKIPPED, COMMENT):
+            return f"{word!r} has a meaning of its own; choose another word"
+        self._write(word, self.focus)
+        self.words[word] += 1
+        return f"labelled {word!r}"
+
+    def quit(self) -> str:
+        """End the session; a note without an answer is kept as a comment."""
+        if not self.is_over and self.note:
+            self._write(COMMENT, WHOLE)
+        self.is_over = True
+        return ""
+
+    def outcome(self, subject: str = WHOLE) -> str:
+        """What was answered about the reply that is shown; empty if nothing was."""
+        label = self.answers.get((self.entry.case.id, subject))
+        return label.outcome if label is not None else ""
+
+    def counts(self) -> Counter[str]:
+        """How many replies were answered for, by the outcome; how many of the random sample were skipped."""
+        counted: Counter[str] = Counter()
+        for label in self.answers.values():
+            if label.subject == WHOLE or label.outcome == SKIPPED:
+                counted[label.outcome] += 1
+            else:
+                counted["finding"] += 1
+            counted[f"{label.outcome} at random"] += label.drawn == RANDOM and label.subject == WHOLE
+        return counted
+
+    def _decide(self, outcome: str) -> str:
+        self._write(outcome, self.focus)
+        if self.focus == WHOLE:
+            self._advance()
+        else:
+            self._next_focus()
+        return ""
+
+    def _skip(self) -> str:
+        if self.outcome() not in DECISIONS:
+            self._write(SKIPPED, WHOLE)
+        self._advance()
+        return ""
+
+    def _back(self) -> str:
+        if self.at == 0:
+            return "this is the first one"
+        self._turn_to(self.at - 1)
+        return ""
+
+    def _next_focus(self) -> str:
+        order = (WHOLE, *self.subjects)
+        if len(order) == 1:
+            return "there is no finding to answer for"
+        self.focus = order[(order.index(self.focus) + 1) % len(order)]
+        return ""
+
+    def _more(self) -> str:
+        self.whole_text = not self.whole_text
+        return ""
+
+    def _advance(self) -> None:
+        if self.at + 1 < len(self.entries):
+            self._turn_to(self.at + 1)
+        else:
+            self.is_over = True
+
+    def _turn_to(self, at: int) -> None:
+        self.at, self.focus, self.note, self.whole_text = at, WHOLE, "", False
+
+    def _write(self, outcome: str, subject: str) -> None:
+        case, drawn = self.entry.case, self.entry.drawn
+        label = Label(case.id, outcome, self.author, time.time(), subject, self.note, drawn)
+        self.sink.write(label)
+        self.note = ""
+        if outcome in (*DECISIONS, SKIPPED):
+            self.answers[case.id, subject] = label

@@ -1,0 +1,77 @@
+"""Subjects: what of a verdict a label can be about. A recorded finding enters, `rule:NAME` or `code:V005` leaves.
+
+A finding of a rule is named by its rule, every other one by its code. The verdict as a whole is the empty subject.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from trueup.material.case import RIGHT, WRONG, Case
+from trueup.material.selection import rule_of
+from trueup.verdict.catalogue import FINDINGS
+
+WHOLE = ""
+SKIPPED = "skipped"
+COMMENT = "comment"
+RANDOM, UNCERTAIN = "random", "uncertain"
+DECISIONS = (RIGHT, WRONG)
+
+
+class Decision(NamedTuple):
+    """That a person called a subject of a case right or wrong."""
+
+    subject: str
+    author: str
+    outcome: str
+
+
+def subject_of(found: dict[str, Any]) -> str:
+    """The subject of a recorded finding.
+
+    >>> subject_of({"code": "V005", "path": "$.day"}), subject_of({"code": "B005", "data": {"rule": "positive"}})
+    ('code:V005', 'rule:positive')
+    """
+    code = str(found.get("code") or "")
+    rule = rule_of(found)
+    kind = FINDINGS.get(code)
+    # Records of sifts name the code where there is no rule.
+    return f"rule:{rule}" if rule and (kind is None or rule != kind.name) else f"code:{code}"
+
+
+def is_error(found: dict[str, Any]) -> bool:
+    """Whether a recorded finding refuses the reply; where it does not say, the catalogue does.
+
+    >>> is_error({"code": "V005"}), is_error({"code": "V005", "level": "warning"})
+    (True, False)
+    """
+    level = found.get("level")
+    if level is None:
+        kind = FINDINGS.get(str(found.get("code")))
+        level = kind.level if kind is not None else "error"
+    return bool(level == "error")
+
+
+def subjects(case: Case, *, errors: bool = False) -> tuple[str, ...]:
+    """The subjects of a case's findings, each once; with `errors`, only of those that refuse the reply."""
+    recorded = case.recorded
+    if recorded is None:
+        return ()
+    if not recorded.findings:
+        return tuple(f"code:{code}" for code in recorded.codes if not errors or is_error({"code": code}))
+    return tuple(dict.fromkeys(subject_of(found) for found in recorded.findings if not errors or is_error(found)))
+
+
+def decisions(case: Case) -> Iterator[Decision]:
+    """What people decided about a case, one answer for each subject and author.
+
+    What is said about the verdict as a whole is also said about the one subject that refuses the reply, if there is only one and its
+    author said nothing else about it.
+    """
+    given = {(label.subject, label.author): label.outcome for label in case.labels if label.outcome in DECISIONS}
+    refusing = subjects(case, errors=True) if case.recorded is not None and not case.recorded.ok else ()
+    if len(refusing) == 1:
+        for (subject, author), outcome in list(given.items()):
+            if subject == WHOLE:
+                given.setdefault((refusing[0], author), outcome)
+    for (subject, author), outcome in given.items():
+        yield Decision(subject, author, outcome)
