@@ -10,7 +10,7 @@ import msgspec
 
 Reason = Literal[
     "reply_expired", "reply_not_kept", "reply_redacted", "context_not_kept", "context_redacted", "context_too_large",
-    "not_a_unit", "unreadable", "no_reply", "check_raised", "timed_out", "out_of_memory", "crashed",
+    "not_a_unit", "unreadable", "no_reply", "no_outcome", "check_raised", "timed_out", "out_of_memory", "crashed",
 ]  # fmt: skip
 """Why a stored reply cannot be judged again."""
 
@@ -24,6 +24,7 @@ REASONS: dict[Reason, str] = {
     "not_a_unit": "the line holds no reply",
     "unreadable": "the line cannot be read",
     "no_reply": "the provider gave no reply",
+    "no_outcome": "no earlier outcome was recorded, and no other contract was given to compare with",
     "check_raised": "a check of the contract raised an error",
     "timed_out": "judging took longer than allowed",
     "out_of_memory": "judging took more memory than allowed",
@@ -69,6 +70,8 @@ class Recorded(msgspec.Struct, frozen=True):
     """The changes that were made, as in `Fix.to_dict`; empty if there are none or they were not kept."""
     metrics: dict[str, Any] = {}
     """Numbers that checks added, by name."""
+    calls: tuple[dict[str, Any], ...] | None = None
+    """The calls that passed, each with its `name` and `args`; None if they were not kept."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -85,6 +88,7 @@ class Case(msgspec.Struct, frozen=True):
     missing: tuple[str, ...] = ()
     """Names of context that the reply was first judged with and that is no longer there, such as `history`."""
     recorded: Recorded | None = None
+    """The outcome at that time; None if it was not recorded."""
     model: str = ""
     state: str = ""
     tenant: str = ""
@@ -106,6 +110,8 @@ class Case(msgspec.Struct, frozen=True):
     labels: tuple[Label, ...] = ()
     place: str = ""
     """Where it stands: a file with its offset, or the store."""
+    missing_why: tuple[Reason, ...] = ()
+    """Why each of `missing` is not there, in the same order; `context_not_kept` where nothing else is known."""
 
     @property
     def text(self) -> str:

@@ -121,6 +121,7 @@ def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded
             str(row.get("engine") or ""),
             _rows(body.get("fixes")) if isinstance(body, dict) else (),
             _table(body.get("metrics")) if isinstance(body, dict) else {},
+            _rows(body.get("calls")) if body else None,
         )
     before = unit.before
     if before is None:
@@ -128,7 +129,16 @@ def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded
     findings = (*_rows(before.get("errors")), *_rows(before.get("warnings")))
     codes = tuple(dict.fromkeys(str(found.get("code")) for found in findings))
     ok = "failure_stage" not in before
-    return Recorded(ok, codes, findings, before.get("data"), origin.fingerprint, origin.engine, _rows(row.get("fixes")))
+    return Recorded(
+        ok,
+        codes,
+        findings,
+        before.get("data"),
+        origin.fingerprint,
+        origin.engine,
+        _rows(row.get("fixes")),
+        calls=_rows(before.get("calls") or []),
+    )
 
 
 def _rows(found: Any) -> tuple[Row, ...]:

@@ -13,7 +13,7 @@ import socket
 import tempfile
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from trueup import __version__
 from trueup.batch.contracts import BadContract
@@ -34,6 +34,10 @@ class Parcel(NamedTuple):
     guard: Guard
     luggage: Luggage
     proof: str
+
+    def desk(self) -> "_Desk":
+        """What answers tasks on a node; another kind of parcel opens another."""
+        return _Desk(self)
 
 
 class Failure(NamedTuple):
@@ -74,15 +78,15 @@ def main() -> None:
         channel.send(opened if isinstance(opened, Failure) else opened.judged(task))
 
 
-def _opened(parcel: bytes) -> "_Desk | Failure":
+def _opened(parcel: bytes) -> Any:
     where = f"on the Ray node {socket.gethostname()}"
     try:
-        read: Parcel = pickle.loads(parcel)  # noqa: S301 - from the command that started the run
+        read: Any = pickle.loads(parcel)  # noqa: S301 - from the command that started the run
         if read.version != __version__:
             return Failure(
                 f"{where}, trueup is {__version__}, and here it is {read.version}; install the same version on all nodes"
             )
-        return _Desk(read)
+        return read.desk()
     except (BadContract, ImportError, AttributeError) as error:
         return Failure(f"{where}, the contract cannot be used: {error}")
 
@@ -111,7 +115,7 @@ class _Desk:
             return Failure(f"on the Ray node {socket.gethostname()}: {error}", number, str(error.filename or ""))
 
     def _placed(self, task: Task) -> Done:
-        (done,) = self._pool.run(iter([task]), 1)
+        done: Done = next(self._pool.run(iter([task]), 1))
         return done
 
     def _read(self, task: Task) -> bytes:

@@ -40,22 +40,24 @@ class _Worker:
 
     __slots__ = ("beat", "connection", "line", "process", "since", "task")
 
-    def __init__(self, context: Any, job: Job, guard: Guard, others: list[Connection], at_start: Any) -> None:
+    def __init__(
+        self, context: Any, job: Any, guard: Guard, others: list[Connection], at_start: Any, work: Any
+    ) -> None:  # fmt: skip
         ours, theirs = context.Pipe()
         self.beat = context.RawArray("q", [IDLE])
         forked = context.get_start_method() == "fork"
         sent = job if forked else job._replace(spec=job.spec.portable())
         closing = [*others, ours] if forked else []
         arguments = (sent, theirs, self.beat, guard.megabytes, closing, at_start if forked else None)
-        self.process = context.Process(target=_work, args=arguments, daemon=True)
+        self.process = context.Process(target=work, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
         self.connection: Connection = ours
-        self.task: Task | None = None
+        self.task: Any = None
         self.line = IDLE
         self.since = 0.0
 
-    def give(self, task: Task) -> None:
+    def give(self, task: Any) -> None:
         self.task, self.line, self.since = task, IDLE, time.monotonic()
         self.beat[0] = IDLE
         with suppress(BrokenPipeError):  # its end is seen where ends are looked for
@@ -76,7 +78,15 @@ class _Worker:
 
 
 class Pool:
-    def __init__(self, job: Job, guard: Guard, at_start: Callable[[], None] | None) -> None:
+    """Workers for the tasks of one job. `work` is what a worker does: `judge_parts` for a sift, or another life made of `live`."""
+
+    def __init__(
+        self,
+        job: Any,
+        guard: Guard,
+        at_start: Callable[[], None] | None = None,
+        work: Callable[..., None] | None = None,
+    ) -> None:
         # a fork starts at once and shares the compiled contract; beside other threads it is not quite safe, and taken only for
         # a contract that can get to a worker in no other way (one that hangs is ended by its guard)
         can_fork = sys.platform == "linux" and (threading.active_count() == 1 or not job.spec.travels)
@@ -84,12 +94,14 @@ class Pool:
         self._job = job
         self._guard = guard
         self._at_start = at_start
+        self._work = work or judge_parts
         self._workers: list[_Worker] = []
         self._deaths: dict[tuple[int, int], int] = {}
 
-    def run(self, tasks: Iterator[Task], workers: int) -> Iterator[Done]:
-        again: list[Task] = []
-        task: Task | None = next(tasks, None)
+    def run(self, tasks: Iterator[Any], workers: int) -> Iterator[Any]:
+        """What comes of tasks, in any order; a task has a `piece` with a number, and lines that are `condemned`."""
+        again: list[Any] = []
+        task: Any = next(tasks, None)
         while task is not None or again or any(worker.task for worker in self._workers):
             while (again or task is not None) and (idle := self._idle(workers)) is not None:
                 if again:
@@ -108,7 +120,7 @@ class Pool:
                 return worker
         if len(self._workers) < most:
             others = [worker.connection for worker in self._workers]
-            self._workers.append(_Worker(self._context, self._job, self._guard, others, self._at_start))
+            self._workers.append(_Worker(self._context, self._job, self._guard, others, self._at_start, self._work))
             return self._workers[-1]
         return None
 
@@ -118,7 +130,7 @@ class Pool:
             handles[worker.connection] = handles[worker.process.sentinel] = worker
         return list(dict.fromkeys(handles[handle] for handle in wait(list(handles), _TICK)))
 
-    def _take(self, worker: _Worker, again: list[Task]) -> Iterator[Done]:
+    def _take(self, worker: _Worker, again: list[Any]) -> Iterator[Any]:
         """What a worker has to say, or what its end means."""
         said = None
         with suppress(EOFError, OSError):
@@ -134,7 +146,7 @@ class Pool:
         worker.task = None
         yield said
 
-    def _bury(self, worker: _Worker, again: list[Task]) -> None:
+    def _bury(self, worker: _Worker, again: list[Any]) -> None:
         """A worker died: try its range once more, without the line it died at if it was not the first time."""
         self._workers.remove(worker)
         task, line = worker.task, worker.beat[0]
@@ -153,7 +165,7 @@ class Pool:
             task = task._replace(condemned={**task.condemned, line: "U008"})
         again.append(task)
 
-    def _end_stuck(self, again: list[Task]) -> None:
+    def _end_stuck(self, again: list[Any]) -> None:
         now = time.monotonic()
         for worker in [worker for worker in self._workers if worker.stuck(now, self._guard.seconds)]:
             task = worker.task
@@ -168,10 +180,26 @@ class Pool:
         self._workers.clear()
 
 
-def _work(
+def judge_parts(
     job: Job, connection: Connection, beat: Any, megabytes: int, closing: list[Connection], at_start: Any
 ) -> None:
-    """The life of a worker: it ends with its driver, and leaves Ctrl-C to it."""
+    """The life of a worker of a sift."""
+
+    def opened() -> Callable[[Task], Done]:
+        contract = job.spec.open()
+        return lambda task: write_part(job.parts, task.piece.number, judge_range(job, contract, task, beat))
+
+    live(opened, connection, megabytes, closing, at_start)
+
+
+def live(
+    opened: Callable[[], Callable[[Any], Any]],
+    connection: Connection,
+    megabytes: int,
+    closing: list[Connection],
+    at_start: Any,
+) -> None:
+    """The life of a worker: it answers task after task, ends with its driver, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in closing:
@@ -181,7 +209,7 @@ def _work(
     end_with_parent()
     _keep_memory()
     _limit_memory(megabytes)
-    contract = job.spec.open()
+    answer = opened()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 
@@ -191,7 +219,7 @@ def _work(
         except (EOFError, OSError):
             return
         try:
-            said: Any = write_part(job.parts, task.piece.number, judge_range(job, contract, task, beat))
+            said: Any = answer(task)
         except EngineFailed as error:
             said = str(error)
         except OSError as error:

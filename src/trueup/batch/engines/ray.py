@@ -13,7 +13,8 @@ import secrets
 import socket
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +41,34 @@ def run(job: Job, tasks: Iterable[Task], address: str, workers: int, guard: Guar
     first = next(left, None)
     if first is None:
         return
+    proof = Path(job.parts) / f"proof-{secrets.token_hex(16)}"
+    proof.touch()
+    try:
+        packed = _packed(job, guard, proof)
+        here = lambda task: local.run(job, [task], 1, guard)  # noqa: E731 - what to do with a range that Ray keeps losing
+        yield from carry(packed, chain((first,), left), address, workers, here, job.parts)
+    finally:
+        proof.unlink(missing_ok=True)
+
+
+def carry(
+    packed: bytes,
+    tasks: Iterator[Any],
+    address: str,
+    workers: int,
+    here: Callable[[Any], Iterator[Any]],
+    parts: str = "",
+) -> Iterator[Any]:
+    """What a cluster makes of tasks, by what a `packed` parcel opens on its nodes; a task that Ray keeps losing is done `here`."""
     if importlib.util.find_spec("ray") is None:
         raise EngineFailed("--engine ray needs a package: pip install 'trueup[ray]'")
     address = address or _known_address()
     _reach(address)
     with tempfile.TemporaryFile() as errors:
-        proof = Path(job.parts) / f"proof-{secrets.token_hex(16)}"
-        proof.touch()
         courier = Helper("trueup.batch.engines.courier", errors=errors, environment=_environment(address))
         try:
-            courier.send(_start(job, guard, proof, address, workers))
-            yield from _Exchange(courier, job, guard).run(first, left)
+            courier.send(Start(hashlib.sha256(packed).hexdigest(), packed, parts, address, workers))
+            yield from _Exchange(courier, here).run(tasks)
         except Ended:
             raise EngineFailed(_why(errors, address)) from None
         except _Failed as failure:
@@ -58,7 +76,6 @@ def run(job: Job, tasks: Iterable[Task], address: str, workers: int, guard: Guar
             raise EngineFailed(_refused(errors, said) or said) from None
         finally:
             courier.close()
-            proof.unlink(missing_ok=True)
 
 
 class _Failed(Exception):
@@ -68,12 +85,12 @@ class _Failed(Exception):
 class _Exchange:
     """Ranges to the courier, no more than the cluster can take, and what comes back."""
 
-    def __init__(self, courier: Helper, job: Job, guard: Guard) -> None:
-        self._courier, self._job, self._guard = courier, job, guard
+    def __init__(self, courier: Helper, here: Callable[[Any], Iterator[Any]]) -> None:
+        self._courier, self._here = courier, here
         self._under_way = self._most = 0
 
-    def run(self, first: Task, left: Iterator[Task]) -> Iterator[Done]:
-        task: Task | None = first
+    def run(self, left: Iterator[Any]) -> Iterator[Any]:
+        task = next(left, None)
         while task is not None or self._under_way:
             while task is not None and self._under_way < self._most:
                 self._courier.send(task)
@@ -81,13 +98,13 @@ class _Exchange:
                 task = next(left, None)
             yield from self._taken(self._courier.receive())
 
-    def _taken(self, answer: Any) -> Iterator[Done]:
+    def _taken(self, answer: Any) -> Iterator[Any]:
         if isinstance(answer, Ready):
             self._most = answer.ranges
             return
         self._under_way -= 1
         if isinstance(answer, Suspect):
-            yield from local.run(self._job, [answer.task], 1, self._guard)
+            yield from self._here(answer.task)
         elif not isinstance(answer, Failure):
             yield answer
         elif answer.number:
@@ -96,13 +113,15 @@ class _Exchange:
             raise _Failed(answer.text)
 
 
-def _start(job: Job, guard: Guard, proof: Path, address: str, workers: int) -> Start:
+def _packed(job: Job, guard: Guard, proof: Path) -> bytes:
     spec, luggage = pack(job.spec, job.sources)
-    parcel = Parcel(__version__, job._replace(spec=spec), guard, luggage, str(proof))
+    return packed_parcel(Parcel(__version__, job._replace(spec=spec), guard, luggage, str(proof)))
+
+
+def packed_parcel(parcel: Any) -> bytes:
+    """A parcel as bytes, also if a contract in it is one of the user's script, which no other process has as a module."""
     packed = pickle.dumps(parcel)
-    if b"__main__" in packed:  # a contract of the user's script, which no other process has as a module
-        packed = importlib.import_module("ray.cloudpickle").dumps(parcel)
-    return Start(hashlib.sha256(packed).hexdigest(), packed, job.parts, address, workers)
+    return packed if b"__main__" not in packed else bytes(importlib.import_module("ray.cloudpickle").dumps(parcel))
 
 
 def _known_address() -> str:
