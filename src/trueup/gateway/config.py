@@ -319,6 +319,8 @@ class Config(msgspec.Struct, frozen=True):
     """What is not stored of a reply."""
     retention: Retention = Retention()
     """For how many days things are stored."""
+    keep_context: bool | int = False
+    """Whether the context of a judgement is stored with the reply: true, or at most so many bytes of each; false: only its names."""
     telemetry: bool = False
     """Whether spans and events go to OpenTelemetry."""
     logs: Logs = Logs()

@@ -169,7 +169,12 @@ class Gateway:
 
             config = self.config
             self.store = await asyncio.to_thread(
-                lambda: open_store(config.store, redaction=self.runtime.redaction, retention=config.retention)
+                lambda: open_store(
+                    config.store,
+                    redaction=self.runtime.redaction,
+                    retention=config.retention,
+                    keep_context=config.keep_context,
+                )
             )
         if self.store is not None and self.config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
@@ -213,7 +218,7 @@ class Gateway:
         if self.store is not None and config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, config.clients)
         if self._own_store and self.store is not None:
-            self.store.follow(fresh.redaction, config.retention)
+            self.store.follow(fresh.redaction, config.retention, config.keep_context)
         fresh.start(before)
         self.runtime = fresh
         self._loaded = time.time()

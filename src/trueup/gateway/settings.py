@@ -30,7 +30,7 @@ from trueup.verdict.paths import Parts
 
 _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
-    "limits", "redaction", "retention", "telemetry", "progress", "logs", "endpoints",
+    "limits", "redaction", "retention", "keep_context", "telemetry", "progress", "logs", "endpoints",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses", "tls", "tenant")
 _ROUTE = (
@@ -49,6 +49,7 @@ _ROUTE = (
     "quota",
 )
 MOST_WORKERS = 256
+MOST_CONTEXT = 10_000_000  # bytes of each context that a store may be told to keep
 
 
 def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Config:
@@ -100,6 +101,7 @@ class Desk:
             "limits": self.struct(top.get("limits"), ("limits",), Limits),
             "redaction": self.struct(top.get("redaction"), ("redaction",), Redaction),
             "retention": self.struct(top.get("retention"), ("retention",), Retention),
+            "keep_context": self.kept(top.get("keep_context", False), ("keep_context",)),
             "logs": self.struct(top.get("logs"), ("logs",), Logs),
         }
         if not given["store"]:
@@ -341,6 +343,14 @@ class Desk:
             else:
                 good[name] = part[name]
         return msgspec.convert(good, kind)
+
+    def kept(self, data: Any, path: Parts) -> bool | int:
+        """Whether contexts are stored, or how many bytes of each."""
+        if isinstance(data, int) and 0 <= data <= MOST_CONTEXT:
+            return data
+        said = f"keep_context is true, false or a number of bytes up to {MOST_CONTEXT:,}; got {data!r}"
+        self.say("N006", path, said, "Give `keep_context: true` to store up to 32 KB of each context.")
+        return False
 
     def listen(self, data: Any) -> tuple[str, int]:
         host, _, port = str(data).rpartition(":")

@@ -17,6 +17,7 @@ from trueup.store.cells import pack, to_bytes, to_text, unpack
 
 UNKNOWN = "?"  # in place of the names, where nobody said what a reply was judged with
 USUAL = 32_000  # bytes of a context
+_AS_WITHOUT = ("history", "question")  # where they are empty, a reply is judged as without them
 _MOST_NAMES, _MOST_NAME = 50, 100
 _CUT = "…"
 _BLANK = re.compile(r"\s")
@@ -41,12 +42,14 @@ def bytes_kept(keep: bool | int) -> int:
 def names_of(context: Mapping[str, Any] | str | None) -> str:
     """The names in a context, a space between them; what is a text already are names.
 
-    >>> names_of({"state": "ASKING", "history": []}), names_of({}), names_of(None)
-    ('state history', '', '?')
+    >>> names_of({"state": "ASKING", "data": {}, "history": []}), names_of({}), names_of(None)
+    ('state data', '', '?')
     """
     if context is None:
         return UNKNOWN
-    return context if isinstance(context, str) else _joined(tuple(context))
+    if isinstance(context, str):
+        return context
+    return _joined(tuple([name for name, value in context.items() if value or name not in _AS_WITHOUT]))
 
 
 @functools.lru_cache(maxsize=256)
@@ -73,7 +76,11 @@ def word_in(context: Mapping[str, Any], name: str) -> str:
 def values_of(context: Mapping[str, Any], state: str, conversation: str) -> dict[str, Any]:
     """What of a context has to be kept: all that no column of the verdict holds."""
     columns = {"state": state, "conversation": conversation}
-    return {str(name): value for name, value in context.items() if not (name in columns and value == columns[name])}
+    return {
+        str(name): value
+        for name, value in context.items()
+        if not (name in columns and value == columns[name]) and (value or name not in _AS_WITHOUT)
+    }
 
 
 def written(values: Mapping[str, Any], clean: Mapping[str, Any] | None, most: int) -> bytes:
@@ -116,7 +123,7 @@ def _json(value: Any) -> bytes | None:
         try:
             said = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             return to_bytes(said) if json.loads(said) == value else None
-        except (TypeError, ValueError, RecursionError):
+        except (TypeError, ValueError, RuntimeError):  # no JSON, too deep, or changed meanwhile
             return None
 
 

@@ -36,7 +36,7 @@ _TEXTS = frozenset(
 )
 WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what became of the text of a reply
 _WITH_CONTEXT = " context"  # stands behind that word where the context was kept
-_MOST_CONVERSATION = 200
+_MOST_CONVERSATION = 256
 
 
 class GivenUp(msgspec.Struct, frozen=True):

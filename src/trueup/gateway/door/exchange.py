@@ -14,7 +14,7 @@ from trueup.gateway.door.binding import refuse_two_models, refuse_unbound
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.errors import NO_RETRY, Refused, not_json
 from trueup.gateway.keys import Keyring, permit
-from trueup.gateway.protocols.protocol import Body, Speaking, a_name, encode
+from trueup.gateway.protocols.protocol import MOST_NAME, Body, Speaking, a_name, encode
 from trueup.gateway.replies.progress import Progress
 from trueup.gateway.replies.rungs import Rung, rungs_of
 from trueup.store.records import new_id
@@ -239,6 +239,9 @@ def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route 
     if said:
         _refuse_large(len(said), "x-trueup-context", most)
         context.update(_said_context(said))
+    conversation = headers.get("x-trueup-conversation")
+    if conversation:
+        context["conversation"] = conversation
     state = headers.get("x-trueup-state") or context.get("state") or (route.state if route is not None else "")
     if state:
         context["state"] = state
@@ -248,6 +251,7 @@ def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route 
 def _right(context: dict[str, Any]) -> dict[str, Any]:
     """The context, or a refusal that names the part of the wrong kind."""
     a_name(context.get("state"), "state")
+    a_name(context.get("conversation"), "conversation")
     for name, kind, what in _KINDS:
         if name in context and not isinstance(context[name], kind):
             raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
@@ -262,6 +266,15 @@ def checked_context(
 ) -> dict[str, Any]:
     """The same for a reply that is only checked: its context may have any key, for checks of the user."""
     return _right({**given, **_context(headers, given, route, most)})
+
+
+def conversation_of(exchange: Exchange) -> str:
+    """The conversation that a request is part of: what its context says, or `metadata` of the request; empty if neither does."""
+    said = exchange.context.get("conversation")
+    if not said and exchange.parsed is not None:
+        metadata = exchange.parsed.get("metadata")
+        said = metadata.get("conversation") or metadata.get("conversation_id") if isinstance(metadata, dict) else None
+    return said if isinstance(said, str) and len(said) <= MOST_NAME else ""
 
 
 def _said_context(said: str) -> dict[str, Any]:

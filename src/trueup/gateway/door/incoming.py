@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from trueup.contract.contract import Contract
-from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.door.exchange import Exchange, conversation_of
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.protocols.protocol import Body, encode
@@ -56,7 +56,7 @@ async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Sto
             _log(visit, exchange, contract, verdict)
             if store is not None:
                 visit.verdict = exchange.verdict_id
-                _record(store, exchange, contract, verdict)
+                _record(store, exchange, contract, verdict, context)
             raise _refusal(exchange, verdict, at, stored=store is not None)
     if not exchange.extended:
         exchange.raw = encode(body)  # a key that stands twice is sent once, with the value that was judged
@@ -169,10 +169,11 @@ def _log(visit: Visit, exchange: Exchange, contract: Contract, verdict: Verdict)
         lines.put(partial(verdict_fields, verdict, known, time.time(), seconds, 0, visit.runtime.redaction))
 
 
-def _record(store: Store, exchange: Exchange, contract: Contract, verdict: Verdict) -> None:
+def _record(store: Store, exchange: Exchange, contract: Contract, verdict: Verdict, context: dict[str, Any]) -> None:
     note = Note(
         exchange.verdict_id, verdict, exchange.verdict_id, 0, exchange.tenant, exchange.user, _model(exchange), contract.name,
         _state(exchange), OUTCOME, 0, time.perf_counter() - exchange.began, fingerprint=contract.fingerprint,
+        context=store.keepable(context), conversation=conversation_of(exchange), rules=contract,
     )  # fmt: skip
     try:
         store.note(note)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.contract.contract import Contract
+from trueup.contract.conversation import completed
 from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.door.exchange import checked_context, refuse_odd_context, who
 from trueup.gateway.door.visit import Visit
@@ -26,6 +27,7 @@ from trueup.gateway.replies.tab import unavailable
 from trueup.gateway.serving.wire import JSON, Out
 from trueup.gateway.watching.logged import verdict_fields
 from trueup.gateway.watching.metrics import Metrics
+from trueup.store.contexts import word_in
 from trueup.store.errors import StoreError
 from trueup.store.records import Note, new_id
 from trueup.store.store import Store
@@ -116,9 +118,11 @@ class Checking:
         fingerprint = contract.fingerprint
         if store is not None:
             model = note.model or verdict.reply.model
+            judged = completed(source, context) if isinstance(source, list) else context
             known = msgspec.structs.replace(
-                note, verdict=verdict, request=note.id, model=model, latency=seconds, fingerprint=fingerprint
-            )
+                note, verdict=verdict, request=note.id, model=model, latency=seconds, fingerprint=fingerprint,
+                context=store.keepable(judged), conversation=word_in(context, "conversation"), rules=contract,
+            )  # fmt: skip
             try:
                 store.note(known)
             except StoreError as error:

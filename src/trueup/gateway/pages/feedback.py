@@ -1,7 +1,8 @@
-"""`POST /v1/feedback`: takes a verdict's id and what a person thinks of the reply; stores it. No upstream is asked, no quota charged.
+"""`POST /v1/feedback`: takes a verdict's id and what a person, or a system downstream, says about it; stores it. No upstream is asked, no
+quota charged.
 
-The id is the `x-trueup-verdict` of a reply, sent in the body or as the same header. A verdict of another tenant is not found, as one
-that does not exist. Sending the same feedback again changes nothing; a later one of the same user replaces the earlier one.
+The id is the `x-trueup-verdict` of a reply, sent in the body or as the same header. With `code` or `rule`, it is about the findings of that
+code or rule. A verdict of another tenant is not found, as one that does not exist. Several in one request are stored only if all can be.
 """
 
 import asyncio
@@ -26,10 +27,14 @@ from trueup.store.store import Store
 log = logging.getLogger("trueup.gateway")
 
 PATH = "/v1/feedback"
-KEYS = ("verdict", "helpful", "label", "comment", "user", "tenant")
+ABOUT = ("verdict", "helpful", "label", "comment", "outcome", "code", "rule")
+KEYS = (*ABOUT, "items", "user", "tenant")
 MOST_COMMENT = 4_000
 MOST_LABEL = 100
+MOST_ITEMS = 100
 _MOST_ID = 64
+
+Keep = Callable[[str], None]
 
 
 class Feedback:
@@ -46,52 +51,94 @@ class Feedback:
         if route_name and visit.runtime.config.route(route_name) is None:
             raise Refused(404, f"there is no route {route_name[:100]!r}", code="not_found")
         body = object_in(raw, KEYS)
-        verdict = body.get("verdict", headers.get("x-trueup-verdict"))
-        if not isinstance(verdict, str) or not verdict:
-            said = 'name the verdict: "verdict" is the x-trueup-verdict of a reply'
-            raise Refused(400, said, code="missing_verdict")
-        helpful = body.get("helpful")
-        if helpful is not None and not isinstance(helpful, bool):
-            raise Refused(400, "'helpful' must be true or false", code="invalid_value")
-        label, comment = _text(body, "label", MOST_LABEL), _text(body, "comment", MOST_COMMENT)
-        if helpful is None and not label and not comment:
-            raise Refused(
-                400, "there is nothing to store; send 'helpful', 'label' or 'comment'", code="missing_feedback"
-            )
+        said = _items(body, headers.get("x-trueup-verdict"))
         tenant, user = who(caller, headers, body)
         store = self._store()
         if store is None:
-            said = "this gateway stores no verdicts; set `store` in its file"
-            raise Refused(503, said, "server_error", "no_store")
-        keep = partial(store.record_feedback, helpful=helpful, label=label, note=comment, user=user)
+            told = "this gateway stores no verdicts; set `store` in its file"
+            raise Refused(503, told, "server_error", "no_store")
+        keep = [(verdict, partial(store.record_feedback, user=user, **item)) for verdict, item in said]
         visit.tenant = tenant
-        return partial(self._answer, visit, store, verdict, keep)
+        return partial(self._answer, visit, store, keep, "items" in body)
 
-    async def _answer(self, visit: Visit, store: Store, verdict: str, keep: Callable[[str], None], out: Out) -> None:
+    async def _answer(self, visit: Visit, store: Store, keep: list[tuple[str, Keep]], many: bool, out: Out) -> None:
         try:
-            await asyncio.to_thread(_keep, store, verdict, visit.tenant, keep)
-        except UnknownVerdict:
-            raise Refused(404, f"there is no verdict {verdict[:_MOST_ID]!r}", code="verdict_not_found") from None
+            await asyncio.to_thread(_keep, store, visit.tenant, keep)
+        except UnknownVerdict as error:
+            said = f"there is no verdict {error.args[0][:_MOST_ID]!r}"
+            raise Refused(404, said, code="verdict_not_found") from None
         except StoreError as error:
             log.error("feedback could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
             raise unavailable() from None
         visit.outcome = "stored"
-        self._metrics.count("trueup_feedback_total")
-        await out.whole(200, encode({"verdict": verdict, "stored": True}), [JSON])
+        for _ in keep:
+            self._metrics.count("trueup_feedback_total")
+        told = {"stored": len(keep)} if many else {"verdict": keep[0][0], "stored": True}
+        await out.whole(200, encode(told), [JSON])
 
 
-def _keep(store: Store, verdict: str, tenant: str, keep: Callable[[str], None]) -> None:
-    """Store feedback on a verdict of this tenant; a verdict of another tenant is not found."""
-    if len(verdict) > _MOST_ID or not (verdict.isascii() and verdict.isprintable()):
-        raise UnknownVerdict(verdict)
-    store.flush()  # the verdict may have been made a moment ago
-    if store.get(verdict).tenant != tenant:
-        raise UnknownVerdict(verdict)
-    keep(verdict)
+def _items(body: dict[str, Any], header: str | None) -> list[tuple[str, dict[str, Any]]]:
+    """The id of each verdict, and what is said about it."""
+    if "items" not in body:
+        return [_item(body, header, "")]
+    listed = body["items"]
+    if (
+        not isinstance(listed, list)
+        or not 0 < len(listed) <= MOST_ITEMS
+        or not all(isinstance(i, dict) for i in listed)
+    ):
+        raise Refused(400, f"'items' must be a list of 1 to {MOST_ITEMS} objects", code="invalid_value")
+    if len(body.keys() & set(ABOUT)):
+        raise Refused(400, "send either 'items' or one feedback, not both", code="invalid_value")
+    for at, each in enumerate(listed):
+        odd = next((name for name in each if name not in ABOUT), None)
+        if odd is not None:
+            said = f"items[{at}]: unknown key {odd[:100]!r}; it takes {', '.join(ABOUT)}"
+            raise Refused(400, said, code="unknown_key")
+    return [_item(each, header, f"items[{at}]: ") for at, each in enumerate(listed)]
 
 
-def _text(body: dict[str, Any], name: str, most: int) -> str:
+def _item(body: dict[str, Any], header: str | None, place: str) -> tuple[str, dict[str, Any]]:
+    verdict = body.get("verdict", header)
+    if not isinstance(verdict, str) or not verdict:
+        said = f'{place}name the verdict: "verdict" is the x-trueup-verdict of a reply'
+        raise Refused(400, said, code="missing_verdict")
+    helpful = body.get("helpful")
+    if helpful is not None and not isinstance(helpful, bool):
+        raise Refused(400, f"{place}'helpful' must be true or false", code="invalid_value")
+    label, comment = _text(body, "label", MOST_LABEL, place), _text(body, "comment", MOST_COMMENT, place)
+    outcome = _text(body, "outcome", MOST_LABEL, place)
+    about = {kind: _text(body, kind, MOST_LABEL, place) for kind in ("code", "rule")}
+    if all(about.values()):
+        raise Refused(400, f"{place}send 'code' or 'rule', not both", code="invalid_value")
+    if helpful is None and not label and not comment and not outcome:
+        said = f"{place}there is nothing to store; send 'outcome', 'helpful', 'label' or 'comment'"
+        raise Refused(400, said, code="missing_feedback")
+    subject = next((f"{kind}:{name}" for kind, name in about.items() if name), "")
+    return verdict, {"helpful": helpful, "label": label, "note": comment, "outcome": outcome, "subject": subject}
+
+
+def _keep(store: Store, tenant: str, keep: list[tuple[str, Keep]]) -> None:
+    """Store feedback on verdicts of this tenant; a verdict of another tenant is not found."""
+    store.flush()  # a verdict may have been made a moment ago
+    for verdict in dict.fromkeys(verdict for verdict, _ in keep):
+        if len(verdict) > _MOST_ID or not (verdict.isascii() and verdict.isprintable()):
+            raise UnknownVerdict(verdict)
+        try:
+            found = store.get(verdict)
+        except UnknownVerdict:
+            raise UnknownVerdict(verdict) from None
+        if found.tenant != tenant:
+            raise UnknownVerdict(verdict)
+    for verdict, record in keep:
+        try:
+            record(verdict)
+        except UnknownVerdict:  # deleted meanwhile
+            raise UnknownVerdict(verdict) from None
+
+
+def _text(body: dict[str, Any], name: str, most: int, place: str) -> str:
     value = body.get(name)
     if value is not None and (not isinstance(value, str) or len(value) > most):
-        raise Refused(400, f"'{name}' must be a text of at most {most:,} characters", code="invalid_value")
+        raise Refused(400, f"{place}'{name}' must be a text of at most {most:,} characters", code="invalid_value")
     return value or ""

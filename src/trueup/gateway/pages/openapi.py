@@ -6,7 +6,7 @@ Only what the gateway itself looks at is described; everything else in a body is
 from typing import Any
 
 from trueup import __version__
-from trueup.gateway.pages.feedback import MOST_COMMENT, MOST_LABEL
+from trueup.gateway.pages.feedback import MOST_COMMENT, MOST_ITEMS, MOST_LABEL
 from trueup.gateway.passing.endpoints import ENDPOINTS, Endpoint
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -21,6 +21,7 @@ _EXTENSION = {
         "expected_sequence": {"type": "array", "items": _TEXT},
         "user": _TEXT,
         "tenant": _TEXT,
+        "conversation": _TEXT,
         "include": {"type": "boolean"},
         "progress": {"type": "boolean"},
     },
@@ -31,6 +32,7 @@ _HEADERS = {
     "x-trueup-context": "What the conversation knows, as a JSON object.",
     "x-trueup-tenant": "Whose request it is, where no key says so.",
     "x-trueup-user": "Who asks.",
+    "x-trueup-conversation": "The conversation that the request is part of, for the store.",
     "x-trueup-include": "1: the reply holds a `trueup` object with findings and fixes.",
     "x-trueup-progress": "1: a stream has comments about retries and repairs, another reply a header of this name.",
     "idempotency-key": "A request with a key is answered once.",
@@ -138,16 +140,40 @@ def _check() -> dict[str, Any]:
 
 def _feedback() -> dict[str, Any]:
     """The path that takes what people think of a reply."""
-    properties = {
+    about = {
         "verdict": {**_TEXT, "description": "The `x-trueup-verdict` of a reply; or send it as a header of that name."},
+        "outcome": {
+            **_TEXT,
+            "maxLength": MOST_LABEL,
+            "description": "`right` or `wrong`, whether the verdict or the finding is correct; or what came of the reply, such as `refunded`.",
+        },
+        "code": {**_TEXT, "maxLength": MOST_LABEL, "description": "It is about the findings of this code."},
+        "rule": {**_TEXT, "maxLength": MOST_LABEL, "description": "It is about the findings of this rule."},
         "helpful": {"type": "boolean"},
         "label": {**_TEXT, "maxLength": MOST_LABEL, "description": "A word of your own."},
         "comment": {**_TEXT, "maxLength": MOST_COMMENT},
-        "user": {**_TEXT, "description": "Whose feedback it is; a later one replaces an earlier one of the same user."},
+    }
+    item = {"type": "object", "properties": about, "additionalProperties": False}
+    properties = {
+        **about,
+        "items": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_ITEMS,
+            "items": item,
+            "description": "Several at once, in place of one; all are stored, or none.",
+        },
+        "user": {
+            **_TEXT,
+            "description": "Whose feedback it is; a later one of the same kind replaces an earlier one of the same user.",
+        },
         "tenant": {**_TEXT, "description": "Whose verdict it is, where no key says so."},
     }
-    kept = {"verdict": _TEXT, "stored": {"type": "boolean"}}
-    schema = {"type": "object", "properties": kept, "required": list(kept)}
+    kept = {
+        "verdict": _TEXT,
+        "stored": {"type": ["boolean", "integer"], "description": "How many, where several were sent."},
+    }
+    schema = {"type": "object", "properties": kept, "required": ["stored"]}
     said = "Feedback is stored with the verdict of a reply."
     body = {"type": "object", "properties": properties, "additionalProperties": False}
     return {

@@ -6,7 +6,7 @@ Nobody waits for the disk here; a store whose queue is full says so in the log, 
 import logging
 
 from trueup.ask.answer import Answer, Attempt
-from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.door.exchange import Exchange, conversation_of
 from trueup.gateway.replies.asking import Asking
 from trueup.gateway.replies.tab import MICRO
 from trueup.gateway.watching.counting import given_up
@@ -26,28 +26,30 @@ def record(store: Store, asking: Asking, answer: Answer, user: str) -> None:
         if len(attempts) > 1 or (last is not None and last.verdict is not answer.verdict):
             for attempt in attempts:
                 if attempt.verdict is not None and attempt.verdict is not answer.verdict:
-                    store.note(_earlier(asking, attempt, attempt.verdict, user))
-        store.note(_final(asking, answer, last, user))
+                    store.note(_earlier(store, asking, attempt, attempt.verdict, user))
+        store.note(_final(store, asking, answer, last, user))
     except StoreError as error:
         log.error("a verdict could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
 
 
-def _earlier(asking: Asking, attempt: Attempt, verdict: Verdict, user: str) -> Note:
+def _earlier(store: Store, asking: Asking, attempt: Attempt, verdict: Verdict, user: str) -> Note:
     exchange = asking.exchange
     return Note(
         new_id(), verdict, exchange.verdict_id, attempt.number, exchange.tenant, user, attempt.model or asking.asked.model,
         _contract(exchange), state_of(exchange), "refused", 1, attempt.seconds, round((attempt.cost or 0) * MICRO), final=False,
-        fingerprint=_fingerprint(exchange),
+        fingerprint=_fingerprint(exchange), context=store.keepable(exchange.context),
+        conversation=conversation_of(exchange), rules=exchange.contract,
     )  # fmt: skip
 
 
-def _final(asking: Asking, answer: Answer, last: Attempt | None, user: str) -> Note:
+def _final(store: Store, asking: Asking, answer: Answer, last: Attempt | None, user: str) -> Note:
     exchange = asking.exchange
     return Note(
         exchange.verdict_id, answer.verdict, exchange.verdict_id, last.number if last else 0, exchange.tenant, user,
         (last.model if last else "") or asking.asked.model, _contract(exchange), state_of(exchange), answer.outcome,
         max(1, len(answer.attempts)), answer.seconds, round((answer.cost or 0) * MICRO), fingerprint=_fingerprint(exchange),
         given_up=given_up(asking.asked.model, answer.attempts) if len(answer.attempts) > 1 else (),
+        context=store.keepable(exchange.context), conversation=conversation_of(exchange), rules=exchange.contract,
     )  # fmt: skip
 
 
