@@ -56,14 +56,14 @@ class Quality:
 
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
         """The score of a reply, and a finding where it counts and is too low."""
-        text, question, state = said(reply), question_in(context), state_name(context.get("state")) or ""
-        value, abstained = self.scorer.score(text, question, state)
+        text, state = said(reply), state_name(context.get("state")) or ""
+        value, abstained = self.scorer.score(text, state)
         if value is None:
             return Scored([], {"quality": None, "quality_abstained": abstained})
         metrics = {"quality": value}
         if value >= self.below or self.is_shadow:
             return Scored([], metrics)
-        because = self.scorer.against(text, question, state)
+        because = self.scorer.against(text, state)
         quoted = ", ".join(f"“{words}”" for words in because)
         message = f"The learned quality is {value:.2f}, below {self.below:g}{f': {quoted} speak against it' if quoted else ''}"
         data = {"score": value, "below": self.below, "because": because}

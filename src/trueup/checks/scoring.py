@@ -93,6 +93,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unfamiliar: float
     """The share of unknown words above which nothing is said about a text."""
     bits: int = 20
+    by_state: bool = False
+    """Whether words count for each state of the conversation by themselves."""
     facts: Facts = Facts()
     evaluation: Evaluation = Evaluation()
 
@@ -168,16 +170,15 @@ class Grams(NamedTuple):
     words: frozenset[int]
 
 
-def grams(text: str, question: str = "", state: str = "") -> Grams:
-    """The hashes of a reply: its words, signs and pairs of neighbours, the same again under its state, its length, and how much of
-    the question it takes up.
+def grams(text: str, state: str = "") -> Grams:
+    """The hashes of a reply: its words, signs and pairs of neighbours, the same again under its state, and its length.
 
     >>> grams("Booked at 9:30").hashes == grams("BOOKED at 8:15").hashes
     True
     """
     tokens = _tokens(text)
     words = frozenset(map(crc32, set(tokens).difference(_MARKS)))
-    return Grams(frozenset(map(crc32, _named(tokens, question, state))), words)
+    return Grams(frozenset(map(crc32, _named(tokens, state))), words)
 
 
 def _tokens(text: str) -> list[bytes]:
@@ -185,17 +186,13 @@ def _tokens(text: str) -> list[bytes]:
     return _TOKEN.findall(Folded(apart(text[:_MOST_TEXT])).data.translate(_DIGITS))
 
 
-def _named(tokens: list[bytes], question: str, state: str) -> list[bytes]:
+def _named(tokens: list[bytes], state: str) -> list[bytes]:
     """Everything that is hashed, by name."""
     pairs = [before + b" " + after for before, after in zip([b"^", *tokens], [*tokens, b"$"], strict=True)]
     named = [*tokens, *pairs, b"#length %d" % len(tokens).bit_length()]
     if state:
         prefix = state.encode("utf-8", "replace") + b"|"
         named += [prefix + name for name in named]
-    if question:
-        asked = set(_tokens(question)).difference(_MARKS)
-        shared = len(asked.intersection(tokens))
-        named.append(b"#asked %d" % (4 * shared // max(1, len(asked))))
     return named
 
 
@@ -210,16 +207,20 @@ class Scorer:
         self._bias = model.bias
         self._table = dict(zip(accumulate(model.steps), map(model.scale.__mul__, model.weights), strict=True))
 
-    def score(self, text: str, question: str = "", state: str = "") -> Score:
+    def score(self, text: str, state: str = "") -> Score:
         """How likely a reply is good; nothing is said about a text without words or with too many unknown ones."""
         if self.model.facts.labels < LEAST_LABELS:
             return Score(None, f"fewer than {LEAST_LABELS} labels")
-        seen = grams(text, question, state)
+        seen = self.grams(text, state)
         if not seen.words:
             return Score(None, "no words")
         if self.unknown(seen) > self.model.unfamiliar:
             return Score(None, "unfamiliar text")
         return Score(round(self.probability(self.margin(seen)), 4))
+
+    def grams(self, text: str, state: str) -> Grams:
+        """What the model sees of a reply; the state only if it learned from several."""
+        return grams(text, state if self.model.by_state else "")
 
     def unknown(self, seen: Grams) -> float:
         """The share of a text's different words that no label had."""
@@ -237,11 +238,12 @@ class Scorer:
         z = self.model.slope * margin + self.model.shift
         return 1 / (1 + exp(-z)) if z > -700 else 0.0
 
-    def against(self, text: str, question: str = "", state: str = "", most: int = 3) -> list[str]:
+    def against(self, text: str, state: str = "", most: int = 3) -> list[str]:
         """The words and pairs of words that speak most against a reply."""
+        state = state if self.model.by_state else ""
         prefix = f"{state}|" if state else ""
         weights: dict[str, float] = {}
-        for name in _named(_tokens(text), question, state):
+        for name in _named(_tokens(text), state):
             weight = self._table.get(crc32(name) & self._mask, 0.0)
             plain = name.decode("utf-8", "replace").removeprefix(prefix).strip("^$ ")
             if weight < 0 and plain and plain[0] != "#":

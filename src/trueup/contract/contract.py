@@ -175,7 +175,7 @@ class Contract(Generic[T]):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         self._fallbacks = read_fallbacks(fallbacks)
-        scores = () if quality is None and not relevance else self._make_scores(quality, relevance)
+        scores = {} if quality is None and not relevance else self._make_scores(quality, relevance)
         self._meaning = self._make_meaning(rules, input, reply, with_fallbacks(states, self._fallbacks), checks, scores)
         self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
@@ -511,17 +511,17 @@ class Contract(Generic[T]):
 
         return make_call_judge(tools, order, options, self._arguments_check, self.accept)
 
-    def _make_scores(self, quality: Any, relevance: Any) -> "tuple[ScoreCheck, ...]":
+    def _make_scores(self, quality: Any, relevance: Any) -> "dict[str, ScoreCheck]":
         from trueup.contract.scored import make_scores  # loaded where a contract has a score
 
         scores = make_scores(quality, relevance, self.language)
         self._given |= {
             name: score.given for name, score in scores.items()
         }  # with the model itself in place of its path
-        return tuple(scores.values())
+        return scores
 
     def _make_meaning(
-        self, rules: Any, given: Any, reply: Any, states: Any, checks: Any, scores: "tuple[ScoreCheck, ...]"
+        self, rules: Any, given: Any, reply: Any, states: Any, checks: Any, scores: "dict[str, ScoreCheck]"
     ) -> "Meaning | None":
         if rules is None and reply is None and states is None and not checks and not scores:
             return None
@@ -893,6 +893,17 @@ class Contract(Generic[T]):
         own = {tool.name for tool in self.tools}
         more = [tool for tool in read_tools(tools) if tool.name not in own]
         return self if not more else type(self)(**{**self._given, "tools": [*self.tools, *more]})
+
+    def without_scores(self) -> "Contract[T]":
+        """This contract without `quality` and `relevance`: what its rules say alone.
+
+        >>> contract = Contract(reply=True)
+        >>> contract.without_scores() is contract
+        True
+        """
+        if self._meaning is None or not self._meaning.scores:
+            return self
+        return type(self)(**{**self._given, "quality": None, "relevance": None})
 
     @property
     def given_tools(self) -> Any:

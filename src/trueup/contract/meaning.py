@@ -99,7 +99,7 @@ class Meaning:
         reply: ReplyCheck | None = None,
         states: StateCheck | None = None,
         checks: Sequence[UserCheck] = (),
-        scores: Sequence[ScoreCheck] = (),
+        scores: Mapping[str, ScoreCheck] | None = None,
         *,
         strict: bool = False,
     ) -> None:
@@ -108,7 +108,7 @@ class Meaning:
         self.reply = reply
         self.states = states
         self.checks = tuple(checks)
-        self.scores = tuple(scores)
+        self.scores = dict(scores or {})
         self._strict = strict
         self.asks = bool(checks) or (reply is not None and reply.asks)  # whether custom rules or checks may run
 
@@ -116,6 +116,16 @@ class Meaning:
     def listens(self) -> bool:
         """Whether the judgement may depend on what was said before the reply."""
         return self.asks or self.states is not None or bool(self.scores)
+
+    @property
+    def quality(self) -> ScoreCheck | None:
+        """The learned score, None where there is none."""
+        return self.scores.get("quality")
+
+    @property
+    def relevance(self) -> ScoreCheck | None:
+        """The score of relevance, None where there is none."""
+        return self.scores.get("relevance")
 
     @property
     def awaits(self) -> bool:
@@ -149,7 +159,7 @@ class Meaning:
         if self.states is not None:
             calls = verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls
             findings += self.states.check(prose(verdict, keep_places=True), calls, context)
-        for score in self.scores:
+        for score in self.scores.values():
             scored = score.judge(prose(verdict), context)
             findings += scored.findings
             metrics = {**metrics, **scored.metrics}
@@ -259,7 +269,7 @@ def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
 
 
 def make_meaning(
-    rules: Any, reply: Any, states: Any, checks: Any, scores: Sequence[ScoreCheck] = (), *,
+    rules: Any, reply: Any, states: Any, checks: Any, scores: Mapping[str, ScoreCheck] | None = None, *,
     strict: bool, schema: "Schema | None" = None, given: Any = None,
 ) -> Meaning:  # fmt: skip
     """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for.

@@ -1,1 +1,1 @@
-"""Training the scorer of quality from labels, and measuring whether it beats the rules."""
+"""Learned quality: labelled replies enter; a model leaves, with an honest account of what it is worth beside the rules."""

@@ -1,0 +1,105 @@
+"""Examples to learn from: cases with labels enter, replies that are known to be good or bad leave.
+
+`right` and `wrong` say whether trueup's decision was correct: an accepted reply whose verdict is wrong is bad, and so is a refused one
+whose verdict is right. Labels of your own can mean good or bad by themselves. What cannot be used is counted by its reason.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+
+from trueup.backtesting.needs import lost, needs
+from trueup.checks.machines import state_name
+from trueup.checks.quality import said
+from trueup.checks.scoring import grams
+from trueup.contract.contract import Contract
+from trueup.contract.meaning import prose
+from trueup.material.case import REASONS, RIGHT, WRONG, Case, Label
+from trueup.verdict.bugs import tried
+from trueup.verdict.verdict import Verdict
+
+UNLABELLED = "nobody has labelled the reply"
+DIVIDED = "people disagree about the reply"
+WORDLESS = "the reply has no words"
+
+
+class Example(msgspec.Struct, frozen=True):
+    """One labelled reply, as a model sees it."""
+
+    id: str
+    good: bool
+    refused: bool
+    """Whether the rules of the contract refuse it."""
+    text: str
+    state: str = ""
+    conversation: str = ""
+    at: float = 0.0
+    authors: frozenset[str] = frozenset()
+
+
+class Gathered(msgspec.Struct):
+    """The examples, and how many cases could not be one, by reason."""
+
+    examples: list[Example] = []
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        """How many cases there were."""
+        return len(self.examples) + self.left_out.total()
+
+
+def gather(
+    cases: Iterable[Case], rules: Contract[Any], *, good: Collection[str] = (), bad: Collection[str] = ()
+) -> Gathered:
+    """The examples among cases, judged by the rules of a contract. `good` and `bad` are labels of your own that decide alone."""
+    gathered = Gathered([], Counter())
+    for case in cases:
+        found = _example(case, rules, frozenset(good), frozenset(bad))
+        if isinstance(found, Example):
+            gathered.examples.append(found)
+        else:
+            gathered.left_out[found] += 1
+    return gathered
+
+
+def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozenset[str]) -> Example | str:
+    """An example, or why there is none."""
+    labels = [label for label in case.labels if not label.subject and label.outcome in {RIGHT, WRONG, *good, *bad}]
+    if not labels:
+        return UNLABELLED
+    if case.unjudgeable is not None:
+        return REASONS[case.unjudgeable]
+    if lost(needs(rules), case.missing) is not None:
+        return REASONS["context_not_kept"]
+    context = case.context or {}
+    verdict: Verdict[Any] | None = tried(rules.check, case.reply, context)
+    if verdict is None:
+        return REASONS["check_raised"]
+    accepted = verdict.ok if case.recorded is None else case.recorded.ok
+    votes = Counter(_is_good(label, accepted, good, bad) for label in labels)
+    if votes[True] == votes[False]:
+        return DIVIDED
+    text = said(prose(verdict))
+    if not grams(text).words:
+        return WORDLESS
+    state = state_name(context.get("state")) or ""
+    authors = frozenset(label.author for label in labels if label.author)
+    at = case.at or max(label.at for label in labels)
+    return Example(case.id, votes[True] > votes[False], not verdict.ok, text, state, case.conversation, at, authors)
+
+
+def _is_good(label: Label, accepted: bool, good: frozenset[str], bad: frozenset[str]) -> bool:
+    """What a label says about the reply itself.
+
+    >>> (
+    ...     _is_good(Label("1", "wrong"), True, frozenset(), frozenset()),
+    ...     _is_good(Label("1", "wrong"), False, frozenset(), frozenset()),
+    ... )
+    (False, True)
+    """
+    if label.outcome in good or label.outcome in bad:
+        return label.outcome in good
+    return accepted == (label.outcome == RIGHT)

@@ -1,0 +1,182 @@
+"""Learning: labelled cases and a contract enter; a model leaves, with what it did on the latest labels beside the rules.
+
+Below 80 labels, or without both good and bad replies on either side of the split, there is no model: `TooFew` says how many are missing.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup import __version__
+from trueup.checks.quality import BELOW
+from trueup.checks.scoring import LEAST_LABELS, Evaluation, Facts, Model, Part, Scorer
+from trueup.contract.contract import Contract
+from trueup.learning.calibration import auc, calibration_error
+from trueup.learning.examples import UNLABELLED, Example, Gathered, gather
+from trueup.learning.splitting import by_time, conversations
+from trueup.learning.training import train
+from trueup.material.case import Case
+from trueup.statistics.proportions import Interval, mcnemar, wilson
+
+LEVEL = 0.05  # a difference that chance gives less often counts
+_LEAST_EACH = 5  # good and bad replies, on either side of the split
+Progress = Callable[[str, int, int], None]
+
+
+class TooFew(ValueError):
+    """There are not enough labels to learn from; the message says how many are missing."""
+
+
+class Confusion(NamedTuple):
+    """Bad replies that a judge found and missed, and good ones that it refused and passed."""
+
+    found: int = 0
+    missed: int = 0
+    refused: int = 0
+    passed: int = 0
+
+    @property
+    def precision(self) -> Interval:
+        """The interval of the share of refused replies that are bad."""
+        return wilson(self.found, self.found + self.refused)
+
+    @property
+    def recall(self) -> Interval:
+        """The interval of the share of bad replies that are refused."""
+        return wilson(self.found, self.found + self.missed)
+
+    @property
+    def part(self) -> Part:
+        """The shares, as a model's file keeps them."""
+        told, there = self.found + self.refused, self.found + self.missed
+        precision = round(self.found / told, 4) if told else None
+        recall = round(self.found / there, 4) if there else None
+        f1 = round(2 * self.found / (told + there), 4) if told + there else None
+        return Part(precision, recall, f1, self.missed + self.refused)
+
+
+class Learned(NamedTuple):
+    """A model and what is known about it."""
+
+    model: Model
+    gathered: Gathered
+    trained: int
+    tested: int
+    rules: Confusion
+    alone: Confusion
+    together: Confusion
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What the model did on the latest labels."""
+        return self.model.evaluation
+
+
+def learn(
+    contract: Contract[Any],
+    cases: Iterable[Case],
+    *,
+    good: Collection[str] = (),
+    bad: Collection[str] = (),
+    below: float = BELOW,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> Learned:
+    """Train a model on the labels of cases and test it on the latest of them."""
+    rules = contract.without_scores()
+    gathered = gather(_counted(cases, on_progress) if on_progress else cases, rules, good=good, bad=bad)
+    _refuse_few(gathered)
+    early, late = by_time(gathered.examples)
+    _refuse_one_sided(early, late)
+    trained = train(early, seed=seed, on_step=partial(on_progress, "training") if on_progress else None)
+    model = msgspec.structs.replace(
+        trained.model, facts=_facts(gathered.examples, trained.cost, seed, rules.fingerprint, contract.language)
+    )
+    return evaluate(model, early, late, gathered, below)
+
+
+def evaluate(
+    model: Model, early: Sequence[Example], late: Sequence[Example], gathered: Gathered, below: float = BELOW
+) -> Learned:
+    """A model with what it does on examples that it has not seen."""
+    scorer = Scorer(model)
+    seen = [scorer.grams(one.text, one.state) for one in late]
+    familiar = [scorer.unknown(one) <= model.unfamiliar for one in seen]
+    scores = [scorer.probability(scorer.margin(one)) for one in seen]
+    low = [knows and score < below for knows, score in zip(familiar, scores, strict=True)]
+    rules = confusion(late, [one.refused for one in late])
+    together = [one.refused or is_low for one, is_low in zip(late, low, strict=True)]
+    both = confusion(late, together)
+    better = sum(one.refused == one.good and both_ != one.good for one, both_ in zip(late, together, strict=True))
+    worse = sum(one.refused != one.good and both_ == one.good for one, both_ in zip(late, together, strict=True))
+    judged = [(score, one.good) for score, one, knows in zip(scores, late, familiar, strict=True) if knows]
+    known = [score for score, _ in judged], [is_good for _, is_good in judged]
+    p = mcnemar(worse, better)
+    evaluation = Evaluation(
+        passed=better > worse and p < LEVEL,
+        labels=len(late), below=below, rules=rules.part, model=confusion(late, low).part, together=both.part,
+        better=better, worse=worse, p=p, calibration_error=calibration_error(*known), auc=auc(*known),
+        abstained=len(late) - len(judged),
+    )  # fmt: skip
+    whole = msgspec.structs.replace(model, evaluation=evaluation)
+    return Learned(whole, gathered, len(early), len(late), rules, confusion(late, low), both)
+
+
+def confusion(examples: Sequence[Example], refused: Sequence[bool]) -> Confusion:
+    """How refusals agree with the labels."""
+    pairs = [(one.good, no) for one, no in zip(examples, refused, strict=True)]
+    return Confusion(*(pairs.count(pair) for pair in ((False, True), (False, False), (True, True), (True, False))))
+
+
+def _counted(cases: Iterable[Case], on_progress: Progress) -> Iterable[Case]:
+    for count, case in enumerate(cases, 1):
+        yield case
+        on_progress("reading", count, 0)
+
+
+def _refuse_few(gathered: Gathered) -> None:
+    labels = len(gathered.examples)
+    if labels >= LEAST_LABELS:
+        return
+    others = gathered.left_out.total() - gathered.left_out[UNLABELLED]
+    also = f" ({others:,} more labelled replies could not be used)" if others else ""
+    raise TooFew(
+        f"{labels:,} labelled replies{also}: a model needs {LEAST_LABELS}, so label {LEAST_LABELS - labels:,} more with `trueup label`"
+    )
+
+
+def _refuse_one_sided(early: list[Example], late: list[Example]) -> None:
+    for name, side in (("earlier", early), ("latest", late)):
+        good = sum(one.good for one in side)
+        for kind, count in (("good", good), ("bad", len(side) - good)):
+            if count < _LEAST_EACH:
+                raise TooFew(
+                    f"only {count} {kind} replies among the {len(side)} {name} labels: a model needs {_LEAST_EACH} of each kind to learn "
+                    f"from and to be tested on; label more replies that are {kind}"
+                )
+
+
+def _facts(examples: list[Example], cost: float, seed: int, fingerprint: str, language: str) -> Facts:
+    good = sum(one.good for one in examples)
+    authors: frozenset[str] = frozenset().union(*(one.authors for one in examples))
+    times = [one.at for one in examples if one.at > 0]
+    return Facts(
+        labels=len(examples), good=good, bad=len(examples) - good, authors=len(authors),
+        conversations=len(conversations(examples)), since=_day(min(times, default=0)), until=_day(max(times, default=0)),
+        seed=seed, penalty=1 / cost, trueup=__version__, contract=fingerprint, language=language,
+    )  # fmt: skip
+
+
+def _day(seconds: float) -> str:
+    """The day of a time, empty if it is not known.
+
+    >>> _day(86_400.0), _day(0)
+    ('1970-01-02', '')
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat() if seconds > 0 else ""
+    except (ValueError, OverflowError, OSError):
+        return ""

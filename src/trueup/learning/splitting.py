@@ -1,0 +1,42 @@
+"""Splitting: examples enter, those to learn from and those to test on leave. No conversation is on both sides.
+
+The test has the latest conversations: a model is used on replies that come after its labels. Without times, the order of the examples
+stands for them.
+"""
+
+import random
+from collections.abc import Sequence
+
+from trueup.learning.examples import Example
+
+SHARE = 0.25  # of the labels, for the test
+
+
+def conversations(examples: Sequence[Example]) -> list[list[Example]]:
+    """The examples by conversation, in the order of the last message of each; an example without one stands alone."""
+    together: dict[str, list[tuple[float, int, Example]]] = {}
+    for place, example in enumerate(examples):
+        key = f"c {example.conversation}" if example.conversation else f"i {place}"
+        together.setdefault(key, []).append((example.at, place, example))
+    ordered = sorted(together.values(), key=lambda rows: max(row[:2] for row in rows))
+    return [[row[2] for row in sorted(rows, key=lambda row: row[:2])] for rows in ordered]
+
+
+def by_time(examples: Sequence[Example], share: float = SHARE) -> tuple[list[Example], list[Example]]:
+    """The earlier and the latest examples: about a `share` of them is the test."""
+    groups = conversations(examples)
+    wanted, test = share * len(examples), list[list[Example]]()
+    while len(groups) > 1 and sum(map(len, test)) < wanted:
+        test.append(groups.pop())
+    return [one for group in groups for one in group], [one for group in reversed(test) for one in group]
+
+
+def folds(examples: Sequence[Example], count: int, seed: int) -> list[list[int]]:
+    """The places of the examples in `count` folds of about equal size; a conversation stays in one fold."""
+    places = {id(example): place for place, example in enumerate(examples)}
+    groups = [[places[id(one)] for one in group] for group in conversations(examples)]
+    random.Random(seed).shuffle(groups)  # noqa: S311 - an order, not a secret
+    found: list[list[int]] = [[] for _ in range(count)]
+    for group in sorted(groups, key=len, reverse=True):
+        min(found, key=len).extend(group)
+    return [sorted(fold) for fold in found if fold]
