@@ -1,7 +1,7 @@
 """Blocks: what can be read of sources piece by piece, in any order and in any process.
 
 Each block is a small value that travels to a worker, which reads the cases in it. A file is cut into ranges of bytes, a sift into
-ranges of its records, a run into the replies of a step in a chunk, a store into stretches of time; Python values come as they are.
+ranges of its records, a run into the replies of a step in a chunk, a store into ranges of rows; Python values come as they are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +16,7 @@ from trueup.batch.sources import PLAIN, Source
 from trueup.material.case import Case, Label
 from trueup.material.lines import UNKNOWN, Origin, case_of_line
 from trueup.material.selection import Selection
+from trueup.store.selecting import Place
 from trueup.verdict.verdict import Verdict
 
 _SMALLEST, _LARGEST = 64 << 10, 4 << 20  # bytes of a block of a file
@@ -55,18 +56,19 @@ class Replies(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The verdicts of a store from one moment until another, in microseconds since 1970."""
+    """The verdicts of a store behind one place, up to and with another."""
 
     url: str
-    since: int
-    until: int
+    after: Place | None
+    upto: Place
     selection: Selection = Selection()
+    labelled: bool = False
 
     def read(self) -> Iterator[Case]:
         """The cases of its verdicts."""
         from trueup.material.stored import cases_between
 
-        return cases_between(_store(self.url), self.since, self.until, self.selection)
+        return cases_between(_store(self.url), self.after, self.upto, self.selection, labelled=self.labelled)
 
 
 class Given(NamedTuple):
@@ -118,14 +120,16 @@ def case_of_value(value: Any, number: int) -> Case:
     >>> case_of_value(("{}", {"state": "IDLE"}), 3).context, case_of_value("{}", 3).id
     ({'state': 'IDLE'}, '3')
     """
-    from trueup.store.records import Stored
-
     if isinstance(value, Case):
         return value
-    if isinstance(value, Stored):
-        from trueup.material.stored import case_of_stored
+    if type(value).__module__ == "trueup.store.records":
+        from trueup.material.stored import case_of_row, case_of_stored
+        from trueup.store.records import Raw, Stored
 
-        return case_of_stored(value)
+        if isinstance(value, Raw):
+            return case_of_row(value)
+        if isinstance(value, Stored):
+            return case_of_stored(value)
     if isinstance(value, Verdict):
         return _case_of_verdict(value, str(number))
     context = None

@@ -70,12 +70,12 @@ def label_of(row: Mapping[str, Any], verdict: str = "") -> Label | None:
     """The label that a row holds, about `verdict` if it names none; None if it holds no label.
 
     >>> label_of({"verdict": "1", "helpful": False}).outcome
-    'wrong'
+    'not_helpful'
     """
     about = next((str(row[name]) for name in ("verdict", "unit_id", "id") if row.get(name)), verdict)
     outcome = row.get("outcome") or row.get("label")
     if not outcome and isinstance(row.get("helpful"), bool):
-        outcome = RIGHT if row["helpful"] else WRONG
+        outcome = "helpful" if row["helpful"] else "not_helpful"
     if not about or not isinstance(outcome, str) or not outcome:
         return None
     at = row.get("at")

@@ -16,6 +16,11 @@ from trueup.verdict.reply import Reply
 
 _LOST = frozenset({"U001", "U004"})
 _NO_UNIT = frozenset({"U002", "U003"})
+WHY: dict[str, Reason] = {
+    "not_kept": "context_not_kept", "expired": "context_not_kept", "too_large": "context_too_large", "redacted": "context_redacted",
+}  # fmt: skip
+"""What a store says of context that is missing, as a reason."""
+_GONE: dict[str, Reason] = {"expired": "reply_expired"}
 
 
 class Origin(NamedTuple):
@@ -54,7 +59,7 @@ def case_of_line(line: bytes | Long | Spoiled, place: str, limit: int, origin: O
 def _case(unit: Unit, row: Row, place: str, origin: Origin) -> Case:
     stored = bool(row) and is_stored(row)
     reason = _reason(unit, row, stored=stored)
-    context = {**unit.context, "input": unit_fields(unit.id, unit.input)}
+    context, missing, why = _context(unit, row, stored=stored)
     known: dict[str, Any] = _known(row) if stored else {"contract": origin.contract}
     labels = row.get("labels")
     if isinstance(labels, list):
@@ -64,11 +69,22 @@ def _case(unit: Unit, row: Row, place: str, origin: Origin) -> Case:
         None if reason is not None else unit.reply,
         context,
         reason,
-        missing_of(str(row.get("context") or ""), context) if stored else (),
+        missing,
         _recorded(unit, row, origin, stored=stored),
         place=place,
+        missing_why=why,
         **known,
     )
+
+
+def _context(unit: Unit, row: Row, *, stored: bool) -> tuple[Row, tuple[str, ...], tuple[Reason, ...]]:
+    """The context of a unit, the names of what is missing, and why; an exported verdict has its own."""
+    if not stored:
+        return {**unit.context, "input": unit_fields(unit.id, unit.input)}, (), ()
+    told = row.get("missing")
+    missing = told if isinstance(told, dict) else {} if isinstance(row.get("context"), dict) else {"?": "not_kept"}
+    context = row["context"] if isinstance(row.get("context"), dict) else dict(unit.context)
+    return context, tuple(missing), tuple(WHY.get(str(why), "context_not_kept") for why in missing.values())
 
 
 def _reason(unit: Unit, row: Row, *, stored: bool) -> Reason | None:
@@ -79,9 +95,15 @@ def _reason(unit: Unit, row: Row, *, stored: bool) -> Reason | None:
         if found.code in _LOST:
             return "unreadable"
         if found.code in _NO_UNIT:
-            return "reply_not_kept" if stored and row.get("body") is None else "not_a_unit"
+            return (
+                _GONE.get(str(row.get("kept")), "reply_not_kept")
+                if stored and row.get("body") is None
+                else "not_a_unit"
+            )
         return "no_reply"
-    return "reply_redacted" if stored and is_redacted(unit.reply) else None
+    if not stored or row.get("kept") == "whole":
+        return None
+    return "reply_redacted" if row.get("kept") == "redacted" or is_redacted(unit.reply) else None
 
 
 def is_redacted(reply: Any) -> bool:
@@ -96,15 +118,6 @@ def is_redacted(reply: Any) -> bool:
     if not isinstance(whole, Reply):
         return False
     return MARK in whole.text or any(MARK in str(call.args) for call in whole.calls)
-
-
-def missing_of(names: str, context: Row) -> tuple[str, ...]:
-    """The names of context that a verdict was made with and that is not there any more.
-
-    >>> missing_of("state history", {"state": "IDLE"}), missing_of("?", {})
-    (('history',), ('?',))
-    """
-    return tuple(name for name in names.split() if name not in context)
 
 
 def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded | None:

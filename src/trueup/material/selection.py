@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trueup.material.case import Case
+from trueup.verdict.catalogue import FINDINGS
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,5 +92,9 @@ def rule_of(found: dict[str, Any]) -> str:
     ('positive', 'positive')
     """
     data = found.get("data")
-    named = data.get("rule") if isinstance(data, dict) else found.get("rule")
+    if isinstance(data, dict):
+        named = data.get("rule")
+    else:  # a record of a sift, which names the code where there is no rule
+        named, kind = found.get("rule"), FINDINGS.get(str(found.get("code")))
+        named = "" if kind is not None and named == kind.name else named
     return named if isinstance(named, str) else ""

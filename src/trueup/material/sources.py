@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any, Self
 
 from trueup.batch.pipeline.disk import Damaged
@@ -60,8 +61,6 @@ class Material:
         self.blocks: list[Block] = []
         self.streams: list[Iterator[Any]] = []
         self.names: list[str] = []
-        self.stays = False
-        """Whether a block cannot leave this process, since it holds values of Python."""
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -88,16 +87,15 @@ class Material:
     def add(self, source: SourceLike) -> None:
         """Add a source."""
         if isinstance(source, Store):
-            self._add_store(source, source.where)
+            self.names.append(source.where)
+            self._add_store(source, address_in(source))
         elif isinstance(source, str | Path):
             self._add_named(str(source))
         elif isinstance(source, Sequence):
             self.names.append(f"{len(source):,} replies")
-            self.stays = True
             self.blocks += blocks_of_stream(iter(source))
         elif isinstance(source, Iterable):
             self.names.append("replies")
-            self.stays = True
             self.streams.append(iter(source))
         else:
             raise Missing(f"{type(source).__name__} is not a source; {ACCEPTED}, or replies")
@@ -151,11 +149,26 @@ class Material:
         except StoreError as error:
             raise Missing(f"{error}; {ACCEPTED}") from None
 
-    def _add_store(self, store: Store, url: str) -> None:
-        from trueup.material.stored import stretches
+    def _add_store(self, store: Store, url: str = "") -> None:
+        """The verdicts of a store; one that is known by its address can be read by workers."""
+        from trueup.material.stored import cases_between, has_labels, ranges_of
 
         store.flush()
-        self.blocks += (Stretch(url, since, until, self.selection) for since, until in stretches(store, self.selection))
+        labelled, chosen = has_labels(store), self.selection
+        ranges = ranges_of(store, chosen)
+        if url:
+            self.blocks += (Stretch(url, after, upto, chosen, labelled) for after, upto in ranges)
+            return
+        Random(0).shuffle(ranges)  # noqa: S311 - an order, not a secret
+        self.streams.append(
+            case for after, upto in ranges for case in cases_between(store, after, upto, chosen, labelled=labelled)
+        )
+
+
+def address_in(store: Store) -> str:
+    """The file of an open store, by which another process can open it too; empty for one that is no file."""
+    path = getattr(store.backend, "path", None)
+    return "" if path is None else str(Path(path).absolute())
 
 
 def blocks_of_stream(values: Iterator[Any]) -> Iterator[Given]:

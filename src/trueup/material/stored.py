@@ -1,89 +1,171 @@
-"""Cases of a store: a stretch of time enters, the verdicts of it leave as cases, with their labels.
+"""Cases of a store: a range of its rows enters, the verdicts in it leave as cases, with their labels.
 
-A verdict whose reply is gone, was never kept or has something taken out of it is a case that says so. Bodies are decoded here, in the
-worker that judges them.
+Bodies are decoded here, in the worker that judges them. A verdict whose reply is gone, was never kept or had something taken out of it
+is a case that says so, and so is one whose reply the provider never gave.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
-from trueup.material.case import Case, Recorded
-from trueup.material.lines import is_redacted, missing_of
+import msgspec
+
+from trueup.contract.incoming import STREAM_STARTS, is_stream
+from trueup.material.case import Case, Label, Reason, Recorded
+from trueup.material.lines import WHY
 from trueup.material.selection import Selection
+from trueup.store import contexts
+from trueup.store.cells import unpack
 from trueup.store.errors import MICROS
-from trueup.store.records import Stored
+from trueup.store.records import NONE, REDACTED, Raw, Stored
+from trueup.store.redaction import MARK
+from trueup.store.selecting import Place
 from trueup.store.store import Store
+from trueup.verdict.reply import Reply
 
-SLICE = 1000  # verdicts in a stretch, about
+_SLICE = 1000  # verdicts in a range
+_TOGETHER = 500  # whose labels are looked up at once
+_SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
+_FILTERS = (
+    "since",
+    "until",
+    "model",
+    "contract",
+    "fingerprint",
+    "state",
+    "tenant",
+    "code",
+    "rule",
+    "outcome",
+    "ok",
+    "label",
+)
 
 
-def stretches(store: Store, selection: Selection, size: int = SLICE) -> list[tuple[int, int]]:
-    """Stretches of time that hold about `size` verdicts each, in microseconds since 1970: from the first until before the second."""
-    since = int((selection.since or 0.0) * MICROS)
-    until = 2**62 if selection.until is None else int(selection.until * MICROS)
-    sql = (
-        "SELECT DISTINCT at FROM (SELECT at, row_number() OVER (ORDER BY at) AS place FROM verdicts "  # noqa: S608 - numbers of ours
-        f"WHERE at >= ? AND at < ?) AS numbered WHERE place % {size} = 1 ORDER BY at"
+class _Body(msgspec.Struct):
+    """A verdict as it was stored, as far as it is needed."""
+
+    reply: Reply
+    data: Any = None
+    findings: tuple[dict[str, Any], ...] = ()
+    fixes: tuple[dict[str, Any], ...] = ()
+    calls: tuple[dict[str, Any], ...] = ()
+    metrics: dict[str, Any] = {}
+
+
+_read = msgspec.json.Decoder(_Body).decode
+
+
+def filters_of(selection: Selection) -> dict[str, Any]:
+    """What a store can filter by itself."""
+    return {name: value for name in _FILTERS if (value := getattr(selection, name)) is not None}
+
+
+def ranges_of(store: Store, selection: Selection) -> list[tuple[Place | None, Place]]:
+    """Ranges of rows that together hold every verdict that is selected, once."""
+    return store.ranges(_SLICE, **filters_of(selection))
+
+
+def has_labels(store: Store) -> bool:
+    """Whether anybody has said anything about a verdict."""
+    return bool(store.read(lambda session: session.run("SELECT 1 FROM feedback LIMIT 1")))
+
+
+def cases_between(
+    store: Store, after: Place | None, upto: Place, selection: Selection, *, labelled: bool
+) -> Iterator[Case]:  # fmt: skip
+    """The cases of a range of rows; labels are looked up if there are any."""
+    rows = store.rows(after=after, upto=upto, **filters_of(selection))
+    if not labelled:
+        yield from (case_of_row(row) for row in rows)
+        return
+    while some := list(islice(rows, _TOGETHER)):
+        said: dict[str, list[Label]] = {}
+        for row in store.labels(verdicts=[row.id for row in some]):
+            said.setdefault(row["verdict"], []).append(Label(**row))
+        for each in some:
+            yield case_of_row(each, tuple(said.get(each.id, ())))
+
+
+def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
+    """The case of a row of a store."""
+    body = row.body
+    if body is None:
+        return case_of_stored(row.stored(), labels)
+    word, _, with_context = row.kept.partition(" ")
+    blob = bytes(body)
+    try:
+        read = _read(blob)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # a half surrogate, or an integer of many digits
+        return case_of_stored(row.stored(), labels)
+    codes = tuple(row.codes.split())
+    if not word and MARK.encode() in blob:
+        word = REDACTED
+    if word in (REDACTED, NONE) or not _SHAPE.isdisjoint(codes):
+        return case_of_stored(row.stored(), labels)
+    state, conversation, request = unpack(row.state), unpack(row.conversation), unpack(row.request)
+    fingerprint = row.fingerprint
+    recorded = Recorded(
+        bool(row.ok), codes, read.findings, read.data, fingerprint, row.engine, read.fixes, read.metrics, read.calls
     )
-    marks = [int(row[0]) for row in store.read(lambda session: session.run(sql, (since, until)))]
-    return list(zip(marks, [*marks[1:], until], strict=False))
+    context, missing, why = _context(row.context, state, conversation, row.values, bool(with_context))
+    return Case(
+        row.id, _judged(read.reply), context, None, missing, recorded, unpack(row.model), state, unpack(row.tenant),
+        unpack(row.person), unpack(row.contract), conversation or request, row.at / MICROS, unpack(row.outcome), row.attempt,
+        row.attempts, row.latency / MICROS, row.tokens_in, row.tokens_out, row.cost, labels, "", why,
+    )  # fmt: skip
 
 
-def cases_between(store: Store, since: int, until: int, selection: Selection) -> Iterator[Case]:
-    """The cases of a stretch; what the database can filter by is filtered there."""
-    equal = {
-        name: value
-        for name in ("model", "contract", "state", "tenant", "ok")
-        if (value := getattr(selection, name)) is not None
-    }
-    for stored in store.verdicts(since=since / MICROS, until=until / MICROS, **equal):
-        yield case_of_stored(stored)
+def _context(
+    names: str, state: str, conversation: str, values: bytes | None, with_context: bool
+) -> tuple[dict[str, Any], tuple[str, ...], tuple[Reason, ...]]:
+    """What there is of a context, the names of what is missing, and why."""
+    if not names:
+        return {}, (), ()
+    context, missing = contexts.read(names, state, conversation, values, with_context)
+    return context or {}, tuple(missing), tuple(WHY[why] for why in missing.values())
 
 
-def case_of_stored(stored: Stored) -> Case:
+def _judged(reply: Reply) -> Any:
+    """What is judged of a stored reply: its text alone where that says it all, which is judged the fastest."""
+    plain = (
+        reply.turns is None
+        and not reply.calls
+        and not reply.refusal
+        and not reply.reasoning
+        and reply.finish in {"stop", "unknown"}
+    )
+    text = reply.text
+    if plain and not (text[:1] in STREAM_STARTS and is_stream(text)):
+        return text
+    return reply
+
+
+def case_of_stored(stored: Stored, labels: tuple[Label, ...] = ()) -> Case:
     """The case of one stored verdict."""
     from trueup.batch.units import unit_of
 
-    context: dict[str, Any] = {"state": stored.state} if stored.state else {}
-    body = stored.body
-    recorded = Recorded(stored.ok, stored.codes, fingerprint=stored.fingerprint)
-    known = {
+    context = {} if stored.context is None else stored.context
+    missing, why = tuple(stored.missing), tuple(WHY[each] for each in stored.missing.values())
+    known: dict[str, Any] = {
         name: getattr(stored, name)
         for name in (
-            "model",
-            "state",
-            "tenant",
-            "user",
-            "contract",
-            "at",
-            "outcome",
-            "attempt",
-            "attempts",
-            "latency",
-            "tokens_in",
-            "tokens_out",
+            "model", "state", "tenant", "user", "contract", "at", "outcome", "attempt", "attempts", "latency", "tokens_in", "tokens_out",
             "cost",
         )
-    }
-    known["conversation"] = stored.request
+    }  # fmt: skip
+    known |= {"conversation": stored.conversation or stored.request, "labels": labels, "missing_why": why}
+    recorded = Recorded(stored.ok, stored.codes, fingerprint=stored.fingerprint, engine=stored.engine)
+    body = stored.body
     if body is None:
-        return Case(stored.id, None, context, "reply_not_kept", recorded=recorded, **known)
-    unit = unit_of(
-        {"id": stored.id, "ok": stored.ok, "codes": [], "attempts": 1, "body": body, "state": stored.state}, stored.id
-    )
+        reason: Reason | None = "reply_expired" if stored.unjudgeable == "reply_expired" else "reply_not_kept"
+        return Case(stored.id, None, context, reason, missing, recorded, **known)
     recorded = Recorded(
-        stored.ok, stored.codes, tuple(body["findings"]), body.get("data"), stored.fingerprint,
-        fixes=tuple(body.get("fixes") or ()), metrics=body.get("metrics") or {},
+        stored.ok, stored.codes, tuple(body["findings"]), body.get("data"), stored.fingerprint, stored.engine,
+        tuple(body.get("fixes") or ()), body.get("metrics") or {}, tuple(body.get("calls") or ()),
     )  # fmt: skip
-    reason = "no_reply" if any(found.level == "error" for found in unit.findings) else None
-    if reason is None and is_redacted(unit.reply):
-        return Case(stored.id, None, context, "reply_redacted", recorded=recorded, **known)
-    return Case(
-        stored.id,
-        None if reason else unit.reply,
-        context,
-        "no_reply" if reason else None,
-        missing_of("", context),
-        recorded,
-        **known,
-    )
+    unit = unit_of({"id": stored.id, "ok": stored.ok, "codes": [], "attempts": 1, "body": body}, stored.id)
+    reason = "reply_redacted" if stored.unjudgeable == "reply_redacted" else None
+    if reason is None and any(found.level == "error" for found in unit.findings):
+        reason = "no_reply"
+    return Case(stored.id, None if reason else unit.reply, context, reason, missing, recorded, **known)

@@ -1,0 +1,178 @@
+"""Backtest: two contracts and stored replies enter; what flips, why, and what it would cost leave.
+
+Blocks of the sources are judged in a random order that is the same each time, so that what is known after the first second is a fair
+sample. No model is asked and nothing is written. A reply that cannot be judged again is counted with its reason.
+"""
+
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+from trueup.backtesting.needs import runs_own_code
+from trueup.backtesting.result import Backtest
+from trueup.backtesting.work import Counted, Job, Piece, Specs, Task, judge_block, on_pool, on_ray
+from trueup.batch.contracts import spec_of
+from trueup.batch.work import Guard
+from trueup.material.blocks import Block, Given
+from trueup.material.selection import Selection
+from trueup.material.sources import EVERYTHING, Material, SourceLike, open_material
+from trueup.store.store import Store
+
+Engine = Literal["local", "ray"]
+_ALONE = (
+    0.4  # seconds for which this process judges alone: small sources are done by then, and starting others costs more
+)
+_FEW = 2_000  # replies given by Python that are judged here whatever the contract does
+_SEED = 19
+
+
+def backtest(
+    new: Any,
+    replies: SourceLike | Sequence[SourceLike],
+    *,
+    against: Any = None,
+    labels: Sequence[str | Path] = (),
+    selection: Selection = EVERYTHING,
+    margin: float = 0.01,
+    sample: int | None = None,
+    workers: int | None = None,
+    engine: Engine = "local",
+    address: str = "",
+    guard: Guard = Guard(),  # noqa: B008 - frozen
+    on_progress: Callable[[Backtest], None] | None = None,
+    on_flips: Callable[[list[bytes]], None] | None = None,
+) -> Backtest:
+    """Judge stored `replies` under a `new` contract and an old one, and say what flips.
+
+    - `new`, `against`: a contract, its file, or `module:name`. Without `against` the recorded outcomes are the old ones.
+    - `replies`: a store, a path or URL of one, the folder of a sift, a run directory, a file; or replies, pairs of a reply and its
+      context, and cases. A list of paths and stores is several sources.
+    - `labels`: files of labels for replies of files; stores have their own.
+    - `selection`: which replies are taken.
+    - `margin`: how far the refusal rates may differ and still be equivalent.
+    - `sample`: stop when so many replies are read; they are a random sample of blocks. None: read all.
+    - `workers`: processes at once; None: one for each core. `engine` is `local` or `ray`, at the `address` of a cluster.
+    - `guard`: the time and memory that one reply may take.
+    - `on_progress`: gets the result so far after each block; `on_flips` gets each flip as a line of JSON.
+
+    >>> from trueup import Contract
+    >>> old, new = Contract({"required": ["n"]}), Contract({"required": ["n"], "properties": {"n": {"maximum": 5}}})
+    >>> found = backtest(new, ['{"n": 1}', '{"n": 9}'], against=old)
+    >>> found.newly_refused, found.unchanged, found.groups["code"][0]["key"]
+    (1, 1, 'V004')
+    """
+    if engine not in ("local", "ray"):
+        raise ValueError(f"engine is local or ray; got {engine!r}")
+    if not 0 < margin < 1:
+        raise ValueError(f"margin is a share between 0 and 1, such as 0.01; got {margin!r}")
+    specs = Specs(spec_of(new), None if against is None else spec_of(against))
+    began = time.monotonic()
+    with open_material(_sources(replies), selection, labels=labels) as material:
+        job = Job(specs, selection, material.labels, on_flips is not None)
+        old = None if specs.old is None else specs.old.name
+        result = Backtest(specs.new.name, old, tuple(material.names), margin)
+        run = _Run(job, material, result, began)
+        counted = (
+            run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers or _cores(), guard)
+        )
+        most = min((n for n in (sample, selection.limit) if n is not None), default=None)
+        for each in counted:
+            result.take(each.tally)
+            result.seconds = time.monotonic() - began
+            if on_flips is not None and each.tally.flips:
+                on_flips(each.tally.flips)
+            if on_progress is not None:
+                on_progress(result)
+            if most is not None and result.total >= most:
+                break
+        else:
+            result.complete = True
+        result.seconds = time.monotonic() - began
+    return result
+
+
+class _Run:
+    """The blocks of one backtest on their way."""
+
+    def __init__(self, job: Job, material: Material, result: Backtest, began: float) -> None:
+        self._job, self._began = job, began
+        self._pair = job.spec.open()
+        result.same = self._pair.same
+        blocks = list(material.blocks)
+        Random(_SEED).shuffle(blocks)  # noqa: S311 - an order, not a secret
+        result.blocks = len(blocks)
+        self._few = all(isinstance(block, Given) for block in blocks) and sum(map(_size, blocks)) <= _FEW
+        later = (block for stream in material.streams for block in _blocks(stream))
+        self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
+        self._beat = [0]
+
+    def locally(self, workers: int, guard: Guard) -> Iterator[Counted]:
+        """Here first, then on processes of this machine."""
+        own = runs_own_code(self._job.spec.new.open()) or (
+            self._job.spec.old is not None and runs_own_code(self._job.spec.old.open())
+        )
+        if not own or self._few:
+            for task in self._tasks:
+                yield self._here(task)
+                if not self._few and time.monotonic() - self._began > _ALONE:
+                    break
+            else:
+                return
+        here: list[Task] = []
+        yield from on_pool(self._job, self._travelling(here), workers, guard)
+        yield from map(self._here, here)
+
+    def on_ray(self, workers: int, guard: Guard, address: str) -> Iterator[Counted]:
+        """On a cluster."""
+        here: list[Task] = []
+        yield from on_ray(self._job, self._travelling(here), workers, guard, address)
+        yield from map(self._here, here)
+
+    def _here(self, task: Task) -> Counted:
+        return judge_block(self._job, self._pair, task, self._beat)
+
+    def _travelling(self, here: list[Task]) -> Iterator[Task]:
+        """The tasks that can go to another process; those with values that cannot stay `here`."""
+        for task in self._tasks:
+            if isinstance(task.block, Given) and not _travels(task.block):
+                here.append(task)
+            else:
+                yield task
+
+
+def _travels(block: Block) -> bool:
+    try:
+        pickle.dumps(block)
+    except Exception:  # noqa: BLE001 - whatever an object of the user's raises
+        return False
+    return True
+
+
+def _size(block: Block) -> int:
+    return len(block.values) if isinstance(block, Given) else 0
+
+
+def _blocks(stream: Iterator[Any]) -> Iterator[Given]:
+    from trueup.material.sources import blocks_of_stream
+
+    return blocks_of_stream(stream)
+
+
+def _sources(replies: Any) -> list[SourceLike]:
+    """The sources that a caller means: one, several, or replies."""
+    if isinstance(replies, str | Path | Store):
+        return [replies]
+    if isinstance(replies, list | tuple) and replies and all(isinstance(each, Path | Store) for each in replies):
+        return list(replies)
+    if not isinstance(replies, Iterable):
+        raise TypeError(f"replies are a source or an iterable of replies, not {type(replies).__name__}")
+    return [replies]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,133 @@
+"""What a change would cost: what was observed of stored replies enters, an estimate at these rates leaves.
+
+A refused reply makes the model be asked again. How often it does, and what such an ask takes, is taken from the source: nothing is
+assumed, and what was not observed is None. An estimate is for the replies that were judged, and for a month at the same traffic.
+"""
+
+from typing import Any
+
+import msgspec
+
+MONTH = 30 * 86_400.0
+_SHORTEST = 3_600.0  # a source that covers less time than an hour says nothing about a month
+_AMOUNTS = ("tokens_in", "tokens_out", "cost", "latency")
+
+
+class Sums(msgspec.Struct):
+    """How many replies, and what they took."""
+
+    replies: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: int = 0
+    latency: float = 0.0
+
+    def add(self, other: "Sums") -> None:
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class Observed(msgspec.Struct):
+    """What a source says about asking again."""
+
+    all: Sums = msgspec.field(default_factory=Sums)
+    again: Sums = msgspec.field(default_factory=Sums)
+    """Replies that were asked for because an earlier one was refused."""
+    refused: int = 0
+    more: int = 0
+    """Attempts beyond the first that requests say they took."""
+    first: float = 0.0
+    last: float = 0.0
+
+    def note(self, case: Any) -> None:
+        """Count in one stored reply, judged again or not."""
+        sums = self.all
+        sums.replies += 1
+        sums.tokens_in += case.tokens_in
+        sums.tokens_out += case.tokens_out
+        sums.cost += case.cost
+        sums.latency += case.latency
+        recorded = case.recorded
+        if recorded is not None and not recorded.ok:
+            self.refused += 1
+        if case.attempt > 1:
+            self.again.add(Sums(1, case.tokens_in, case.tokens_out, case.cost, case.latency))
+        elif case.attempts > 1:
+            self.more += case.attempts - 1
+        if case.at > 0:
+            self.first = min(self.first, case.at) if self.first else case.at
+            self.last = max(self.last, case.at)
+
+    def add(self, other: "Observed") -> None:
+        """Count in what another one has seen."""
+        self.all.add(other.all)
+        self.again.add(other.again)
+        self.refused += other.refused
+        self.more += other.more
+        if other.first:
+            self.first = min(self.first, other.first) if self.first else other.first
+            self.last = max(self.last, other.last)
+
+    @property
+    def asks_per_refusal(self) -> float | None:
+        """How many more asks followed a refused reply; None if nothing was refused.
+
+        Where every attempt is stored, those after the first are counted. Where only the last one of a request is stored, the number of
+        attempts that it names is.
+        """
+        if self.again.replies:
+            return min(self.again.replies / self.refused, 10.0) if self.refused else None
+        refusals = self.refused + self.more
+        return self.more / refusals if refusals and self.more else None
+
+    def per_ask(self, name: str) -> float | None:
+        """What one more ask takes of something, on average; None if the source does not say."""
+        of = self.again if self.again.replies and getattr(self.again, name) else self.all
+        amount = getattr(of, name)
+        return amount / of.replies if of.replies and amount else None
+
+    @property
+    def span(self) -> float:
+        """How many seconds the source covers."""
+        return self.last - self.first
+
+
+def estimate(observed: Observed, refused: int, accepted: int, share: float = 1.0) -> dict[str, Any]:
+    """What newly refused and newly accepted replies would cost, and save, at the rates observed.
+
+    `share` says how much of the source was seen. Amounts of money are in millionths of your unit; None: not observed.
+
+    >>> seen = Observed(Sums(100, 5000, 1000, 0, 200.0), Sums(10, 600, 100, 0, 20.0), refused=20)
+    >>> told = estimate(seen, refused=8, accepted=2)
+    >>> told["asks"], told["tokens"], told["cost"], told["latency"]
+    (3.0, 210.0, None, 6.0)
+    """
+    rate = observed.asks_per_refusal
+    asks = None if rate is None else (refused - accepted) * rate
+    each = {name: observed.per_ask(name) for name in _AMOUNTS}
+    tokens = (
+        None
+        if each["tokens_in"] is None and each["tokens_out"] is None
+        else (each["tokens_in"] or 0) + (each["tokens_out"] or 0)
+    )
+    amounts = {"tokens": tokens, "cost": each["cost"], "latency": each["latency"]}
+    told = {name: None if asks is None or amount is None else asks * amount for name, amount in amounts.items()}
+    months = MONTH / observed.span / share if observed.span >= _SHORTEST and share > 0 else None
+    whole = {"asks": asks, **told}
+    return {
+        **whole,
+        "quota": None if asks is None else {"requests": asks, "tokens": told["tokens"], "cost": told["cost"]},
+        "monthly": None
+        if months is None
+        else {name: None if amount is None else amount * months for name, amount in whole.items()},
+        "observed": {
+            "asks_per_refusal": rate,
+            "tokens_per_ask": tokens,
+            "cost_per_ask": each["cost"],
+            "seconds_per_ask": each["latency"],
+            "replies": observed.all.replies,
+            "refused": observed.refused,
+            "asked_again": observed.again.replies or observed.more,
+            "days": observed.span / 86_400 if observed.span else None,
+        },
+    }

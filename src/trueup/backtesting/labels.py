@@ -1,0 +1,67 @@
+"""Labels beside flips: what people said about a case and how its outcome changes enter; whether that is better or worse leaves.
+
+`right` and `wrong` speak of the decision that was recorded. From them follows whether the reply ought to pass, and from that whether a
+flip is an improvement. Labels that disagree as often as they agree say nothing.
+"""
+
+from typing import Literal
+
+from trueup.backtesting.judging import Judged
+from trueup.material.case import RIGHT, WRONG, Case, Label
+from trueup.material.selection import rule_of
+
+Mark = Literal["better", "worse", "unlabelled"]
+
+
+def mark_of(case: Case, judged: Judged) -> Mark:
+    """Whether a flip is better or worse than before, as far as labels tell.
+
+    >>> refused = Case("1", "x", labels=(Label("1", "wrong"),))
+    >>> mark_of(refused, Judged("newly_accepted", was=False))
+    'better'
+    """
+    passes = ought_to_pass(case, was=judged.was)
+    if passes is None:
+        return "unlabelled"
+    if (
+        judged.kind == "value_changed"
+    ):  # another value than one that was right; of a wrong one nobody knows what it should be
+        return "worse" if passes else "unlabelled"
+    return "better" if passes is judged.now else "worse"
+
+
+def ought_to_pass(case: Case, *, was: bool) -> bool | None:
+    """Whether a reply should be accepted, as people say; None if they do not. `was` is the decision if none is recorded."""
+    if not case.labels:
+        return None
+    accepted = was if case.recorded is None else case.recorded.ok
+    right = sum(label.outcome == RIGHT for label in case.labels if not label.subject)
+    wrong = sum(label.outcome == WRONG for label in case.labels if not label.subject)
+    if right or wrong:
+        return None if right == wrong else accepted is (right > wrong)
+    return None if accepted else _by_findings(case)
+
+
+def _by_findings(case: Case) -> bool | None:
+    """The same for a refused reply from labels of its findings: it should pass if every error of it is wrong."""
+    said: dict[str, list[bool]] = {}
+    for label in case.labels:
+        if label.subject and label.outcome in (RIGHT, WRONG):
+            said.setdefault(label.subject, []).append(label.outcome == RIGHT)
+    if any(sum(votes) * 2 > len(votes) for votes in said.values()):
+        return False
+    if case.recorded is None:
+        return None
+    errors = [found for found in case.recorded.findings if found.get("level", "error") == "error"]
+    wrong = {subject for subject, votes in said.items() if sum(votes) * 2 < len(votes)}
+    covered = all(wrong & {f"code:{found.get('code')}", f"rule:{rule_of(found)}"} for found in errors)
+    return True if errors and covered else None
+
+
+def words_of(labels: tuple[Label, ...]) -> set[str]:
+    """The labels of people's own, and what happened downstream.
+
+    >>> sorted(words_of((Label("1", "right"), Label("1", "refunded"))))
+    ['refunded']
+    """
+    return {label.outcome for label in labels if label.outcome not in (RIGHT, WRONG)}

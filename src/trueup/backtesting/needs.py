@@ -1,0 +1,67 @@
+"""What a contract must know beside a reply: a contract enters, the names of the context that its verdict can depend on leave.
+
+A stored reply whose context is gone can be judged again by a contract that does not look at it, and by no other. `ANYTHING` stands for
+code of the user's own, which may look at whatever it is given.
+"""
+
+from typing import Any
+
+from trueup.contract.clean import sees_fields
+from trueup.contract.contract import Contract
+
+ANYTHING = "anything"
+_SURE = frozenset(
+    {ANYTHING, "input"}
+)  # of verdicts that do not say what they were made with, these cannot be taken for absent
+
+
+def needs(contract: Any) -> frozenset[str]:
+    """The names of context that a verdict of this contract can depend on.
+
+    >>> sorted(needs(Contract({"required": ["n"]}, rules=["n < limit"], input=["limit"])))
+    ['input']
+    >>> needs(Contract({"type": "object"}))
+    frozenset()
+    """
+    if type(contract) is not Contract:
+        return frozenset({ANYTHING})
+    found: set[str] = set()
+    meaning = contract.meaning
+    if meaning is not None:
+        if meaning.asks:
+            found.add(ANYTHING)
+        if sees_fields(contract.schema, meaning):
+            found.add("input")
+        if meaning.states is not None:
+            found |= {"state", "data", "history"}
+        if getattr(meaning, "relevance", None) is not None:
+            found.add("question")
+    if contract.tools:
+        found |= {"history", "expected_sequence"}
+    elif contract.schema is None:
+        found.add("offered")
+    return frozenset(found)
+
+
+def lost(wanted: frozenset[str], missing: tuple[str, ...]) -> int | None:
+    """Which of the missing names stands in the way, by its place; None if none does. `?` says that nobody knows what there was.
+
+    >>> lost(frozenset({"history"}), ("state", "history")), lost(frozenset({"history"}), ("?",))
+    (1, None)
+    """
+    for place, name in enumerate(missing):
+        if (name == "?" and not wanted.isdisjoint(_SURE)) or (name != "?" and (name in wanted or ANYTHING in wanted)):
+            return place
+    return None
+
+
+def runs_own_code(contract: Any) -> bool:
+    """Whether judging runs code of the user's own, which may hang or end its process.
+
+    >>> runs_own_code(Contract({"type": "object"})), runs_own_code(Contract(True, checks=[lambda verdict: None]))
+    (False, True)
+    """
+    if type(contract) is not Contract:
+        return True
+    meaning = contract.meaning
+    return (meaning is not None and meaning.asks) or (contract.schema is not None and contract.schema.is_type)

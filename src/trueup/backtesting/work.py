@@ -1,0 +1,158 @@
+"""Work: one block of cases is judged under both contracts and becomes a tally; the same in this process, in a worker and on a cluster.
+
+A case that hung or ended its worker before is condemned by its number in the block: it is counted with its reason and not judged again.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from trueup import __version__
+from trueup.backtesting.judging import Judged, Pair
+from trueup.backtesting.tally import Tally
+from trueup.batch.contracts import Spec
+from trueup.batch.engines.local import Pool, live
+from trueup.batch.work import IDLE, Guard
+from trueup.material.blocks import Block, Index, cases_in
+from trueup.material.case import Reason
+from trueup.material.selection import Selection
+
+_REASONS: dict[str, Reason] = {"U006": "timed_out", "U008": "crashed"}
+
+
+class Piece(NamedTuple):
+    """The number of a block."""
+
+    number: int
+
+
+class Task(NamedTuple):
+    """A block to be judged, and the cases in it that are not to be: their number, and a code that says why."""
+
+    piece: Piece
+    block: Block
+    condemned: Mapping[int, str] = {}
+
+
+class Specs(NamedTuple):
+    """How the two contracts are made; together they travel as one contract of a sift does."""
+
+    new: Spec
+    old: Spec | None = None
+
+    @property
+    def travels(self) -> bool:
+        return self.new.travels and (self.old is None or self.old.travels)
+
+    def portable(self) -> "Specs":
+        return Specs(self.new.portable(), None if self.old is None else self.old.portable())
+
+    def open(self) -> Pair:
+        return Pair(self.new.open(), None if self.old is None else self.old.open())
+
+
+class Job(NamedTuple):
+    """What all blocks share; with `lines`, each flip is written as a line."""
+
+    spec: Specs
+    selection: Selection
+    labels: Index
+    lines: bool = False
+
+
+class Counted(NamedTuple):
+    """The tally of a block."""
+
+    number: int
+    tally: Tally
+
+
+class Beat(Protocol):
+    def __setitem__(self, at: int, value: int) -> None: ...
+
+
+def judge_block(job: Job, pair: Pair, task: Task, beat: Beat) -> Counted:
+    """Judge the cases of a block; the number of each stands in `beat` while it is judged."""
+    tally = Tally(lines=job.lines)
+    condemned = task.condemned
+    judge, note = pair.judge, tally.note
+    for number, case in enumerate(cases_in(task.block, job.selection, job.labels)):
+        beat[0] = number
+        if condemned and number in condemned:
+            note(case, Judged("unjudgeable", reason=_REASONS[condemned[number]]))
+        else:
+            note(case, judge(case))
+        beat[0] = IDLE
+    return Counted(task.piece.number, tally)
+
+
+def judge_blocks(
+    job: Job, connection: Any, beat: Any, megabytes: int, closing: list[Any], at_start: Any
+) -> None:  # fmt: skip
+    """The life of a worker."""
+
+    def opened() -> Any:
+        pair = job.spec.open()
+        return lambda task: judge_block(job, pair, task, beat)
+
+    live(opened, connection, megabytes, closing, at_start)
+
+
+def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: Guard) -> Iterator[Counted]:
+    """Judge blocks on processes of this machine; tallies come in any order."""
+    pool = Pool(job, guard, work=judge_blocks)
+    try:
+        yield from pool.run(tasks, workers)
+    finally:
+        pool.close()
+
+
+def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: Guard, address: str) -> Iterator[Counted]:
+    """Judge blocks as tasks of Ray; workers read the sources themselves."""
+    from trueup.batch.engines.ray import carry, packed_parcel  # only where a cluster is asked for
+
+    first = next(tasks, None)
+    if first is None:
+        return
+
+    def every() -> Iterator[Task]:
+        assert first is not None
+        yield first
+        yield from tasks
+
+    parcel = packed_parcel(Parcel(__version__, job._replace(spec=job.spec.portable()), guard))
+    yield from carry(parcel, every(), address, workers, lambda task: on_pool(job, iter([task]), 1, guard))
+
+
+class Parcel(NamedTuple):
+    """What every node of a cluster gets once."""
+
+    version: str
+    job: Job
+    guard: Guard
+
+    def desk(self) -> "Desk":
+        """What answers tasks on a node."""
+        return Desk(self.job, self.guard)
+
+
+class Desk:
+    """Judges the blocks that come to a node, in a process of their own."""
+
+    def __init__(self, job: Job, guard: Guard) -> None:
+        job.spec.open()  # says now if a contract cannot be used here
+        self._pool = Pool(job, guard, work=judge_blocks)
+
+    def judged(self, task: Task) -> Any:
+        """The tally of a block, or why there is none."""
+        import socket
+
+        from trueup.batch.engines.desk import Failure
+        from trueup.batch.work import EngineFailed
+
+        try:
+            return next(self._pool.run(iter([task]), 1))
+        except (EngineFailed, OSError) as error:
+            return Failure(
+                f"on the Ray node {socket.gethostname()}: {error} (workers read the sources themselves: "
+                "keep them where every node can reach them)"
+            )
