@@ -36,6 +36,10 @@ GROUPS = {
         "compare": "Compare two sifts or two runs: flips, findings, cost.",
         "export": "Write valid replies and their prompts as a fine-tuning file.",
     },
+    "Before you change a contract": {
+        "label": "Say of stored replies whether trueup decided right, one key each.",
+        "learn": "Train a model of quality on labels; say if it beats the rules.",
+    },
     "Pipelines of prompts": {
         "init": "Make a run of a pipeline: snapshot, units, chunks.",
         "run": "Run a pipeline, or resume a run.",
@@ -68,7 +72,7 @@ EXTRAS = {
     "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "jinja2": "pipelines",
     "opentelemetry": "telemetry", "prometheus_client": "telemetry", "psycopg": "postgres", "pyarrow": "tables", "ray": "ray",
     "starlette": "gateway", "structlog": "telemetry", "textual": "tui", "uvicorn": "gateway", "uvloop": "gateway",
-    "xllamacpp": "local", "zstandard": "sift",
+    "wordllama": "relevance", "xllamacpp": "local", "zstandard": "sift",
 }  # fmt: skip
 
 FAULT, INTERRUPTED, PIPE_CLOSED = 70, 130, 141

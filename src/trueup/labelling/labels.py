@@ -97,7 +97,8 @@ def write_labels(path: str | Path, labels: Iterable[Label]) -> int:
     n = 0
     try:
         with beside.open("wb") as file:
-            for n, label in enumerate(labels, 1):
+            for label in labels:
+                n += 1
                 file.write(line_of(label) + b"\n")
             file.flush()
             os.fsync(file.fileno())

@@ -259,7 +259,9 @@ def _chosen(strata: _Strata, tallies: dict[str, Counter[str]], size: int, withou
     again: Counter[tuple[str, str]] = Counter()
     chosen: list[Entry] = []
     seen = set(without)
+    texts: Counter[tuple[str, tuple[str, ...]]] = Counter()
     urgency = {subject: _urgency(tallies[subject], 0) for subject, _ in waiting}
+    alike: list[Entry] = []
     while waiting and len(chosen) < size:
         key = max(waiting, key=lambda key: (urgency[key[0]] + waiting[key][-1][0] - 0.1 * again[key], key))
         score, _, _, entry = waiting[key].pop()
@@ -270,11 +272,19 @@ def _chosen(strata: _Strata, tallies: dict[str, Counter[str]], size: int, withou
         seen.add(entry.case.id)
         subject = key[0]
         n = sum(tallies[subject][word] for word in DECISIONS)
-        chosen.append(entry._replace(score=score + urgency[subject], why=(*entry.why, *_known(subject, n))))
+        entry = entry._replace(score=score + urgency[subject], why=(*entry.why, *_known(subject, n)))
+        same = (entry.case.text, entry.case.recorded.codes if entry.case.recorded else ())
+        texts[same] += 1
+        if (
+            texts[same] > 1 and entry.case.text
+        ):  # whoever has seen one of them has seen all: only if nothing else is left
+            alike.append(entry)
+            continue
+        chosen.append(entry)
         planned[subject] += 1
         again[key] += 1
         urgency[subject] = _urgency(tallies[subject], planned[subject])
-    return chosen
+    return [*chosen, *alike[: size - len(chosen)]]
 
 
 def _urgency(tally: Counter[str], planned: int) -> float:

@@ -15,6 +15,10 @@ SKIPPED = "skipped"
 COMMENT = "comment"
 RANDOM, UNCERTAIN = "random", "uncertain"
 DECISIONS = (RIGHT, WRONG)
+_OF_RULES = frozenset(
+    "BDQ"
+)  # families whose findings name a rule that somebody wrote; others name a keyword of a schema
+_FIELDS = frozenset({"B001", "B002", "B003", "B004"})  # and these a list of fields
 
 
 class Decision(NamedTuple):
@@ -33,9 +37,11 @@ def subject_of(found: dict[str, Any]) -> str:
     """
     code = str(found.get("code") or "")
     rule = rule_of(found)
+    if not rule or code in _FIELDS or (code in FINDINGS and code[0] not in _OF_RULES):
+        return f"code:{code}"
     kind = FINDINGS.get(code)
     # Records of sifts name the code where there is no rule.
-    return f"rule:{rule}" if rule and (kind is None or rule != kind.name) else f"code:{code}"
+    return f"code:{code}" if kind is not None and rule == kind.name else f"rule:{rule}"
 
 
 def is_error(found: dict[str, Any]) -> bool:
