@@ -88,7 +88,14 @@ def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozen
     state = state_name(context.get("state")) or ""
     authors = frozenset(label.author for label in labels if label.author)
     at = case.at or max(label.at for label in labels)
-    return Example(case.id, votes[True] > votes[False], not verdict.ok, text, state, case.conversation, at, authors)
+    return Example(case.id, votes[True] > votes[False], not verdict.ok, text, state, _conversation(case), at, authors)
+
+
+def _conversation(case: Case) -> str:
+    """The conversation of a case; a unit of a file may name it among its fields."""
+    fields = (case.context or {}).get("input")
+    named = fields.get("conversation") if isinstance(fields, dict) else None
+    return case.conversation or (named if isinstance(named, str) else "")
 
 
 def _is_good(label: Label, accepted: bool, good: frozenset[str], bad: frozenset[str]) -> bool:

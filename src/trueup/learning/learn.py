@@ -141,10 +141,10 @@ def _refuse_few(gathered: Gathered) -> None:
     labels = len(gathered.examples)
     if labels >= LEAST_LABELS:
         return
-    others = gathered.left_out.total() - gathered.left_out[UNLABELLED]
-    also = f" ({others:,} more labelled replies could not be used)" if others else ""
+    others = [(why, count) for why, count in gathered.left_out.most_common(3) if why != UNLABELLED]
+    also = "".join(f"; {count:,} more cannot be used: {why}" for why, count in others)
     raise TooFew(
-        f"{labels:,} labelled replies{also}: a model needs {LEAST_LABELS}, so label {LEAST_LABELS - labels:,} more with `trueup label`"
+        f"{labels:,} labelled replies, and a model needs {LEAST_LABELS}: label {LEAST_LABELS - labels:,} more with `trueup label`{also}"
     )
 
 

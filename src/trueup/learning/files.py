@@ -1,0 +1,39 @@
+"""Model files: a model and a path enter; the whole file is there in the end, or what was there before.
+
+Another file than a model is never replaced.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from trueup.batch.placing import placed
+from trueup.checks.scoring import MOST_BYTES, BadModel, Model
+from trueup.contract.scored import load_model
+
+
+class NotReplaced(ValueError):
+    """A file is in the way that is not a model."""
+
+
+def refuse_other(path: Path) -> None:
+    """Raise if there is a file at the path that is not a quality model."""
+    if path.is_dir():
+        raise NotReplaced(f"{path}: that is a directory; name a file")
+    if not path.parent.is_dir():
+        raise NotReplaced(f"{path}: there is no directory {path.parent}")
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        load_model(path)
+    except BadModel:
+        raise NotReplaced(f"{path}: there is a file that is not a quality model; choose another name") from None
+
+
+def write_model(path: Path, model: Model) -> int:
+    """Write a model, and return how many bytes it has."""
+    text = msgspec.json.encode(model) + b"\n"
+    assert len(text) <= MOST_BYTES, "training keeps models small"
+    with placed(path) as (draft,):
+        draft.write(text)
+    return len(text)
