@@ -1,0 +1,69 @@
+"""Choosing: all proposals of a run enter; those that stand leave, in the order in which they are shown.
+
+The tests of one run are corrected together (Benjamini-Hochberg). Then the narrowest change that explains a label is kept: a proposal
+must stand on labels that no narrower one explains.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trueup.statistics.multiple import adjusted, benjamini_hochberg
+from trueup.tuning.proposals import Proposal, mostly
+
+Q = 0.05
+_ORDER = ("alias", "key", "value", "threshold", "coercion", "accept", "misfire", "dead", "together")
+_UNLABELLED = ("dead", "together")
+_FRESH = 3  # labels that no narrower proposal explains
+
+
+class Chosen(NamedTuple):
+    """A proposal that stands, with its corrected p-value."""
+
+    proposal: Proposal
+    p: float
+
+
+def choose(proposals: Sequence[Proposal], q: float = Q) -> list[Chosen]:
+    """The proposals that stand at a false discovery rate of `q`."""
+    ps = [proposal.p for proposal in proposals]
+    corrected = adjusted(ps)
+    passed = benjamini_hochberg(ps, q)
+    switched_off = {
+        proposal.unit: proposal
+        for proposal, stands in zip(proposals, passed, strict=True)
+        if stands and proposal.kind == "misfire"
+    }
+    standing: list[Chosen] = []
+    for proposal, stands, p in zip(proposals, passed, corrected, strict=True):
+        rival = switched_off.get(proposal.unit) if proposal.kind == "threshold" else None
+        if proposal.title and (stands or (rival is not None and proposal.also)) and not _is_beaten(proposal, rival):
+            shown = p if stands or rival is None else corrected[proposals.index(rival)]
+            standing.append(Chosen(proposal, shown))
+    standing.sort(key=lambda one: (_ORDER.index(one.proposal.kind), -len(one.proposal.better), one.proposal.at == ()))
+    return _narrowest(standing)
+
+
+def _is_beaten(proposal: Proposal, rival: Proposal | None) -> bool:
+    """Whether switching the whole unit off would judge more labels rightly than moving its bound."""
+    return rival is not None and _net(rival) > _net(proposal)
+
+
+def _net(proposal: Proposal) -> int:
+    return len(proposal.better) - len(proposal.worse)
+
+
+def _narrowest(standing: list[Chosen]) -> list[Chosen]:
+    explained: set[int] = set()
+    kept: list[Chosen] = []
+    for one in standing:
+        proposal = one.proposal
+        if proposal.kind in _UNLABELLED:
+            if not any(other.proposal.unit == proposal.unit for other in kept):  # a rule that is mended stays
+                kept.append(one)
+            continue
+        fresh = [number for number in proposal.better if number not in explained]
+        if len(fresh) < _FRESH or mostly(len(fresh), len(proposal.worse)) > Q:
+            continue
+        explained.update(proposal.better)
+        kept.append(one)
+    return kept

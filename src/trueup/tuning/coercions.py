@@ -1,0 +1,92 @@
+"""Coercions that keep being refused: values that a bolder profile would read, and fixes that `accept` does not allow.
+
+The next profile and the next grade are tried on the labelled replies. Aliases are narrower, so what they explain is not counted here.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.tuning.edits import Edit, Put, with_path
+from trueup.tuning.evidence import Seen, judged
+from trueup.tuning.proposals import NEEDED, Proposal, Workshop, mostly, of
+from trueup.tuning.schemas import schema_place
+from trueup.verdict.catalogue import FIXES
+from trueup.verdict.paths import Parts, folded, parse
+
+_NEXT = {"off": "standard", "standard": "eager"}
+_GRADES = ("none", "lossless", "guess", "lossy")
+
+
+def coercions(shop: Workshop) -> Iterator[Proposal]:
+    """A proposal to read more, if enough labelled replies would pass then."""
+    profile = shop.file.contract().options.profile
+    if profile in _NEXT and isinstance(shop.data.get("schema"), dict):
+        yield from _profile(shop, _NEXT[profile])
+    accept = shop.data.get("accept", "guess")
+    if accept in _GRADES[:-1]:
+        yield from _accept(shop, _GRADES[_GRADES.index(accept) + 1])
+
+
+def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
+    given = shop.data.get("coerce")
+    edits: list[Edit] = with_path(shop.data, ("coerce", "profile"), profile) if isinstance(given, dict) else []
+    if not edits:
+        edits = with_path(shop.data, ("coerce",), profile, before="examples")
+    trial = shop.try_out(edits, _has_wrong_type)
+    if trial is None or len(trial.flipped) < NEEDED:
+        return
+    contract = shop.file.contract(edits)
+    places: Counter[str] = Counter()
+    ways: Counter[str] = Counter()
+    for number in trial.better:
+        one = shop.evidence.labelled[number]
+        places.update({folded(found.path) for found in one.errors if found.code == "V001"})
+        verdict = judged(contract, one.case)
+        before = {fix.code for fix in one.verdict.fixes} if one.verdict else set()
+        ways.update({fix.code for fix in verdict.fixes} - before if verdict else ())
+    if not places:
+        return
+    path = places.most_common(1)[0][0]
+    sample = next(
+        found.path
+        for number in trial.better
+        for found in shop.evidence.labelled[number].errors
+        if folded(found.path) == path
+    )
+    place = schema_place(shop.data["schema"], parse(sample))
+    at: Parts = ("coerce",) if place is None else ("schema", *place)
+    said = ", ".join(FIXES[code].name for code, _ in ways.most_common(3) if code in FIXES)
+    where = ", ".join(name[2:] or "the value" for name, _ in places.most_common(3))
+    title = f"Values of {where} are refused that could be read: coerce: {profile}"
+    n = len(trial.flipped)
+    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong ({said})."
+    facts = {"places": dict(places), "fixes": dict(ways)}
+    p = mostly(len(trial.better), len(trial.worse))
+    note = "`eager` reads every field of the contract more boldly, not only these." if profile == "eager" else ""
+    yield Proposal("coercion", at, title, why, p, tuple(edits), n, trial.better, trial.worse, note, "coerce", facts)
+
+
+def _has_wrong_type(one: Seen) -> bool:
+    """Whether a type is at fault; enum values are the room of aliases."""
+    return one.ok or any(found.code == "V001" for found in one.errors)
+
+
+def _accept(shop: Workshop, grade: str) -> Iterator[Proposal]:
+    def about(one: Seen) -> bool:
+        return any(found.code == "G001" for found in one.errors)
+
+    edits: list[Edit] = (
+        [Put(("accept",), grade)]
+        if "accept" in shop.data
+        else with_path(shop.data, ("accept",), grade, before="examples")
+    )
+    trial = shop.try_out(edits, about)
+    if trial is None or len(trial.flipped) < NEEDED:
+        return
+    n = len(trial.flipped)
+    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong."
+    facts: dict[str, Any] = {"grade": grade}
+    p = mostly(len(trial.better), len(trial.worse))
+    title = f"Fixes are refused that people accept: accept: {grade}"
+    yield Proposal("accept", ("accept",), title, why, p, tuple(edits), n, trial.better, trial.worse, "", "G001", facts)

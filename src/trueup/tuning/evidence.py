@@ -1,0 +1,191 @@
+"""Evidence: cases judged under the contract as it is now, with what people said about them.
+
+Cases and a contract enter; what fired in each leaves, with whether the reply should be accepted. Recorded findings are not trusted:
+every reply is judged again. Cases that cannot be judged are counted with their reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from trueup.contract.contract import Contract
+from trueup.material.case import RIGHT, WRONG, Case
+from trueup.tuning.units import STRUCTURAL, Unit, names_of, unit_of
+from trueup.verdict.bugs import bug_of
+from trueup.verdict.facts import Finding, Findings
+from trueup.verdict.verdict import Verdict
+
+MOST = 20_000  # replies without a label that are kept
+
+
+class Said(NamedTuple):
+    """What people said about one case, disagreements settled by majority."""
+
+    should: bool | None = None
+    """Whether the reply should be accepted; None if nobody said so, or people disagree."""
+    subjects: dict[str, bool] = {}
+    """For `rule:NAME` and `code:CODE`, whether the finding is right."""
+    is_random: bool = False
+    """Whether the reply was drawn at random from accepted ones."""
+    note: str = ""
+
+
+class Seen(NamedTuple):
+    """One case, judged."""
+
+    case: Case
+    ok: bool
+    findings: Findings
+    data: Any
+    """The data that were read, kept where there are labels."""
+    length: int
+    """Characters of text, as reply rules count them."""
+    units: frozenset[str]
+    """The keys of everything that fired."""
+    refusing: tuple[str, ...]
+    """The keys of what refuses the reply, each once."""
+    structured: bool
+    """Whether there are data whose structure holds, so that rules were asked."""
+    state: str
+    said: Said
+    verdict: Verdict | None = None
+    """The whole verdict, kept where there are labels."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that refuse the reply."""
+        return tuple(self.findings.errors)
+
+
+class Evidence(NamedTuple):
+    """All cases, judged."""
+
+    seen: list[Seen]
+    labelled: list[Seen]
+    """Those for which it is known whether they should be accepted."""
+    units: dict[str, Unit]
+    """Everything that the contract lists or that fired, by key."""
+    unjudgeable: dict[str, int]
+    left_out: int
+    """Replies without a label beyond the number that is kept."""
+
+
+def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (), most: int = MOST) -> Evidence:
+    """Judge cases under a contract, which lists these units; every labelled case is kept, and at most so many others."""
+    seen: list[Seen] = []
+    units: dict[str, Unit] = {unit.key: unit for unit in listed}
+    reasons: Counter[str] = Counter()
+    plain = left_out = 0
+    for case in cases:
+        if case.unjudgeable is not None or case.reply is None:
+            reasons[case.unjudgeable or "no_reply"] += 1
+            continue
+        if not case.labels and plain >= most:
+            left_out += 1
+            continue
+        plain += not case.labels
+        verdict = judged(contract, case)
+        if verdict is None:
+            reasons["check_raised"] += 1
+            continue
+        seen.append(_seen(case, verdict, contract, units))
+    labelled = [one for one in seen if one.said.should is not None]
+    return Evidence(seen, labelled, units, dict(reasons), left_out)
+
+
+def judged(contract: Contract, case: Case) -> Verdict | None:
+    """The verdict on a case; None if a check of the contract raised an error."""
+    try:
+        return contract.check(case.reply, dict(case.context) if case.context else None)
+    except (Exception, SystemExit) as error:
+        if bug_of(error) is None:
+            raise
+        return None
+
+
+def _seen(case: Case, verdict: Verdict, contract: Contract, units: dict[str, Unit]) -> Seen:
+    fired: set[str] = set()
+    refusing: dict[str, None] = {}
+    for found in verdict.findings:
+        unit = unit_of(found, units)
+        units.setdefault(unit.key, unit)
+        fired.add(unit.key)
+        if found.level == "error":
+            refusing[unit.key] = None
+    structured = not any(found.code[0] not in STRUCTURAL for found in verdict.findings.errors)
+    meaning = contract.meaning
+    state = ""
+    if meaning is not None and meaning.states is not None:
+        state = meaning.states.standing(case.context or {}).state
+    length = verdict.metrics.get("total_text_length", 0)
+    said = settled(case, verdict.ok, verdict.findings)
+    return Seen(
+        case, verdict.ok, verdict.findings, verdict.data if case.labels else None, length, frozenset(fired), tuple(refusing),
+        structured and verdict.data is not None, state, said, verdict if case.labels else None,
+    )  # fmt: skip
+
+
+def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
+    """What the labels of a case say of the reply: a label says whether the verdict that was recorded is right."""
+    if not case.labels:
+        return _NOTHING
+    ok_then = ok_now if case.recorded is None else case.recorded.ok
+    whole: list[bool] = []
+    subjects: dict[str, list[bool]] = {}
+    note = ""
+    for label in case.labels:
+        note = note or label.note
+        if label.outcome not in (RIGHT, WRONG):
+            continue
+        is_right = label.outcome == RIGHT
+        if label.subject:
+            subjects.setdefault(label.subject, []).append(is_right)
+        else:
+            whole.append(ok_then if is_right else not ok_then)
+    votes = {subject: vote for subject, all_votes in subjects.items() if (vote := _majority(all_votes)) is not None}
+    should = _majority(whole)
+    if should is None and not whole:
+        should = _from_findings(votes, ok_now, findings)
+    drawn = any(label.drawn == "random" for label in case.labels) and ok_then
+    return Said(should, votes, drawn, note)
+
+
+_NOTHING = Said()
+
+
+def _majority(votes: list[bool]) -> bool | None:
+    yes = sum(votes)
+    return None if 2 * yes == len(votes) else 2 * yes > len(votes)
+
+
+def _from_findings(votes: dict[str, bool], ok: bool, findings: Findings) -> bool | None:
+    """What labels of single findings say of the reply: one right error refuses it; if every error is wrong, it should pass.
+
+    On an accepted reply, `wrong` about a rule or a code that did not fire says that it should have.
+    """
+    if not votes:
+        return None
+    if ok:
+        fired = {name for found in findings for name in names_of(found)}
+        return False if any(not vote and name not in fired for name, vote in votes.items()) else None
+    said = [next((votes[name] for name in names_of(found) if name in votes), None) for found in findings.errors]
+    if any(said):
+        return False
+    return True if all(vote is False for vote in said) else None
+
+
+def finding_vote(one: Seen, found: Finding) -> bool | None:
+    """Whether a finding is right, as far as labels say so without doubt.
+
+    A label of the finding itself counts. One of the whole verdict counts if the reply is refused for this reason alone, and the verdict
+    that was labelled had the same code.
+    """
+    for name in names_of(found):
+        if name in one.said.subjects:
+            return one.said.subjects[name]
+    if one.said.should is None or found.level != "error" or len(one.refusing) != 1:
+        return None
+    recorded = one.case.recorded
+    if recorded is not None and not recorded.ok and recorded.codes and found.code not in recorded.codes:
+        return None
+    return not one.said.should

@@ -1,0 +1,137 @@
+"""The files of a contract: where each part of it stands, and their texts with edits made.
+
+The path of a contract enters. An edit of the whole contract leaves as the text of the file that the part stands in, which may be one
+that the contract extends or names. After every edit the new text is read again: it must say exactly what was meant.
+"""
+
+import difflib
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trueup.contract.contract import Contract
+from trueup.contract.files.documents import parse_document
+from trueup.contract.files.extends import Whole, read_whole
+from trueup.contract.files.faults import ContractError
+from trueup.contract.lint.run import NOT_OPTIONS
+from trueup.tuning.edits import Add, Edit, changed, moved
+from trueup.tuning.tomltext import edited as edited_toml
+from trueup.tuning.yamltext import CannotEdit, Tree, edited
+from trueup.verdict.paths import Parts, render
+
+_NAMED = ("schema", "tools")  # parts that a contract may name a file for
+
+
+class Change(NamedTuple):
+    """The new text of one file."""
+
+    file: Path
+    old: str
+    new: str
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        name = self.file.as_posix()
+        lines = difflib.unified_diff(
+            self.old.splitlines(keepends=True), self.new.splitlines(keepends=True), f"a/{name}", f"b/{name}", n=2
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+class ContractFile:
+    """A contract and the files that it is made of, as they were when they were read."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.whole: Whole = read_whole(self.path)
+        errors = [found for found in self.whole.faults if found.level == "error"]
+        if errors:
+            raise ContractError(errors)
+        self._texts: dict[Path, str] = {}
+        self._own: Any = parse_document(self.text(self.path), self.path.as_posix(), self.path.suffix.lower()).data
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data of the whole contract."""
+        return self.whole.data
+
+    def text(self, file: Path) -> str:
+        """The text of a file, with line feeds."""
+        if file not in self._texts:
+            self._texts[file] = file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        return self._texts[file]
+
+    def digests(self) -> dict[Path, str]:
+        """What each file that was read so far held."""
+        return {file: hashlib.sha256(text.encode()).hexdigest() for file, text in self._texts.items()}
+
+    def contract(self, edits: Sequence[Edit] = ()) -> Contract:
+        """The contract with edits made; no file is written."""
+        return contract_of(changed(self.data, edits))
+
+    def home(self, path: Parts) -> tuple[Path, Parts]:
+        """The file that a part of the contract stands in, and its path there."""
+        own = self._own if isinstance(self._own, dict) else {}
+        named = path[0] if path and path[0] in _NAMED else ""
+        if named and isinstance(own.get(named), str):
+            return self.path.parent / own[named], path[1:]
+        if "extends" not in own:
+            return self.path, path
+        place = self.whole.marks.value(path)
+        file = Path(place.file)
+        wanted = _value(self.data, path)
+        theirs = self._document(file)
+        for candidate in reversed(Tree(self.text(file), file.suffix.lower()).paths_at(place.line, place.column)):
+            if _value(theirs, candidate) == wanted:
+                return file, candidate
+        raise CannotEdit(f"{render(path)} is put together from several files; edit it by hand")
+
+    def _document(self, file: Path) -> Any:
+        return parse_document(self.text(file), file.as_posix(), file.suffix.lower()).data
+
+    def change(self, edits: Sequence[Edit]) -> list[Change]:
+        """The new texts of the files that the edits are about; refuses with `CannotEdit` what cannot be edited in place."""
+        texts: dict[Path, str] = {}
+        for edit in edits:
+            file, path = self._home_of(edit)
+            text = texts.get(file, self.text(file))
+            kind = file.suffix.lower()
+            made = moved(edit, path)
+            new = edited_toml(text, made) if kind == ".toml" else edited(text, made, kind)
+            self._verify(file, text, new, made)
+            texts[file] = new
+        return [Change(file, self.text(file), new) for file, new in texts.items()]
+
+    def _home_of(self, edit: Edit) -> tuple[Path, Parts]:
+        if isinstance(edit, Add) and not edit.path:
+            return self.path, ()  # a new part belongs to the contract itself
+        if edit.path[:1] == ("examples",):
+            return self.path, edit.path
+        return self.home(edit.path)
+
+    def _verify(self, file: Path, old: str, new: str, edit: Edit) -> None:
+        name, kind = file.as_posix(), file.suffix.lower()
+        try:
+            found = parse_document(new, name, kind)
+        except ContractError as error:
+            raise CannotEdit(f"the edit would break the file: {error.faults[0].message}") from None
+        if found.faults or found.data != changed(parse_document(old, name, kind).data, [edit]):
+            raise CannotEdit(f"{render(edit.path)} cannot be edited in place; edit it by hand")
+
+
+def contract_of(data: dict[str, Any]) -> Contract:
+    """The contract that the data of a file makes."""
+    options = {key: part for key, part in data.items() if key not in NOT_OPTIONS}
+    if "version" in options:
+        options["version"] = str(options["version"])
+    return Contract(**options)
+
+
+def _value(data: Any, path: Parts) -> Any:
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return CannotEdit
+    return data

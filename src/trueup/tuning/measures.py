@@ -1,0 +1,141 @@
+"""Measures: how good each code, rule and pattern of a contract is, from what people said.
+
+Evidence enters; for each unit its precision leaves with an interval, and its recall where a random sample of accepted replies lets it
+be known. Without such a sample recall is None, never a guess.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from trueup.material.case import RIGHT, WRONG
+from trueup.statistics.agreement import Agreement, agreement
+from trueup.statistics.proportions import Interval, wilson
+from trueup.tuning.evidence import Evidence, Seen, finding_vote
+from trueup.tuning.units import Unit, unit_of
+
+
+class Recall(NamedTuple):
+    """The share of what should be refused that is refused."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Row(NamedTuple):
+    """What is known of one unit."""
+
+    unit: Unit
+    fired: int
+    right: int
+    wrong: int
+    precision: Interval | None
+    recall: Recall | None
+
+    @property
+    def labelled(self) -> int:
+        """How many labels bear on it."""
+        return self.right + self.wrong
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON-able data."""
+        share = None if self.precision is None else self.right / self.labelled
+        return {
+            "unit": self.unit.key, "kind": self.unit.kind, "name": self.unit.name, "fired": self.fired, "labels": self.labelled,
+            "right": self.right, "wrong": self.wrong, "precision": share,
+            "interval": None if self.precision is None else [self.precision.low, self.precision.high],
+            "recall": None if self.recall is None else self.recall.value,
+            "recall_interval": None if self.recall is None else [self.recall.low, self.recall.high],
+        }  # fmt: skip
+
+
+class Measured(NamedTuple):
+    """All measures of a contract."""
+
+    whole: Row
+    """The contract as one: a refusal is right or wrong."""
+    codes: list[Row]
+    units: list[Row]
+    agreement: Agreement
+    sample: int
+    """Accepted replies that were drawn at random and labelled."""
+
+
+def measure(evidence: Evidence) -> Measured:
+    """The measures of a contract: as a whole, of each code, and of each unit."""
+    fired: Counter[str] = Counter()
+    votes: dict[str, list[int]] = {}
+    known = dict(evidence.units)
+    for one in evidence.seen:
+        keys: set[str] = set()
+        for found in one.findings:
+            vote = finding_vote(one, found)
+            for unit in (unit_of(found, evidence.units), Unit(found.code, "code", found.code)):
+                known.setdefault(unit.key, unit)
+                if unit.key not in keys:
+                    keys.add(unit.key)
+                    fired[unit.key] += 1
+                    if vote is not None:
+                        votes.setdefault(unit.key, [0, 0])[not vote] += 1
+    misses = Misses(evidence)
+    rows = [_row(unit, fired[key], votes.get(key, [0, 0]), misses) for key, unit in known.items()]
+    rows.sort(key=lambda row: (-row.labelled, -row.fired, row.unit.key))
+    refused = [one for one in evidence.labelled if not one.ok]
+    wrong = sum(one.said.should is True for one in refused)
+    count = sum(not one.ok for one in evidence.seen)
+    whole = _row(Unit("", "contract", "every refusal"), count, [len(refused) - wrong, wrong], misses)
+    codes, others = [r for r in rows if r.unit.kind == "code"], [r for r in rows if r.unit.kind != "code"]
+    return Measured(whole, codes, others, _agreement(evidence), misses.sample)
+
+
+def _row(unit: Unit, fired: int, votes: list[int], misses: "Misses") -> Row:
+    right, wrong = votes
+    labelled = right + wrong
+    precision = wilson(right, labelled) if labelled else None
+    recall = misses.recall(unit, fired * right / labelled) if labelled else None
+    return Row(unit, fired, right, wrong, precision, recall)
+
+
+class Misses:
+    """What the random sample of accepted replies says about replies that should have been refused."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        drawn = [one for one in evidence.labelled if one.ok and one.said.is_random]
+        self.sample = len(drawn)
+        self._accepted = sum(one.ok for one in evidence.seen)
+        missed = [one for one in drawn if one.said.should is False]
+        self._missed = len(missed)
+        self._named: Counter[str] = Counter(name for one in missed for name in _blamed(one))
+        self._unnamed = sum(not _blamed(one) for one in missed)
+
+    def recall(self, unit: Unit, caught: float) -> Recall | None:
+        """The recall of a unit that refused so many replies rightly; None if the sample does not say.
+
+        A miss counts against a rule or a code if its label names it. While a miss names nothing, only the whole contract's recall is known.
+        """
+        if not self.sample or not caught:
+            return None
+        if unit.kind == "contract":
+            missed = self._missed
+        elif self._unnamed:
+            return None
+        else:
+            code = unit.key.partition(" ")[0]
+            missed = self._named[f"rule:{unit.name}"] + self._named[f"code:{code}"]
+        bounds = wilson(missed, self.sample)
+        low, high = (caught / (caught + share * self._accepted) for share in (bounds.high, bounds.low))
+        return Recall(caught / (caught + missed / self.sample * self._accepted), low, high)
+
+
+def _blamed(one: Seen) -> list[str]:
+    """What the labels of a miss name as the rule or code that should have refused it."""
+    return [subject for subject, is_right in one.said.subjects.items() if not is_right]
+
+
+def _agreement(evidence: Evidence) -> Agreement:
+    return agreement(
+        ((label.verdict, label.subject), label.author, label.outcome)
+        for one in evidence.seen
+        for label in one.case.labels
+        if label.outcome in (RIGHT, WRONG) and label.author
+    )

@@ -1,0 +1,179 @@
+"""Misfires: rules and checks that people mostly call wrong.
+
+A unit with enough labels is tested against a precision of one half. One that is significantly below becomes a warning, or is taken
+away if it is one already or cannot be a warning. A pattern is tested by itself if its rule has others.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.statistics.proportions import wilson
+from trueup.tuning.edits import Add, Edit, Put
+from trueup.tuning.evidence import finding_vote
+from trueup.tuning.patterns import patterns_of
+from trueup.tuning.proposals import NEEDED, Proposal, Workshop, mostly, of
+from trueup.tuning.schemas import schema_place
+from trueup.tuning.silent import called, level_of, removal
+from trueup.tuning.units import Unit, unit_of
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, parse, value_at
+
+_KEYWORDS = {"V006": ("pattern",), "V009": ("uniqueItems",), "V010": ("format",)}
+_SECTIONS = {"B001": "required", "B002": "types", "B003": "ranges", "B004": "enums"}
+
+
+def misfires(shop: Workshop) -> Iterator[Proposal]:
+    """A proposal for each unit that has enough labels and could be made milder."""
+    votes: dict[str, tuple[list[int], list[int]]] = {}
+    shown: dict[str, Finding] = {}
+    numbers = {id(one): number for number, one in enumerate(shop.evidence.labelled)}
+    for one in shop.evidence.seen:
+        if not one.case.labels:
+            continue
+        for found in one.findings:
+            vote = finding_vote(one, found)
+            key = unit_of(found, shop.evidence.units).key
+            if vote is not None:
+                shown.setdefault(key, found)
+                votes.setdefault(key, ([], []))[vote].append(numbers.get(id(one), -1))
+    for key, (wrong, right) in votes.items():
+        unit = shop.evidence.units[key]
+        if len(wrong) + len(right) >= NEEDED:
+            remedy = _remedy(shop.data, unit, shown[key])
+            if remedy is not None:
+                at, said, edits = remedy
+                wrong, right = _decided(shop, unit, edits, wrong, right)
+                if len(wrong) + len(right) >= NEEDED:
+                    yield _proposal(unit, at, said, edits, wrong, right)
+            if unit.kind == "forbid" and unit.at:
+                yield from _of_patterns(shop, unit)
+
+
+def _decided(
+    shop: Workshop, unit: Unit, edits: list[Edit], wrong: list[int], right: list[int]
+) -> tuple[list[int], list[int]]:
+    """The votes on replies that the unit alone refuses: a schema hides what rules would have said."""
+    trial = shop.try_out(edits, lambda one: unit.key in one.units)
+    flipped = frozenset(() if trial is None else trial.flipped)
+    labelled = shop.evidence.labelled
+
+    def counts(number: int) -> bool:
+        return number in flipped or number < 0 or labelled[number].ok or bool(labelled[number].said.subjects)
+
+    return [number for number in wrong if counts(number)], [number for number in right if counts(number)]
+
+
+def _proposal(unit: Unit, at: Parts, said: str, edits: list[Edit], wrong: list[int], right: list[int]) -> Proposal:
+    n = len(wrong) + len(right)
+    interval = wilson(len(right), n)
+    why = f"{of(len(wrong), 'label')} of {n} say that it is wrong: precision {len(right) / n:.0%} [{interval.low:.0%}, {interval.high:.0%}]."
+    better, worse = (tuple(number for number in numbers if number >= 0) for numbers in (wrong, right))
+    title = f"{called(unit)} mostly misfires: {said}"
+    facts = {"precision": len(right) / n, "interval": [interval.low, interval.high]}
+    p = mostly(len(wrong), len(right))
+    return Proposal("misfire", at, title, why, p, tuple(edits), n, better, worse, "", unit.key, facts)
+
+
+def _remedy(data: dict[str, Any], unit: Unit, found: Finding) -> tuple[Parts, str, list[Edit]] | None:
+    """Where a unit stands, what to do about it in words, and as edits; None if nothing milder can be written."""
+    if unit.kind in ("rule", "forbid"):
+        return _milder_rule(data, unit)
+    if unit.kind == "reply":
+        return _milder_reply(data, unit)
+    if found.code in _SECTIONS:
+        return _section(data, found)
+    return _milder_schema(data, found)
+
+
+def _milder_rule(data: dict[str, Any], unit: Unit) -> tuple[Parts, str, list[Edit]] | None:
+    if not unit.at:
+        return None
+    held = value_at(data, unit.at)
+    if level_of(data, unit) == "warning":
+        return unit.at, "remove the warning", removal(data, unit.at)
+    said = "let it only warn"
+    if isinstance(held, str):
+        whole = {"expr": held} if unit.kind == "rule" else {"group": held}
+        return unit.at, said, [Put(unit.at, {**whole, "level": "warning"})]
+    if not isinstance(held, dict):
+        return None
+    if "level" in held:
+        return unit.at, said, [Put((*unit.at, "level"), "warning")]
+    return unit.at, said, [Add(unit.at, "level", "warning")]
+
+
+def _milder_reply(data: dict[str, Any], unit: Unit) -> tuple[Parts, str, list[Edit]] | None:
+    if unit.at:
+        held = value_at(data, unit.at)
+        edit: Edit = Put((*unit.at, "on"), False) if "on" in held else Add(unit.at, "on", False)
+        return unit.at, "switch it off", [edit]
+    reply = data.get("reply")
+    if reply is True:
+        return ("reply",), "switch it off", [Put(("reply",), {unit.name: False})]
+    at: Parts = ("reply", unit.name)
+    if unit.name in reply:
+        return at, "switch it off", [Put(at, False)]
+    return at, "switch it off", [Add(("reply",), unit.name, False)]
+
+
+def _section(data: dict[str, Any], found: Finding) -> tuple[Parts, str, list[Edit]] | None:
+    section, field = _SECTIONS[found.code], found.data.get("field")
+    held = value_at(data, ("rules", section))
+    if isinstance(held, list) and field in held:
+        at: Parts = ("rules", section, held.index(field))
+    elif isinstance(held, dict) and field in held:
+        at = ("rules", section, str(field))
+    else:
+        return None
+    return at, "remove it", removal(data, at)
+
+
+def _milder_schema(data: dict[str, Any], found: Finding) -> tuple[Parts, str, list[Edit]] | None:
+    path = parse(found.path)
+    if found.code == "V002":
+        return _not_required(data, path)
+    place = schema_place(data.get("schema"), path)
+    if place is None:
+        return None
+    if found.code == "V003":
+        return None  # the room of key names speaks of these
+    words = _KEYWORDS.get(found.code) or ((str(found.data.get("rule")),) if found.code in ("V004", "V007") else ())
+    held = value_at(data["schema"], place)
+    for word in words:
+        if word in held:
+            at: Parts = ("schema", *place, word)
+            return at, f"remove {word}", removal(data, at)
+    return None
+
+
+def _not_required(data: dict[str, Any], path: Parts) -> tuple[Parts, str, list[Edit]] | None:
+    place = schema_place(data.get("schema"), path[:-1])
+    if place is None:
+        return None
+    required = value_at(data["schema"], (*place, "required"))
+    if not isinstance(required, list) or path[-1] not in required:
+        return None
+    at: Parts = ("schema", *place, "required", required.index(path[-1]))
+    return at, f"do not require {path[-1]!r}", removal(data, at)
+
+
+def _of_patterns(shop: Workshop, unit: Unit) -> Iterator[Proposal]:
+    """A proposal for each term and pattern of a rule that has several."""
+    listed = patterns_of(shop.data, unit)
+    if len(listed) < 2:
+        return
+    votes: dict[Parts, tuple[list[int], list[int]]] = {}
+    for number, one in enumerate(shop.evidence.labelled):
+        for found in one.findings:
+            if unit_of(found, shop.evidence.units).key != unit.key:
+                continue
+            vote = finding_vote(one, found)
+            alone = [each for each in listed if each.fires(one)] if vote is not None else []
+            if vote is not None and len(alone) == 1:
+                votes.setdefault(alone[0].at, ([], []))[vote].append(number)
+    for each in listed:
+        wrong, right = votes.get(each.at, ([], []))
+        if len(wrong) + len(right) >= NEEDED:
+            edits = removal(shop.data, each.at)
+            shown = Unit(unit.key, "field", f"{each.kind} {each.text!r} of {unit.name!r}")
+            yield _proposal(shown, each.at, "remove it", edits, wrong, right)

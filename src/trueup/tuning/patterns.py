@@ -1,0 +1,94 @@
+"""Terms and patterns of what a state forbids: each by itself, with its place in the contract, and whether it fires in a reply.
+
+The data of a contract and a unit enter. Exceptions of the rule count for each pattern as they do for the whole.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from trueup.checks.dialogue import Content, Part, Rule
+from trueup.checks.folding import Folded
+from trueup.checks.machines import collected
+from trueup.checks.spoken import spoken_texts
+from trueup.checks.state import States, compile_states
+from trueup.checks.violations import Lookout
+from trueup.contract.meaning import prose
+from trueup.tuning.evidence import Seen
+from trueup.tuning.units import Unit
+from trueup.verdict.paths import Parts, value_at
+
+
+class Pattern(NamedTuple):
+    """One term or pattern of a rule."""
+
+    kind: str
+    text: str
+    at: Parts
+    lookout: Lookout
+
+    def fires(self, one: Seen) -> bool:
+        """Whether it fires in a reply."""
+        if one.verdict is None:
+            return False
+        data = collected(one.case.context or {}, None)
+        reply = prose(one.verdict, keep_places=True)
+        return any(any(self.lookout.hits(Folded(text), data)) for text, _ in spoken_texts(reply))
+
+
+def patterns_of(data: dict[str, Any], unit: Unit) -> list[Pattern]:
+    """The terms and patterns of a forbidden thing, in the order in which they stand."""
+    states = compile_states({key: part for key, part in data["states"].items() if key != "machine"}, lenient=True)
+    rule = next((rule for rule in _rules(states, unit) if rule.name == unit.name), None)
+    if rule is None:
+        return []
+    held = value_at(data, unit.at)
+    fields = {"group": held} if isinstance(held, str) else held
+    owners = [("states", "groups", name) for key in ("group", "groups") for name in _texts(fields.get(key))]
+    found: list[Pattern] = []
+    for part, owner in zip(rule.parts, [*owners, unit.at], strict=False):
+        places = list(_places(data, owner))
+        sources = [("term", text, True) for text in part.content.terms] + [
+            ("pattern", text, False) for text in part.content.patterns
+        ]
+        if len(places) != len(sources) or part.content.timed:
+            continue
+        for (kind, source, is_term), (at, text) in zip(sources, places, strict=True):
+            content = Content(terms=(source,)) if is_term else Content(patterns=(source,))
+            single = rule._replace(parts=(Part(content, part.excuses),), unless=())
+            found.append(Pattern(kind, text, at, _lookout(states, single, unit)))
+    return found
+
+
+def _rules(states: States, unit: Unit) -> tuple[Rule, ...]:
+    return states.states[unit.state].rules if unit.state else states.dialogue.always.rules
+
+
+def _lookout(states: States, rule: Rule, unit: Unit) -> Lookout:
+    from trueup.checks.sentences import Addressed, Form
+
+    words = states.dialogue.words
+    forms = {kind: Addressed(said) if kind == "addressed" else Form(kind, said) for kind, said in words.items()}
+    allow = states.dialogue.always.allow
+    if unit.state:
+        allow = states.states[unit.state].allow + allow
+    return Lookout((rule,), allow, forms, states.dialogue.names)
+
+
+def _places(data: dict[str, Any], owner: Parts) -> Iterator[tuple[Parts, str]]:
+    """The terms and patterns that stand at a place, terms first, as they are compiled."""
+    held = value_at(data, owner)
+    if isinstance(held, list):
+        yield from (((*owner, index), text) for index, text in enumerate(held))
+        return
+    if not isinstance(held, dict):
+        return
+    for key in ("term", "terms", "pattern", "patterns"):
+        texts = held.get(key)
+        if isinstance(texts, str):
+            yield (*owner, key), texts
+        for index, text in enumerate(texts if isinstance(texts, list) else ()):
+            yield (*owner, key, index), text
+
+
+def _texts(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())

@@ -1,0 +1,244 @@
+"""Spellings: values and keys that models write again and again, that the contract refuses, and that people accept.
+
+A value that means one of an enum, or a key that means a required one, becomes an alias. What it means is taken from notes of labels, or
+from its spelling; a value whose meaning is not known is proposed as a value of its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from trueup.conform.names import fold, words
+from trueup.tuning.edits import Append, Edit, Put, with_path
+from trueup.tuning.evidence import Seen, judged
+from trueup.tuning.proposals import NEEDED, Proposal, Trial, Workshop, mostly, of
+from trueup.tuning.schemas import schema_place
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, parse, render, value_at
+
+_LIKE = 75.0  # of 100, for two spellings of one word
+_SHORTEST = 2
+_WORKS = 0.8  # of the replies that a change is about, it must help so many
+
+
+class Group(NamedTuple):
+    """Replies that show one spelling."""
+
+    place: Parts
+    """Where the schema of the value stands, inside the schema."""
+    found: str
+    meant: str
+    numbers: tuple[int, ...]
+    """The labelled replies that show it."""
+    path: str
+    said: tuple[str, ...] = ()
+
+
+def spellings(shop: Workshop) -> Iterator[Proposal]:
+    """A proposal for each spelling that enough labelled replies show."""
+    schema = shop.data.get("schema")
+    if not isinstance(schema, dict):
+        return
+    yield from _enum_values(shop, schema)
+    yield from _keys(shop, schema)
+
+
+# -- values of enums ---------------------------------------------------------------------------
+
+
+def _enum_values(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
+    groups: dict[tuple[Parts, str], list[tuple[int, str]]] = {}
+    for number, one in enumerate(shop.evidence.labelled):
+        for found in one.errors:
+            value = value_at(one.data, parse(found.path)) if found.code == "V005" else None
+            place = schema_place(schema, parse(found.path)) if isinstance(value, str) else None
+            if place is not None and isinstance(value, str):
+                shown = groups.setdefault((place, value), [])
+                if not shown or shown[-1][0] != number:
+                    shown.append((number, found.path))
+    few: dict[Parts, list[Group]] = {}
+    for (place, value), shown in groups.items():
+        numbers = tuple(number for number, _ in shown)
+        allowed = [text for text in value_at(schema, place).get("enum") or () if isinstance(text, str)]
+        notes = [shop.evidence.labelled[number].said.note for number in numbers]
+        group = Group(place, value, meaning(value, allowed, notes), numbers, shown[0][1])
+        if len(numbers) >= NEEDED:
+            yield from _enum_proposal(shop, [group])
+        elif group.meant:
+            few.setdefault(place, []).append(group)
+    for rare in few.values():
+        if sum(len(group.numbers) for group in rare) >= NEEDED:
+            yield from _enum_proposal(shop, rare)
+
+
+def _enum_proposal(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
+    first = groups[0]
+    at: Parts = ("schema", *first.place)
+    about = frozenset(number for group in groups for number in group.numbers)
+    listed = ", ".join(f"{group.found!r}" for group in groups[:4]) + (" …" if len(groups) > 4 else "")
+    if first.meant:
+        edits = aliases(shop.data, [(group.meant, group.found) for group in groups])
+        means = " or ".join(dict.fromkeys(f"{group.meant!r}" for group in groups[:3]))
+        title = f"{_field(first.path)} is often {listed}: read it as {means}"
+        kind: Any = "alias"
+    else:
+        edits = [Append((*at, "enum"), first.found)]
+        title = f"{_field(first.path)} is often {listed}: allow the value"
+        kind = "value"
+    facts = {"values": {group.found: group.meant for group in groups}}
+    yield from _tested(shop, kind, at, title, edits, about, f"V005 {_path(first.path)}", facts)
+
+
+def meaning(value: str, allowed: Sequence[str], notes: Sequence[str] = ()) -> str:
+    """The allowed value that a spelling means: by the notes of labels, else by how it is written; empty if that is not clear.
+
+    >>> meaning("very high", ["low", "high"]), meaning("med", ["low", "medium"]), meaning("alto", ["low", "high"])
+    ('high', 'medium', '')
+    >>> meaning("alto", ["low", "high"], ["", "high is meant"])
+    'high'
+    """
+    named = Counter(text for note in notes for text in allowed if _mentions(note, text))
+    if named and (len(named) == 1 or named.most_common(2)[0][1] > named.most_common(2)[1][1]):
+        return named.most_common(1)[0][0]
+    for alike in (_holds, _begins, _resembles):
+        fitting = [text for text in allowed if alike(value, text)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            return ""
+    return ""
+
+
+def _mentions(note: str, text: str) -> bool:
+    return f" {' '.join(words(text))} " in f" {' '.join(words(note))} "
+
+
+def _holds(value: str, text: str) -> bool:
+    return _mentions(value, text)
+
+
+def _begins(value: str, text: str) -> bool:
+    short, long = sorted((fold(value), fold(text)), key=len)
+    return len(short) >= _SHORTEST and long.startswith(short)
+
+
+def _resembles(value: str, text: str) -> bool:
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(fold(value), fold(text)) >= _LIKE
+
+
+def aliases(data: dict[str, Any], pairs: Sequence[tuple[str, str]]) -> list[Edit]:
+    """The edits that make each second name an alias of the first."""
+    wanted: dict[str, list[str]] = {}
+    for name, other in pairs:
+        wanted.setdefault(name, []).append(other)
+    given = data.get("coerce")
+    if isinstance(given, str):
+        held: dict[str, Any] = {"aliases": wanted} if given == "standard" else {"profile": given, "aliases": wanted}
+        return [Put(("coerce",), held)]
+    known = (given or {}).get("aliases")
+    if not known:
+        return with_path(data, ("coerce", "aliases"), wanted, before="examples")
+    edits: list[Edit] = []
+    for name, others in wanted.items():
+        if name in known:
+            edits += [Append(("coerce", "aliases", name), other) for other in others]
+        else:
+            edits += with_path(data, ("coerce", "aliases", name), others)
+    return edits
+
+
+# -- keys ----------------------------------------------------------------------------------------
+
+
+def _keys(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
+    groups: dict[tuple[Parts, str, str], list[int]] = {}
+    for number, one in enumerate(shop.evidence.labelled):
+        for found in one.errors:
+            for place, missing, other in _pairs(schema, one, found):
+                shown = groups.setdefault((place, missing, other), [])
+                if not shown or shown[-1] != number:
+                    shown.append(number)
+    # of several keys that stand for one, or of one that stands for several, the pair that is seen most often is meant
+    taken: set[tuple[Parts, str]] = set()
+    for (place, missing, other), numbers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0][1:])):
+        if len(numbers) < NEEDED or (place, other) in taken:
+            continue
+        at: Parts = ("schema", *place, "properties", missing) if missing else ("schema", *place, "properties")
+        if missing:
+            edits = aliases(shop.data, [(missing, other)])
+            title = f"Key {missing!r} is often written {other!r}: read it so"
+            facts = {"values": {other: missing}}
+            made = list(_tested(shop, "alias", at, title, edits, frozenset(numbers), f"V002 {missing}", facts))
+        else:
+            edits = with_path(shop.data, (*at, other), {})
+            title = f"Key {other!r} is often added: allow it"
+            made = list(_tested(shop, "key", at, title, edits, frozenset(numbers), f"V003 {other}", {"key": other}))
+        if made:
+            taken.add((place, other))
+            yield from made
+
+
+def _pairs(schema: dict[str, Any], one: Seen, found: Finding) -> Iterator[tuple[Parts, str, str]]:
+    """For a missing key, the unknown keys beside it; for an unknown key with nothing missing, the key alone."""
+    if found.code not in ("V002", "V003"):
+        return
+    path = parse(found.path)
+    place = schema_place(schema, path[:-1])
+    parent = value_at(one.data, path[:-1])
+    if place is None or not isinstance(parent, dict):
+        return
+    known = value_at(schema, (*place, "properties")) or {}
+    unknown = [key for key in parent if key not in known]
+    if found.code == "V002":
+        yield from ((place, str(path[-1]), key) for key in unknown)
+        return
+    required = value_at(schema, (*place, "required")) or ()
+    if not any(key not in parent for key in required):
+        absent = [key for key in known if key not in parent]
+        yield place, meaning(str(path[-1]), absent), str(path[-1])
+
+
+# -- what both share -------------------------------------------------------------------------------
+
+
+def _tested(
+    shop: Workshop, kind: Any, at: Parts, title: str, edits: list[Edit], about: frozenset[int], unit: str, facts: dict[str, Any]
+) -> Iterator[Proposal]:  # fmt: skip
+    """The proposal, unless the change does not do what it is for."""
+    trial = shop.try_out(edits)
+    if trial is None:
+        return
+    if not _cures(shop, edits, about, unit[:4]):
+        return
+    better, worse = _of(trial, about)
+    why = f"{of(len(better), 'label')} of {len(better) + len(worse)} say that the refusal is wrong."
+    p = mostly(len(better), len(worse))
+    yield Proposal(kind, at, title, why, p, tuple(edits), len(about), better, worse, unit=unit, facts=facts)
+
+
+def _cures(shop: Workshop, edits: list[Edit], about: frozenset[int], code: str) -> bool:
+    """Whether a change does away with what it is for; rules may still refuse what the schema then accepts."""
+    contract = shop.file.contract(edits)
+    cured = 0
+    for number in about:
+        verdict = judged(contract, shop.evidence.labelled[number].case)
+        now = [found.code for found in verdict.findings] if verdict is not None else [code]
+        cured += now.count(code) < [found.code for found in shop.evidence.labelled[number].errors].count(code)
+    return cured >= _WORKS * len(about)
+
+
+def _of(trial: Trial, about: frozenset[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a change makes better and worse; what it makes worse elsewhere counts, too."""
+    return tuple(number for number in trial.better if number in about), trial.worse
+
+
+def _field(path: str) -> str:
+    return render(tuple(part for part in parse(path) if not isinstance(part, int)))[2:] or "The value"
+
+
+def _path(path: str) -> str:
+    from trueup.verdict.paths import folded
+
+    return folded(path)

@@ -1,0 +1,151 @@
+"""Thresholds: numeric bounds of a contract, and where the labels say that they should be.
+
+For each bound, labelled replies enter with the number that is compared and whether they should pass. The bound that judges most of them
+rightly leaves, with a permutation test: under chance, the wrong labels of one side would be anywhere on it, not next to the bound.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from math import ceil, floor
+from typing import NamedTuple
+
+from trueup.tuning.bounds import Limit, Numbered, limits
+from trueup.tuning.edits import Put
+from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
+
+_LEAST = 3  # labels that must speak for a move, beyond those that speak against it
+_ROUNDS = (200, 2_000, 10_000)
+_CLEAR = 0.05  # of the first rounds: above it, no more are made
+
+
+class Move(NamedTuple):
+    """A better place for a bound."""
+
+    value: int | float
+    gain: int
+    better: tuple[int, ...]
+    worse: tuple[int, ...]
+    p: float
+    labels: int
+
+
+def thresholds(shop: Workshop) -> Iterator[Proposal]:
+    """A proposal for each bound and each way that it could move, if enough labels bear on it."""
+    for limit in limits(shop):
+        for refused in (True, False):
+            side = [one for one in limit.cases if one.passes is not refused]
+            if len(side) < NEEDED:
+                continue
+            move = best_move(limit, side, refused)
+            if move is None:
+                yield Proposal("threshold", limit.at, "", "", 1.0, unit=limit.unit, labels=len(side))
+            else:
+                yield _proposal(limit, move, refused)
+
+
+def _proposal(limit: Limit, move: Move, refused: bool) -> Proposal:
+    how = "lets too little pass" if refused else "lets too much pass"
+    title = f"{limit.name} {how}: {limit.shown(limit.value)} → {limit.shown(move.value)}"
+    verb = "refused" if refused else "accepted"
+    why = (
+        f"Of {of(move.labels, 'label')} on replies that it {verb}, the move puts {len(move.better)} right"
+        f" and {len(move.worse)} wrong."
+    )
+    edits = (Put(limit.edit_at, limit.written(move.value)),)
+    facts = {"from": limit.value, "to": move.value, "gain": move.gain}
+    return Proposal(
+        "threshold", limit.at, title, why, move.p, edits, move.labels, move.better, move.worse, limit.note, limit.unit, facts,
+        also=refused and move.p <= _CLEAR and move.gain > 0,
+    )  # fmt: skip
+
+
+def best_move(limit: Limit, side: Sequence[Numbered], refused: bool) -> Move | None:
+    """The best move of a bound over the replies of one side; None if no move is worth anything."""
+    # The nearest to the bound come first: with a distance, both sides and both directions are one case.
+    ordered = sorted(side, key=lambda one: abs(one.number - limit.value))
+    groups = _grouped(ordered)
+    gains = [+1 if one.should is refused else -1 for one in ordered]
+    best, upto = _best_prefix(gains, groups)
+    if best < _LEAST:
+        return None
+    inside, outside = ordered[:upto], ordered[upto:]
+    value = _between(limit, inside, outside, refused)
+    if value is None or value == limit.value:
+        return None
+    better = tuple(one.index for one in inside if one.should is refused)
+    worse = tuple(one.index for one in inside if one.should is not refused)
+    return Move(value, best, better, worse, _chance(gains, groups, best), len(ordered))
+
+
+def _grouped(ordered: Sequence[Numbered]) -> list[int]:
+    """Where a prefix may end: behind the last of equal numbers."""
+    ends = [at for at in range(1, len(ordered)) if ordered[at].number != ordered[at - 1].number]
+    return [*ends, len(ordered)]
+
+
+def _best_prefix(gains: Sequence[int], ends: Sequence[int]) -> tuple[int, int]:
+    best = upto = total = at = 0
+    for end in ends:
+        while at < end:
+            total += gains[at]
+            at += 1
+        if total > best:
+            best, upto = total, end
+    return best, upto
+
+
+def _chance(gains: Sequence[int], ends: Sequence[int], observed: int) -> float:
+    """How often labels in a random order gain as much."""
+    rng = random.Random(len(gains) * 1_000_003 + observed)  # noqa: S311 - the same p-value in every run
+    mixed = list(gains)
+    as_good = done = 0
+    for rounds in _ROUNDS:
+        while done < rounds:
+            rng.shuffle(mixed)
+            as_good += _best_prefix(mixed, ends)[0] >= observed
+            done += 1
+        if (as_good + 1) / (done + 1) > _CLEAR:
+            break
+    return (as_good + 1) / (done + 1)
+
+
+def _between(
+    limit: Limit, inside: Sequence[Numbered], outside: Sequence[Numbered], refused: bool
+) -> int | float | None:
+    """A round number that has the replies of a prefix on one side and the others on the other."""
+    far = inside[-1].number
+    near = outside[0].number if outside else None
+    # `last` must pass, `first` must not; what decides when they are equal is whether the bound itself passes.
+    last, first = (far, near) if refused else (near, far)
+    if first is None or last is None:
+        only = last if first is None else first
+        if only is None:
+            return None
+        passing = first is None
+        step = limit.step(only)
+        shift = 0 if passing == limit.inclusive else (step if limit.upper == passing else -step)
+        return only + shift if isinstance(only, int) else round(only + shift, 10)
+    low, high = (last, first) if limit.upper else (first, last)
+    low_open = not limit.inclusive if limit.upper else limit.inclusive
+    high_open = limit.inclusive if limit.upper else not limit.inclusive
+    return roundest(low, high, low_open=low_open, high_open=high_open, whole=limit.is_whole)
+
+
+def roundest(low: float, high: float, *, low_open: bool, high_open: bool, whole: bool) -> int | float | None:
+    """The number of fewest digits between two others.
+
+    >>> roundest(47, 63, low_open=False, high_open=True, whole=True)
+    50
+    >>> roundest(0.412, 0.437, low_open=True, high_open=True, whole=False)
+    0.42
+    """
+    for digits in range(-12, 13):
+        if whole and digits > 0:
+            break
+        step = 10.0**-digits
+        middle = (low + high) / 2 / step
+        for multiple in (floor(middle), ceil(middle)):
+            value = round(multiple * step, max(digits, 0))
+            if (low < value or (value == low and not low_open)) and (value < high or (value == high and not high_open)):
+                return int(value) if digits <= 0 and (whole or value.is_integer()) else value
+    return None

@@ -1,0 +1,35 @@
+"""The text of a TOML file with a value replaced; other edits of TOML are refused with what to change by hand.
+
+TOML spreads one list over many tables, so a small cut cannot add or remove most things.
+"""
+
+import json
+
+from trueup.contract.files.faults import Marks
+from trueup.contract.files.tomlfile import read_toml
+from trueup.tuning.edits import Edit, Put
+from trueup.tuning.yamltext import CannotEdit
+from trueup.verdict.paths import render
+from trueup.verdict.patterns import lazy_regex
+
+_VALUE = lazy_regex(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[^\s,#\]}\"'\[{]+")
+
+
+def edited(text: str, edit: Edit) -> str:
+    """The text of a TOML file with one value replaced.
+
+    >>> edited("a = 1 # one\\n", Put(("a",), 2))
+    'a = 2 # one\\n'
+    """
+    if not isinstance(edit, Put) or not isinstance(edit.value, str | int | float):
+        raise CannotEdit(f"trueup edits only single values of a TOML file; change {render(edit.path)} by hand")
+    marks = Marks("")
+    read_toml(text, marks)
+    place = marks.value(edit.path)
+    if place == marks.value(edit.path[:-1]):
+        raise CannotEdit(f"{render(edit.path)} has no line of its own in this TOML file; change it by hand")
+    starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
+    found = _VALUE.match(text, starts[place.line - 1] + place.column - 1)
+    if found is None or found[0].startswith(('"""', "'''")):
+        raise CannotEdit(f"{render(edit.path)} is not a single value; change it by hand")
+    return text[: found.start()] + json.dumps(edit.value, ensure_ascii=False) + text[found.end() :]

@@ -1,0 +1,35 @@
+"""Trying a change out: a proposal enters; what a backtest says about it leaves.
+
+This is the one place where tuning calls the backtest.
+"""
+
+from typing import Any, NamedTuple
+
+from trueup.tuning.proposals import Proposal, Workshop
+
+
+class Outcome(NamedTuple):
+    """What a change does to the replies that were seen."""
+
+    total: int
+    newly_accepted: int
+    newly_refused: int
+    value_changed: int
+    better: int
+    """Flips that labels call right."""
+    worse: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as JSON-able data."""
+        return self._asdict()
+
+
+def tried(shop: Workshop, proposal: Proposal) -> Outcome:
+    """Backtest a proposal on the replies that were seen, against the contract as it is."""
+    from trueup.backtesting.backtest import backtest
+
+    cases = [one.case for one in shop.evidence.seen]
+    done = backtest(shop.file.contract(proposal.edits), cases, against=shop.file.contract(), workers=0)
+    trial = shop.try_out(proposal.edits)
+    better, worse = (0, 0) if trial is None else (len(trial.better), len(trial.worse))
+    return Outcome(done.judged, done.newly_accepted, done.newly_refused, done.value_changed, better, worse)

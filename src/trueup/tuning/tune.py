@@ -1,0 +1,110 @@
+"""Tuning: a contract file and stored replies enter; measures of its rules and suggestions for the file leave.
+
+Every reply is judged again under the contract as it is now. Nothing is written: `applying` does that.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trueup.material.case import Case
+from trueup.tuning.choosing import Q, Chosen, choose
+from trueup.tuning.coercions import coercions
+from trueup.tuning.evidence import MOST, Evidence, Seen, gather
+from trueup.tuning.files import Change, ContractFile
+from trueup.tuning.measures import Measured, Row, measure
+from trueup.tuning.misfires import misfires
+from trueup.tuning.proposals import NEEDED, Proposal, Workshop
+from trueup.tuning.silent import silent
+from trueup.tuning.spellings import spellings
+from trueup.tuning.thresholds import thresholds
+from trueup.tuning.trying import Outcome, tried
+from trueup.tuning.units import rules_in
+from trueup.tuning.yamltext import CannotEdit
+
+_SHOWN = 3
+
+
+class Suggestion(NamedTuple):
+    """A change of the contract's file, with what speaks for it and what it would do."""
+
+    number: int
+    proposal: Proposal
+    p: float
+    """The p-value, corrected for all tests of the run."""
+    changes: tuple[Change, ...]
+    refusal: str
+    """Why there is no diff; empty if there is one."""
+    outcome: Outcome | None
+    """What a backtest of the change says; None if it was not asked for."""
+    examples: tuple[Seen, ...]
+    """Labelled replies that it judges rightly, or leaves as they are."""
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        return "\n".join(change.diff() for change in self.changes)
+
+
+class Tuning(NamedTuple):
+    """Everything that is known about a contract after a run."""
+
+    file: ContractFile
+    evidence: Evidence
+    measured: Measured
+    suggestions: list[Suggestion]
+    tests: int
+    """How many tests the p-values are corrected for."""
+    needed: list[Row]
+    """Units that fire and have too few labels."""
+
+
+def tune(
+    contract: str | Path, cases: Iterable[Case], *, q: float = Q, most: int = MOST, backtest: bool = True
+) -> Tuning:
+    """Measure the rules of a contract file on cases, and suggest changes of the file."""
+    file = ContractFile(contract)
+    evidence = gather(cases, file.contract(), rules_in(file.data), most)
+    shop = Workshop(file, evidence)
+    proposals = [*spellings(shop), *thresholds(shop), *coercions(shop), *misfires(shop), *silent(shop)]
+    measured = measure(evidence)
+    suggestions = [
+        _suggestion(number, chosen, shop, backtest=backtest) for number, chosen in enumerate(choose(proposals, q), 1)
+    ]
+    return Tuning(file, evidence, measured, suggestions, len(proposals), _needed(measured.units))
+
+
+def _suggestion(number: int, chosen: Chosen, shop: Workshop, *, backtest: bool) -> Suggestion:
+    proposal = chosen.proposal
+    refusal = ""
+    changes: tuple[Change, ...] = ()
+    try:
+        changes = tuple(shop.file.change(proposal.edits))
+    except CannotEdit as error:
+        refusal = str(error)
+    outcome = tried(shop, proposal) if backtest else None
+    return Suggestion(number, proposal, chosen.p, changes, refusal, outcome, _examples(shop, proposal))
+
+
+def _examples(shop: Workshop, proposal: Proposal) -> tuple[Seen, ...]:
+    """The deciding replies to show: those that get better, and one that gets worse."""
+    labelled = shop.evidence.labelled
+    return tuple(labelled[number] for number in (*proposal.better[:_SHOWN], *proposal.worse[:1]))
+
+
+def _needed(rows: Sequence[Row]) -> list[Row]:
+    """Units that fire often enough to be labelled, and have too few labels; the most frequent first."""
+    short = [row for row in rows if row.fired >= NEEDED > row.labelled]
+    return sorted(short, key=lambda row: (-row.fired, row.unit.key))
+
+
+def facts_of(suggestion: Suggestion) -> dict[str, Any]:
+    """A suggestion as JSON-able data."""
+    proposal = suggestion.proposal
+    return {
+        "number": suggestion.number, "kind": proposal.kind, "at": list(proposal.at), "title": proposal.title, "why": proposal.why,
+        "note": proposal.note, "labels": proposal.labels, "better": len(proposal.better), "worse": len(proposal.worse),
+        "p": proposal.p, "p_adjusted": suggestion.p, "facts": proposal.facts, "diff": suggestion.diff or None,
+        "no_diff": suggestion.refusal or None, "backtest": None if suggestion.outcome is None else suggestion.outcome.to_dict(),
+        "replies": [one.case.id for one in suggestion.examples],
+    }  # fmt: skip

@@ -1,0 +1,105 @@
+"""Units: what of a contract can refuse a reply, each with a key, a name for people and its place in the document.
+
+A finding enters and the key of its unit leaves; the data of a contract enters and the units that stand in it leave. Units of codes and
+fields are known by their findings alone, so they are made as findings come.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, folded
+
+_RULES = frozenset({"B005", "B006", "B007"})
+_STATES = frozenset({"D001", "D003", "D005"})
+STRUCTURAL = "BQD"  # families of findings that come after the structure was judged
+
+
+class Unit(NamedTuple):
+    """Something that can refuse a reply."""
+
+    key: str
+    kind: str
+    """`rule`, `reply`, `forbid` or `field`."""
+    name: str
+    at: Parts = ()
+    """Where it stands in the data of the contract; empty if that is not known."""
+    state: str = ""
+    """The state it is for; empty for every state."""
+
+
+def unit_of(found: Finding, listed: "Mapping[str, Unit]" = MappingProxyType({})) -> Unit:
+    """The unit that a finding belongs to, one of those that the contract lists if it can be.
+
+    >>> unit_of(Finding("V005", "$.lines[3].kind", "")).key
+    'V005 $.lines[].kind'
+    """
+    rule = found.data.get("rule")
+    if found.code in _RULES and rule:
+        return Unit(f"rule:{rule}", "rule", str(rule))
+    if found.code[0] == "Q" and rule:
+        return Unit(f"reply:{rule}", "reply", str(rule))
+    if found.code in _STATES and rule:
+        state = str(found.data.get("state") or "")
+        everywhere = listed.get(f"forbid::{rule}")
+        if everywhere is not None and f"forbid:{state}:{rule}" not in listed:
+            return everywhere
+        return Unit(f"forbid:{state}:{rule}", "forbid", str(rule), (), state)
+    name = f"{found.code} {folded(found.path)}"
+    return Unit(name, "field", name)
+
+
+def names_of(found: Finding) -> tuple[str, ...]:
+    """The subjects under which a label may speak of a finding."""
+    rule = found.data.get("rule")
+    code = f"code:{found.code}"
+    return (f"rule:{rule}", code) if isinstance(rule, str) and rule else (code,)
+
+
+def rules_in(data: dict[str, Any]) -> Iterator[Unit]:
+    """The rules that stand in a contract: business rules, reply rules of its own, and what states forbid."""
+    yield from _business(data.get("rules"))
+    reply = data.get("reply")
+    if isinstance(reply, dict):
+        for index, rule in enumerate(reply.get("rules") or ()):
+            if rule.get("on", True):
+                yield Unit(f"reply:{rule['name']}", "reply", rule["name"], ("reply", "rules", index))
+    if isinstance(data.get("states"), dict):
+        yield from _forbidden(data["states"])
+
+
+def rule_list(data: dict[str, Any]) -> tuple[Parts, list[Any]]:
+    """The list of business rules and its path."""
+    rules = data.get("rules")
+    if isinstance(rules, dict):
+        return ("rules", "rules"), rules.get("rules") or []
+    return ("rules",), rules or []
+
+
+def _business(rules: Any) -> Iterator[Unit]:
+    path, listed = rule_list({"rules": rules})
+    for index, rule in enumerate(listed):
+        name = rule if isinstance(rule, str) else rule.get("name", rule.get("expr"))
+        yield Unit(f"rule:{name}", "rule", str(name), (*path, index))
+
+
+def _forbidden(states: dict[str, Any]) -> Iterator[Unit]:
+    from trueup.checks.dialogue import SETTINGS, SHARED, read_dialogue
+
+    dialogue = read_dialogue({key: part for key, part in states.items() if key != "machine"})
+    for rule in dialogue.always.rules:
+        yield Unit(f"forbid::{rule.name}", "forbid", rule.name, _placed(states, rule.path))
+    for name, state in dialogue.states.items():
+        if name not in SHARED and name not in SETTINGS:
+            for rule in state.rules:
+                path = _placed(states, rule.path)
+                yield Unit(f"forbid:{name}:{rule.name}", "forbid", rule.name, path, name)
+
+
+def _placed(states: dict[str, Any], path: Parts) -> Parts:
+    """The path of a forbidden thing; one that is not in a list stands at `forbid` itself."""
+    held: Any = states
+    for part in path[1:-1]:
+        held = held[part]
+    return path if isinstance(held, list) else path[:-1]
