@@ -22,6 +22,7 @@ LONGER = {
     "tests/gateway/client/test_fuzz.py": "gateway: 200,000 damaged answers in its HTTP client instead of 3,000",
     "tests/gateway/test_fuzz_requests.py": "gateway: 120,000 damaged requests instead of 2,700, and memory that stays flat",
     "tests/store/test_crashes.py": "store: 1,000 crews of eight processes killed at any instant, on each database, instead of 4",
+    "tests/store/test_rejudging.py": "store: 100 random histories of verdicts, feedback and deletions on each database, instead of 4",
     "tests/store/test_states.py": "store: 500 random histories of quota on each database, each of up to 60 steps",
     "tests/batch/test_crash.py": "sift: 2,000 kills at random instants, one before every step that lasts, and 1,000 seeds of kills and full disks while files grow and ids repeat",
     "tests/batch/test_merging.py": "sift: 300 random files for each way to merge lines that share an id, against each line by itself",

@@ -118,7 +118,12 @@ def _shown(missing: dict[str, Missing]) -> dict[str, Missing]:
 def _json(value: Any) -> bytes | None:
     """A value as JSON that gives the same value back; None if there is no such JSON."""
     try:
-        return orjson.dumps(value, option=_AS_IT_IS)
+        written = orjson.dumps(value, option=_AS_IT_IS)
+        if b"null" in written:
+            json.dumps(value, allow_nan=False)  # infinity would become null
+        return written
+    except ValueError:
+        return None
     except TypeError:  # a half surrogate, a large integer, or not data at all
         try:
             said = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

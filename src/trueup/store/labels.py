@@ -155,7 +155,11 @@ def _labels(row: Item) -> Iterator[Item]:
 
 def said_in(label: Any, at: int) -> Said:
     """What a label says: a mapping as `Store.labels` or an export of feedback gives it, or an object with the same attributes."""
-    given = label if isinstance(label, Mapping) else {n: getattr(label, n, None) for n in ("verdict", *_FIELDS)}
+    given = (
+        label
+        if isinstance(label, Mapping)
+        else {n: getattr(label, n, None) for n in ("verdict", "at", "helpful", *_FIELDS)}
+    )
     verdict = given.get("verdict")
     if not isinstance(verdict, str) or not verdict:
         raise ValueError(f"label {at + 1}: 'verdict' must be the id of a verdict; got {str(label)[:100]!r}")

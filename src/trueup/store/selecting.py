@@ -142,8 +142,12 @@ def _equal(terms: _Terms, name: str, value: Any) -> None:
         return
     cell = pack(value) if isinstance(value, str) else int(value)
     if column in _BEGINNING and cell:
-        terms.add(f"substr(v.{column}, 1, {MOST}) = ? AND v.{column} <> ''", str(cell)[:MOST])
-    elif column in _WHOLE and cell:
+        # SQLite would put the value of a plain `=` into the other term, and no longer know the index.
+        terms.add(
+            f"substr(v.{column}, 1, {MOST}) = ? AND v.{column} <> '' AND v.{column} || '' = ?", str(cell)[:MOST], cell
+        )
+        return
+    if column in _WHOLE and cell:
         terms.add(f"v.{column} <> ''")
     elif column == "outcome" and cell != "accepted":
         terms.add("v.outcome <> 'accepted'")
@@ -154,7 +158,7 @@ def _labelled(terms: _Terms, label: str) -> None:
     """Whoever said it: as an outcome, as a label, or as a yes or no."""
     cell = pack(label)
     found = ["SELECT verdict FROM feedback WHERE outcome = ? AND outcome <> ''"]
-    found += [f"SELECT verdict FROM feedback WHERE substr(label, 1, {MOST}) = ? AND label <> '' AND label = ?"]  # noqa: S608 - our own words
+    found += [f"SELECT verdict FROM feedback WHERE substr(label, 1, {MOST}) = ? AND label <> '' AND label || '' = ?"]  # noqa: S608 - our own words
     values: Sequence[Any] = [cell, cell[:MOST], cell]
     if label in _WORDS:
         found.append(f"SELECT verdict FROM feedback WHERE helpful = {_WORDS[label]} AND helpful IS NOT NULL")  # noqa: S608
