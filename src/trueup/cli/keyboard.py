@@ -1,18 +1,22 @@
 """Keys as they are pressed, on a terminal; from a pipe, one letter per line.
 
-The terminal gives each key at once and shows none of them, until it is closed; a line of text is asked for in the usual way. Keys that
-were typed ahead are kept. Ctrl-C interrupts as always; the end of the input is `EOFError`.
+The terminal gives each key at once and shows none of them, until it is closed; a line of text is shown as it is typed. Keys that were
+typed ahead are kept. Ctrl-C interrupts as always; the end of the input is `EOFError`.
 """
 
+import codecs
 import contextlib
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import click
 
-_ESCAPE = "\x1b"
+_SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[ -/]*[@-~]?)?")  # what an arrow or a function key sends
+_END, _ERASE, _ERASE_ALL = "\x04", ("\x7f", "\x08"), "\x15"
 
 
 class Keyboard(Protocol):
@@ -52,83 +56,77 @@ class Lines:
 
 
 class Terminal:
-    """Keys of a terminal."""
+    """Keys of a terminal, each as it is pressed."""
 
     is_terminal = True
 
-    def __init__(self, mode: "_Mode") -> None:
-        self._mode = mode
+    def __init__(self) -> None:
         self._ahead = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def key(self) -> str:
         """The next key; arrows and function keys are an empty one."""
         while not self._ahead:
             given = os.read(sys.stdin.fileno(), 1024)
-            if not given or given == b"\x04":
+            if not given:
                 raise EOFError
-            self._ahead = given.decode("utf-8", "replace")
-        if self._ahead[0] == _ESCAPE:  # a key of several bytes comes as one piece
-            self._ahead = ""
-            return ""
-        key, self._ahead = self._ahead[0], self._ahead[1:]
-        if key == "\x04":
+            self._ahead = self._decoder.decode(given)
+        sequence = _SEQUENCE.match(self._ahead)
+        key = self._ahead[: sequence.end() if sequence else 1]
+        self._ahead = self._ahead[len(key) :]
+        if key == _END:
             raise EOFError
-        return key
+        return "" if sequence else key
 
     def line(self, prompt: str) -> str:
-        """A line of text, shown as it is typed; what was typed ahead is its beginning."""
-        typed, newline, rest = self._ahead.replace("\r", "\n").partition("\n")
-        self._ahead = rest
-        with self._mode.usual():
-            click.echo(prompt + typed, nl=False)
-            if newline:
+        """A line of text, shown as it is typed; Escape leaves it empty."""
+        text = ""
+        while True:
+            room = shutil.get_terminal_size().columns - len(prompt) - 1
+            click.echo(f"\r\x1b[K{prompt}{text[-max(room // 2, room - 2 * _wide(text)) :]}", nl=False)
+            try:
+                key = self.key()
+            except EOFError:
+                key = "\n"
+            if key in ("\n", "\r", ""):
                 click.echo()
-                return typed
-            return typed + sys.stdin.readline().rstrip("\n")
+                return text if key else ""
+            if key in _ERASE:
+                text = text[:-1]
+            elif key == _ERASE_ALL:
+                text = ""
+            elif key.isprintable():
+                text += key
 
 
-class _Mode:
-    """How the terminal gives keys: each at once, or a line at a time."""
+def _wide(text: str) -> int:
+    """How many letters of a text take two cells."""
+    return sum(not letter.isascii() for letter in text)
 
-    def __init__(self) -> None:
-        import termios
 
-        self._termios: Any = termios
-        self._fd = sys.stdin.fileno()
-        self._before = termios.tcgetattr(self._fd)
-        at_once = termios.tcgetattr(self._fd)
-        at_once[3] &= ~(termios.ICANON | termios.ECHO)
-        at_once[6][termios.VMIN], at_once[6][termios.VTIME] = 1, 0
-        self._at_once = at_once
+@contextlib.contextmanager
+def _keys_at_once() -> Iterator[None]:
+    """Let the terminal give each key at once and show none, and put it back as it was."""
+    import termios
 
-    def enter(self) -> None:
-        self._termios.tcsetattr(self._fd, self._termios.TCSADRAIN, self._at_once)
-
-    def leave(self) -> None:
-        self._termios.tcsetattr(self._fd, self._termios.TCSADRAIN, self._before)
-
-    @contextlib.contextmanager
-    def usual(self) -> Iterator[None]:
-        self.leave()
-        try:
-            yield
-        finally:
-            self.enter()
+    fd = sys.stdin.fileno()
+    before = termios.tcgetattr(fd)
+    at_once = termios.tcgetattr(fd)
+    at_once[3] &= ~(termios.ICANON | termios.ECHO)
+    at_once[6][termios.VMIN], at_once[6][termios.VTIME] = 1, 0
+    # TCSADRAIN keeps what was typed ahead.
+    termios.tcsetattr(fd, termios.TCSADRAIN, at_once)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
 @contextlib.contextmanager
 def open_keyboard() -> Iterator[Keyboard]:
     """The keyboard of this process; at the end the terminal is as it was."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.name == "nt":
         yield Lines()
         return
-    try:
-        mode = _Mode()
-    except ImportError:  # Windows
-        yield Lines()
-        return
-    mode.enter()
-    try:
-        yield Terminal(mode)
-    finally:
-        mode.leave()
+    with _keys_at_once():
+        yield Terminal()

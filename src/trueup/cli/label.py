@@ -283,7 +283,7 @@ def _ask(sources: tuple[str, ...], selection: "Selection", options: dict[str, An
         return
     from trueup.cli.stored import opened
 
-    with opened(sources[0]) as store:
+    with opened(sources[0]) as store:  # closed while the replies are read
         _run(found, LabelStore(store), author, options["color"])
 
 
@@ -330,18 +330,18 @@ def _run(found: "Queue", sink: "Sink", author: str, color: Color) -> None:
 
 
 def _loop(session: "Session", keyboard: "Keyboard", console: "Console") -> None:
-    from trueup.cli.labelview import help_lines, keys_lines, screen
+    from trueup.cli.labelview import help_lines, screen
 
     said = ""
     drawn = None
-    width = min(console.width, 100)
     while not session.is_over:
+        width = min(console.width, 100)
         state = (session.at, session.focus, session.whole_text, session.note, session.outcome(session.focus))
         if state != drawn or said:
             if console.is_terminal:
                 console.clear()
             lines = screen(session, width, console.height if console.is_terminal else 0)
-            _print(console, [*lines, [], *keys_lines(session, width, with_keys=console.is_terminal)])
+            _print(console, lines)
             if said:
                 console.print(said, style="yellow")
         said, drawn = "", state
@@ -381,6 +381,9 @@ def _say_result(session: "Session", promoted: "tuple[Label, ...]") -> None:
     ]
     if words := session.words.total():
         said.append(f"{words:,} of your own words")
+    if not session.answers and not session.words and not promoted:
+        click.echo("\nnothing was labelled")
+        return
     click.echo("\n" + ", ".join(said))
     click.echo(safe_line(f"stored in {session.sink.name}" + (f", author {session.author}" if session.author else "")))
     if promoted:

@@ -7,7 +7,7 @@ any origin is made safe.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len
 
@@ -20,16 +20,28 @@ if TYPE_CHECKING:
     from trueup.labelling.session import Session
     from trueup.material.case import Case
 
-_MOST_FINDINGS, _MOST_FIXES, _MOST_QUESTION = 6, 4, 3
-_LEAST = 6  # lines of the reply that are shown on the smallest screen
+_LEAST = 3  # lines of the reply that are shown on the smallest screen
 _SAID_STYLE = {"right": "green", "wrong": "red", "skipped": "yellow"}
 
 
+class _Most(NamedTuple):
+    """How much of each part is shown."""
+
+    question: int = 3
+    findings: int = 6
+    fixes: int = 4
+
+
+_ROOMY, _NARROW = _Most(), _Most(2, 2, 1)
+_LOW = 30  # lines of a screen that has little room
+
+
 def screen(session: "Session", width: int, height: int = 0) -> list[Line]:
-    """What is shown of the entry in hand; a `height` of 0 is any."""
+    """What is shown of the entry in hand; a `height` of 0 is no screen: it has any height, and nobody presses keys."""
     case = session.entry.case
-    above = [*_head(session, width), *_question(case, width)]
-    below = [*_decision(session, width)]
+    most = _NARROW if 0 < height < _LOW and not session.whole_text else _ROOMY
+    above = [*_head(session, width, 1 if most is _NARROW else 2), *_question(case, width, most.question)]
+    below = [*_decision(session, width, most), [], *keys_lines(session, width, with_keys=height > 0)]
     text = list(_reply(case, width))
     room = max(_LEAST, height - len(above) - len(below) - 4) if height and not session.whole_text else len(text)
     if len(text) > room:
@@ -77,11 +89,15 @@ def help_lines(width: int) -> Iterator[Line]:
             yield [("    ", ""), (line, "")]
 
 
-def _head(session: "Session", width: int) -> Iterator[Line]:
+def _head(session: "Session", width: int, most: int) -> Iterator[Line]:
     entry, case = session.entry, session.entry.case
     place = f"{session.at + 1} of {len(session.entries)}"
     why = safe_line("; ".join(entry.why))
-    yield [(place, "bold"), ("  ", ""), (short(why, width - len(place) - 2), "cyan" if entry.drawn == "random" else "")]
+    style = "cyan" if entry.drawn == "random" else ""
+    first, *more = wrapped(why, width, len(place) + 2)
+    yield [(place, "bold"), (f"  {first}", style)]
+    for line in more[:most]:
+        yield [(line, style)]
     facts = [
         case.model,
         case.contract,
@@ -98,22 +114,25 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M") if 0 < at < 1e11 else ""
 
 
-def _question(case: "Case", width: int) -> Iterator[Line]:
+def _question(case: "Case", width: int, most: int) -> Iterator[Line]:
     who, said = _asked(case.context or {})
     if not said:
         return
     lines = list(_paragraph(said, width - 2))
-    for line in lines[:_MOST_QUESTION]:
+    for line in lines[:most]:
         yield [("> " if line is lines[0] else "  ", "dim"), (line, "italic")]
-    if len(lines) > _MOST_QUESTION:
-        yield [(f"  … {count(len(lines) - _MOST_QUESTION, 'more line')} of the {who}", "dim")]
+    if len(lines) > most:
+        yield [(f"  … {count(len(lines) - most, 'more line')} of the {who}", "dim")]
 
 
 def _asked(context: Mapping[str, Any]) -> tuple[str, str]:
     """The question, or else the last message before the reply."""
-    question = context.get("question")
-    if isinstance(question, str) and question.strip():
-        return "question", question
+    given = context.get("input")
+    for place in (context, given if isinstance(given, Mapping) else {}):
+        for name in ("question", "prompt"):
+            question = place.get(name)
+            if isinstance(question, str) and question.strip():
+                return name, question.strip()
     history = context.get("history")
     for message in reversed(history) if isinstance(history, list | tuple) else ():
         if (
@@ -162,7 +181,7 @@ def _calls(reply: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _decision(session: "Session", width: int) -> Iterator[Line]:
+def _decision(session: "Session", width: int, most: _Most) -> Iterator[Line]:
     recorded = session.entry.case.recorded
     if recorded is None:
         return
@@ -174,12 +193,12 @@ def _decision(session: "Session", width: int) -> Iterator[Line]:
     )
     mark, style = ("✓ accepted", "bold green") if recorded.ok else ("✗ refused", "bold red")
     yield [(mark, style), (f"  {safe_line(words)}", "")]
-    for found in recorded.findings[:_MOST_FINDINGS]:
+    for found in recorded.findings[: most.findings]:
         yield from _finding(found, session, width)
-    if len(recorded.findings) > _MOST_FINDINGS:
-        yield [(f"  … and {count(len(recorded.findings) - _MOST_FINDINGS, 'more finding')}", "dim")]
+    if len(recorded.findings) > most.findings:
+        yield [(f"  … and {count(len(recorded.findings) - most.findings, 'more finding')}", "dim")]
     bold = [fix for fix in recorded.fixes if fix.get("grade") != "lossless"]
-    for fix in bold[:_MOST_FIXES]:
+    for fix in bold[: most.fixes]:
         grade = str(fix.get("grade") or "")
         label = f"{fix.get('code')} {grade}"
         change = f" {fix.get('path')}: {fix.get('before')!r} → {fix.get('after')!r}"
@@ -188,8 +207,8 @@ def _decision(session: "Session", width: int) -> Iterator[Line]:
             (safe_line(label), GRADE_STYLE.get(grade, "")),
             (short(safe_line(change), width - 2 - cell_len(label)), "dim"),
         ]
-    if len(bold) > _MOST_FIXES:
-        yield [(f"  … and {count(len(bold) - _MOST_FIXES, 'more fix')}", "dim")]
+    if len(bold) > most.fixes:
+        yield [(f"  … and {count(len(bold) - most.fixes, 'more fix')}", "dim")]
     codes = dict.fromkeys(str(fix.get("code")) for fix in recorded.fixes if fix.get("grade") == "lossless")
     if codes:
         yield [("  ", ""), (short(safe_line(f"lossless {' '.join(codes)}"), width - 2), "dim")]

@@ -1,12 +1,12 @@
 """`trueup stats`: how often each model's replies failed or had to be asked for again, why, and how that went over time."""
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from trueup.cli.quota import MONEY
+from trueup.cli.selecting import moment
 from trueup.cli.stored import opened, store_option
 from trueup.cli.terminal import Color
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from trueup.cli.layout import Line
     from trueup.store.stats import Rate
 
-_SPAN = re.compile(r"(\d{1,6})\s*([mhdw])\Z")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -47,7 +45,7 @@ def stats(
     """
     from trueup.store.stats import warnings
 
-    start = _start(since)
+    start = moment("--since", since) or 0.0
     if by == "rules":
         if model is not None:
             raise click.UsageError("--by rules counts all models; remove --model")
@@ -137,16 +135,3 @@ def _curve(steps: "list[Rate]") -> str:
 
 def _when(at: float, by: str) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M" if by == "hour" else "%Y-%m-%d")
-
-
-def _start(since: str) -> float:
-    if not since:
-        return 0.0
-    span = _SPAN.match(since.strip())
-    if span is not None:
-        return (datetime.now(UTC) - timedelta(**{_UNITS[span[2]]: int(span[1])})).timestamp()
-    try:
-        day = datetime.fromisoformat(since.strip())
-    except ValueError:
-        raise click.UsageError(f"--since {since!r}: give 24h, 7d, 2w, or a date such as 2026-01-31") from None
-    return (day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp()
