@@ -84,6 +84,16 @@ WRONG = [
     (b'{"verdict": "v", "label": ["x"]}', "invalid_value"),
     (b'{"verdict": "v", "helpful": true, "user": "%s"}' % (b"x" * 300), "invalid_value"),
     (b'{"verdict": "v", "helpfull": true}', "unknown_key"),
+    (b'{"verdict": "v", "outcome": 1}', "invalid_value"),
+    (b'{"verdict": "v", "outcome": "%s"}' % (b"x" * 101), "invalid_value"),
+    (b'{"verdict": "v", "outcome": "right", "code": "A1", "rule": "r"}', "invalid_value"),
+    (b'{"verdict": "v", "code": "A1"}', "missing_feedback"),
+    (b'{"items": []}', "invalid_value"),
+    (b'{"items": [5]}', "invalid_value"),
+    (b'{"items": [%s{}]}' % (b"{}," * 100), "invalid_value"),
+    (b'{"items": [{"verdict": "v", "outcome": "right"}], "helpful": true}', "invalid_value"),
+    (b'{"items": [{"outcome": "right"}]}', "missing_verdict"),
+    (b'{"items": [{"verdict": "v", "outcome": "right", "user": "ada"}]}', "unknown_key"),
 ]
 
 
@@ -105,3 +115,36 @@ def test_without_a_store_or_with_a_closed_one_it_is_503(desk: Open, tmp_path: Pa
     closed.close()
     with desk([], store=closed) as d:
         assert d.http.post("/v1/feedback", json=said).status_code == 503
+
+
+def test_an_outcome_is_about_the_verdict_a_code_or_a_rule(desk: Open, store: Store) -> None:
+    with desk([], PERSON, then=GOOD, store=store) as d:
+        verdict = d.chat().headers["x-trueup-verdict"]
+        for said in (
+            {"outcome": "wrong"},
+            {"outcome": "right"},
+            {"outcome": "refunded"},
+            {"outcome": "wrong", "code": "V002"},
+            {"outcome": "wrong", "rule": "grown up", "comment": "it was a joke"},
+        ):
+            answer = d.http.post("/v1/feedback", json={"verdict": verdict, "user": "ada", **said})
+            assert answer.status_code == 200
+        assert {(label["subject"], label["outcome"], label["note"]) for label in store.labels()} == {
+            ("", "right", ""), ("", "refunded", ""), ("code:V002", "wrong", ""), ("rule:grown up", "wrong", "it was a joke"),
+        }  # fmt: skip
+
+
+@pytest.mark.spec("X38")
+def test_several_are_stored_together_or_not_at_all(desk: Open, store: Store) -> None:
+    with desk([], then=GOOD, store=store, config=of_two) as d:
+        ours, theirs = (d.chat(headers=bearer(whose)).headers["x-trueup-verdict"] for whose in ("acme", "beta"))
+        items = [{"verdict": ours, "outcome": "right"}, {"verdict": ours, "outcome": "wrong", "code": "V001"}]
+        mixed = d.http.post(
+            "/v1/feedback", json={"items": [*items, {"verdict": theirs, "outcome": "right"}]}, headers=bearer("acme")
+        )
+        assert (mixed.status_code, mixed.json()["error"]["code"]) == (404, "verdict_not_found")
+        assert list(store.labels()) == []
+        answer = d.http.post("/v1/feedback", json={"items": items, "user": "ada"}, headers=bearer("acme"))
+        assert (answer.status_code, answer.json()) == (200, {"stored": 2})
+        assert {(label["subject"], label["author"]) for label in store.labels()} == {("", "ada"), ("code:V001", "ada")}
+        assert "trueup_feedback_total 2" in d.http.get("/metrics").text

@@ -25,6 +25,7 @@ clients: [{key: $CLIENT, tenant: acme}]
 limits: {request: 1000, total_seconds: 60}
 redaction: {fields: [email], bodies: refused}
 retention: {replies: 7}
+keep_context: 5000
 """
 ENVIRON = {"STORE": "s.db", "MAIN_KEY": "sk-1", "ORG": "o-1", "CLIENT": "c-1"}
 
@@ -58,7 +59,7 @@ def test_a_whole_file(file: Path) -> None:
     assert config.upstream_for("gpt", "openai", None) is main
     assert config.clients[0].tenant == "acme"
     assert (config.limits.request, config.limits.reply) == (1000, 20_000_000)
-    assert (config.redaction.bodies, config.retention.replies) == ("refused", 7)
+    assert (config.redaction.bodies, config.retention.replies, config.keep_context) == ("refused", 7, 5000)
     assert set(config.secrets()) >= {"sk-1", "c-1"}
 
 
@@ -98,6 +99,8 @@ def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
         (("bodies: refused", "bodies: some"), ["N006 bodies is one of all, refused, none; got 'some'"]),
         (("bodies: refused", "patterns: ['(']"), ["N006 redaction pattern '(' cannot be used: missing )"]),
         (("replies: 7", "replies: soon"), ["N006 replies is a number or null; got 'soon'"]),
+        (("keep_context: 5000", "keep_context: yes please"), ["keep_context is true, false or a number of bytes"]),
+        (("keep_context: 5000", "keep_context: -1"), ["keep_context is true, false or a number of bytes"]),
         (("replies: 7", "replies: -7"), ["N006 replies is a number of days, 0 or more, or null"]),
         (("repairs: 1", "repairs: -1"), ["13:74: N006 repairs is"]),
         (("workers: 3", "endpoints: [embedings]"), ["each of endpoints is one of", "Did you mean 'embeddings'?"]),
