@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trueup.ask.run import Run
     from trueup.ask.rungs import Rung
     from trueup.ask.shapes.parts import File, Image
+    from trueup.backtesting.backtest import backtest
     from trueup.contract.acting import aexecute, execute
     from trueup.contract.contract import Contract
     from trueup.contract.partial import Partial
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Context", "Contract", "Conversation", "File", "Finding", "Fix", "Image", "Partial", "Policy", "Price",
-    "Rejected", "Reply", "Run", "Rung", "Tool", "ToolCall", "Verdict", "__version__", "aexecute", "execute",
+    "Rejected", "Reply", "Run", "Rung", "Tool", "ToolCall", "Verdict", "__version__", "aexecute", "backtest", "execute",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
 _ROOMS = {
     "ask.answer": "Answer", "ask.conversation": "Conversation", "ask.policy": "Policy Price", "ask.run": "Run",
-    "ask.rungs": "Rung", "ask.shapes.parts": "File Image",
+    "ask.rungs": "Rung", "ask.shapes.parts": "File Image", "backtesting.backtest": "backtest",
     "contract.acting": "aexecute execute", "contract.contract": "Contract", "contract.partial": "Partial",
     "verdict.context": "Context",
     "verdict.facts": "Finding Fix",

@@ -20,7 +20,7 @@ from trueup.batch.contracts import spec_of
 from trueup.batch.work import Guard
 from trueup.material.blocks import Block, Given
 from trueup.material.selection import Selection
-from trueup.material.sources import EVERYTHING, Material, SourceLike, open_material
+from trueup.material.sources import EVERYTHING, Material, Named, SourceLike, blocks_of_stream, open_material
 from trueup.store.store import Store
 
 Engine = Literal["local", "ray"]
@@ -107,7 +107,7 @@ class _Run:
         Random(_SEED).shuffle(blocks)  # noqa: S311 - an order, not a secret
         result.blocks = len(blocks)
         self._few = all(isinstance(block, Given) for block in blocks) and sum(map(_size, blocks)) <= _FEW
-        later = (block for stream in material.streams for block in _blocks(stream))
+        later = (block for stream in material.streams for block in blocks_of_stream(stream))
         self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
         self._beat = [0]
 
@@ -157,17 +157,15 @@ def _size(block: Block) -> int:
     return len(block.values) if isinstance(block, Given) else 0
 
 
-def _blocks(stream: Iterator[Any]) -> Iterator[Given]:
-    from trueup.material.sources import blocks_of_stream
-
-    return blocks_of_stream(stream)
-
-
 def _sources(replies: Any) -> list[SourceLike]:
     """The sources that a caller means: one, several, or replies."""
     if isinstance(replies, str | Path | Store):
         return [replies]
-    if isinstance(replies, list | tuple) and replies and all(isinstance(each, Path | Store) for each in replies):
+    if (
+        isinstance(replies, list | tuple)
+        and replies
+        and all(isinstance(each, Path | Store | Named) for each in replies)
+    ):
         return list(replies)
     if not isinstance(replies, Iterable):
         raise TypeError(f"replies are a source or an iterable of replies, not {type(replies).__name__}")

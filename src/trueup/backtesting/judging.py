@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Literal
 
 import msgspec
+from orjson import dumps
 
 from trueup import __version__
 from trueup.backtesting.needs import lost, needs
@@ -194,7 +195,7 @@ def _found(side: Side) -> tuple[Found, ...]:
             Found(
                 str(row.get("code", "")),
                 rule_of(row),
-                _fold(str(row.get("path", "$"))),
+                folded(str(row.get("path", "$"))),
                 str(row.get("message", "")),
                 tuple(span) if isinstance(span, list | tuple) and len(span) == 2 else None,
             )
@@ -209,18 +210,25 @@ def _is_error(found: Any) -> bool:
 
 def _changes(was: Side, now: Side) -> tuple[Change, ...]:
     """The places where two accepted values differ; a record that did not keep its value differs in none."""
-    before = was.value
-    if was.made or before is not None:
+    before, after = was.value, now.value
+    told: list[Change] = []
+    if (was.made or before is not None) and not _is_written_alike(before, after):
         told = [
-            Change(_fold(render(each.path)), each.before, each.now)
-            for each in islice(differences(before, now.value), _MOST)
+            Change(folded(render(each.path)), each.before, each.now)
+            for each in islice(differences(before, after), _MOST)
         ]
-    else:
-        told = []
-    if was.calls is not None:
+    if was.calls is not None and (was.calls or now.calls):
         pair = differences(_calls(was.calls), _calls(now.calls))
-        told += (Change(_fold(render((_CALLS, *each.path))), each.before, each.now) for each in islice(pair, _MOST))
+        told += (Change(folded(render((_CALLS, *each.path))), each.before, each.now) for each in islice(pair, _MOST))
     return tuple(told)
+
+
+def _is_written_alike(before: Any, after: Any) -> bool:
+    """Whether two values are the same to the letter, as most are; to look for differences takes longer."""
+    try:
+        return dumps(before) == dumps(after)
+    except TypeError:  # an integer of many digits, or half a surrogate pair
+        return False
 
 
 def _calls(calls: Any) -> list[Any]:
@@ -228,10 +236,6 @@ def _calls(calls: Any) -> list[Any]:
         {"name": call["name"], "args": call["args"]} if isinstance(call, dict) else {"name": call.name, "args": call.args}
         for call in calls
     ]  # fmt: skip
-
-
-def _fold(path: str) -> str:
-    return folded(path)
 
 
 def shown_value(value: Any) -> Any:

@@ -237,7 +237,7 @@ class Backtest:
 
     @property
     def groups(self) -> dict[str, list[Row]]:
-        """Flips by code, rule, path, model, state and tenant: direction, key, how many, and an example; most first."""
+        """Flips by reason (a code with its rule or path), code, rule, path, model, state and tenant: direction, key, how many, and an example; most first."""
         told: dict[str, list[Row]] = {name: [] for name in DIMENSIONS}
         for (name, kind, key), (count, _, example) in self.tally.groups.items():
             row: Row = {"kind": kind, "key": key, "count": count, "example": example}

@@ -11,11 +11,11 @@ from typing import Any
 from zlib import crc32
 
 from trueup.backtesting.cost import Observed
-from trueup.backtesting.judging import FLIPS, Judged, shown_value
+from trueup.backtesting.judging import FLIPS, Found, Judged, shown_value
 from trueup.backtesting.labels import mark_of, words_of
 from trueup.material.case import Case, Reason
 
-DIMENSIONS = ("code", "rule", "path", "model", "state", "tenant")
+DIMENSIONS = ("reason", "code", "rule", "path", "model", "state", "tenant")
 REST = "…"
 EXAMPLES = 60  # of each direction
 _GROUPS = 1000  # of each dimension
@@ -151,6 +151,7 @@ def _keys(case: Case, judged: Judged) -> dict[str, list[str]]:
     """What a flip counts under; each key once."""
     paths = [found.path for found in judged.found] or [change.path for change in judged.changes]
     keys = {
+        "reason": [_reason(found) for found in judged.found] or paths,
         "code": [found.code for found in judged.found],
         "rule": [found.rule for found in judged.found],
         "path": paths,
@@ -161,6 +162,11 @@ def _keys(case: Case, judged: Judged) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(key[:200] for key in found if key)) for name, found in keys.items()}
 
 
+def _reason(found: Found) -> str:
+    """A code with what tells its findings apart: a rule, or for a schema the place in the value."""
+    return f"{found.code} {found.path if found.code[0] == 'V' or not found.rule else found.rule}"
+
+
 def example_of(case: Case, judged: Judged, mark: str) -> Example:
     """A flip as it is shown: what the reply says, with the place that matters marked."""
     first = judged.found[0] if judged.found else None
@@ -169,6 +175,7 @@ def example_of(case: Case, judged: Judged, mark: str) -> Example:
     told: Example = {
         "id": case.id, "kind": judged.kind, "was": _word(judged.was), "now": _word(judged.now), "text": text, "span": marked,
         "codes": list(dict.fromkeys(found.code for found in judged.found)),
+        "reason": _reason(first) if first else judged.changes[0].path if judged.changes else "",
         "rules": list(dict.fromkeys(found.rule for found in judged.found if found.rule)),
         "path": first.path if first else judged.changes[0].path if judged.changes else "",
         "message": first.message[:300] if first else "",

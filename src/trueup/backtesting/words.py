@@ -70,7 +70,7 @@ def duration(seconds: float) -> str:
 def amounts(cost: dict[str, Any]) -> list[tuple[str, str]]:
     """The amounts of a cost, in words; `unknown` for what was not observed."""
     rows = (
-        ("asks", "more asks", signed),
+        ("asks", "asks", signed),
         ("tokens", "tokens", signed),
         ("cost", "money", lambda micros: signed(micros / _MILLION)),
         ("latency", "waiting", duration),

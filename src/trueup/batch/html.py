@@ -17,12 +17,18 @@ from trueup.batch.records import line_of
 _ESCAPES = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
 
 
-def render(data: dict[str, Any], name: str = "report") -> str:
-    """The page of a name over some data: its parts put together, and a policy that allows just these."""
-    folder = resources.files("trueup.batch") / "page"
-    parts = ("report.css", "tables.js", f"{name}.js", f"{name}.html")
-    style, shared, own, page = (folder.joinpath(part).read_text("utf-8") for part in parts)
-    script = shared + own
+def render(data: dict[str, Any], name: str = "report", room: str = "") -> str:
+    """The page of a name over some data: its parts put together, and a policy that allows just these.
+
+    A page of another `room` stands in the folder `page` of it, and has a style of its own beside the one that all share.
+    """
+    shared = resources.files("trueup.batch") / "page"
+    folder = resources.files(room) / "page" if room else shared
+    style, script = (shared.joinpath(part).read_text("utf-8") for part in ("report.css", "tables.js"))
+    own, page = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("js", "html"))
+    script += own
+    if room:
+        style += folder.joinpath(f"{name}.css").read_text("utf-8")
     written = _written(data)
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; style-src-attr 'unsafe-inline'; "

@@ -37,6 +37,7 @@ GROUPS = {
         "export": "Write valid replies and their prompts as a fine-tuning file.",
     },
     "Before you change a contract": {
+        "backtest": "Judge stored replies under two contracts: flips, cost, tests.",
         "label": "Say of stored replies whether trueup decided right, one key each.",
         "learn": "Train a model of quality on labels; say if it beats the rules.",
     },

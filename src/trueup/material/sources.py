@@ -36,6 +36,12 @@ _TOGETHER = 500  # Python values in a block
 EVERYTHING = Selection()
 
 
+class Named(str):
+    """The name of a source, where a text alone could be a reply."""
+
+    __slots__ = ()
+
+
 class Missing(ValueError):
     """A source cannot be read: says which, why, and what is accepted."""
 
