@@ -74,26 +74,40 @@ class Queue(NamedTuple):
     """Labels of before whose replies have come into the random sample: they count for it from now on."""
 
 
+_Alike = int  # the hash of a text and the codes of its findings: whoever has seen one such reply has seen them all
+
+
 class _Strata:
-    """The most uncertain cases of each stratum; what is kept in all of them is bounded."""
+    """The most uncertain cases of each stratum, of equal replies one; what is kept in all of them is bounded."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self.heaps: dict[tuple[str, str], list[tuple[float, int, int, Entry]]] = {}
-        self._turn = 0
+        self.heaps: dict[tuple[str, str], list[tuple[float, int, _Alike, Entry]]] = {}
+        self._ranks: dict[tuple[str, str], dict[_Alike, tuple[float, int]]] = {}
 
     def add(self, key: tuple[str, str], entry: Entry, place: int) -> None:
+        """Keep an entry if it is among the most uncertain ones of its stratum."""
         if key not in self.heaps and len(self.heaps) >= _MOST_STRATA:
             key = ("", "")
-        heap = self.heaps.setdefault(key, [])
+        heap, ranks = self.heaps.setdefault(key, []), self._ranks.setdefault(key, {})
         room = max(2, min(self._size, _KEPT // len(self.heaps)))
+        rank, alike = (entry.score, place), _alike(entry.case)
+        before = ranks.get(alike)
+        if before is not None:
+            if rank <= before:
+                return
+            heap[:] = [item for item in heap if item[2] != alike]
+            heapq.heapify(heap)
+        elif len(heap) >= room and rank <= heap[0][:2]:
+            return
+        heapq.heappush(heap, (*rank, alike, entry))
+        ranks[alike] = rank
         while len(heap) > room:
-            heapq.heappop(heap)
-        rank = (entry.score, place)
-        if len(heap) < room or rank > heap[0][:2]:
-            self._turn += 1
-            item = (*rank, self._turn, entry)
-            heapq.heappush(heap, item) if len(heap) < room else heapq.heapreplace(heap, item)
+            del ranks[heapq.heappop(heap)[2]]
+
+
+def _alike(case: Case) -> _Alike:
+    return hash((case.text or case.id, case.recorded.codes if case.recorded is not None else ()))
 
 
 def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, author: str = "", seed: int = 0) -> Queue:
@@ -113,6 +127,8 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
     tallies: dict[str, Counter[str]] = defaultdict(Counter)
     strata = _Strata(size)
     sample: list[tuple[int, int, Case]] = []  # a heap: the places, negated, so that the last of the sample is its root
+    answered: list[tuple[int, Label]] = []  # accepted replies that the author has answered as uncertain ones
+    known: set[_Alike] = set()
     for number, case in enumerate(cases):
         counts["seen"] += 1
         kind = _kind(case)
@@ -124,19 +140,31 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
         place = _place(case.id, seed)
         mine = _answer(case, author)
         if kind == "accepted":
-            # Those that the author has answered stay in the sample: it is the same for everybody, and grows from its front.
-            done = mine is not None and mine.drawn == RANDOM and mine.outcome in DECISIONS
-            counts["sampled"] += done
-            if not done and share:
+            if mine is not None and mine.outcome in DECISIONS:
+                if mine.drawn != RANDOM:
+                    answered.append((place, mine))
+            elif share:
                 heapq.heappush(sample, (-place, -number, case))
                 if len(sample) > size:
                     heapq.heappop(sample)
         if mine is not None:
             counts["labelled"] += mine.outcome in DECISIONS
+            known.add(_alike(case))
         else:
             _enter(strata, case, kind, author, place)
-    drawn = [case for _, _, case in sorted(sample, key=lambda item: (-item[0], -item[1]))]
-    return _ordered(drawn, strata, tallies, counts, size, share, author)
+    drawn = [(-place, case) for place, _, case in sorted(sample, key=lambda item: (-item[0], -item[1]))]
+    wanted = round(size * share)
+    chosen = _chosen(strata, tallies, size - min(wanted, len(drawn)), {case.id for _, case in drawn[:wanted]}, known)
+    taken = drawn[: size - len(chosen)] if share else []  # more than wanted if too few are uncertain
+    chosen = [entry for entry in chosen if entry.case.id not in {case.id for _, case in taken}]
+    # The sample is a front piece of the random order. What its author has answered before counts for it, unasked.
+    is_all = len(taken) == len(drawn) < size
+    front = 1 << 64 if is_all else taken[-1][0] if taken else 0
+    promoted = tuple(replace(label, drawn=RANDOM) for place, label in answered if share and place < front)
+    entries = _spread(chosen, [Entry(case, RANDOM, ("random sample of accepted replies",)) for _, case in taken])
+    return Queue(
+        entries, counts["seen"], counts["accepted"], counts["labelled"], counts["unjudged"], counts["unreadable"], promoted
+    )  # fmt: skip
 
 
 def _kind(case: Case) -> str:
@@ -221,70 +249,32 @@ def _place(name: str, seed: int) -> int:
     return int.from_bytes(blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
-def _ordered(
-    drawn: list[Case], strata: _Strata, tallies: dict[str, Counter[str]], counts: Counter[str], size: int, share: float,
-    author: str,
-) -> Queue:  # fmt: skip
-    wanted = round(size * share)
-    taken: list[Case] = []
-    promoted: list[Label] = []
-    chosen: list[Entry] = []
-    at = 0
-    while True:
-        # The sample is a front piece of the random order. What its author has answered as an uncertain one counts, unasked.
-        for case in drawn[at:]:
-            if len(taken) >= wanted:
-                break
-            at += 1
-            before = _answer(case, author)
-            if before is not None and before.outcome in DECISIONS:
-                promoted.append(replace(before, drawn=RANDOM))
-            else:
-                taken.append(case)
-        chosen = _chosen(strata, tallies, size - len(taken), {case.id for case in taken})
-        if len(taken) + len(chosen) >= size or at >= len(drawn) or not share:
-            break
-        wanted = size - len(chosen)  # too few are uncertain
-    entries = _spread(chosen, [Entry(case, RANDOM, ("random sample of accepted replies",)) for case in taken])
-    return Queue(
-        entries, counts["seen"], counts["accepted"], counts["labelled"], counts["unjudged"], counts["unreadable"],
-        tuple(promoted),
-    )  # fmt: skip
-
-
-def _chosen(strata: _Strata, tallies: dict[str, Counter[str]], size: int, without: set[str]) -> list[Entry]:
+def _chosen(
+    strata: _Strata, tallies: dict[str, Counter[str]], size: int, without: set[str], known: set[_Alike]
+) -> list[Entry]:
     """The most uncertain entries, where each one that is chosen makes its rule and its stratum less urgent."""
     waiting = {key: sorted(heap, key=lambda item: item[:3]) for key, heap in strata.heaps.items()}
     planned: Counter[str] = Counter()
     again: Counter[tuple[str, str]] = Counter()
     chosen: list[Entry] = []
-    seen = set(without)
-    texts: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    seen, texts = set(without), set(known)
     urgency = {subject: _urgency(tallies[subject], 0) for subject, _ in waiting}
-    alike: list[Entry] = []
     while waiting and len(chosen) < size:
-        key = max(waiting, key=lambda key: (urgency[key[0]] + waiting[key][-1][0] - 0.1 * again[key], key))
-        score, _, _, entry = waiting[key].pop()
+        key = max(waiting, key=lambda key: (urgency[key[0]] + waiting[key][-1][0] - 0.02 * again[key], key))
+        score, _, alike, entry = waiting[key].pop()
         if not waiting[key]:
             del waiting[key]
-        if entry.case.id in seen:
+        if entry.case.id in seen or alike in texts:
             continue
         seen.add(entry.case.id)
+        texts.add(alike)
         subject = key[0]
         n = sum(tallies[subject][word] for word in DECISIONS)
-        entry = entry._replace(score=score + urgency[subject], why=(*entry.why, *_known(subject, n)))
-        same = (entry.case.text, entry.case.recorded.codes if entry.case.recorded else ())
-        texts[same] += 1
-        if (
-            texts[same] > 1 and entry.case.text
-        ):  # whoever has seen one of them has seen all: only if nothing else is left
-            alike.append(entry)
-            continue
-        chosen.append(entry)
+        chosen.append(entry._replace(score=score + urgency[subject], why=(*entry.why, *_known(subject, n))))
         planned[subject] += 1
         again[key] += 1
         urgency[subject] = _urgency(tallies[subject], planned[subject])
-    return [*chosen, *alike[: size - len(chosen)]]
+    return chosen
 
 
 def _urgency(tally: Counter[str], planned: int) -> float:

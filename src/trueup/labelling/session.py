@@ -105,7 +105,8 @@ class Session:
                 counted[label.outcome] += 1
             else:
                 counted["finding"] += 1
-            counted[f"{label.outcome} at random"] += label.drawn == RANDOM and label.subject == WHOLE
+            if label.drawn == RANDOM and label.subject == WHOLE:
+                counted[f"{label.outcome} at random"] += 1
         return counted
 
     def _decide(self, outcome: str) -> str:
