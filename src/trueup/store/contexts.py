@@ -34,7 +34,7 @@ def bytes_kept(keep: bool | int) -> int:
     """
     if isinstance(keep, bool):
         return USUAL if keep else 0
-    if not isinstance(keep, int) or keep < 0:
+    if type(keep) is not int or keep < 0:
         raise ValueError(f"keep_context is True, False or a number of bytes; got {keep!r}")
     return keep
 

@@ -239,7 +239,7 @@ def _facts(verdict: Verdict) -> dict[str, None]:
     found: dict[str, None] = {}
     for finding in verdict.findings:
         found[fact_of(f"code:{finding.code}")] = None
-        rule = finding.data.get("rule") if isinstance(finding.data, dict) else None
+        rule = finding.data.get("rule")
         if isinstance(rule, str) and rule:
             found[fact_of(f"rule:{rule}")] = None
     return found

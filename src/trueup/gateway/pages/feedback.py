@@ -57,7 +57,9 @@ class Feedback:
         if store is None:
             told = "this gateway stores no verdicts; set `store` in its file"
             raise Refused(503, told, "server_error", "no_store")
-        keep = [(verdict, partial(store.record_feedback, user=user, **item)) for verdict, item in said]
+        keep: list[tuple[str, Keep]] = [
+            (verdict, partial(store.record_feedback, user=user, **item)) for verdict, item in said
+        ]
         visit.tenant = tenant
         return partial(self._answer, visit, store, keep, "items" in body)
 
