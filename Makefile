@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-gateway bench-clients bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-gateway bench-clients bench-quality bench-fresh study soak fmt \
         snapshots lock clean
 
 help: ## show this list
@@ -97,6 +97,9 @@ bench-sift: $(STAMP) ## measure sifting: large and small replies, beside a loop 
 
 bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load
 	@$(BIN)/python bench/gateway.py --litellm .venv-litellm/bin/litellm --soak 10 --markdown docs/benchmarks-gateway.md
+
+bench-quality: $(STAMP) ## measure learned quality and relevance beside the rules
+	@$(BIN)/python bench/quality.py --markdown docs/benchmarks-quality.md
 
 bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside others, and try hostile upstreams on each
 	@$(BENCH)/bin/python bench/http_clients.py --evil

@@ -23,6 +23,7 @@ _MOST_TEXT = 50_000  # characters that are looked at
 _LARGEST = 1e6
 _TOKEN = lazy_regex(rb"[a-zA-Z0-9_]+|[?!.,:]")  # the bytes of a folded text
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
+_TOLD = lazy_regex(r"[a-zA-Z]")  # what is shown of a reply has some letters
 _MARKS = frozenset({b"?", b"!", b".", b",", b":"})
 
 
@@ -246,7 +247,7 @@ class Scorer:
         for name in _named(_tokens(text), state):
             weight = self._table.get(crc32(name) & self._mask, 0.0)
             plain = name.decode("utf-8", "replace").removeprefix(prefix).strip("^$ ")
-            if weight < 0 and plain and plain[0] != "#":
+            if weight < 0 and len(_TOLD.findall(plain)) > 2 and plain[0] != "#":
                 weights[plain] = weights.get(plain, 0.0) + weight
         return sorted(weights, key=lambda plain: (weights[plain], plain))[:most]
 

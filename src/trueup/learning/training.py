@@ -17,7 +17,7 @@ from trueup.learning.regression import fit
 from trueup.learning.splitting import folds
 
 BITS = 20
-COSTS = (4.0, 16.0, 64.0, 256.0)
+COSTS = (0.5, 4.0, 32.0, 256.0)
 FOLDS = 5
 _LARGEST = 9_999  # a weight in the file, in units of its scale
 _FIRST_CUT = 40_000
@@ -59,7 +59,7 @@ def train(examples: Sequence[Example], *, seed: int = 0, on_step: Step | None = 
     usual = shares[min(len(shares) - 1, int(_MOST_FAMILIAR * len(shares)))]
     unfamiliar = round(min(max(usual, _LEAST_UNFAMILIAR), _MOST_UNFAMILIAR), 4)
     model = msgspec.structs.replace(
-        _Sheet(seen, targets).model(cost, seed),
+        Sheet(seen, targets).model(cost, seed),
         by_state=by_state, slope=slope, shift=shift, unfamiliar=unfamiliar,
     )  # fmt: skip
     return Trained(model, cost)
@@ -78,7 +78,7 @@ def _held_out(
     for number, part in enumerate(parts):
         inside = set(part)
         others = [place for place in range(len(seen)) if place not in inside]
-        sheet = _Sheet([seen[place] for place in others], [targets[place] for place in others])
+        sheet = Sheet([seen[place] for place in others], [targets[place] for place in others])
         for step, (cost, one) in enumerate(held.items(), 1):
             scorer = Scorer(sheet.model(cost, seed))
             for place in part:
@@ -88,7 +88,7 @@ def _held_out(
     return held
 
 
-class _Sheet:
+class Sheet:
     """The features of some examples, numbered."""
 
     def __init__(self, seen: Sequence[Grams], targets: Sequence[bool]) -> None:

@@ -153,7 +153,6 @@ QUALITY: Shape = mapping(
         "shadow": said(SWITCH, "Whether the score is only recorded, without a finding.", default=False),
     },
     "A learned score of the reply.",
-    required=["model"],
 )
 RELEVANCE: Shape = {
     "description": "Whether the reply is about the user's question, for English: true for the defaults, or a table.",

@@ -11,7 +11,7 @@ from trueup.contract.lint.reply import placed
 
 def lint_quality(spec: Any, marks: Origins) -> Iterator[Fault]:
     """What is wrong with the learned score of a contract; a model that cannot be read is reported where it is read."""
-    if not isinstance(spec, dict) or spec.get("model") is None:
+    if not isinstance(spec, dict) or spec.get("model", spec) is None:
         return
     try:
         check = compile_quality(spec)

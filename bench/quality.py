@@ -1,0 +1,217 @@
+"""Learned quality and relevance, measured: precision and recall beside the rules, calibration, size, time, AUC by language.
+
+python bench/quality.py [--markdown PAGE]
+
+The dialogues are those of the study of false alarms (bench/data/booking_dialogues.txt) and the held-out replies of the salon
+(tests/acceptance/coherence). Nothing that a model is tested on was used to train it or to choose its penalty.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.checks.relevance import likeness
+from trueup.checks.scoring import Facts, Model, Scorer
+from trueup.checks.state import compile_states
+from trueup.contract.contract import Contract
+from trueup.learning.calibration import auc, calibration_error
+from trueup.learning.examples import Example
+from trueup.learning.learn import Confusion, confusion
+from trueup.learning.training import train
+
+ROOT = Path(__file__).resolve().parent.parent
+DIALOGUES = ROOT / "bench" / "data" / "booking_dialogues.txt"
+PAIRS = ROOT / "bench" / "data" / "questions.json"
+SALON = ROOT / "tests" / "acceptance" / "coherence"
+CLINIC_FILE = ROOT / "examples" / "contracts" / "clinic.yaml"
+SALON_FILE = ROOT / "examples" / "contracts" / "salon.yaml"
+MARKERS = ("<!-- figures -->", "<!-- end of figures -->")
+THRESHOLDS = (0.3, 0.5, 0.7)
+
+
+class Tried(NamedTuple):
+    """A model on replies that it has not seen."""
+
+    model: Model
+    late: Sequence[Example]
+    scores: list[float]
+
+    def low(self, below: float) -> list[bool]:
+        scorer = Scorer(self.model)
+        known = [scorer.unknown(scorer.grams(one.text, one.state)) <= self.model.unfamiliar for one in self.late]
+        return [knows and score < below for knows, score in zip(known, self.scores, strict=True)]
+
+
+def clinic() -> list[tuple[str, Example]]:
+    """The replies of the study, each with its part; `refused` is what the rule `booked` of the clinic's contract says."""
+    from ruamel.yaml import YAML
+
+    spec = YAML(typ="safe").load(CLINIC_FILE.read_text("utf-8"))["states"]
+    rule = {
+        "patterns": spec["groups"]["booked"]["patterns"],
+        "except": ["negated", "question", "conditional", "not_yet"],
+    }
+    states = compile_states({"groups": {"not_yet": spec["groups"]["not_yet"]}, "SLOT": {"forbid": [rule]}})
+    found: list[tuple[str, Example]] = []
+    part, conversation = "", 0
+    for line in DIALOGUES.read_text("utf-8").splitlines():
+        if line.startswith("== "):
+            part = line[3:]
+        conversation += not line.strip()
+        said = re.match(r"(claim|fine)/[\w-]+: (.+)", line)
+        if said:
+            number = len(found)
+            refused = bool(states.judge_text(said[2], "SLOT"))
+            found.append(
+                (
+                    part,
+                    Example(str(number), said[1] == "fine", refused, said[2], "", str(conversation), float(number + 1)),
+                )
+            )
+    return found
+
+
+def salon(name: str) -> list[Example]:
+    """The salon's replies; `refused` is what its contract says of the state."""
+    contract: Contract[Any] = Contract.load(SALON_FILE)
+    found = []
+    for line in (SALON / f"{name}.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        verdict = contract.check(row["reply"], {"state": row["state"], "data": row.get("data") or {}})
+        refused = any(one.code == "D001" for one in verdict.errors)
+        found.append(Example(row["id"], not row["violation"], refused, row["reply"], row["state"]))
+    return found
+
+
+def tried(early: Sequence[Example], late: Sequence[Example]) -> Tried:
+    model = train(early).model
+    good = sum(one.good for one in early)
+    model = msgspec.structs.replace(model, facts=Facts(labels=len(early), good=good, bad=len(early) - good))
+    scorer = Scorer(model)
+    return Tried(model, late, [scorer.probability(scorer.margin(scorer.grams(one.text, one.state))) for one in late])
+
+
+def rows(name: str, one: Tried) -> Iterator[str]:
+    refused = [example.refused for example in one.late]
+    yield _row(name, "rules alone", confusion(one.late, refused))
+    for below in THRESHOLDS:
+        yield _row("", f"model below {below:g}", confusion(one.late, one.low(below)))
+    both = [rule or low for rule, low in zip(refused, one.low(0.3), strict=True)]
+    yield _row("", "rules and model below 0.3", confusion(one.late, both))
+
+
+def _row(name: str, judge: str, found: Confusion) -> str:
+    part = found.part
+    numbers = [f"{value:.2f}" if value is not None else "—" for value in (part.precision, part.recall, part.f1)]
+    return f"| {name} | {judge} | {' | '.join(numbers)} | {part.wrong} |"
+
+
+def parts_in_turn(rows_: list[tuple[str, Example]]) -> tuple[list[float], list[bool]]:
+    """Every part of the study, scored by a model of the other five."""
+    scores: list[float] = []
+    targets: list[bool] = []
+    for part in dict.fromkeys(name for name, _ in rows_):
+        late = [example for name, example in rows_ if name == part]
+        scores += tried([example for name, example in rows_ if name != part], late).scores
+        targets += [example.good for example in late]
+    return scores, targets
+
+
+def relevance() -> dict[str, tuple[int, float]]:
+    """For each language: how many pairs, and how often the reply to a question is nearer to it than the reply to another."""
+    found = {}
+    for language, pairs in json.loads(PAIRS.read_text("utf-8")).items():
+        scores, targets = [], []
+        for i, (question, _) in enumerate(pairs):
+            for j, (_, reply) in enumerate(pairs):
+                scores.append(likeness(question, reply))
+                targets.append(i == j)
+        area = auc(scores, targets)
+        assert area is not None
+        found[language] = (len(pairs), area)
+    return found
+
+
+def microseconds(run: Callable[[str], object], texts: Sequence[str]) -> float:
+    """CPU time of one call, the best of 15 rounds over the texts."""
+    best = float("inf")
+    for _ in range(15):
+        begun = time.process_time()
+        for text in texts:
+            run(text)
+        best = min(best, time.process_time() - begun)
+    return best / len(texts) * 1e6
+
+
+def figures() -> str:
+    """The tables, as Markdown."""
+    dialogues = clinic()
+    early, late = [e for name, e in dialogues if name != "sixth"], [e for name, e in dialogues if name == "sixth"]
+    begun = time.process_time()
+    sixth = tried(early, late)
+    short = time.process_time() - begun
+    development, held_out = salon("development"), salon("held_out")
+    begun = time.process_time()
+    spanish = tried(development, held_out)
+    long = time.process_time() - begun
+    scores, targets = parts_in_turn(dialogues)
+    sizes = [len(msgspec.json.encode(one.model)) / 1000 for one in (sixth, spanish)]
+    contract: Contract[Any] = Contract(quality={"model": sixth.model})
+    texts = [example.text for _, example in dialogues]
+    median = statistics.median(map(len, texts))
+    scorer = Scorer(sixth.model)
+    score, check = microseconds(scorer.score, texts), microseconds(contract.check, texts)
+    near = microseconds(lambda text: likeness("Can I have an appointment on Monday?", text), texts)
+    salon_error = calibration_error(spanish.scores, [one.good for one in held_out])
+    area = relevance()
+    lines = [
+        "| tested on | judge | precision | recall | F1 | mistakes |",
+        "|---|---|---|---|---|---|",
+        *rows(f"clinic, sixth part ({len(late)} replies)", sixth),
+        *rows(f"salon, held out ({len(held_out)} replies, Spanish)", spanish),
+        "",
+        "| figure | clinic (English) | salon (Spanish) |",
+        "|---|---|---|",
+        f"| labels to learn from | {len(early):,} | {len(development):,} |",
+        f"| expected calibration error, 10 bins | {calibration_error(scores, targets):.3f} ({len(scores)} replies) | {salon_error:.3f} ({len(held_out)} replies) |",
+        f"| AUC | {auc(scores, targets):.3f} | {auc(spanish.scores, [one.good for one in held_out]):.3f} |",
+        f"| model file | {sizes[0]:.0f} KB | {sizes[1]:.0f} KB |",
+        f"| training, CPU | {short:.1f} s | {long:.1f} s |",
+        "",
+        "| time of one reply, CPU | |",
+        "|---|---|",
+        f"| score ({median:.0f} characters) | {score:.0f} µs |",
+        f"| `Contract(quality=…).check` | {check:.0f} µs |",
+        f"| relevance of a reply to a question | {near:.0f} µs |",
+        "",
+        "| relevance | pairs | AUC |",
+        "|---|---|---|",
+        *(f"| {language} | {count} | {value:.3f} |" for language, (count, value) in area.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--markdown", type=Path, help="the page whose figures are written anew")
+    options = parser.parse_args()
+    found = figures()
+    if options.markdown is None:
+        print(found)
+        return 0
+    page = options.markdown.read_text("utf-8")
+    head, rest = page.split(MARKERS[0])
+    options.markdown.write_text(f"{head}{MARKERS[0]}\n\n{found}\n{MARKERS[1]}{rest.split(MARKERS[1])[1]}", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Relevance: what is near its question and what is not, what is not judged, and that nothing is fetched."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+from trueup.checks import relevance
+from trueup.checks.relevance import is_english, likeness
+from trueup.learning.calibration import auc
+
+ROOT = Path(__file__).resolve().parents[2]
+PAIRS: dict[str, list[list[str]]] = json.loads((ROOT / "bench" / "data" / "questions.json").read_text("utf-8"))
+ABOUT = {"question": "What is the capital of Australia?"}
+
+
+@pytest.mark.spec("Q15")
+def test_a_reply_to_another_question_is_off_topic() -> None:
+    contract = Contract(relevance=True)
+    fine = contract.check("Canberra is the capital city of Australia.", ABOUT)
+    assert fine.metrics["relevance"] > 0.5
+    assert not fine.findings
+    off = contract.check("You can send the shoes back within 30 days if they do not fit.", ABOUT)
+    assert [(found.code, found.path, found.level) for found in off.findings] == [("Q009", "$", "warning")]
+    assert off.ok
+    assert off.metrics["relevance"] == off.findings[0].data["score"] < 0.5
+    refusing = Contract(relevance={"below": 0.5, "level": "error"})
+    assert not refusing.check("You can send the shoes back within 30 days if they do not fit.", ABOUT).ok
+
+
+@pytest.mark.spec("Q15")
+def test_english_pairs_are_told_apart() -> None:
+    scores, same = [], []
+    for i, (question, _) in enumerate(PAIRS["English"]):
+        for j, (_, reply) in enumerate(PAIRS["English"]):
+            scores.append(likeness(question, reply))
+            same.append(i == j)
+    area = auc(scores, same)
+    assert area is not None
+    assert area > 0.98
+
+
+def test_the_question_may_stand_in_the_history() -> None:
+    history = [{"role": "user", "content": "How long should I boil an egg?"}]
+    reply = "Canberra is the capital city of Australia."
+    assert Contract(relevance=True).check(reply, {"history": history}).warnings[0].code == "Q009"
+    messages = [*history, {"role": "assistant", "content": reply}]
+    assert Contract(relevance=True).check(messages).warnings[0].code == "Q009"
+
+
+@pytest.mark.spec("Q15")
+@pytest.mark.parametrize(
+    ("question", "reply", "why"),
+    [
+        ("", "Canberra is the capital city.", "no question"),
+        ("Thursday", "Great, that is fine with us.", "too short"),
+        ("Could you book it for me?", "Yes.", "too short"),
+        *((question, reply, "not English") for question, reply in PAIRS["Spanish"]),
+        ("Wie lange soll ich ein Ei kochen?", "Sieben Minuten für ein weiches Ei, zehn für ein hartes.", "not English"),
+        ("Combien de temps faut-il cuire un œuf ?", "Sept minutes pour un œuf mollet.", "not English"),
+        ("卵は何分茹でればいいですか", "半熟なら七分、固茹でなら十分です", "too short"),
+        ("Сколько варить яйцо вкрутую?", "Десять минут после закипания воды.", "not English"),
+    ],
+)
+def test_what_is_not_judged_says_why(question: str, reply: str, why: str) -> None:
+    verdict = Contract(relevance=True).check(reply, {"question": question})
+    assert verdict.metrics == {"relevance": None, "relevance_abstained": why}
+    assert not verdict.findings
+
+
+def test_english_pairs_are_taken_for_english() -> None:
+    for question, reply in PAIRS["English"]:
+        assert is_english([*relevance.words(question), *relevance.words(reply)]), question
+
+
+@pytest.mark.parametrize("language", ["es", "de-DE", "Spanish"])
+def test_it_is_refused_in_another_language(language: str) -> None:
+    with pytest.raises(ValueError, match="relevance: works for English only"):
+        Contract(relevance=True, language=language)
+    for own in ("", "en", "en-GB", "English"):
+        Contract(relevance=True, language=own)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"below": 2}, "relevance.below: takes a number"),
+        ({"level": "x"}, "relevance.level"),
+        ({"above": 1}, "relevance.above: not known"),
+        ("yes", "relevance: takes a table"),
+    ],
+)
+def test_options_that_are_wrong_say_so(options: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Contract(relevance=options)
+
+
+def test_false_is_none() -> None:
+    assert Contract(relevance=False).meaning is None
+
+
+def test_without_the_extra_a_contract_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    relevance.folder.cache_clear()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    try:
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'trueup\[relevance\]'"):
+            Contract(relevance=True)
+        (tmp_path / "contract.yaml").write_text("relevance: true\n", "utf-8")
+        with pytest.raises(ValueError, match=r"N021 .*pip install 'trueup\[relevance\]'"):
+            Contract.load(tmp_path / "contract.yaml")
+    finally:
+        relevance.folder.cache_clear()
+
+
+@pytest.mark.spec("Q15")
+def test_nothing_is_fetched_and_the_first_check_loads_the_vectors() -> None:
+    code = """
+import socket, sys
+def refuse(*given, **more):
+    raise AssertionError("a socket")
+socket.socket = socket.create_connection = socket.getaddrinfo = refuse
+sys.addaudithook(lambda event, given: refuse() if event.startswith(("socket.connect", "socket.getaddrinfo")) else None)
+from trueup import Contract
+contract = Contract(relevance=True)
+assert "tokenizers" not in sys.modules and "numpy" not in sys.modules
+context = {"question": "What is the capital of Australia?"}
+assert contract.check("Canberra is the capital city of Australia.", context).metrics["relevance"] > 0.5
+assert "wordllama" not in sys.modules and "requests" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
