@@ -1,0 +1,260 @@
+"""The schema of a place: evidence enters; a JSON Schema leaves, with a note for each of its lines.
+
+Every constraint is one that held-out replies can take back: what was relaxed is named by its place and its word, and left out the next
+time. No constraint is better than a wrong one.
+"""
+
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+from trueup.inferring.evidence import Member, Place
+from trueup.inferring.maps import as_map
+from trueup.inferring.scalars import number_bounds, text_rules
+from trueup.inferring.strictness import Needs
+from trueup.inferring.types import Types, types_of
+from trueup.inferring.variants import Variants, variants_of
+from trueup.inferring.words import count, seen, share
+from trueup.inferring.yamltext import is_writable
+
+Location = tuple[str, ...]
+"""A place of the values: keys, `[]` for the items of a list, `{}` for the values of a map."""
+Loosened = AbstractSet[tuple[Location, str]]
+Path = tuple[str | int, ...]
+Schema = dict[str, Any]
+
+MAX_PROPERTIES = 200
+_NOISE = 0.1
+_CLEAN = 10
+ITEMS, VALUES = "[]", "{}"
+
+
+class Drafted(NamedTuple):
+    """A schema, and the notes on its lines by their path."""
+
+    schema: Schema
+    notes: dict[Path, str]
+
+
+def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), path: Path = ()) -> Drafted:
+    """The schema of everything that was seen.
+
+    >>> from trueup.inferring.evidence import Budget, observe
+    >>> from trueup.inferring.strictness import NEEDS
+    >>> place = Place(Budget())
+    >>> for value in ({"a": 1, "b": "x"}, {"a": 2}):
+    ...     observe(place, value)
+    >>> drafted = draft(place, NEEDS["standard"])
+    >>> drafted.schema
+    {'type': 'object', 'properties': {'a': {'type': 'integer'}, 'b': {'type': 'string'}}, 'required': ['a']}
+    >>> drafted.notes[("properties", "b")]
+    'in 1 of 2, optional'
+    """
+    drafting = _Drafting(needs, loosened)
+    schema = drafting.schema(place, (), path)
+    return Drafted(schema, drafting.notes)
+
+
+class _Drafting:
+    """One draft: how much evidence is needed, what was relaxed, and the notes so far. Places are at most 32 deep."""
+
+    def __init__(self, needs: Needs, loosened: Loosened) -> None:
+        self.needs = needs
+        self.loosened = loosened
+        self.notes: dict[Path, str] = {}
+
+    def schema(self, place: Place, at: Location, path: Path) -> Schema:
+        """The schema of one place."""
+        if (at, "any") in self.loosened:
+            self.notes[(*path, "description")] = "held-out replies have too many shapes here"
+            return {"description": "Any value."}
+        types = types_of(place, self._added(at))
+        if not types.names:
+            return {}
+        variants = None if (at, "variants") in self.loosened else variants_of(place, self.needs)
+        if variants is not None and types.single == "object":
+            return self._variants(place, variants, types, at, path)
+        schema: Schema = {"type": types.names[0] if len(types.names) == 1 else list(types.names)}
+        if types.note:
+            self.notes[(*path, "type")] = types.note
+        if "string" in types.names:
+            self._texts(place, types, schema, at, path)
+        if "integer" in types.names or "number" in types.names:
+            self._numbers(place, types, schema, at, path)
+        if "array" in types.names:
+            self._lists(place, schema, at, path)
+        if "object" in types.names:
+            self._objects(place, schema, at, path)
+        return schema
+
+    def _added(self, at: Location) -> frozenset[str]:
+        return frozenset(
+            word.removeprefix("type:") for here, word in self.loosened if here == at and word.startswith("type:")
+        )
+
+    def _keeps(self, at: Location, word: str, path: Path) -> bool:
+        """Whether a constraint stays; a note says it if held-out replies took it back."""
+        if (at, word) not in self.loosened:
+            return True
+        key = (*path, "type")
+        said = f"no {_SAID[word]}: held-out replies break it"
+        self.notes[key] = f"{self.notes[key]}; {said}" if key in self.notes else said
+        return False
+
+    # -- texts and numbers -----------------------------------------------------------------------
+
+    def _texts(self, place: Place, types: Types, schema: Schema, at: Location, path: Path) -> None:
+        rules = text_rules(place, types, self.needs)
+        for word, value, note in rules.kept:
+            if self._keeps(at, _GROUP[word], path):
+                schema[word] = value
+                if note:
+                    self.notes[(*path, word)] = note
+        if rules.remark and "enum" not in schema:
+            key = (*path, "type")
+            self.notes[key] = f"{self.notes[key]}; {rules.remark}" if key in self.notes else rules.remark
+
+    def _numbers(self, place: Place, types: Types, schema: Schema, at: Location, path: Path) -> None:
+        name = next((part for part in reversed(at) if part not in (ITEMS, VALUES)), "")
+        bounds = number_bounds(place, types, name, self.needs)
+        if bounds.kept and self._keeps(at, "bounds", path):
+            for word, value, note in bounds.kept:
+                schema[word] = value
+                if note:
+                    self.notes[(*path, word)] = note
+
+    # -- lists -----------------------------------------------------------------------------------
+
+    def _lists(self, place: Place, schema: Schema, at: Location, path: Path) -> None:
+        lists = place.kinds.get("array", 0)
+        lengths = place.lengths
+        fixed = self._tuple(place, schema, at, path)
+        if not fixed and place.item is not None:
+            schema["items"] = self.schema(place.item, (*at, ITEMS), (*path, "items"))
+            self.notes[(*path, "items")] = f"{count(place.item.seen)} items in {count(lists)}"
+        whole = sum(lengths.values()) if lengths else 0
+        if fixed or not lengths or whole < self.needs.lists or 0 in lengths or not self._keeps(at, "size", path):
+            return
+        if len(lengths) == 1 and place.most > 1:
+            schema["minItems"] = schema["maxItems"] = place.most
+            self.notes[(*path, "minItems")] = f"as many in each of {count(whole)}"
+        else:
+            schema["minItems"] = 1
+            self.notes[(*path, "minItems")] = f"never empty in {count(whole)}"
+
+    def _tuple(self, place: Place, schema: Schema, at: Location, path: Path) -> bool:
+        """A list of fixed length whose places differ in type, if it is one."""
+        ordered = place.ordered
+        whole = sum((place.lengths or {}).values())
+        if not ordered or whole < self.needs.lists or (at, "size") in self.loosened or (at, "tuple") in self.loosened:
+            return False
+        kinds = [types_of(one) for one in ordered]
+        if (
+            any(not one.single or one.single in ("object", "array") for one in kinds)
+            or len({one.names for one in kinds}) == 1
+        ):
+            return False
+        schema["prefixItems"] = [{"type": one.names[0] if len(one.names) == 1 else list(one.names)} for one in kinds]
+        schema["minItems"] = schema["maxItems"] = len(ordered)
+        self.notes[(*path, "prefixItems")] = f"the same in each of {count(whole)}"
+        return True
+
+    # -- objects ---------------------------------------------------------------------------------
+
+    def _objects(self, place: Place, schema: Schema, at: Location, path: Path) -> None:
+        dynamic = as_map(place)
+        names = self._names(place) if dynamic is None else [name for name in dynamic.stable if is_writable(name)]
+        if names:
+            self._members(place, names, schema, at, path)
+        if dynamic is not None:
+            if dynamic.values is not None:
+                schema["additionalProperties"] = self.schema(
+                    dynamic.values, (*at, VALUES), (*path, "additionalProperties")
+                )
+            self.notes[(*path, "additionalProperties" if dynamic.values is not None else "type")] = dynamic.note
+        elif self.needs.closed and names and (at, "closed") not in self.loosened:
+            schema["additionalProperties"] = False
+            self.notes[(*path, "additionalProperties")] = f"no other key in {count(place.kinds.get('object', 0))}"
+
+    def _names(self, place: Place) -> list[str]:
+        """The keys to name, in the order in which they were seen; what only broken replies have now and then is noise."""
+        total = place.kinds.get("object", 0) or 1
+
+        def is_noise(member: Member) -> bool:
+            part = member.seen / total
+            if place.clean >= _CLEAN and not member.clean:
+                return part < _NOISE
+            return total >= 200 and part < 0.005
+
+        names = [name for name, member in place.members.items() if is_writable(name) and not is_noise(member)]
+        if len(names) > MAX_PROPERTIES:
+            often = set(sorted(names, key=lambda name: -place.members[name].seen)[:MAX_PROPERTIES])
+            names = [name for name in names if name in often]
+        return names
+
+    def _members(self, place: Place, names: list[str], schema: Schema, at: Location, path: Path) -> None:
+        schema["properties"] = {}
+        required = []
+        for name in names:
+            member = place.members[name]
+            inner = (*path, "properties", name)
+            schema["properties"][name] = self.schema(member.place, (*at, name), inner)
+            is_required, said = self._required(place, member, at, name)
+            self.notes[inner] = said
+            if is_required:
+                required.append(name)
+        left = len(place.members) - len(names)
+        if left and as_map(place) is None:
+            self.notes[(*path, "properties")] = f"{count(left)} rare key{'s' if left > 1 else ''} left out"
+        if required:
+            schema["required"] = required
+            least = min(place.members[name].complete for name in required)
+            self.notes[(*path, "required")] = (
+                f"in each of {count(place.complete)} whole objects"
+                if least == place.complete
+                else f"in {share(least, place.complete)} or more of {count(place.complete)}"
+            )
+
+    def _required(self, place: Place, member: Member, at: Location, name: str) -> tuple[bool, str]:
+        whole, has = place.complete, member.complete
+        if not whole:
+            return (
+                False,
+                f"{seen(member.seen, place.kinds.get('object', 0))}, all cut: whether it is required is not known",
+            )
+        if whole - has > self.needs.missing * whole:
+            return False, f"{seen(has, whole)}, optional"
+        if (at, f"required:{name}") in self.loosened:
+            return False, f"{seen(has, whole)}; optional, for held-out replies lack it"
+        return True, seen(has, whole)
+
+    def _variants(self, place: Place, variants: Variants, types: Types, at: Location, path: Path) -> Schema:
+        """Objects of several kinds: one arm for each, told apart by a tag."""
+        arms: list[Schema] = []
+        for index, (value, kind) in enumerate(variants.kinds.items()):
+            inner = (*path, "oneOf", index)
+            arm: Schema = {"type": "object"}
+            self._objects(kind, arm, at, inner)
+            arm["properties"][variants.tag] = {"const": value}
+            self.notes[inner] = (
+                f"{variants.tag} is this {seen(kind.kinds.get('object', 0), place.kinds.get('object', 0))}"
+            )
+            self.notes = {
+                where: note
+                for where, note in self.notes.items()
+                if where[: len(inner) + 2] != (*inner, "properties", variants.tag)
+            }
+            arms.append(arm)
+        if "null" in types.names:
+            arms.append({"type": "null"})
+        self.notes[(*path, "oneOf")] = variants.note
+        return {"oneOf": arms}
+
+
+_GROUP = {"enum": "enum", "format": "format", "minLength": "length", "maxLength": "length"}
+_SAID = {
+    "enum": "enum",
+    "format": "format",
+    "length": "bound of its length",
+    "bounds": "bounds",
+    "size": "bound of its size",
+}

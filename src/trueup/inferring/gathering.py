@@ -1,0 +1,147 @@
+"""One pass over the cases: each is held out, counted, or not usable for a reason. No case is lost: `cases = used + held out + not usable`.
+
+What is held out is decided by a hash of its conversation or id, so that the order of the source does not matter. Broken replies are
+kept, up to a limit, because they are read again once there is a draft.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from math import ceil
+
+from trueup.inferring.calling import Calls
+from trueup.inferring.evidence import Budget, Place, observe
+from trueup.inferring.reading import NOTHING, Observed, observed, reader
+from trueup.material.case import Case
+
+MAX_HELD = 2_000
+MAX_BROKEN = 5_000
+MAX_BROKEN_CHARACTERS = 32_000_000
+WAITING = 2_000  # cases that are kept until it is known how many there are
+LEAST = 5  # fewer cases are all needed for the draft
+
+
+class Texts:
+    """What is known of the texts of replies without a value."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.shortest = -1
+        self.lengths: Counter[int] = Counter()
+
+    def add(self, text: str) -> None:
+        size = len(text.strip())
+        self.seen += 1
+        self.shortest = size if self.shortest < 0 else min(self.shortest, size)
+        self.lengths[min(size, 1_000)] += 1
+
+
+class Gathered:
+    """Everything that was seen in the replies that are not held out."""
+
+    def __init__(self, share: float, seed: int) -> None:
+        self.budget = Budget()
+        self.clean = Place(self.budget)
+        """What clean replies say, and broken ones beyond the limit."""
+        self.broken: list[tuple[Case, Observed]] = []
+        self.calls = Calls(self.budget)
+        self.texts = Texts()
+        self.cases = 0
+        self.values = 0
+        self.with_calls = 0
+        self.clean_values = 0
+        self.unusable: Counter[str] = Counter()
+        self.held: list[Case] = []
+        self._share = share
+        self._seed = seed
+        self._reader = reader()
+        self._characters = 0
+
+    def add_all(self, cases: Iterable[Case]) -> None:
+        """Take every case."""
+        waiting: list[tuple[int, int, Case]] = []
+        heap: list[tuple[int, int, Case]] = []
+        limit = int(self._share * 2**64)
+        is_streaming = False
+        for case in cases:
+            self.cases += 1
+            entry = (self._hash(case), self.cases, case)
+            if is_streaming:
+                self._divide(entry, limit, heap)
+                continue
+            waiting.append(entry)
+            if len(waiting) >= WAITING:
+                is_streaming = True
+                for one in waiting:
+                    self._divide(one, limit, heap)
+                waiting = []
+        if not is_streaming:
+            self._divide_few(waiting)
+        self.held += [case for _, _, case in sorted(heap, key=lambda entry: -entry[1])]
+
+    def _divide(self, entry: tuple[int, int, Case], limit: int, heap: list[tuple[int, int, Case]]) -> None:
+        """Hold a case out, or use it; of those to hold out, the ones with the smallest hashes are kept."""
+        at, number, case = entry
+        if at >= limit:
+            self._use(case)
+            return
+        heapq.heappush(heap, (-at, number, case))
+        if len(heap) > MAX_HELD:
+            self._use(heapq.heappop(heap)[2])
+
+    def _divide_few(self, waiting: list[tuple[int, int, Case]]) -> None:
+        """Hold out a share of a few cases, whole conversations together."""
+        wanted = ceil(self._share * len(waiting)) if len(waiting) >= LEAST and self._share > 0 else 0
+        chosen: set[int] = set()
+        total = 0
+        sizes = Counter(at for at, _, _ in waiting)
+        for at in sorted(sizes):
+            if total >= wanted or total + sizes[at] > max(wanted, len(waiting) // 2):
+                break
+            chosen.add(at)
+            total += sizes[at]
+        for at, _, case in waiting:
+            if at in chosen:
+                self.held.append(case)
+            else:
+                self._use(case)
+
+    def _hash(self, case: Case) -> int:
+        key = case.conversation or case.id or case.text
+        digest = blake2b(f"{self._seed}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "big")
+
+    def _use(self, case: Case) -> None:
+        found = observed(self._reader, case)
+        self.calls.add(case, found)
+        if found.calls:
+            self.with_calls += 1
+        if found.value is NOTHING:
+            if found.text.strip() and found.why in ("", "no_value", "doubtful"):
+                self.texts.add(found.text)
+                if not found.calls:
+                    self._keep(case, found)
+            elif found.why:
+                self.unusable[found.why] += 1
+            return
+        self.values += 1
+        self.clean_values += found.clean
+        if found.clean and not found.cut:
+            observe(self.clean, found.value)
+        else:
+            self._keep(case, found)
+
+    def _keep(self, case: Case, found: Observed) -> None:
+        """Keep a broken reply to be read again; where there is no room, count what was read of it."""
+        self._characters += len(found.text)
+        if len(self.broken) < MAX_BROKEN and self._characters <= MAX_BROKEN_CHARACTERS:
+            self.broken.append((case, found))
+        elif found.value is not NOTHING:
+            count_in(self.clean, found)
+
+
+def count_in(place: Place, found: Observed) -> None:
+    """Count the value of a reply."""
+    if found.value is not NOTHING:
+        observe(place, found.value, clean=found.clean and not found.cut, cut=found.cut, doubts=found.doubts)

@@ -1,0 +1,84 @@
+"""What is said about a draft as a whole: where it comes from, and how far it can be trusted."""
+
+from trueup.inferring.reading import WHY
+from trueup.inferring.report import HeldOut, Report
+from trueup.inferring.words import count, share
+
+_SHOWN = 5
+
+
+def heading(report: Report) -> list[str]:
+    """The first lines of a draft."""
+    if report.source:
+        return [f"Drafted by `trueup infer` from {report.source}."]
+    held = report.held
+    unusable = sum(report.unusable.values())
+    out = [
+        f"Drafted by `trueup infer` from {_replies(report.cases)}: {count(report.used)} used, {count(held.total)} held out"
+        + (f", {count(unusable)} not usable." if unusable else "."),
+        accepted(held),
+    ]
+    if held.relaxed:
+        out.append(f"Relaxed for held-out replies: {_some(held.relaxed)}.")
+    return out
+
+
+def told(report: Report) -> list[str]:
+    """The report in sentences, for people."""
+    if report.source:
+        return [f"Drafted from {report.source}."]
+    held = report.held
+    out = [
+        f"{_replies(report.cases)}: {count(report.used)} used, {count(held.total)} held out, {count(sum(report.unusable.values()))} not usable."
+    ]
+    out += [
+        f"Not usable: {count(times)}, {WHY.get(reason, reason)}." for reason, times in sorted(report.unusable.items())
+    ]
+    if report.kind == "value" and report.clean < report.used:
+        out.append(f"{count(report.used - report.clean)} of the used replies were broken and had to be mended.")
+    if report.other:
+        out.append(
+            f"The replies are text, but {count(report.other)} hold a value; --expect value drafts a schema from those."
+        )
+    out.append(accepted(held))
+    if held.cut or held.without:
+        out.append(
+            f"Held out, too: {count(held.cut)} cut or damaged, of which {count(held.cut_accepted)} pass; "
+            f"{count(held.without)} without a value."
+        )
+    if held.relaxed:
+        first = f"At first {count(held.at_first)} passed; relaxed: " if held.at_first < held.accepted else "Relaxed: "
+        out.append(f"{first}{_some(held.relaxed)}.")
+    if not report.ok:
+        codes = ", ".join(
+            f"{code} ({count(times)})"
+            for code, times in sorted(held.refused_by.items(), key=lambda pair: -pair[1])[:_SHOWN]
+        )
+        out.append(f"Fewer than 99 % pass: the rest is refused by {codes}, which relaxing the draft does not change.")
+    return out
+
+
+def _replies(number: int) -> str:
+    return "1 reply" if number == 1 else f"{count(number)} replies"
+
+
+def _some(listed: tuple[str, ...]) -> str:
+    rest = len(listed) - _SHOWN
+    return ", ".join(listed[:_SHOWN]) + (f" and {count(rest)} more" if rest > 0 else "")
+
+
+def accepted(held: HeldOut) -> str:
+    """How many held-out replies pass, in a sentence.
+
+    >>> accepted(HeldOut(total=100, whole=90, accepted=90, at_first=90, cut=10))
+    '90 of 90 whole held-out replies pass (100 %; 95 % interval 95.9 % to 100 %).'
+    """
+    if not held.total:
+        return "No reply was held out, so nothing is known about other replies."
+    if not held.whole:
+        return "No held-out reply holds a whole value, so nothing is known about other replies."
+    low, high = held.interval
+    return (
+        f"{count(held.accepted)} of {count(held.whole)} whole held-out replies pass ({share(held.accepted, held.whole)}; "
+        f"95 % interval {share(low, 1)} to {share(high, 1)})."
+    )

@@ -1,0 +1,155 @@
+"""Held-out replies against a draft: they are judged; what of the draft refuses them leaves as a list of constraints to relax.
+
+A reply that was cut, or that lost something, is counted apart: a good contract refuses most of those. Nothing is relaxed for replies that
+hold no value.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from trueup.contract.contract import Contract
+from trueup.inferring.calling import state_of
+from trueup.inferring.draft import ITEMS, VALUES, Location
+from trueup.inferring.reading import CUT, NOT_USABLE
+from trueup.material.case import Case
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, parse
+from trueup.verdict.verdict import Verdict
+
+Word = tuple[str, Location, str]
+"""The tool whose arguments are meant, or nothing; the place; what to relax there."""
+_LENGTHS = frozenset({"minLength", "maxLength"})
+
+
+class Judged(NamedTuple):
+    """A held-out reply under a draft."""
+
+    case: Case
+    kind: str
+    """`whole`, `cut` for one that lost something, or `none` for one without a value."""
+    ok: bool
+    words: tuple[Word, ...] = ()
+    """What to relax so that it may pass; empty if the draft is not what refuses it."""
+    codes: tuple[str, ...] = ()
+
+
+def judge(contract: Contract, cases: Iterable[Case], schema: Any, tools: dict[str, Any]) -> list[Judged]:
+    """Judge cases under a contract whose order of calls is left out; `schema` and `tools` are what it was made of."""
+    return [_judged(contract, case, schema, tools) for case in cases]
+
+
+def _judged(contract: Contract, case: Case, schema: Any, tools: dict[str, Any]) -> Judged:
+    if case.unjudgeable is not None or case.reply is None:
+        return Judged(case, "none", ok=False)
+    if isinstance(case.reply, dict | list) and (value := _data(case)) is not None and schema is not None:
+        verdict = contract.check_value(value[0])
+    else:
+        verdict = contract.check(case.reply, context_of(case))
+    codes = {found.code for found in verdict.findings.errors}
+    fixes = {fix.code for fix in verdict.fixes}
+    if codes & NOT_USABLE:
+        return Judged(case, "none", ok=False, codes=tuple(sorted(codes)))
+    lossy = any(fix.grade == "lossy" for fix in verdict.fixes)
+    kind = "cut" if lossy or fixes & CUT or verdict.reply.finish == "length" else "whole"
+    words = {word for found in verdict.findings.errors if (word := _word(found, verdict, schema, tools)) is not None}
+    return Judged(case, kind, verdict.ok, tuple(sorted(words)), tuple(sorted(codes)))
+
+
+def context_of(case: Case) -> dict[str, Any]:
+    """The context of a case, with its state."""
+    state = state_of(case)
+    return {**(case.context or {}), **({"state": state} if state else {})}
+
+
+def _data(case: Case) -> tuple[Any] | None:
+    from trueup.inferring.reading import is_data
+
+    return (case.reply,) if is_data(case.reply) else None
+
+
+def _word(found: Finding, verdict: Verdict, schema: Any, tools: dict[str, Any]) -> Word | None:
+    """What to relax for a finding; None if the draft is not at fault."""
+    if found.code == "D002":
+        return "", (), "state"
+    if found.code == "Q006":
+        return "", (), "min_text"
+    if found.code[0] != "V":
+        return None
+    parts = parse(found.path)
+    tool = ""
+    if parts[:1] == ("calls",) and len(parts) > 2 and parts[2] == "args" and tools:
+        index = int(parts[1])
+        tool = verdict.reply.calls[index].name if index < len(verdict.reply.calls) else ""
+        schema, parts = tools.get(tool), parts[3:]
+    if not isinstance(schema, dict):
+        return None
+    at, above = located(schema, parts)
+    return tool, *_relaxed(found, at, above, parts)
+
+
+def _relaxed(found: Finding, at: Location, above: dict[str, Any], parts: Parts) -> tuple[Location, str]:
+    data = found.data or {}
+    code = found.code
+    if code == "V001":
+        if parts and isinstance(parts[-1], int) and "prefixItems" in above:
+            return at[:-1], "tuple"
+        return at, f"type:{data.get('got', 'null')}"
+    if code == "V002" and parts:
+        return at[:-1], f"required:{parts[-1]}"
+    if code == "V003":
+        return at[:-1], "closed"
+    if code == "V005" and "oneOf" in above:
+        return at[:-1], "variants"
+    if code == "V007":
+        return at, "length" if data.get("rule") in _LENGTHS else "size"
+    return at, {"V004": "bounds", "V005": "enum", "V008": "variants", "V010": "format"}.get(code, "any")
+
+
+def located(schema: dict[str, Any], parts: Parts) -> tuple[Location, dict[str, Any]]:
+    """The place of a draft that a path of a value leads to, and the schema just above it.
+
+    >>> located({"properties": {"a": {"items": {}}}}, ("a", 0))[0]
+    ('a', '[]')
+    >>> located({"additionalProperties": {"type": "integer"}}, ("x",))[0]
+    ('{}',)
+    """
+    at: list[str] = []
+    here, above = schema, schema
+    for part in parts:
+        above = here
+        if isinstance(part, int):
+            at.append(ITEMS)
+            here = _dict(here.get("items"))
+            continue
+        arms = [here, *(arm for arm in here.get("oneOf", ()) if isinstance(arm, dict))]
+        named = next((arm for arm in arms if part in arm.get("properties", {})), None)
+        if named is None and isinstance(here.get("additionalProperties"), dict):
+            at.append(VALUES)
+            here = here["additionalProperties"]
+        else:
+            at.append(part)
+            here = _dict((named or {}).get("properties", {}).get(part))
+    return tuple(at), above
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def worst(judged: list[Judged], relaxed: set[Word]) -> Word | None:
+    """The constraint that refuses the most whole replies and was not relaxed before; None if there is none."""
+    counts = Counter(word for one in judged if one.kind == "whole" and not one.ok for word in one.words)
+    fresh = [(seen, word) for word, seen in counts.items() if word not in relaxed]
+    if not fresh:
+        return _bolder(counts, relaxed)
+    return max(fresh, key=lambda pair: (pair[0], pair[1]))[1]
+
+
+def _bolder(counts: "Counter[Word]", relaxed: set[Word]) -> Word | None:
+    """Where relaxing one constraint did not help, the whole place is set free."""
+    for (tool, at, _), _seen in counts.most_common():
+        word = (tool, at, "any")
+        if at and word not in relaxed:
+            return word
+    return None

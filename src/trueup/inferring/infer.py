@@ -1,0 +1,277 @@
+"""`infer`: replies, a type or an API description in, a drafted contract with its evidence out.
+
+Replies are read once, in memory that does not grow with their number; a share is held out, and the draft is relaxed until at least 99 % of
+the held-out replies pass. Nothing is written to disk, and no model is asked.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from trueup.contract.contract import Contract
+from trueup.inferring.calling import breaks_order
+from trueup.inferring.draft import Loosened, draft
+from trueup.inferring.evidence import Place
+from trueup.inferring.gathering import Gathered, count_in
+from trueup.inferring.heading import heading
+from trueup.inferring.holding import Judged, Word, judge, worst
+from trueup.inferring.reading import NOTHING, observed, reader
+from trueup.inferring.report import Draft, HeldOut, Report
+from trueup.inferring.strictness import NEEDS, Needs, Strictness
+from trueup.inferring.words import count, seen
+from trueup.material.case import Case
+from trueup.material.selection import Selection
+
+if TYPE_CHECKING:
+    from trueup.material.sources import SourceLike
+
+Expect = Literal["auto", "value", "text"]
+TARGET = 0.99
+MAX_ROUNDS = 100
+EVERYTHING = Selection()
+
+
+class NothingToLearn(ValueError):
+    """The sources hold nothing that a contract could be drafted from: says how many replies there were, and why none was used."""
+
+
+def infer(
+    *sources: "SourceLike | type",
+    name: str = "",
+    strictness: Strictness = "standard",
+    holdout: float = 0.2,
+    seed: int = 0,
+    expect: Expect = "auto",
+    operation: str = "",
+    selection: Selection = EVERYTHING,
+    on_case: Callable[[int], None] | None = None,
+) -> Draft:
+    """Draft a contract from sources: names of files, folders, stores, `module:Name` or OpenAPI files; types; or replies themselves.
+
+    >>> drafted = infer(['{"n": 1}', "Sure: {'n': 2,}"] * 20)
+    >>> drafted.data["schema"]
+    {'type': 'object', 'properties': {'n': {'type': 'integer'}}, 'required': ['n']}
+    >>> drafted.report.held.accepted, drafted.report.held.whole
+    (8, 8)
+    """
+    _refuse_bad_options(strictness, holdout, expect)
+    from trueup.inferring.described import described
+    from trueup.inferring.sources import open_cases
+
+    known = described(sources, name, operation)
+    if known is not None:
+        return known
+    gathered = Gathered(holdout, seed)
+    gathered.add_all(_counted(open_cases(sources, selection), on_case))
+    return _Inferring(gathered, NEEDS[strictness], expect, name).draft()
+
+
+def _counted(cases: Iterable[Case], on_case: Callable[[int], None] | None) -> Iterator[Case]:
+    for number, case in enumerate(cases, 1):
+        if on_case is not None:
+            on_case(number)
+        yield case
+
+
+def _refuse_bad_options(strictness: str, holdout: float, expect: str) -> None:
+    if strictness not in NEEDS:
+        raise ValueError(f"strictness must be one of {', '.join(NEEDS)}, not {strictness!r}")
+    if not 0 <= holdout <= 0.5:
+        raise ValueError(f"holdout must be a share from 0 to 0.5, such as 0.2, not {holdout}")
+    if expect not in get_args(Expect):
+        raise ValueError(f"expect must be one of {', '.join(get_args(Expect))}, not {expect!r}")
+
+
+class _Inferring:
+    """One draft from replies: what was gathered, and what was relaxed so far."""
+
+    def __init__(self, gathered: Gathered, needs: Needs, expect: Expect, name: str) -> None:
+        self.gathered = gathered
+        self.needs = needs
+        self.name = name
+        self.relaxed: set[Word] = set()
+        self.reasons = Counter(gathered.unusable)
+        texts = gathered.texts.seen
+        self.has_value = expect == "value" or (expect == "auto" and gathered.values > 0 and gathered.values >= texts)
+        self.root = self._read_again() if self.has_value else None
+        self._loose_order: set[str] = set()
+        self.notes: dict[tuple[str | int, ...], str] = {}
+
+    @property
+    def _used(self) -> int:
+        found = self.gathered
+        return found.cases - len(found.held) - sum(self.reasons.values())
+
+    def _read_again(self) -> Place:
+        """The evidence of all replies: broken ones are read under a first draft, for a schema helps to read."""
+        gathered = self.gathered
+        first = Place(gathered.budget)
+        first.merge(gathered.clean)
+        for _, found in gathered.broken:
+            count_in(first, found)
+        if not first.kinds and not first.doubtful:
+            return first
+        contract = reader(draft(first, self.needs).schema)
+        final = Place(gathered.budget)
+        final.merge(gathered.clean)
+        for case, found in gathered.broken:
+            again = observed(contract, case)
+            better = again if again.value is not NOTHING and (again.ok or found.value is NOTHING) else found
+            if better.value is NOTHING:
+                self.reasons[better.why or "no_value"] += 1
+            else:
+                count_in(final, better._replace(clean=False) if better is again else better)
+        return final
+
+    def draft(self) -> Draft:
+        gathered = self.gathered
+        if not self._used or not (gathered.values or gathered.calls.made or gathered.texts.seen):
+            raise NothingToLearn(self._nothing())
+        if self.has_value and self.root is not None and not self.root.kinds and not self.root.doubtful:
+            raise NothingToLearn(self._nothing())
+        data = self._data()
+        held = HeldOut(total=len(gathered.held))
+        if gathered.held:
+            data, held = self._relax(data)
+        report = self._report(held)
+        return Draft(data, dict(self.notes), heading(report), report)
+
+    def _nothing(self) -> str:
+        why = Report(cases=self.gathered.cases, unusable=dict(self.reasons + self.gathered.unusable)).why()
+        if not self.gathered.cases:
+            return "the sources hold no reply"
+        return f"none of {count(self.gathered.cases)} replies can be used: {why}"
+
+    # -- the parts of the contract ---------------------------------------------------------------------
+
+    def _data(self) -> dict[str, Any]:
+        self.notes = {}
+        data: dict[str, Any] = {"name": self.name} if self.name else {}
+        gathered = self.gathered
+        if self.root is not None:
+            drafted = draft(self.root, self.needs, self._loosened(""))
+            data["schema"] = drafted.schema
+            self.notes |= {("schema", *path): note for path, note in drafted.notes.items()}
+            kinds = self.root.kinds
+            if kinds and ("schema", "type") not in self.notes:
+                main = max(kinds.values())
+                self.notes["schema", "type"] = seen(main, sum(kinds.values()))
+        if gathered.calls.made:
+            names = gathered.calls.names()
+            tools, notes = gathered.calls.definitions(self.needs, {name: self._loosened(name) for name in names})
+            data["tools"] = tools
+            self.notes |= notes
+            order, notes = gathered.calls.order(self.needs, self._loose_order)
+            if order:
+                data["order"] = order
+                self.notes |= notes
+        if self.root is None:
+            self._reply(data)
+        if ("", (), "state") not in self.relaxed or not gathered.calls.made:
+            states, notes = gathered.calls.table(self.needs, set())
+        else:
+            states, notes = gathered.calls.table(self.needs, set(gathered.calls.in_state))
+        if states:
+            data["states"] = states
+            self.notes |= notes
+        return data
+
+    def _loosened(self, tool: str) -> Loosened:
+        return frozenset((at, word) for name, at, word in self.relaxed if name == tool)
+
+    def _reply(self, data: dict[str, Any]) -> None:
+        """What a text must be worth, where replies are text."""
+        texts, calls = self.gathered.texts, self.gathered.calls
+        if not texts.seen:
+            return
+        reply: dict[str, Any] = {"no_empty": True}
+        self.notes["reply", "no_empty"] = f"{count(texts.seen)} texts"
+        fewest = 0 if ("", (), "min_text") in self.relaxed else _least(texts.lengths, texts.seen)
+        reply["min_text"] = fewest or False
+        self.notes["reply", "min_text"] = f"the shortest has {count(texts.shortest)} characters"
+        if calls.made:
+            reply["no_tool_only"] = False
+            reply["tool_explanation"] = False
+            self.notes["reply", "no_tool_only"] = f"{count(calls.replies)} replies make calls"
+        data["reply"] = reply
+
+    # -- held-out replies --------------------------------------------------------------------------
+
+    def _relax(self, data: dict[str, Any]) -> tuple[dict[str, Any], HeldOut]:
+        """The draft, relaxed until enough held-out replies pass, and how it went."""
+        held = self.gathered.held
+        judged = self._judge(data, held)
+        before = _accepted(judged)
+        for _ in range(MAX_ROUNDS):
+            good, whole = _accepted(judged)
+            word = worst(judged, self.relaxed) if good < TARGET * whole else None
+            if word is None:
+                break
+            self.relaxed.add(word)
+            data = self._data()
+            failing = [one for one in judged if not one.ok]
+            again = iter(self._judge(data, [one.case for one in failing]))
+            judged = [one if one.ok else next(again) for one in judged]
+        data = self._relax_order(data)
+        good, whole = _accepted(judged)
+        cut = [one for one in judged if one.kind == "cut"]
+        return data, HeldOut(
+            total=len(held),
+            whole=whole,
+            accepted=good,
+            at_first=before[0],
+            cut=len(cut),
+            cut_accepted=sum(one.ok for one in cut),
+            without=sum(one.kind == "none" for one in judged),
+            relaxed=tuple(sorted(_said(word) for word in self.relaxed))
+            + tuple(f"order of {name}" for name in sorted(self._loose_order)),
+            refused_by=dict(
+                Counter(code for one in judged if one.kind == "whole" and not one.ok for code in one.codes)
+            ),
+        )
+
+    def _judge(self, data: dict[str, Any], cases: list[Case]) -> list[Judged]:
+        options = {key: part for key, part in data.items() if key != "order"}
+        tools = {tool["name"]: tool["parameters"] for tool in data.get("tools", ())}
+        return judge(Contract(**options), cases, data.get("schema"), tools)
+
+    def _relax_order(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The draft without the requirements that held-out conversations break."""
+        if "order" not in data:
+            return data
+        held = Gathered(0.0, 0)
+        held.add_all(self.gathered.held)
+        broken, total = breaks_order(data["order"], held.calls.sequences.values())
+        self._loose_order = {name for name, times in broken.items() if times > (1 - TARGET) * total}
+        return self._data() if self._loose_order else data
+
+    def _report(self, held: HeldOut) -> Report:
+        found = self.gathered
+        return Report(
+            cases=found.cases,
+            used=self._used,
+            unusable={reason: times for reason, times in self.reasons.items() if times},
+            held=held,
+            clean=found.clean_values if self.has_value else 0,
+            kind="value" if self.has_value else "calls" if found.calls.made >= found.texts.seen else "text",
+            other=found.values if not self.has_value else 0,
+        )
+
+
+def _accepted(judged: list[Judged]) -> tuple[int, int]:
+    whole = [one.ok for one in judged if one.kind == "whole"]
+    return sum(whole), len(whole)
+
+
+def _said(word: Word) -> str:
+    tool, at, what = word
+    where = ".".join(at) or "the value"
+    return f"{what} of {where}" + (f" ({tool})" if tool else "")
+
+
+def _least(lengths: "Counter[int]", total: int) -> int:
+    """The largest round number of characters that all but a few texts have; 0 if there is none."""
+    for fewest in (20, 10, 5, 2, 1):
+        if sum(times for size, times in lengths.items() if size < fewest) <= 0.002 * total:
+            return fewest
+    return 0

@@ -1,0 +1,151 @@
+"""A case as something to learn from: its reply enters; its value, what is not sure about it, its calls and its text leave.
+
+The reply is read by the reader that judges replies, first without a schema, later under a draft, because a schema helps to read. What
+each fix leaves open is decided here. A reply that holds nothing to learn from says why.
+"""
+
+from typing import Any, NamedTuple
+
+from trueup.contract.contract import Contract
+from trueup.inferring.evidence import MEMBERS, TYPE, VALUE
+from trueup.material.case import REASONS, Case
+from trueup.verdict.facts import Fix
+from trueup.verdict.paths import Parts, parse
+from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.verdict import Verdict
+
+NOTHING = object()
+"""Stands for a reply that holds no value: null is one."""
+
+CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
+_WHOLLY = frozenset({"S042", "W013", "W015", "W018", "W019"})
+_OPEN = {
+    "S012": VALUE, "S013": VALUE, "S015": TYPE, "S019": TYPE, "S027": MEMBERS, "S028": VALUE, "S029": MEMBERS, "S030": TYPE, "S031": MEMBERS,
+    "S033": TYPE, "S034": TYPE, "S035": VALUE, "S036": TYPE, "S037": MEMBERS, "S039": VALUE, "S043": TYPE, "F009": VALUE,
+}  # fmt: skip
+_AROUND = frozenset({"W001", "W002", "W003", "W004", "W005", "W006", "W007", "W008", "W009", "W011", "W016"})
+_LOSES = frozenset({"S027", "S031", "S033", "S034", "S036", "S037"})
+_NO_REPLY = frozenset({"R001", "R002", "R004"})
+NOT_USABLE = _NO_REPLY | {"P001", "P002", "P010", "P013", "L001", "L002", "L003", "R003"}
+"""Findings of replies that hold no value at all."""
+
+WHY = {
+    "empty": "the reply is empty",
+    "no_value": "the reply holds no JSON value",
+    "doubtful": "the value cannot be read with any certainty",
+    "refused": "the model refused to answer",
+    "too_large": "the reply is too large or too deep to read",
+    "not_read": "the reply has the shape of no provider's",
+    **REASONS,
+}
+"""Why a reply was not used, in words."""
+
+
+class Observed(NamedTuple):
+    """What one reply says."""
+
+    value: Any = NOTHING
+    clean: bool = False
+    """Whether the reply needed no fix but for what was wrapped around the value."""
+    cut: bool = False
+    """Whether the reply may end early."""
+    lossy: bool = False
+    """Whether something of it was lost."""
+    doubts: dict[Parts, str] = {}
+    calls: tuple[ToolCall, ...] = ()
+    text: str = ""
+    ok: bool = True
+    """Whether it fits the schema that it was read by."""
+    why: str = ""
+    """Why there is no value; empty if there is one, or if the reply makes calls."""
+
+
+def reader(schema: Any = True, **options: Any) -> Contract:
+    """The contract that replies are read by; it takes any fix, for what is read is not yet used.
+
+    >>> observed(reader(), Case("1", '{"a": 1,')).value
+    {'a': 1}
+    """
+    return Contract(schema, accept="lossy", **options)
+
+
+def observed(contract: Contract, case: Case) -> Observed:
+    """What a case says, read by a contract."""
+    if case.unjudgeable is not None:
+        return Observed(why=case.unjudgeable)
+    if case.reply is None:
+        return Observed(why="no_reply")
+    if isinstance(case.reply, dict | list) and is_data(case.reply):
+        return Observed(case.reply, clean=True)
+    verdict = contract.check(case.reply, _context(case))
+    reply = verdict.reply
+    calls, text = reply.calls, reply.text
+    if verdict.data is None and not _is_null(verdict):
+        return Observed(calls=calls, text=text, why="" if calls else _why(verdict, reply))
+    called = _spoken_call(verdict.data, verdict.fixes)
+    if called is not None:
+        return Observed(calls=(*calls, *called), text=text)
+    return _with_value(verdict, calls, text)
+
+
+def _with_value(verdict: Verdict, calls: tuple[ToolCall, ...], text: str) -> Observed:
+    codes = {fix.code for fix in verdict.fixes}
+    if codes & _WHOLLY:
+        return Observed(calls=calls, text=text, why="doubtful")
+    doubts: dict[Parts, str] = {}
+    for fix in verdict.fixes:
+        kind = _OPEN.get(fix.code) or (TYPE if fix.code[0] == "C" and fix.code not in ("C004", "C010") else "")
+        if kind:
+            place = parse(fix.path)
+            if fix.code == "C009" and place:  # the key was there, with null
+                place, kind = place[:-1], MEMBERS
+            if doubts.get(place) != TYPE:
+                doubts[place] = kind
+    cut = bool(codes & CUT) or verdict.reply.finish == "length"
+    lossy = any(fix.grade == "lossy" for fix in verdict.fixes) or bool(codes & _LOSES)
+    clean = codes <= _AROUND
+    return Observed(verdict.data, clean, cut, lossy, doubts, calls, text, verdict.ok)
+
+
+def _context(case: Case) -> dict[str, Any] | None:
+    """The context without a state: a reader has no states."""
+    if not case.context:
+        return None
+    return {name: value for name, value in case.context.items() if name in ("history", "question", "expected_sequence")}
+
+
+def is_data(reply: Any) -> bool:
+    """Whether a reply is data that somebody read already, not what a provider sent."""
+    from trueup.read.detect import family, is_error  # only where a reply is more than text
+
+    if isinstance(reply, list):
+        return not any(isinstance(item, dict) and ("role" in item or "content" in item) for item in reply)
+    return family(reply) is None and not is_error(reply)
+
+
+def _is_null(verdict: Verdict) -> bool:
+    """Whether the value that was read is null."""
+    return not any(found.code[0] in "PLR" for found in verdict.findings) and bool(verdict.reply.text.strip())
+
+
+def _why(verdict: Verdict, reply: Reply) -> str:
+    codes = {found.code for found in verdict.findings}
+    if reply.refusal or "P010" in codes:
+        return "refused"
+    if "R001" in codes:
+        return "not_read"
+    if codes & _NO_REPLY:
+        return "no_reply"
+    if any(code[0] == "L" for code in codes):
+        return "too_large"
+    return "empty" if not reply.text.strip() else "no_value"
+
+
+def _spoken_call(data: Any, fixes: tuple[Fix, ...]) -> tuple[ToolCall, ...] | None:
+    """The call that a value is, where the model wrote it into the text between the marks of a call."""
+    if not isinstance(data, dict) or not any(fix.code == "W004" for fix in fixes):
+        return None
+    name, args = data.get("name"), data.get("arguments", data.get("parameters"))
+    if isinstance(name, str) and isinstance(args, dict) and len(data) <= 3:
+        return (ToolCall(name, args, origin="text:tag"),)
+    return None

@@ -1,0 +1,35 @@
+"""Numbers in words, for the evidence beside each line of a draft."""
+
+
+def count(number: int) -> str:
+    """A count as people write it.
+
+    >>> count(1998)
+    '1,998'
+    """
+    return f"{number:,}"
+
+
+def share(part: float, whole: float) -> str:
+    """A share in percent, with as many digits as it needs; never 100 % of less than all, nor 0 % of something.
+
+    >>> share(1998, 2000), share(1, 100_000), share(3, 4), share(2000, 2000)
+    ('99.9 %', '< 0.1 %', '75 %', '100 %')
+    """
+    if not whole:
+        return "0 %"
+    percent = 100 * part / whole
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    if 99.9 < percent < 100:
+        return "> 99.9 %"
+    return f"{percent:.1f} %".replace(".0 %", " %")
+
+
+def seen(part: int, whole: int) -> str:
+    """How often something was seen.
+
+    >>> seen(1998, 2000)
+    'in 1,998 of 2,000'
+    """
+    return f"in {count(part)} of {count(whole)}"
