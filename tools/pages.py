@@ -128,6 +128,8 @@ def options_page() -> str:
             parts.REPLY_RULE,
             "In Python, a rule may be a function under `check` in place of `expr`.",
         ),
+        ("`quality`", parts.QUALITY, "[Score replies with a learned model](../howto/quality.md) shows how to get one."),
+        ("`relevance`", parts.RELEVANCE["anyOf"][1], "`true` is short for the defaults."),
         (
             "`states`",
             parts.STATES,
