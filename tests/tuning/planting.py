@@ -190,10 +190,10 @@ def bounded(rng: random.Random, names: Names, fault: str = "") -> Part:
     if where == "schema":
         word = "maximum" if upper else "minimum"
         part = part._replace(properties={name: {"type": kind, word: shown}})
-        place: Callable[[dict[str, Any]], Parts] = lambda doc: ("schema", "properties", name, word)  # noqa: ARG005, E731
+        place: Callable[[dict[str, Any]], Parts] = lambda doc: ("schema", "properties", name, word)  # noqa: E731
     elif where == "ranges":
         part = part._replace(ranges={name: [None, shown] if upper else [shown, None]})
-        place = lambda doc: ("rules", "ranges", name, 1 if upper else 0)  # noqa: ARG005, E731
+        place = lambda doc: ("rules", "ranges", name, 1 if upper else 0)  # noqa: E731
     else:
         sign = rng.choice(["<=", "<="]) if upper else ">="
         expr = f"{name} {sign} {shown}" if rng.random() < 0.7 else f"{shown} {'>=' if upper else '<='} {name}"
@@ -238,7 +238,7 @@ def lengthy(rng: random.Random, names: Names, fault: str = "") -> Part:
         part = Part(one, {name: {"type": "string", word: shown}}, (name,))
         if fault:
             part = part._replace(
-                fault=lambda doc: Planted("threshold", ("schema", "properties", name, word), true, shown)  # noqa: ARG005
+                fault=lambda doc: Planted("threshold", ("schema", "properties", name, word), true, shown)
             )
         return part
     rule = {"name": rule_name, "expr": f"len({name}) {'<=' if longest else '>='} {shown}"}
@@ -299,7 +299,7 @@ def listed(rng: random.Random, names: Names, fault: str = "") -> Part:
     else:
         properties, place = {name: inner}, ("schema", "properties", name)
     planted = Planted("alias", place, target, spelling)
-    return Part(one, properties, (outer,), fault=(lambda doc: planted) if fault else None)  # noqa: ARG005
+    return Part(one, properties, (outer,), fault=(lambda doc: planted) if fault else None)
 
 
 def keyed(rng: random.Random, names: Names, fault: str = "") -> Part:
@@ -320,7 +320,7 @@ def keyed(rng: random.Random, names: Names, fault: str = "") -> Part:
 
     planted = Planted("alias", ("schema", "properties", name), name, other)
     kind = {"type": "string" if is_text else "integer"}
-    return Part(one, {name: kind}, (name,), fault=(lambda doc: planted) if fault else None)  # noqa: ARG005
+    return Part(one, {name: kind}, (name,), fault=(lambda doc: planted) if fault else None)
 
 
 def needless(rng: random.Random, names: Names) -> Part:
@@ -334,7 +334,7 @@ def needless(rng: random.Random, names: Names) -> Part:
         return Drawn({name: r.randint(1, 500)})
 
     planted = Planted("misfire", ("schema", "required"), name)
-    return Part(one, {name: {"type": "integer"}}, (name,), fault=lambda doc: planted)  # noqa: ARG005
+    return Part(one, {name: {"type": "integer"}}, (name,), fault=lambda doc: planted)
 
 
 def dressed(rng: random.Random, names: Names, fault: str = "") -> Part:
@@ -363,7 +363,7 @@ def dressed(rng: random.Random, names: Names, fault: str = "") -> Part:
 
     kind = {"type": "boolean" if flag else rng.choice(["integer", "number"])}
     planted = Planted("coercion", ("schema", "properties", name))
-    return Part(one, {name: kind}, (name,), fault=(lambda doc: planted) if fault else None)  # noqa: ARG005
+    return Part(one, {name: kind}, (name,), fault=(lambda doc: planted) if fault else None)
 
 
 def paired(rng: random.Random, names: Names, fault: str = "") -> Part:
@@ -481,7 +481,7 @@ def spoken(rng: random.Random, names: Names, fault: str = "") -> Part:
     return Part(one, forbid=(body,), fault=planted if fault else None)
 
 
-def short(rng: random.Random, names: Names, fault: str = "") -> Part:  # noqa: ARG001 - as its siblings
+def short(rng: random.Random, names: Names, fault: str = "") -> Part:
     """The fewest characters of a reply."""
     true = rng.choice([5, 8, 12])
     shown = true + rng.choice([10, 15, 25]) if fault else true
@@ -506,7 +506,7 @@ def short(rng: random.Random, names: Names, fault: str = "") -> Part:  # noqa: A
         return Drawn({})
 
     planted = Planted("threshold", ("reply", "min_text"), true, shown)
-    return Part(one, min_text=shown, fault=(lambda doc: planted) if fault else None)  # noqa: ARG005
+    return Part(one, min_text=shown, fault=(lambda doc: planted) if fault else None)
 
 
 # -- a whole contract ------------------------------------------------------------------------------

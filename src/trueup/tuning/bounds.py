@@ -29,7 +29,8 @@ _LESS = (ast.Lt, ast.LtE)
 class Numbered(NamedTuple):
     """A labelled reply with the number that a bound is compared with."""
 
-    index: int
+    which: int
+    """Its number among the labelled replies."""
     number: Number
     passes: bool
     should: bool
@@ -152,7 +153,7 @@ def _of_schema(shop: Workshop, bound: Bound) -> Limit:
     if any(not one.passes for one in cases):  # without the bound, rules may refuse the same reply
         trial = shop.try_out([Remove(at)], lambda one: unit in one.units)
         flipped = frozenset(() if trial is None else trial.flipped)
-        cases = tuple(one for one in cases if one.passes or one.index in flipped)
+        cases = tuple(one for one in cases if one.passes or one.which in flipped)
     whole = isinstance(bound.limit, int) and (kind != "number" or _all_whole(cases))
     return Limit(at, at, f"{bound.keyword} of {path}", unit, bound.limit, upper, inclusive, cases, whole)
 

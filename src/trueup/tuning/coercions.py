@@ -29,10 +29,7 @@ def coercions(shop: Workshop) -> Iterator[Proposal]:
 
 
 def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
-    given = shop.data.get("coerce")
-    edits: list[Edit] = with_path(shop.data, ("coerce", "profile"), profile) if isinstance(given, dict) else []
-    if not edits:
-        edits = with_path(shop.data, ("coerce",), profile, before="examples")
+    edits = with_profile(shop.data, profile)
     trial = shop.try_out(edits, _has_wrong_type)
     if trial is None or len(trial.flipped) < NEEDED:
         return
@@ -44,7 +41,7 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
         places.update({folded(found.path) for found in one.errors if found.code == "V001"})
         verdict = judged(contract, one.case)
         before = {fix.code for fix in one.verdict.fixes} if one.verdict else set()
-        ways.update({fix.code for fix in verdict.fixes} - before if verdict else ())
+        ways.update({fix.code for fix in verdict.fixes if fix.code[0] in "CF"} - before if verdict else ())
     if not places:
         return
     path = places.most_common(1)[0][0]
@@ -64,7 +61,20 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     facts = {"places": dict(places), "fixes": dict(ways)}
     p = mostly(len(trial.better), len(trial.worse))
     note = "`eager` reads every field of the contract more boldly, not only these." if profile == "eager" else ""
-    yield Proposal("coercion", at, title, why, p, tuple(edits), n, trial.better, trial.worse, note, "coerce", facts)
+    yield Proposal(
+        "coercion", at, title, why, p, tuple(edits), n, trial.better, trial.worse, note, "coerce", facts,
+        lambda data: with_profile(data, profile),
+    )  # fmt: skip
+
+
+def with_profile(data: dict[str, Any], profile: str) -> list[Edit]:
+    """The edits that set the profile of coercion.
+
+    >>> with_profile({"coerce": {"aliases": {}}}, "eager")
+    [Add(path=('coerce',), key='profile', value='eager', before='')]
+    """
+    path = ("coerce", "profile") if isinstance(data.get("coerce"), dict) else ("coerce",)
+    return with_path(data, path, profile, before="examples")
 
 
 def _has_wrong_type(one: Seen) -> bool:

@@ -69,6 +69,11 @@ class Evidence(NamedTuple):
     left_out: int
     """Replies without a label beyond the number that is kept."""
 
+    @property
+    def unrecorded(self) -> int:
+        """Labelled replies whose source does not say which decision was labelled; it is taken to be the present one."""
+        return sum(one.case.recorded is None for one in self.labelled)
+
 
 def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (), most: int = MOST) -> Evidence:
     """Judge cases under a contract, which lists these units; every labelled case is kept, and at most so many others."""

@@ -32,7 +32,7 @@ class Change(NamedTuple):
 
     def diff(self) -> str:
         """The change as a unified diff."""
-        name = self.file.as_posix()
+        name = self.file.as_posix().lstrip("/")
         lines = difflib.unified_diff(
             self.old.splitlines(keepends=True), self.new.splitlines(keepends=True), f"a/{name}", f"b/{name}", n=2
         )

@@ -108,7 +108,7 @@ def _milder_reply(data: dict[str, Any], unit: Unit) -> tuple[Parts, str, list[Ed
         edit: Edit = Put((*unit.at, "on"), False) if "on" in held else Add(unit.at, "on", False)
         return unit.at, "switch it off", [edit]
     reply = data.get("reply")
-    if reply is True:
+    if not isinstance(reply, dict):
         return ("reply",), "switch it off", [Put(("reply",), {unit.name: False})]
     at: Parts = ("reply", unit.name)
     if unit.name in reply:

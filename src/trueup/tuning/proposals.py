@@ -37,6 +37,8 @@ class Proposal(NamedTuple):
     note: str = ""
     unit: str = ""
     facts: dict[str, Any] = {}
+    remade: Callable[[dict[str, Any]], list[Edit]] | None = None
+    """Makes the edits again for data that other edits have changed."""
     also: bool = False
     """Whether it stands if the proposal to switch the same unit off stands, whatever its own p-value."""
 
@@ -57,7 +59,7 @@ class Workshop:
         self.evidence = evidence
         self.data = file.data
 
-    def try_out(self, edits: Sequence[Edit], only: Callable[[Seen], bool] = lambda one: True) -> Trial | None:
+    def try_out(self, edits: Sequence[Edit], only: Callable[[Seen], bool] | None = None) -> Trial | None:
         """Judge labelled replies with edits made; None if the edits make no contract."""
         try:
             contract = self.file.contract(edits)
@@ -65,12 +67,12 @@ class Workshop:
             return None
         return self.try_contract(contract, only)
 
-    def try_contract(self, contract: Contract, only: Callable[[Seen], bool] = lambda one: True) -> Trial:
+    def try_contract(self, contract: Contract, only: Callable[[Seen], bool] | None = None) -> Trial:
         """Judge labelled replies under another contract."""
         better: list[int] = []
         worse: list[int] = []
         for number, one in enumerate(self.evidence.labelled):
-            if not only(one):
+            if only is not None and not only(one):
                 continue
             verdict = judged(contract, one.case)
             if verdict is not None and verdict.ok != one.ok:

@@ -76,8 +76,7 @@ def bounds_in(schema: Any) -> Iterator[Bound]:
             limit = held.get(keyword)
             if isinstance(limit, int | float) and not isinstance(limit, bool):
                 yield Bound((*place, keyword), path, keyword, limit)
-        for name in held.get("properties") or {}:
-            stack.append(((*place, "properties", name), (*path, name)))
+        stack += [((*place, "properties", name), (*path, name)) for name in held.get("properties") or {}]
         if isinstance(held.get("items"), dict):
             stack.append(((*place, "items"), (*path, None)))
 

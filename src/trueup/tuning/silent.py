@@ -74,7 +74,7 @@ def _together(shop: Workshop, rules: list[Unit], fired: dict[str, set[int]]) -> 
         if fired[first.key] != fired[second.key]:
             continue
         if level_of(shop.data, first) == "warning" != level_of(shop.data, second):
-            first, second = second, first  # noqa: PLW2901 - the one that refuses stays
+            first, second = second, first
         times = len(fired[first.key])
         why = f"Both fired in the same {of(times, 'reply')}, and neither in any other."
         title = f"{called(second)} only fires together with {first.name!r}: remove one of them"

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from trueup.conform.names import fold, words
 from trueup.tuning.edits import Append, Edit, Put, with_path
 from trueup.tuning.evidence import Seen, judged
-from trueup.tuning.proposals import NEEDED, Proposal, Trial, Workshop, mostly, of
+from trueup.tuning.proposals import NEEDED, Kind, Proposal, Trial, Workshop, mostly, of
 from trueup.tuning.schemas import schema_place
 from trueup.verdict.facts import Finding
-from trueup.verdict.paths import Parts, parse, render, value_at
+from trueup.verdict.paths import Parts, folded, parse, render, value_at
 
 _LIKE = 75.0  # of 100, for two spellings of one word
 _SHORTEST = 2
@@ -77,16 +77,16 @@ def _enum_proposal(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
     about = frozenset(number for group in groups for number in group.numbers)
     listed = ", ".join(f"{group.found!r}" for group in groups[:4]) + (" …" if len(groups) > 4 else "")
     if first.meant:
-        edits = aliases(shop.data, [(group.meant, group.found) for group in groups])
+        pairs = [(group.meant, group.found) for group in groups]
         means = " or ".join(dict.fromkeys(f"{group.meant!r}" for group in groups[:3]))
         title = f"{_field(first.path)} is often {listed}: read it as {means}"
-        kind: Any = "alias"
+        facts: dict[str, Any] = {"values": {group.found: group.meant for group in groups}}
+        yield from _tested(shop, _Draft("alias", at, title, about, f"V005 {folded(first.path)}", facts, pairs=pairs))
     else:
-        edits = [Append((*at, "enum"), first.found)]
+        edits: list[Edit] = [Append((*at, "enum"), first.found)]
         title = f"{_field(first.path)} is often {listed}: allow the value"
-        kind = "value"
-    facts = {"values": {group.found: group.meant for group in groups}}
-    yield from _tested(shop, kind, at, title, edits, about, f"V005 {_path(first.path)}", facts)
+        facts = {"value": first.found}
+        yield from _tested(shop, _Draft("value", at, title, about, f"V005 {folded(first.path)}", facts, edits))
 
 
 def meaning(value: str, allowed: Sequence[str], notes: Sequence[str] = ()) -> str:
@@ -167,14 +167,14 @@ def _keys(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
             continue
         at: Parts = ("schema", *place, "properties", missing) if missing else ("schema", *place, "properties")
         if missing:
-            edits = aliases(shop.data, [(missing, other)])
-            title = f"Key {missing!r} is often written {other!r}: read it so"
-            facts = {"values": {other: missing}}
-            made = list(_tested(shop, "alias", at, title, edits, frozenset(numbers), f"V002 {missing}", facts))
+            title = f"Key {missing!r} is often written {other!r}: read it as {missing!r}"
+            facts: dict[str, Any] = {"values": {other: missing}}
+            draft = _Draft("alias", at, title, frozenset(numbers), f"V002 {missing}", facts, pairs=[(missing, other)])
         else:
             edits = with_path(shop.data, (*at, other), {})
             title = f"Key {other!r} is often added: allow it"
-            made = list(_tested(shop, "key", at, title, edits, frozenset(numbers), f"V003 {other}", {"key": other}))
+            draft = _Draft("key", at, title, frozenset(numbers), f"V003 {other}", {"key": other}, edits)
+        made = list(_tested(shop, draft))
         if made:
             taken.add((place, other))
             yield from made
@@ -203,19 +203,33 @@ def _pairs(schema: dict[str, Any], one: Seen, found: Finding) -> Iterator[tuple[
 # -- what both share -------------------------------------------------------------------------------
 
 
-def _tested(
-    shop: Workshop, kind: Any, at: Parts, title: str, edits: list[Edit], about: frozenset[int], unit: str, facts: dict[str, Any]
-) -> Iterator[Proposal]:  # fmt: skip
+class _Draft(NamedTuple):
+    """A change that may do what it is for: with its edits, or with the pairs of names that make an alias."""
+
+    kind: Kind
+    at: Parts
+    title: str
+    about: frozenset[int]
+    unit: str
+    facts: dict[str, Any]
+    edits: Sequence[Edit] = ()
+    pairs: Sequence[tuple[str, str]] = ()
+
+
+def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
     """The proposal, unless the change does not do what it is for."""
+    about, pairs = draft.about, draft.pairs
+    edits = aliases(shop.data, pairs) if pairs else list(draft.edits)
     trial = shop.try_out(edits)
-    if trial is None:
-        return
-    if not _cures(shop, edits, about, unit[:4]):
+    if trial is None or not _cures(shop, edits, about, draft.unit[:4]):
         return
     better, worse = _of(trial, about)
     why = f"{of(len(better), 'label')} of {len(better) + len(worse)} say that the refusal is wrong."
     p = mostly(len(better), len(worse))
-    yield Proposal(kind, at, title, why, p, tuple(edits), len(about), better, worse, unit=unit, facts=facts)
+    yield Proposal(
+        draft.kind, draft.at, draft.title, why, p, tuple(edits), len(about), better, worse, unit=draft.unit, facts=draft.facts,
+        remade=(lambda data: aliases(data, pairs)) if pairs else None,
+    )  # fmt: skip
 
 
 def _cures(shop: Workshop, edits: list[Edit], about: frozenset[int], code: str) -> bool:
@@ -236,9 +250,3 @@ def _of(trial: Trial, about: frozenset[int]) -> tuple[tuple[int, ...], tuple[int
 
 def _field(path: str) -> str:
     return render(tuple(part for part in parse(path) if not isinstance(part, int)))[2:] or "The value"
-
-
-def _path(path: str) -> str:
-    from trueup.verdict.paths import folded
-
-    return folded(path)

@@ -44,7 +44,7 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
 
 
 def _proposal(limit: Limit, move: Move, refused: bool) -> Proposal:
-    how = "lets too little pass" if refused else "lets too much pass"
+    how = "is too strict" if refused else "is too lax"
     title = f"{limit.name} {how}: {limit.shown(limit.value)} → {limit.shown(move.value)}"
     verb = "refused" if refused else "accepted"
     why = (
@@ -72,8 +72,8 @@ def best_move(limit: Limit, side: Sequence[Numbered], refused: bool) -> Move | N
     value = _between(limit, inside, outside, refused)
     if value is None or value == limit.value:
         return None
-    better = tuple(one.index for one in inside if one.should is refused)
-    worse = tuple(one.index for one in inside if one.should is not refused)
+    better = tuple(one.which for one in inside if one.should is refused)
+    worse = tuple(one.which for one in inside if one.should is not refused)
     return Move(value, best, better, worse, _chance(gains, groups, best), len(ordered))
 
 

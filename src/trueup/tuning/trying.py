@@ -11,13 +11,16 @@ from trueup.tuning.proposals import Proposal, Workshop
 class Outcome(NamedTuple):
     """What a change does to the replies that were seen."""
 
-    total: int
+    judged: int
     newly_accepted: int
     newly_refused: int
     value_changed: int
     better: int
     """Flips that labels call right."""
     worse: int
+    refused_before: float
+    refused_now: float
+    """The share of replies that is refused."""
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON-able data."""
@@ -29,7 +32,10 @@ def tried(shop: Workshop, proposal: Proposal) -> Outcome:
     from trueup.backtesting.backtest import backtest
 
     cases = [one.case for one in shop.evidence.seen]
-    done = backtest(shop.file.contract(proposal.edits), cases, against=shop.file.contract(), workers=0)
-    trial = shop.try_out(proposal.edits)
+    done = backtest(shop.file.contract(proposal.edits), cases, against=shop.file.contract())
+    trial = shop.try_out(proposal.edits)  # it also knows labels of single findings
     better, worse = (0, 0) if trial is None else (len(trial.better), len(trial.worse))
-    return Outcome(done.judged, done.newly_accepted, done.newly_refused, done.value_changed, better, worse)
+    return Outcome(
+        done.judged, done.newly_accepted, done.newly_refused, done.value_changed, better, worse,
+        done.rate("refused_before").share, done.rate("refused").share,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.material.case import Case
-from trueup.tuning.choosing import Q, Chosen, choose
+from trueup.tuning.choosing import Chosen, Q, choose
 from trueup.tuning.coercions import coercions
 from trueup.tuning.evidence import MOST, Evidence, Seen, gather
 from trueup.tuning.files import Change, ContractFile

@@ -153,11 +153,13 @@ class Tree:
         index, start, end = self._span(parent, path[-1])
         if parent.flow_style:
             return self._out_of_flow(parent, index, start, end)
+        if len(parent.value) == 1:
+            raise CannotEdit(f"{render(path)} is all that stands there; remove what it stands in")
         first = self._line_of(start)
         node = parent.value[index]
         last = self._last_line(node[1] if isinstance(node, tuple) else node)
         before = self.text[self.starts[first] : start].strip(" ")
-        if isinstance(node, tuple) and before or not isinstance(node, tuple) and before != "-":
+        if before != ("" if isinstance(node, tuple) else "-"):
             raise CannotEdit(f"{render(path)} shares its line with something else; edit it by hand")
         stop = self.starts[last + 1] if last + 1 < len(self.starts) else len(self.text)
         return Cut(self.starts[first], stop, "")

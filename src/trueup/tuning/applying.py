@@ -1,0 +1,237 @@
+"""Applying suggestions: a finished tuning and numbers enter; the contract's file is changed, or nothing is.
+
+The file must be as it was when the suggestion was made, and the result must lint clean, its examples included. The deciding replies
+become examples of the file. Writing is one step: a file is never half written.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from trueup.contract.contract import Contract
+from trueup.contract.files.faults import Fault
+from trueup.contract.lint.examples import run_examples
+from trueup.contract.lint.run import Linted, lint_contract
+from trueup.tuning.edits import Add, Append, Edit, Remove, changed
+from trueup.tuning.evidence import Evidence, Seen, judged
+from trueup.tuning.files import Change, contract_of
+from trueup.tuning.proposals import Proposal
+from trueup.tuning.tune import Suggestion, Tuning
+from trueup.tuning.yamltext import CannotEdit
+from trueup.verdict.verdict import Verdict
+
+MOST_EXAMPLES = 4  # for each suggestion
+_STILL = 1  # of these, so many that are refused before and after
+_LONGEST = 2_000  # characters of a reply or a context
+
+
+class CannotApply(ValueError):
+    """A suggestion cannot be written; says why, and nothing was written."""
+
+
+class Applied(NamedTuple):
+    """What was written."""
+
+    files: tuple[Path, ...]
+    examples: int
+    left_out: int
+    """Deciding replies that do not fit into an example: too long, or not text and not JSON."""
+    note: str = ""
+
+
+def apply(tuning: Tuning, numbers: Sequence[int], *, examples: bool = True) -> Applied:
+    """Write suggestions into the files of their contract, with the replies that decided as examples."""
+    chosen = [_numbered(tuning, number) for number in dict.fromkeys(numbers)]
+    _refuse_changed(tuning)
+    edits = together(tuning.file.data, [suggestion.proposal for suggestion in chosen])
+    data = changed(tuning.file.data, edits)
+    try:
+        contract = contract_of(data)
+    except (ValueError, TypeError) as error:
+        raise CannotApply(f"these suggestions do not fit together: {error}") from None
+    picked: list[dict[str, Any]] = []
+    left_out = 0
+    for suggestion in chosen if examples else ():
+        for one in deciding(tuning.evidence, suggestion):
+            example = _example(one, contract)
+            if example is None:
+                left_out += 1
+            elif not _is_there(example, [*(data.get("examples") or ()), *picked]):
+                verdict = judged(contract, one.case)
+                if verdict is not None and verdict.ok == example["ok"]:
+                    picked.append(example)
+    note = ""
+    try:
+        changes = tuning.file.change([*edits, *_added(tuning.file.data, picked)])
+    except CannotEdit as error:
+        if not picked:
+            raise CannotApply(str(error)) from None
+        try:
+            changes = tuning.file.change(edits)
+        except CannotEdit:
+            raise CannotApply(str(error)) from None
+        note, picked = f"No examples were added: {error}.", []
+    _write(tuning, changes, Linted(contract, (), tuple(data.get("examples") or ()), tuning.file.whole.marks))
+    return Applied(tuple(change.file for change in changes), len(picked), left_out, note)
+
+
+def _numbered(tuning: Tuning, number: int) -> Suggestion:
+    if not 1 <= number <= len(tuning.suggestions):
+        count = len(tuning.suggestions)
+        there = f"there are {count}, numbered from 1" if count else "there are none"
+        raise CannotApply(f"there is no suggestion {number}; {there}")
+    suggestion = tuning.suggestions[number - 1]
+    if suggestion.refusal:
+        raise CannotApply(f"suggestion {number}: {suggestion.refusal}")
+    return suggestion
+
+
+def together(data: dict[str, Any], proposals: Sequence[Proposal]) -> list[Edit]:
+    """The edits of several proposals, in an order in which they fit together."""
+    edits = in_order([edit for proposal in proposals if proposal.remade is None for edit in proposal.edits])
+    for proposal in proposals:
+        if proposal.remade is not None:
+            edits += proposal.remade(changed(data, edits))
+    return edits
+
+
+def in_order(edits: Sequence[Edit]) -> list[Edit]:
+    """Edits in an order in which each path still leads to what it meant: removals last, and of a list from its end.
+
+    >>> [edit.path for edit in in_order([Remove(("a", 1)), Remove(("a", 2)), Append(("a",), 1)])]
+    [('a',), ('a', 2), ('a', 1)]
+    """
+    removals = [edit for edit in edits if isinstance(edit, Remove)]
+    others = [edit for edit in edits if not isinstance(edit, Remove)]
+    removals.sort(key=lambda edit: [(isinstance(part, int), part if isinstance(part, int) else 0, str(part)) for part in edit.path], reverse=True)  # fmt: skip
+    return [*others, *removals]
+
+
+def deciding(evidence: Evidence, suggestion: Suggestion) -> list[Seen]:
+    """The labelled replies that decided: some that are judged rightly only now, and some that stay refused."""
+    proposal, labelled = suggestion.proposal, evidence.labelled
+    better = [labelled[number] for number in reversed(proposal.better)]  # of a bound, the nearest to its new place
+    if proposal.kind != "threshold":
+        better.sort(key=lambda one: len(one.case.text))
+    decided = frozenset((*proposal.better, *proposal.worse))
+    still = [
+        one for number, one in enumerate(labelled)
+        if number not in decided and one.said.should is False and not one.ok and proposal.unit in one.refusing
+    ]  # fmt: skip
+    still = still[:_STILL]
+    return [*better[: MOST_EXAMPLES - len(still)], *still]
+
+
+def _example(one: Seen, contract: Contract) -> dict[str, Any] | None:
+    """A reply as an example of a contract file, without context that changes nothing; None if it does not fit into one."""
+    reply, context = one.case.reply, dict(one.case.context or {})
+    alone = judged(contract, structs.replace(one.case, context=None))
+    beside = judged(contract, one.case)
+    if alone is not None and beside is not None and _told(alone) == _told(beside):
+        context = {}
+    if not isinstance(reply, str | dict | list) or not _fits(reply) or not _fits(context):
+        return None
+    should = bool(one.said.should)
+    example: dict[str, Any] = {"name": f"{one.case.id}: people {'accept' if should else 'refuse'} it", "reply": reply}
+    state = context.pop("state", None)
+    if isinstance(state, str):
+        example["state"] = state
+    elif state is not None:
+        context["state"] = state
+    if context:
+        example["context"] = context
+    return {**example, "ok": should}
+
+
+def _told(verdict: Verdict) -> tuple[bool, list[tuple[str, str]]]:
+    return verdict.ok, [(found.code, found.path) for found in verdict.findings]
+
+
+def _fits(value: Any) -> bool:
+    try:
+        return len(json.dumps(value, ensure_ascii=False, allow_nan=False)) <= _LONGEST
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _is_there(example: dict[str, Any], others: Sequence[dict[str, Any]]) -> bool:
+    keys = ("reply", "state", "context")
+    return any(all(example.get(key) == other.get(key) for key in keys) for other in others)
+
+
+def _added(data: dict[str, Any], examples: list[dict[str, Any]]) -> list[Edit]:
+    if not examples:
+        return []
+    if data.get("examples"):
+        return [Append(("examples",), example) for example in examples]
+    return [Add((), "examples", examples)]
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def _refuse_changed(tuning: Tuning) -> None:
+    """Refuse if a file is not what it was."""
+    for file, digest in tuning.file.digests().items():
+        try:
+            text = file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
+            raise CannotApply(f"{file} has changed since the suggestions were made; run `trueup tune` again")
+
+
+def _write(tuning: Tuning, changes: Sequence[Change], linted: Linted) -> None:
+    faults = list(run_examples(linted))
+    if faults:
+        raise CannotApply(_said(faults))
+    with contextlib.ExitStack() as parts:
+        ready = []
+        for change in changes:
+            target = change.file.resolve()
+            part = _part(target, change.new)
+            parts.callback(part.unlink, missing_ok=True)
+            if change.file == tuning.file.path:
+                _refuse_faults(tuning.file.path, part)
+            ready.append((part, target))
+        for part, target in ready:
+            part.replace(target)
+
+
+def _part(target: Path, text: str) -> Path:
+    """A file beside the target with its new content: the same permissions, line ends and byte order mark."""
+    raw = target.read_bytes()
+    if b"\r\n" in raw:
+        text = text.replace("\n", "\r\n")
+    content = (b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b"") + text.encode()
+    number, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    part = Path(name)
+    with os.fdopen(number, "wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(number)
+    part.chmod(target.stat().st_mode & 0o7777)
+    return part
+
+
+def _refuse_faults(old: Path, new: Path) -> None:
+    """Refuse a file with a fault that the old one did not have."""
+    linted = lint_contract(new)
+    known = {(found.code, found.path) for found in lint_contract(old).faults}
+    faults = [found for found in linted.faults if (found.code, found.path) not in known]
+    faults += run_examples(linted)
+    if faults:
+        raise CannotApply(_said(faults))
+
+
+def _said(faults: Sequence[Fault]) -> str:
+    first = faults[0]
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"nothing was written: the result would not lint clean: {first.code} {first.path}: {first.message}{more}"

@@ -1,0 +1,130 @@
+"""A tuning for machines and for pull requests: a finished tuning enters, JSON-able data or Markdown leaves."""
+
+from typing import Any
+
+from trueup.material.case import REASONS
+from trueup.tuning.measures import Row
+from trueup.tuning.proposals import NEEDED, of
+from trueup.tuning.tune import Suggestion, Tuning, facts_of
+
+
+def to_dict(tuning: Tuning) -> dict[str, Any]:
+    """The tuning as JSON-able data."""
+    measured, evidence = tuning.measured, tuning.evidence
+    return {
+        "contract": tuning.file.path.as_posix(),
+        "replies": len(evidence.seen),
+        "labelled": len(evidence.labelled),
+        "left_out": evidence.left_out,
+        "unrecorded": evidence.unrecorded,
+        "unjudgeable": evidence.unjudgeable,
+        "agreement": measured.agreement._asdict(),
+        "random_sample": measured.sample,
+        "whole": measured.whole.to_dict(),
+        "codes": [row.to_dict() for row in measured.codes],
+        "units": [row.to_dict() for row in measured.units],
+        "tests": tuning.tests,
+        "suggestions": [facts_of(suggestion) for suggestion in tuning.suggestions],
+        "labels_needed": [{**row.to_dict(), "needed": NEEDED} for row in tuning.needed],
+    }
+
+
+def share(row: Row) -> str:
+    """The precision of a unit for people; empty if it has no label."""
+    if row.precision is None:
+        return ""
+    return f"{row.right / row.labelled:.0%} [{row.precision.low:.0%}, {row.precision.high:.0%}]"
+
+
+def recall(row: Row) -> str:
+    """The recall of a unit for people."""
+    if row.recall is None:
+        return "unknown"
+    return f"{row.recall.value:.0%} [{row.recall.low:.0%}, {row.recall.high:.0%}]"
+
+
+def name_of(row: Row) -> str:
+    """A unit as a row of a table calls it."""
+    unit = row.unit
+    if unit.kind in ("rule", "reply", "forbid"):
+        where = f"{unit.state} " if unit.state else ""
+        return f"{unit.kind} {where}{unit.name}"
+    return unit.name
+
+
+def agreement(tuning: Tuning) -> str:
+    """How far people agree, in a few words."""
+    found = tuning.measured.agreement
+    if not found.items:
+        return "no reply was labelled by two people"
+    kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
+    return f"κ {kappa} over {of(found.items, 'reply')}"
+
+
+def evidence_line(suggestion: Suggestion, tests: int) -> str:
+    """What speaks for a suggestion, in a sentence or two."""
+    return f"{suggestion.proposal.why} p = {suggestion.p:.2g}, corrected for {of(tests, 'test')}."
+
+
+def backtest_line(suggestion: Suggestion) -> str:
+    """What a backtest says about a suggestion."""
+    done = suggestion.outcome
+    if done is None:
+        return ""
+    counts = (
+        (done.newly_accepted, "newly accepted"), (done.newly_refused, "newly refused"), (done.value_changed, "with another value")
+    )  # fmt: skip
+    flips = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing changes"
+    labels = f"; of their labels {done.better} say better, {done.worse} worse" if done.better or done.worse else ""
+    rates = f"; refused: {done.refused_before:.1%} → {done.refused_now:.1%}"
+    return f"Of {of(done.judged, 'reply')}: {flips}{labels}{rates}."
+
+
+def unjudgeable(tuning: Tuning) -> list[str]:
+    """A line for each reason why replies could not be judged."""
+    reasons: dict[str, str] = {str(name): words for name, words in REASONS.items()}
+    return [f"{of(count, 'reply')} not judged: {reasons[name]}" for name, count in tuning.evidence.unjudgeable.items()]
+
+
+def to_markdown(tuning: Tuning) -> str:
+    """The tuning as Markdown, for a pull request."""
+    evidence = tuning.evidence
+    lines = [
+        f"## `{tuning.file.path.name}`: {of(len(tuning.suggestions), 'suggestion')}",
+        "",
+        f"{of(len(evidence.seen), 'reply')} judged, {len(evidence.labelled):,} labelled; {agreement(tuning)}.",
+        *(f"\n{line}." for line in unjudgeable(tuning)),
+        "",
+        "| | fired | labels | precision | recall |",
+        "|---|---:|---:|---|---|",
+    ]
+    for row in (tuning.measured.whole, *tuning.measured.units):
+        cells = (_cell(name_of(row)), f"{row.fired:,}", f"{row.labelled:,}", share(row), recall(row))
+        lines.append(f"| {' | '.join(cells)} |")
+    for suggestion in tuning.suggestions:
+        lines += [
+            "",
+            f"### {suggestion.number}. {_cell(suggestion.proposal.title)}",
+            "",
+            evidence_line(suggestion, tuning.tests),
+        ]
+        lines += ["", backtest_line(suggestion)] if suggestion.outcome else []
+        lines += ["", suggestion.proposal.note] if suggestion.proposal.note else []
+        if suggestion.diff:
+            fence = "`" * max(3, _longest_run(suggestion.diff) + 1)
+            lines += ["", f"{fence}diff", suggestion.diff.rstrip("\n"), fence]
+        else:
+            lines += ["", f"No diff: {suggestion.refusal}."]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _longest_run(text: str) -> int:
+    longest = run = 0
+    for char in text:
+        run = run + 1 if char == "`" else 0
+        longest = max(longest, run)
+    return longest

@@ -1,0 +1,68 @@
+"""The tuner against planted faults: it finds them with the right kind and place, and gives next to no false advice."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.effort import SOAK
+from tests.tuning.planting import Planted, World, make
+from trueup.tuning.tune import Suggestion, Tuning, tune
+
+SEEDS = 200 if SOAK else 24
+CLEAN = 200 if SOAK else 12
+
+
+def tuned(world: World, folder: Path) -> Tuning:
+    file = folder / "contract.yaml"
+    file.write_text(world.text)
+    return tune(file, world.cases, backtest=False)
+
+
+def is_found(planted: Planted, suggestion: Suggestion) -> bool:
+    """Whether a suggestion is the right kind of change in the right place."""
+    proposal = suggestion.proposal
+    if proposal.kind != planted.kind or proposal.at[: len(planted.at)] != planted.at:
+        return False
+    if planted.kind == "threshold":  # at least half of the way to where it should be
+        return abs(proposal.facts["to"] - planted.right) <= abs(planted.wrong - planted.right) / 2
+    if planted.kind == "alias":
+        return bool(proposal.facts["values"].get(planted.wrong) == planted.right)
+    return planted.kind != "misfire" or planted.right is None or repr(planted.right) in proposal.title
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS // 4))
+def test_planted_faults_are_found_and_nothing_else(first: int, tmp_path: Path) -> None:
+    found: Counter[str] = Counter()
+    missed: list[str] = []
+    false: list[str] = []
+    advice = 0
+    for seed in range(first, first + SEEDS // 4):
+        world = make(seed)
+        suggestions = tuned(world, tmp_path).suggestions
+        used: set[int] = set()
+        for planted in world.planted:
+            hit = next((s for s in suggestions if s.number not in used and is_found(planted, s)), None)
+            if hit is None:
+                missed.append(f"{seed}: {planted}")
+            else:
+                used.add(hit.number)
+                found[planted.kind] += 1
+        advice += len(suggestions)
+        false += [f"{seed}: {s.proposal.title}" for s in suggestions if s.number not in used]
+        assert not [s.refusal for s in suggestions if s.refusal], "every suggestion has a diff"
+    planted_in_all = found.total() + len(missed)
+    assert set(found) == {"dead", "misfire", "threshold", "alias", "coercion"}
+    # a quarter of the seeds: a few faults more or less make a difference of some per cent
+    assert len(missed) <= max(2, 0.05 * planted_in_all), missed
+    assert len(false) <= max(1, 0.05 * advice), false
+
+
+def test_a_contract_without_faults_gets_no_advice(tmp_path: Path) -> None:
+    advised = [seed for seed in range(CLEAN) if tuned(make(seed, faults=0), tmp_path).suggestions]
+    assert len(advised) <= 0.05 * CLEAN, advised
+
+
+def test_the_same_world_gives_the_same_advice(tmp_path: Path) -> None:
+    first, second = (tuned(make(3), tmp_path).suggestions for _ in range(2))
+    assert [(s.proposal.title, s.p, s.diff) for s in first] == [(s.proposal.title, s.p, s.diff) for s in second]
