@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.growth import assert_linear
 from trueup import Contract
+from trueup.backtesting.needs import needs
 from trueup.checks.scoring import FORMAT, MOST_BYTES, BadModel, Evaluation, Facts, Model, Scorer, grams, read_model
 from trueup.contract.files.faults import ContractError
 from trueup.contract.lint.run import lint_contract
@@ -90,6 +91,13 @@ def test_words_count_by_state_if_a_model_learned_so() -> None:
     assert low < 0.3 < high
     plain = Contract(quality={"model": msgspec.structs.replace(model, by_state=False)})
     assert plain.check("It is booked.", {"state": "SLOT"}).metrics == plain.check("It is booked.").metrics
+
+
+def test_a_backtest_knows_what_scores_look_at() -> None:
+    states = model_of({"booked": 1}, by_state=True)
+    assert "state" in needs(Contract(quality={"model": states}))
+    assert "state" not in needs(Contract(quality={"model": RUDE}))
+    assert {"question", "history"} <= needs(Contract(relevance=True))
 
 
 def test_case_accents_digits_and_reasoning_do_not_count() -> None:

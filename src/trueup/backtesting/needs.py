@@ -34,8 +34,8 @@ def needs(contract: Any) -> frozenset[str]:
             found.add("input")
         if meaning.states is not None:
             found |= {"state", "data", "history"}
-        if getattr(meaning, "relevance", None) is not None:
-            found.add("question")
+        for score in meaning.scores.values():
+            found |= score.looks_at
     if contract.tools:
         found |= {"history", "expected_sequence"}
     elif contract.schema is None:

@@ -54,6 +54,11 @@ class Quality:
         shadow = {"shadow": True} if self._shadow else {}
         return {"model": self.scorer.model, "below": self.below, "level": self.level, **shadow}
 
+    @property
+    def looks_at(self) -> frozenset[str]:
+        """The names of context that the score depends on."""
+        return frozenset({"state"} if self.scorer.model.by_state else ())
+
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
         """The score of a reply, and a finding where it counts and is too low."""
         text, state = said(reply), state_name(context.get("state")) or ""

@@ -47,6 +47,11 @@ class Relevance:
         """The options as a table."""
         return {"below": self.below, "level": self.level}
 
+    @property
+    def looks_at(self) -> frozenset[str]:
+        """The names of context that the score depends on: the question may stand in the history."""
+        return frozenset({"question", "history"})
+
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
         """The score of a reply, and a finding where it is too low."""
         question, text = question_in(context)[:_MOST_TEXT], said(reply)[:_MOST_TEXT]

@@ -76,6 +76,9 @@ class ScoreCheck(Protocol):
     @property
     def given(self) -> dict[str, Any]: ...
 
+    @property
+    def looks_at(self) -> frozenset[str]: ...
+
     def judge(self, reply: Reply, context: Context) -> "Scored": ...
 
 
