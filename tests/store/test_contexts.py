@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from trueup import Contract
 from trueup.contract.text import rebuilt
 from trueup.store.contexts import UNKNOWN, listed, names_of, read, values_of, written
 from trueup.store.open import open_store
+from trueup.store.records import Note, new_id
 from trueup.store.redaction import MARK, Redaction
 from trueup.store.retention import Retention
 from trueup.store.store import Store
@@ -86,6 +88,36 @@ def test_a_kept_context_is_enough_to_judge_again(database: Callable[[], str], cl
         assert store.contract_text(store.get(made).fingerprint), (
             "a text that was deleted comes back with its next verdict"
         )
+
+
+def test_a_history_that_grows_later_is_stored_as_it_was(tmp_path: Path) -> None:
+    history = [{"role": "user", "content": "Hi"}]
+    with open_store(tmp_path / "s.db", keep_context=True) as store:
+        made = store.record_verdict(GOOD, context={"history": history}, wait=False)
+        history.append({"role": "assistant", "content": "Hello"})
+        store.flush()
+        assert store.get(made).context == {"history": history[:1]}
+
+
+def test_a_crowded_queue_keeps_no_contexts(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db", keep_context=True) as store:
+        assert store.keepable({"data": 1}) == {"data": 1}
+        assert store.keepable(None) is None
+        done, release = threading.Event(), threading.Event()
+
+        def hold(_: Any) -> None:
+            done.set()
+            release.wait(60)
+
+        held = store._writer.submit(hold)
+        try:
+            assert done.wait(60)
+            for _ in range(1000):
+                store.note(Note(new_id(), GOOD, context=store.keepable({"data": 1})))
+            assert store.keepable({"data": 1}) == "data"
+        finally:
+            release.set()
+        held.result()
 
 
 def test_what_is_too_large_goes_largest_first(tmp_path: Path) -> None:

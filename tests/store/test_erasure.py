@@ -194,8 +194,11 @@ def test_what_is_pruned_at_the_same_time_is_counted_once(database: Callable[[], 
 
 def test_the_file_of_sqlite_has_nothing_of_it_left(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
-    with open_store(file) as store:
+    with open_store(file, keep_context=True) as store:
         use(store, TENANT, USER, 40)
+        said = [{"role": "user", "content": "says canary"}]
+        kept = store.record_verdict(CHECK.check("{}"), tenant=TENANT, user=USER, context={"history": said})
+        assert store.get(kept).context == {"history": said}
         use(store, "other", "ada", 40)
         store.flush()
         assert any(b"says canary" in part.read_bytes() for part in tmp_path.iterdir())

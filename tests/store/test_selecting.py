@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.store.conftest import Hand
+from tests.store.conftest import Hand, empty_database
 from trueup import Contract
 from trueup.store.open import open_store
 from trueup.store.records import Raw, Stored
-from trueup.store.selecting import choose
+from trueup.store.selecting import Chosen, choose
 from trueup.store.store import _ROWS, Store
 
 CONTRACT = Contract(
@@ -149,3 +149,23 @@ def test_long_names_are_found_and_stored_on_each_database(database: Callable[[],
         for wanted in ({"state": long}, {"label": long}, {"tenant": long, "state": long}):
             assert [row.id for row in store.rows(**wanted)] == [made]
         assert store.count(tenant=long) == 2
+
+
+@pytest.mark.needs("database")
+def test_each_filter_uses_an_index_of_postgresql(server: str) -> None:
+    with open_store(empty_database(server)()) as store:
+        for name, value in FILTERS.items():
+            chosen = choose(**{name: value}, until=2e9)
+
+            def plan(session: Any, chosen: Chosen = chosen) -> str:
+                session.run("SET LOCAL enable_seqscan = off")  # of an empty table, a scan is the cheapest
+                session.run("SET LOCAL enable_bitmapscan = off")
+                sql = "EXPLAIN " + _ROWS.format(chosen.joins, chosen.tail(chosen.in_order))
+                return "\n".join(row[0] for row in session.run(sql, chosen.values))
+
+            said = store.read(plan)
+            index = {"code": "facts", "rule": "facts", "label": "feedback", "ok": "verdicts_refused"}.get(
+                name, f"verdicts_{name}"
+            )
+            assert f"using {index}" in said, said
+            assert "Seq Scan" not in said, said

@@ -67,6 +67,11 @@ def listed(names: str) -> tuple[str, ...]:
     return () if names == UNKNOWN else tuple(unpack(name) for name in names.split(" ") if name)
 
 
+def copied(context: Mapping[str, Any]) -> dict[str, Any]:
+    """A context that stays as it is now, though its lists may grow: a history does."""
+    return {name: list(value) if type(value) is list else value for name, value in context.items()}
+
+
 def word_in(context: Mapping[str, Any], name: str) -> str:
     """A text in a context; empty if there is none."""
     found = context.get(name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from trueup.store import records
 from trueup.store.alarm import Alarm
 from trueup.store.cells import pack, to_text, unpack
-from trueup.store.contexts import bytes_kept, names_of, word_in
+from trueup.store.contexts import bytes_kept, copied, names_of, word_in
 from trueup.store.errors import MICROS, StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
 from trueup.store.labels import Imported, Said, feedback_rows, insert_one, label_rows, said_in_groups
 from trueup.store.labels import insert as insert_said
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ROWS = "SELECT " + ", ".join(f"v.{name}" for name in COLUMNS)
 _ROWS += ", r.body, c.body FROM verdicts v {} LEFT JOIN replies r ON r.verdict = v.id LEFT JOIN contexts c ON c.verdict = v.id {}"
+_MOST_WAITING = 1000  # verdicts in the queue beside which a context is still kept
 _NOBODY = "\x00"  # whose lock is held by nobody's work
 
 
@@ -143,11 +144,13 @@ class Store:
             if not hasattr(contract, "fingerprint"):
                 raise TypeError(f"contract must be a Contract or its name; got {type(contract).__name__}")
             contract, fingerprint = contract.name, fingerprint or contract.fingerprint
+        judged_with: dict[str, Any] | str | None = None
         if context is not None:
             state, conversation = state or word_in(context, "state"), conversation or word_in(context, "conversation")
+            judged_with = copied(context) if self._keep else names_of(context)
         note = Note(
             id or new_id(), verdict, request, attempt, tenant, user, model or verdict.reply.model, contract, state,
-            outcome, attempts, latency, cost, final, fingerprint, (), self.keepable(context), conversation, rules,
+            outcome, attempts, latency, cost, final, fingerprint, (), judged_with, conversation, rules,
         )  # fmt: skip
         done = self._writer.record(note, wait, patience)
         if done is not None:
@@ -171,10 +174,10 @@ class Store:
     def keepable(self, context: Mapping[str, Any] | None) -> dict[str, Any] | str | None:
         """What a `Note` takes along of a `context`: all of it if contexts are kept, or only its names.
 
-        While nothing can be written, no contexts pile up in the queue.
+        While much waits to be written, it is only the names: contexts are large, and must not pile up in the queue.
         """
-        if self._keep and context is not None and self._writer.trouble is None:
-            return dict(context)
+        if self._keep and context is not None and self._writer.trouble is None and self._writer.queued < _MOST_WAITING:
+            return copied(context)
         return None if context is None else names_of(context)
 
     def record_feedback(
@@ -350,7 +353,10 @@ class Store:
 
         It deletes a few rows at a time, and then waits `rest` times as long: with 3, other writers have three quarters of the time.
         """
-        return prune(self._writer, retention or self.retention, rest)
+        try:
+            return prune(self._writer, retention or self.retention, rest)
+        finally:
+            self._texts.forget()
 
     def erase(self, tenant: str, user: str | None = None, *, sums: bool = False, dry: bool = False) -> "Erased":
         """Delete what the store knows about a `tenant`, or about one `user` of it, and return how many rows of what.

@@ -39,6 +39,10 @@ class Texts:
                 rows.append((pack(mark), pack(note.contract), now, to_bytes(text)))
         session.insert("contracts", sorted(rows), "ON CONFLICT (fingerprint) DO NOTHING")
 
+    def forget(self) -> None:
+        """Texts may have been deleted: look again before the next verdict."""
+        self._known = {}
+
     def written(self, notes: Sequence[Note]) -> None:  # noqa: ARG002 - what was inserted last is what was written
         """Remember what has been committed."""
         if len(self._known) > _MOST_KNOWN:
