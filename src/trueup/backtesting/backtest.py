@@ -18,7 +18,7 @@ from trueup.backtesting.result import Backtest
 from trueup.backtesting.work import Counted, Job, Piece, Specs, Task, judge_block, on_pool, on_ray
 from trueup.batch.contracts import spec_of
 from trueup.batch.work import Guard
-from trueup.material.blocks import Block, Given
+from trueup.material.blocks import Block, Given, close_stores
 from trueup.material.selection import Selection
 from trueup.material.sources import EVERYTHING, Material, Named, SourceLike, blocks_of_stream, open_material
 from trueup.store.store import Store
@@ -123,6 +123,7 @@ class _Run:
                     break
             else:
                 return
+        close_stores()  # a process can be forked while there is no other thread
         here: list[Task] = []
         yield from on_pool(self._job, self._travelling(here), workers, guard)
         yield from map(self._here, here)

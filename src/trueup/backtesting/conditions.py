@@ -101,7 +101,7 @@ def _items(text: str, names: Mapping[str, object]) -> list[_Item]:
         if rest >= len(tokens) or tokens[rest][0] not in ("number", "percent"):
             raise BadCondition(f"{text!r}: a number or a percentage is expected after {word} {tokens[at + 1][1]}")
         percent = tokens[rest][0] == "percent"
-        number = sign * float(tokens[rest][1]) / (100 if percent else 1)
+        number = sign * float(f"{tokens[rest][1]}{'e-2' if percent else ''}")
         items.append(_Comparison(word, tokens[at + 1][1], number, percent))
         at = rest + 1
     return items

@@ -4,8 +4,8 @@ Each block is a small value that travels to a worker, which reads the cases in i
 ranges of its records, a run into the replies of a step in a chunk, a store into ranges of rows; Python values come as they are.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,9 +153,37 @@ def _case_of_verdict(verdict: Verdict, name: str) -> Case:
     return Case(name, reply, None, recorded=recorded, model=reply.model)
 
 
-@lru_cache(4)
+# By process: a connection must not be used by a process that was forked from its own.
+_stores: dict[tuple[int, str], Any] = {}
+_readers: list[object] = []  # who may be reading from them
+
+
 def _store(url: str) -> Any:
-    """The store of a worker, opened once."""
+    """The store at an address, opened once in each process."""
     from trueup.store.open import open_store
 
-    return open_store(url, create=False)
+    here = (os.getpid(), url)
+    if here not in _stores:
+        _stores[here] = open_store(url, create=False)
+    return _stores[here]
+
+
+def begin_reading(reader: object) -> None:
+    """Note who reads blocks, so that stores stay open for them."""
+    _readers.append(reader)
+
+
+def end_reading(reader: object) -> None:
+    """Close the stores that blocks have opened in this process, when nobody else reads from them."""
+    if any(each is reader for each in _readers):
+        _readers[:] = [each for each in _readers if each is not reader]
+        if not _readers:
+            close_stores()
+
+
+def close_stores() -> None:
+    """Close the stores that blocks have opened here, unless several read from them; they are opened again where they are needed."""
+    if len(_readers) > 1:
+        return
+    for here in [place for place in _stores if place[0] == os.getpid()]:
+        _stores.pop(here).close()

@@ -17,7 +17,18 @@ from trueup.batch.ranges import Range
 from trueup.batch.sifted import Missing as NoSift
 from trueup.batch.sifted import is_sifted, read_sifted
 from trueup.batch.sources import Source, Unreadable, open_sources, shown
-from trueup.material.blocks import Block, Given, Lines, Replies, Stretch, block_size, cases_in, lines_in
+from trueup.material.blocks import (
+    Block,
+    Given,
+    Lines,
+    Replies,
+    Stretch,
+    begin_reading,
+    block_size,
+    cases_in,
+    end_reading,
+    lines_in,
+)
 from trueup.material.case import Case, Label
 from trueup.material.labels import read_labels
 from trueup.material.lines import Origin
@@ -68,6 +79,7 @@ class Material:
         self.streams: list[Iterator[Any]] = []
         self.names: list[str] = []
         self._open = ExitStack()
+        begin_reading(self)
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +88,8 @@ class Material:
         self.close()
 
     def close(self) -> None:
-        """Remove what was unpacked for reading."""
+        """Close what was opened for reading, and remove what was unpacked."""
+        end_reading(self)
         self._open.close()
 
     def cases(self) -> Iterator[Case]:
@@ -107,6 +120,8 @@ class Material:
             raise Missing(f"{type(source).__name__} is not a source; {ACCEPTED}, or replies")
 
     def _add_named(self, name: str) -> None:
+        if not name.strip():
+            raise Missing(f"a source has an empty name; {ACCEPTED}")
         self.names.append(shown(name))
         if is_store(name):
             self._add_store_at(name)

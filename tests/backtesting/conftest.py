@@ -1,0 +1,5 @@
+"""The stores of tests/store, for what reads them."""
+
+from tests.store.conftest import database, pytest_generate_tests, server
+
+__all__ = ["database", "pytest_generate_tests", "server"]

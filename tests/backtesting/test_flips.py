@@ -1,0 +1,223 @@
+"""What flips: planted changes are found exactly, equal contracts flip nothing, and every reply is judged or counted with its reason."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import trueup
+from tests.backtesting.making import NEW, OLD, REPLIES, contracts, write_units
+from trueup import Contract
+from trueup.backtesting.backtest import backtest
+from trueup.backtesting.judging import Pair
+from trueup.backtesting.needs import needs
+from trueup.backtesting.result import Backtest
+from trueup.material.case import Case, Recorded
+from trueup.material.selection import Selection
+from trueup.store.open import open_store
+from trueup.store.redaction import Redaction
+from trueup.store.retention import Retention
+
+KINDS = [(kind, text) for kind, texts in REPLIES.items() for text in texts]
+ODD = [b"[1]", b"\xff\xfe", b'{"unit_id": "torn', b'{"unit_id": "x", "raw_response": null}', b"{}", b'"n"']
+
+
+def counted(found: Backtest) -> dict[str, int]:
+    return {
+        "same": found.unchanged, "newly_refused": found.newly_refused, "newly_accepted": found.newly_accepted,
+        "value_changed": found.value_changed,
+    }  # fmt: skip
+
+
+@pytest.mark.spec("B14")
+@given(st.lists(st.sampled_from(KINDS), max_size=40), st.lists(st.sampled_from(ODD), max_size=5))
+def test_planted_changes_are_found_exactly_and_nothing_is_lost(
+    planted: list[tuple[str, str]], odd: list[bytes]
+) -> None:
+    new, old = contracts()
+    kinds = Counter(kind for kind, _ in planted)
+    found = trueup.backtest(new, [text for _, text in planted] + [None] * len(odd), against=old)
+    assert counted(found) == {kind: kinds[kind] for kind in REPLIES}
+    assert found.total == found.judged + sum(found.unjudgeable.values()) == len(planted) + len(odd)
+    assert dict(found.unjudgeable) == ({"no_reply": len(odd)} if odd else {})
+
+
+@pytest.mark.spec("B14")
+@given(
+    st.lists(st.one_of(st.sampled_from(KINDS).map(lambda pair: pair[1]), st.text(max_size=40)), max_size=30),
+    st.booleans(),
+)
+def test_a_contract_against_itself_flips_nothing(texts: list[str], rebuilt: bool) -> None:
+    old = Contract(OLD)
+    found = backtest(Contract(OLD) if rebuilt else old, texts, against=old)
+    assert (found.flips, found.judged, found.same) == (0, len(texts), True)
+    assert found.equivalent or len(texts) < 300
+    again = backtest(Contract(OLD, name="x", accept="guess"), [(old.check(text), None) for text in texts])
+    assert (again.flips, again.judged) == (0, len(texts))
+
+
+def test_files_of_every_kind_of_line_lose_nothing(tmp_path: Path) -> None:
+    dice = random.Random(5)
+    lines: list[Any] = [dice.choice([*ODD, b"", *(text for _, text in KINDS)]) for _ in range(500)]
+    file = write_units(tmp_path / "units.jsonl", lines)
+    new, old = contracts()
+    found = backtest(new, file, against=old)
+    kinds = Counter(kind for line in lines if isinstance(line, str) for kind, text in KINDS if text == line)
+    assert counted(found) == dict(kinds)
+    assert found.total == found.judged + sum(found.unjudgeable.values()) == sum(line != b"" for line in lines)
+    assert set(found.unjudgeable) == {"not_a_unit", "unreadable", "no_reply"}
+
+
+@pytest.mark.spec("B14")
+def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database: Callable[[], str]) -> None:
+    new, old = contracts()
+    dice = random.Random(11)
+    url = database()
+    settings = [Redaction(), Redaction(bodies="none"), Redaction(words=("20",)), Redaction(bodies="refused")]
+    total = 0
+    for redaction in settings:
+        with open_store(url, redaction=redaction) as store:
+            for _ in range(40):
+                text = dice.choice(KINDS)[1]
+                context = dice.choice([{}, {"history": [{"role": "user", "content": "20"}]}, None])
+                store.record_verdict(
+                    old.check(text), contract=old, context=context, request=f"{total // 2}", wait=False
+                )
+                total += 1
+            store.flush()
+    found = backtest(new, url, against=old)
+    assert found.total == total == found.judged + sum(found.unjudgeable.values())
+    assert {"reply_not_kept", "reply_redacted"} <= set(found.unjudgeable)
+    assert found.judged >= 40
+    raising = Contract(NEW, checks=[breaks])
+    broken = backtest(raising, url, against=old, workers=1)
+    assert broken.total == total == broken.judged + sum(broken.unjudgeable.values())
+    assert {"check_raised", "context_not_kept"} <= set(broken.unjudgeable)
+    with open_store(url) as store:
+        held = backtest(new, store, against=old)
+        assert (held.judged, held.unjudgeable, counted(held)) == (found.judged, found.unjudgeable, counted(found))
+        store.prune(Retention(replies=0))
+        gone = backtest(new, store, against=old)
+    assert (gone.total, gone.judged) == (total, 0)
+    assert set(gone.unjudgeable) == {"reply_expired", "reply_not_kept"}
+
+
+def breaks(verdict: Any) -> None:
+    """A check that raises for some replies."""
+    if "20" in verdict.reply.text:
+        raise KeyError("20")
+
+
+def test_recorded_outcomes_stand_in_for_the_old_contract() -> None:
+    new, old = contracts()
+    verdicts = [old.check(text) for _, text in KINDS]
+    found = backtest(new, verdicts)
+    assert counted(found) == {kind: len(texts) for kind, texts in REPLIES.items()}
+    none = backtest(new, [text for _, text in KINDS])
+    assert (none.judged, dict(none.unjudgeable)) == (0, {"no_outcome": len(KINDS)})
+    assert none.conclusion == "No reply could be judged under both contracts."
+
+
+def test_verdicts_that_are_recorded_under_the_same_fingerprint_are_not_made_again() -> None:
+    new, old = contracts()
+
+    def recorded(fingerprint: str, engine: str) -> Case:
+        return Case("1", '{"n": 5}', {}, recorded=Recorded(True, data={"n": 5}, fingerprint=fingerprint, engine=engine))
+
+    judged = Pair(new, old).judge(recorded(old.fingerprint, trueup.__version__))
+    assert (judged.kind, judged.verdicts, judged.skipped) == ("newly_refused", 1, 1)
+    for other in (recorded("", trueup.__version__), recorded(old.fingerprint, "0.0.0"), recorded(old.fingerprint, "")):
+        judged = Pair(new, old).judge(other)
+        assert (judged.kind, judged.verdicts, judged.skipped) == ("newly_refused", 2, 0)
+    same = Pair(old, old).judge(recorded(old.fingerprint, trueup.__version__))
+    assert (same.kind, same.verdicts, same.skipped) == ("same", 0, 2)
+    once = Pair(old, old).judge(recorded("", ""))
+    assert (once.kind, once.verdicts, once.skipped) == ("same", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        ({"schema": NEW}, set()),
+        ({"schema": NEW, "rules": ["n > 1"]}, set()),
+        ({"schema": NEW, "rules": ["n > limit"], "input": ["limit"]}, {"input"}),
+        ({"reply": True}, {"offered"}),
+        ({"states": {"A": {}}}, {"state", "data", "history", "offered"}),
+        ({"tools": [{"name": "book", "parameters": {}}]}, {"history", "expected_sequence"}),
+        ({"schema": NEW, "checks": [breaks]}, {"anything"}),
+    ],
+)
+def test_a_contract_needs_the_context_that_it_looks_at(options: dict[str, Any], needed: set[str]) -> None:
+    contract = Contract(**options)
+    assert needs(contract) == needed
+    reply = "a whole sentence, by the way" if "schema" not in options else '{"n": 20}'
+    missing = Case("1", reply, {}, missing=("history", "input"), missing_why=("context_too_large", "context_redacted"))
+    judged = Pair(contract, contract).judge(missing)
+    expected = (
+        "context_too_large" if needed & {"history", "anything"} else "context_redacted" if "input" in needed else None
+    )
+    assert judged.reason == expected
+
+
+def test_calls_count_as_values() -> None:
+    tool = {
+        "name": "book",
+        "parameters": {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}},
+    }
+    loose = {"name": "book", "parameters": {"type": "object", "properties": {"day": {"type": "string"}}}}
+    reply = '<tool_call>{"name": "book", "arguments": {"day": "Monday", "n": "2"}}</tool_call>'
+    found = backtest(Contract(tools=[tool]), [reply], against=Contract(tools=[loose]))
+    assert (found.value_changed, found.groups["path"][0]["key"]) == (1, "$.calls[].args.n")
+
+
+def test_flips_are_grouped_with_an_example_each() -> None:
+    new, old = contracts()
+    given = [
+        Case(f"{kind}{number}", text, {}, model=f"m{number % 2}", state=kind, tenant="t")
+        for kind, texts in REPLIES.items()
+        for number, text in enumerate(texts)
+    ]
+    found = backtest(new, given, against=old)
+    codes = {(row["kind"], row["key"]): row["count"] for row in found.groups["code"]}
+    assert codes == {("newly_refused", "V004"): 3, ("newly_accepted", "V004"): 2}
+    paths = {(row["kind"], row["key"]): row["count"] for row in found.groups["path"]}
+    assert paths == {("newly_refused", "$.n"): 3, ("newly_accepted", "$.n"): 2, ("value_changed", "$.t"): 2}
+    assert {
+        row["key"]: (row["count"], row["of"]) for row in found.groups["state"] if row["kind"] == "newly_refused"
+    } == {"newly_refused": (3, 3)}
+    example = next(row["example"] for row in found.groups["reason"] if row["kind"] == "newly_refused")
+    assert (example["reason"], example["was"], example["now"]) == ("V004 $.n", "accepted", "refused")
+    assert example["text"][slice(*example["span"])].strip('"') == "5"
+    changed = found.examples["value_changed"][0]
+    assert (changed["path"], changed["before"][:1], changed["after"]) == ("$.t", '"', changed["before"].strip('"'))
+
+
+def test_a_selection_takes_a_part() -> None:
+    new, old = contracts()
+    given = [Case(str(n), '{"n": 5}', {}, model=f"m{n % 3}") for n in range(30)]
+    assert backtest(new, given, against=old, selection=Selection(model="m1")).total == 10
+    assert backtest(new, iter(given), against=old).total == 30
+    many = [Case(str(n), '{"n": 5}', {}) for n in range(3000)]
+    some = backtest(new, many, against=old, sample=600)
+    assert (some.complete, some.total) == (False, 1000)
+    assert some.share == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"engine": "dask"}, "engine is local or ray"),
+        ({"margin": 0}, "margin is a share"),
+        ({"against": 7}, "a contract is a path"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        backtest(contracts()[0], ["{}"], **options)
+    with pytest.raises(TypeError, match="iterable of replies"):
+        backtest(contracts()[0], 7)  # type: ignore[arg-type]

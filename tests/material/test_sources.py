@@ -1,0 +1,222 @@
+"""Sources: the same replies from a file, a sift, a run, a store and Python; every line a case, and what is wrong said."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipeline, write_pipeline
+from trueup import Contract
+from trueup.batch.contracts import spec_of
+from trueup.batch.sift import Options, sift
+from trueup.material.case import Case, Label
+from trueup.material.labels import BadLabels
+from trueup.material.selection import Selection
+from trueup.material.sources import Missing, cases
+from trueup.store.open import open_store
+from trueup.store.redaction import Redaction
+from trueup.store.retention import Retention
+
+SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+TEXTS = ['{"n": 1}', '{"n": "2",}', "sorry", '{"m": 1}', '```json\n{"n": 5}\n```', '{"n": 6, "é": "ü"}']
+
+
+def write_units(path: Path, texts: list[str] = TEXTS) -> Path:
+    rows = [{"unit_id": f"u{n}", "input": {}, "raw_response": text} for n, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def texts_of(found: list[Case]) -> list[str]:
+    return sorted(case.text for case in found)
+
+
+def test_every_source_gives_the_same_replies(tmp_path: Path, database: Callable[[], str]) -> None:
+    plain = write_units(tmp_path / "plain.jsonl")
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    sift([str(plain)], spec_of(options={"schema": SCHEMA}), tmp_path / "sifted", Options(workers=1))
+    contract = Contract(SCHEMA, name="n")
+    with open_store(database()) as store:
+        for number, text in enumerate(TEXTS):
+            store.record_verdict(contract.check(text), request=f"r{number}", contract=contract, context={})
+        store.export(tmp_path / "exported.jsonl")
+        found = {
+            "store": list(cases([store])),
+            "exported": list(cases([tmp_path / "exported.jsonl"])),
+            "plain": list(cases([str(plain)])),
+            "packed": list(cases([packed])),
+            "sifted": list(cases([tmp_path / "sifted"])),
+            "python": list(cases([TEXTS])),
+            "pairs": list(cases([[(text, {"state": "A"}) for text in TEXTS]])),
+            "verdicts": list(cases([[contract.check(text) for text in TEXTS]])),
+            "stored": list(cases([list(store.verdicts())])),
+        }
+    for name, each in found.items():
+        assert texts_of(each) == sorted(TEXTS), name
+        assert not any(case.unjudgeable for case in each), name
+    for name in ("store", "exported", "stored", "verdicts"):
+        assert [case.recorded.ok for case in found[name] if case.recorded] == [contract.check(t).ok for t in TEXTS], (
+            name
+        )
+    for name in ("store", "exported", "stored"):
+        assert {case.recorded.fingerprint for case in found[name] if case.recorded} == {contract.fingerprint}, name
+        assert [case.conversation for case in found[name]] == [f"r{n}" for n in range(len(TEXTS))], name
+        assert not any(case.missing for case in found[name]), name
+    assert sum(case.recorded.ok for case in found["sifted"] if case.recorded) == sum(
+        contract.check(t).ok for t in TEXTS
+    )
+
+
+def test_the_replies_of_a_run_have_their_step_and_their_outcome(tmp_path: Path) -> None:
+    replies = [*reply("say", "a", "{}", GOOD), *reply("say", "b", GOOD), *reply("say", "c", "{}", "{}", "{}")]
+    folder = write_pipeline(tmp_path / "pipeline", [asking("say", ANSWER)], replies=replies)
+    run = run_pipeline(folder, tmp_path / "run").path
+    found = sorted(cases([run]), key=lambda case: case.id)
+    assert [case.id for case in found] == ["a", "a#2", "b", "c", "c#2", "c#3"]
+    assert [case.recorded.ok for case in found if case.recorded] == [False, True, True, False, False, False]
+    assert {case.contract for case in found} == {"say"}
+    assert (found[1].attempt, found[1].attempts, found[1].conversation) == (2, 2, "a")
+    assert found[0].context is not None
+    assert found[0].context["input"]["unit_id"] == "a"
+    assert "Say a" in found[0].context["question"]
+    assert list(cases([run], Selection(contract="other"))) == []
+
+
+def test_a_line_that_holds_no_reply_is_a_case_that_says_why(tmp_path: Path) -> None:
+    lines = [
+        b'{"unit_id": "a", "raw_response": "{}"}', b"", b"[1]", b"\xff", b'{"unit_id": "torn', b'{"unit_id": "b", "raw_response": null}',
+        b'{"custom_id": "c", "error": {"message": "overloaded"}, "response": null}',
+        b'{"id": "v", "ok": true, "codes": [], "attempts": 1, "body": null}',
+    ]  # fmt: skip
+    file = tmp_path / "odd.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
+    found = list(cases([file]))
+    reasons = [case.unjudgeable for case in found]
+    assert reasons == [None, "not_a_unit", "unreadable", "unreadable", "no_reply", "no_reply", "reply_not_kept"]
+    assert found[0].id == "a"
+    assert all(case.reply is None for case in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("none.jsonl", "none.jsonl: there is no such file; give a store, a folder"),
+        ("none.db", "there is no such store; give a store"),
+        ("postgresql://nobody@127.0.0.1:1/none", "cannot be reached"),
+        ("", "give a store"),
+        (7, "int is not a source"),
+    ],
+)
+def test_a_source_that_is_not_there_is_named(
+    given: Any, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Missing) as error:
+        list(cases([given]))
+    assert says in str(error.value)
+
+
+def test_a_file_of_sqlite_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + b"\0" * 100)
+    with pytest.raises(Missing, match="is not a store"):
+        list(cases([tmp_path / "other.db"]))
+
+
+def test_labels_of_a_file_are_matched_by_id(tmp_path: Path) -> None:
+    units = write_units(tmp_path / "units.jsonl")
+    labels = tmp_path / "labels.jsonl"
+    rows = [
+        {"verdict": "u1", "outcome": "right", "author": "ana"},
+        {"verdict": "u1", "outcome": "wrong", "author": "ana", "at": 5},
+        {"unit_id": "u2", "outcome": "rude"},
+        {"verdict": "nobody", "outcome": "right"},
+    ]
+    labels.write_text("\n".join(map(json.dumps, rows)))
+    found = {case.id: case.labels for case in cases([units], labels=[labels])}
+    assert found["u1"] == (Label("u1", "wrong", "ana", 5.0),)
+    assert [label.outcome for label in found["u2"]] == ["rude"]
+    assert [case.id for case in cases([units], Selection(label="wrong"), labels=[labels])] == ["u1"]
+    for bad, says in (("{", "labels.jsonl:1: the line is not JSON"), ("{}", "not a label")):
+        labels.write_text(bad)
+        with pytest.raises(BadLabels, match=says):
+            list(cases([units], labels=[labels]))
+    with pytest.raises(BadLabels, match="no such file"):
+        list(cases([units], labels=[tmp_path / "none"]))
+
+
+def test_a_store_filters_as_a_file_does(tmp_path: Path, database: Callable[[], str]) -> None:
+    contract = Contract(SCHEMA, rules=["n < 4"], name="n")
+    with open_store(database()) as store:
+        for number, text in enumerate(TEXTS * 3):
+            known = {
+                "model": f"m{number % 2}",
+                "state": f"S{number % 3}",
+                "tenant": f"t{number % 2}",
+                "contract": contract,
+            }
+            name = store.record_verdict(contract.check(text), request=f"r{number}", context={}, **known)
+            if number % 4 == 0:
+                store.record_feedback(name, outcome="wrong", user="ana")
+        store.export(tmp_path / "verdicts.jsonl")
+        store.export(tmp_path / "labels.jsonl", "labels")
+        middle = sorted(stored.at for stored in store.verdicts())[9]
+        for selection in (
+            Selection(model="m1"), Selection(state="S2"), Selection(tenant="t0"), Selection(contract="n"), Selection(contract="x"),
+            Selection(ok=False), Selection(code="V002"), Selection(outcome="failed"), Selection(label="wrong"), Selection(text="SORRY"),
+            Selection(fingerprint=contract.fingerprint, ok=True), Selection(since=middle), Selection(until=middle),
+            Selection(rule=next(iter(contract.check('{"n": 5}').errors)).data["rule"]), Selection(model="m1", ok=True, limit=2),
+        ):  # fmt: skip
+            stored = [case.id for case in cases([store], selection)]
+            filed = [
+                case.id for case in cases([tmp_path / "verdicts.jsonl"], selection, labels=[tmp_path / "labels.jsonl"])
+            ]
+            assert stored == filed, selection
+            assert selection.contract == "x" or stored, selection
+
+
+def test_what_a_store_did_not_keep_is_said(database: Callable[[], str]) -> None:
+    contract = Contract(SCHEMA, name="n")
+    url = database()
+    with open_store(url, redaction=Redaction(words=("hunter2",))) as store:
+        store.record_verdict(
+            contract.check('{"n": 1}'),
+            context={"history": [{"role": "user", "content": "hi"}], "state": "A"},
+            state="A",
+        )
+        store.record_verdict(contract.check('{"n": 1, "password": "hunter2"}'), context={})
+    with open_store(url, redaction=Redaction(bodies="none")) as store:
+        store.record_verdict(contract.check('{"n": 2}'), context={})
+        kept, redacted, none = cases([store])
+        assert (kept.unjudgeable, kept.missing, kept.missing_why, kept.context) == (
+            None,
+            ("history",),
+            ("context_not_kept",),
+            {"state": "A"},
+        )
+        assert (redacted.unjudgeable, none.unjudgeable) == ("reply_redacted", "reply_not_kept")
+        store.prune(Retention(replies=0))
+        assert [case.unjudgeable for case in cases([store])] == ["reply_expired", "reply_expired", "reply_not_kept"]
+
+
+def test_context_that_was_kept_comes_back(database: Callable[[], str]) -> None:
+    contract = Contract(SCHEMA, name="n")
+    context = {"history": [{"role": "user", "content": "hi"}], "state": "A", "input": {"limit": 5}}
+    with open_store(database(), keep_context=True) as store:
+        store.record_verdict(contract.check('{"n": 1}'), context=context, state="A")
+        (case,) = cases([store])
+    assert (case.context, case.missing) == (context, ())
+
+
+def test_two_may_read_one_store_at_a_time(tmp_path: Path) -> None:
+    contract = Contract(SCHEMA, name="n")
+    with open_store(tmp_path / "s.db") as store:
+        for text in TEXTS:
+            store.record_verdict(contract.check(text), context={})
+    first = cases([tmp_path / "s.db"])
+    next(first)
+    assert len(list(cases([tmp_path / "s.db"]))) == len(TEXTS)
+    assert len(list(first)) == len(TEXTS) - 1
