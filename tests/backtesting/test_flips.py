@@ -107,7 +107,7 @@ def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database
     assert set(gone.unjudgeable) == {"reply_expired", "reply_not_kept"}
 
 
-def breaks(verdict: Any) -> None:
+def breaks(verdict: Any, context: Any) -> None:
     """A check that raises for some replies."""
     if "20" in verdict.reply.text:
         raise KeyError("20")

@@ -108,7 +108,8 @@ def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: Guard) -> Iter
 
 def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: Guard, address: str) -> Iterator[Counted]:
     """Judge blocks as tasks of Ray; workers read the sources themselves."""
-    from trueup.batch.engines.ray import carry, packed_parcel  # only where a cluster is asked for
+    from trueup.batch.engines.luggage import pack  # only where a cluster is asked for
+    from trueup.batch.engines.ray import carry, packed_parcel
 
     first = next(tasks, None)
     if first is None:
@@ -119,7 +120,9 @@ def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: Guard, address:
         yield first
         yield from tasks
 
-    parcel = packed_parcel(Parcel(__version__, job._replace(spec=job.spec.portable()), guard))
+    new, things = pack(job.spec.new, ())
+    old, more = (None, things) if job.spec.old is None else pack(job.spec.old, ())
+    parcel = packed_parcel(Parcel(__version__, job._replace(spec=Specs(new, old)), guard, (things, more)))
     yield from carry(parcel, every(), address, workers, lambda task: on_pool(job, iter([task]), 1, guard))
 
 
@@ -129,10 +132,16 @@ class Parcel(NamedTuple):
     version: str
     job: Job
     guard: Guard
+    luggage: tuple[Any, Any]
+    """The modules of the two contracts."""
 
     def desk(self) -> "Desk":
         """What answers tasks on a node."""
-        return Desk(self.job, self.guard)
+        from trueup.batch.engines.luggage import unpack
+
+        new, old = self.job.spec
+        specs = Specs(unpack(new, self.luggage[0]), None if old is None else unpack(old, self.luggage[1]))
+        return Desk(self.job._replace(spec=specs), self.guard)
 
 
 class Desk:

@@ -146,7 +146,8 @@ def _counts(found: "Backtest", width: int) -> "Iterator[Line]":
     wide = [max(len(row[at]) for row in rows) for at in range(3)]
     for name, count, share, ends, style in rows:
         yield [(f"  {name:<{wide[0]}}  {count:>{wide[1]}}  {share:>{wide[2]}}  {ends}".rstrip(), style)]
-    yield [(f"  {found.judged:,} of {found.total:,} replies were judged under both; 95 % intervals", "dim")]
+    told = f"{found.judged:,} of {found.total:,} replies were judged under both; 95 % intervals"
+    yield from _wrapped(told, width, "dim", "  ")
     for n, why in reasons(found):
         yield from _wrapped(f"{n:,} not judged: {why}", width, "yellow", "  ")
 
@@ -163,7 +164,7 @@ def _flips(found: "Backtest", width: int) -> "Iterator[Line]":
         kind = FINDINGS.get(code) or OWN.get(code)
         told = f"{code} {kind.name} · {place}" if kind else row["key"]
         label = f"  {row['count']:>{wide},}  {KINDS[row['kind']]:<14}  "
-        yield [(label, _STYLES[row["kind"]]), (_cut(safe_line(told), width - len(label)), "")]
+        yield [(label, _STYLES[row["kind"]]), (_cut(safe_line(told), max(10, width - len(label)) if width else 0), "")]
         yield _example(row["example"], width, " " * (wide + 4))
     if len(rows) > _ROWS:
         yield [(f"  … {len(rows) - _ROWS:,} more; --json and --html have them", "dim")]
@@ -171,19 +172,23 @@ def _flips(found: "Backtest", width: int) -> "Iterator[Line]":
 
 def _example(example: "Row", width: int, indent: str) -> "Line":
     """A reply on one line, the place that matters marked."""
-    room = max(20, width - len(indent)) if width else 10_000
+    from rich.cells import cell_len
+
+    room = max(10, width - len(indent)) if width else 10_000
     if example["kind"] == "value_changed":
         text = f"{example['before'] or 'absent'} → {example['after'] or 'absent'}"
         return [(indent, ""), (_cut(safe_line(text), room), "dim")]
     start, end = example["span"] or (0, 0)
     text = example["text"]
     before, marked, after = (safe_line(part) for part in (text[:start], text[start:end], text[max(start, end) :]))
-    if len(before) + len(marked) > room * 2 // 3:
-        keep = max(0, room // 3)
-        before = f"…{before[len(before) - keep :]}" if len(before) > keep else before
-    marked = _cut(marked, max(1, room - len(before)))
+    if cell_len(before) > room // 3:
+        while cell_len(before) > room // 3 - 1:
+            before = before[max(1, (cell_len(before) - room // 3) // 2) :]
+        before = f"…{before}"
+    marked = _cut(marked, room - cell_len(before))
     style = "red" if example["now"] == "refused" else "green"
-    return [(indent + before, "dim"), (marked, style), (_cut(after, room - len(before) - len(marked)), "dim")]
+    left = room - cell_len(before) - cell_len(marked)
+    return [(indent + before, "dim"), (marked, style), (_cut(after, left) if left > 0 else "", "dim")]
 
 
 def _where(found: "Backtest", width: int) -> "Iterator[Line]":
@@ -244,16 +249,23 @@ def _errors(found: "Backtest", width: int) -> "Iterator[Line]":
 
 
 def _cut(text: str, room: int) -> str:
-    return text if room <= 0 or len(text) <= room else f"{text[: room - 1]}…"
+    from trueup.cli.layout import short
+
+    return text if room <= 0 else short(text, room)
 
 
 def _wrapped(text: str, width: int, style: str = "", indent: str = "") -> "Iterator[Line]":
-    import textwrap
+    """A text in lines of a width, at most; words that are longer are cut."""
+    from rich.cells import cell_len
 
-    safe = safe_line(text)
-    lines = (
-        [f"{indent}{safe}"]
-        if not width
-        else textwrap.wrap(safe, width, initial_indent=indent, subsequent_indent=indent or "  ")
-    )
-    yield from ([(line, style)] for line in lines)
+    line, begin = indent, indent
+    for word in safe_line(text).split(" "):
+        room = width - len(begin)
+        piece = _cut(word, room) if width else word
+        if width and line != begin and cell_len(line) + 1 + cell_len(piece) > width:
+            yield [(line, style)]
+            begin = indent or "  "
+            line = begin
+            piece = _cut(word, width - len(begin))
+        line += piece if line == begin else f" {piece}"
+    yield [(line, style)]
