@@ -229,7 +229,7 @@ def _summary_lines(summary: "Summary", width: int) -> "Iterator[Line]":
         shown = summary.subjects[:_MOST_SUBJECTS]
         rows = [
             [each.name.partition(":")[2], f"{each.fired:,}", f"{each.right:,}", f"{each.wrong:,}", _interval(each.precision),
-             f"{each.needed} more" if each.needed else "enough"]
+             f"{each.needed} more" if each.needed else "enough" if each.right + each.wrong >= NEEDED else "fires too seldom"]
             for each in shown
         ]  # fmt: skip
         yield from table(["rule or code", "fired", "right", "wrong", "precision", "for tune"], rows, "<>>><<", width)
@@ -333,17 +333,17 @@ def _loop(session: "Session", keyboard: "Keyboard", console: "Console") -> None:
     from trueup.cli.labelview import help_lines, screen
 
     said = ""
-    drawn = None
+    drawn, key = None, ""
     while not session.is_over:
         width = min(console.width, 100)
-        state = (session.at, session.focus, session.whole_text, session.note, session.outcome(session.focus))
-        if state != drawn or said:
-            if console.is_terminal:
-                console.clear()
-            lines = screen(session, width, console.height if console.is_terminal else 0)
-            _print(console, lines)
-            if said:
-                console.print(said, style="yellow")
+        state = (session.at, session.focus)
+        if console.is_terminal and key != "?":
+            console.clear()
+            _print(console, screen(session, width, console.height))
+        elif state != drawn:  # in a pipe, nothing is repeated
+            _print(console, screen(session, width))
+        if said:
+            console.print(said, style="yellow")
         said, drawn = "", state
         try:
             key = keyboard.key()
