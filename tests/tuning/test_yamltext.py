@@ -112,7 +112,10 @@ def test_a_number_changes_inside_its_line() -> None:
 
 def test_comments_above_what_is_removed_stay() -> None:
     text = "rules:\n  # first\n  - name: a\n    expr: x\n  # second\n  - name: b\n    expr: y\n# end\n"
-    assert edited(text, Remove(("rules", 0)), ".yaml") == "rules:\n  # first\n  # second\n  - name: b\n    expr: y\n# end\n"
+    assert (
+        edited(text, Remove(("rules", 0)), ".yaml")
+        == "rules:\n  # first\n  # second\n  - name: b\n    expr: y\n# end\n"
+    )
 
 
 def test_a_new_part_stands_before_the_examples() -> None:

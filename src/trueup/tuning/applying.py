@@ -9,13 +9,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from trueup.contract.contract import Contract
+from trueup.contract.files.extends import read_whole
 from trueup.contract.files.faults import Fault
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import Linted, lint_contract
@@ -78,7 +79,8 @@ def apply(tuning: Tuning, numbers: Sequence[int], *, examples: bool = True) -> A
         except CannotEdit:
             raise CannotApply(str(error)) from None
         note, picked = f"No examples were added: {error}.", []
-    _write(tuning, changes, Linted(contract, (), tuple(data.get("examples") or ()), tuning.file.whole.marks))
+    expected = {**data, **({"examples": [*(data.get("examples") or ()), *picked]} if picked else {})}
+    _write(tuning, changes, contract, expected)
     return Applied(tuple(change.file for change in changes), len(picked), left_out, note)
 
 
@@ -188,18 +190,21 @@ def _refuse_changed(tuning: Tuning) -> None:
             raise CannotApply(f"{file} has changed since the suggestions were made; run `trueup tune` again")
 
 
-def _write(tuning: Tuning, changes: Sequence[Change], linted: Linted) -> None:
-    faults = list(run_examples(linted))
-    if faults:
-        raise CannotApply(_said(faults))
+def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expected: dict[str, Any]) -> None:
+    linted = Linted(contract, (), tuple(expected.get("examples") or ()), tuning.file.whole.marks)
+    _refuse(run_examples(linted))
     with contextlib.ExitStack() as parts:
         ready = []
         for change in changes:
             target = change.file.resolve()
             part = _part(target, change.new)
             parts.callback(part.unlink, missing_ok=True)
-            if change.file == tuning.file.path:
-                _refuse_faults(tuning.file.path, part)
+            is_own = change.file == tuning.file.path
+            _refuse_faults(change.file, part, examples=len(changes) == 1 or not is_own)
+            if is_own and len(changes) == 1 and read_whole(part).data != expected:
+                raise CannotApply(
+                    f"{change.file} extends other files, and the edit would not come through; edit it by hand"
+                )
             ready.append((part, target))
         for part, target in ready:
             part.replace(target)
@@ -221,17 +226,22 @@ def _part(target: Path, text: str) -> Path:
     return part
 
 
-def _refuse_faults(old: Path, new: Path) -> None:
-    """Refuse a file with a fault that the old one did not have."""
+def _refuse_faults(old: Path, new: Path, *, examples: bool) -> None:
+    """Refuse a contract file with a fault that the old one did not have; a schema in a file of its own is not one."""
+    before = lint_contract(old)
+    if before.contract is None:
+        return
     linted = lint_contract(new)
-    known = {(found.code, found.path) for found in lint_contract(old).faults}
-    faults = [found for found in linted.faults if (found.code, found.path) not in known]
-    faults += run_examples(linted)
+    known = {(found.code, found.path) for found in before.faults}
+    _refuse(found for found in linted.faults if (found.code, found.path) not in known)
+    if examples:
+        _refuse(run_examples(linted))
+
+
+def _refuse(found: Iterable[Fault]) -> None:
+    faults = list(found)
     if faults:
-        raise CannotApply(_said(faults))
-
-
-def _said(faults: Sequence[Fault]) -> str:
-    first = faults[0]
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return f"nothing was written: the result would not lint clean: {first.code} {first.path}: {first.message}{more}"
+        first = faults[0]
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        said = f"{first.code} {first.path}: {first.message}{more}"
+        raise CannotApply(f"nothing was written: the result would not lint clean: {said}")

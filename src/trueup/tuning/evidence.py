@@ -49,7 +49,7 @@ class Seen(NamedTuple):
     state: str
     said: Said
     verdict: Verdict | None = None
-    """The whole verdict, kept where there are labels."""
+    """The whole verdict, kept where there are labels or forbidden words."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -126,7 +126,7 @@ def _seen(case: Case, verdict: Verdict, contract: Contract, units: dict[str, Uni
     said = settled(case, verdict.ok, verdict.findings)
     return Seen(
         case, verdict.ok, verdict.findings, verdict.data if case.labels else None, length, frozenset(fired), tuple(refusing),
-        structured and verdict.data is not None, state, said, verdict if case.labels else None,
+        structured and verdict.data is not None, state, said, verdict if case.labels or any(found.code == "D001" for found in verdict.findings) else None,
     )  # fmt: skip
 
 

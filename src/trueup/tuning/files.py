@@ -15,7 +15,7 @@ from trueup.contract.files.documents import parse_document
 from trueup.contract.files.extends import Whole, read_whole
 from trueup.contract.files.faults import ContractError
 from trueup.contract.lint.run import NOT_OPTIONS
-from trueup.tuning.edits import Add, Edit, changed, moved
+from trueup.tuning.edits import Add, Edit, Remove, changed, moved
 from trueup.tuning.tomltext import edited as edited_toml
 from trueup.tuning.yamltext import CannotEdit, Tree, edited
 from trueup.verdict.paths import Parts, render
@@ -98,6 +98,8 @@ class ContractFile:
             text = texts.get(file, self.text(file))
             kind = file.suffix.lower()
             made = moved(edit, path)
+            if isinstance(made, Remove):
+                made = Remove(_alone(parse_document(text, file.as_posix(), kind).data, path))
             new = edited_toml(text, made) if kind == ".toml" else edited(text, made, kind)
             self._verify(file, text, new, made)
             texts[file] = new
@@ -126,6 +128,13 @@ def contract_of(data: dict[str, Any]) -> Contract:
     if "version" in options:
         options["version"] = str(options["version"])
     return Contract(**options)
+
+
+def _alone(data: Any, path: Parts) -> Parts:
+    """A path, or that of what it stands in if nothing else stands there: no empty list or mapping is left behind."""
+    while len(path) > 1 and len(_value(data, path[:-1])) == 1:
+        path = path[:-1]
+    return path
 
 
 def _value(data: Any, path: Parts) -> Any:

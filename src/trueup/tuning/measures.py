@@ -5,12 +5,15 @@ be known. Without such a sample recall is None, never a guess.
 """
 
 from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from trueup.material.case import RIGHT, WRONG
 from trueup.statistics.agreement import Agreement, agreement
 from trueup.statistics.proportions import Interval, wilson
 from trueup.tuning.evidence import Evidence, Seen, finding_vote
+from trueup.tuning.patterns import Tried
 from trueup.tuning.units import Unit, unit_of
 
 
@@ -56,13 +59,15 @@ class Measured(NamedTuple):
     """The contract as one: a refusal is right or wrong."""
     codes: list[Row]
     units: list[Row]
+    patterns: dict[str, list[Row]]
+    """For each unit with several terms or patterns, what is known of each of them."""
     agreement: Agreement
     sample: int
     """Accepted replies that were drawn at random and labelled."""
 
 
-def measure(evidence: Evidence) -> Measured:
-    """The measures of a contract: as a whole, of each code, and of each unit."""
+def measure(evidence: Evidence, tried: Mapping[str, list[Tried]] = MappingProxyType({})) -> Measured:
+    """The measures of a contract: as a whole, of each code, of each unit, and of the patterns that were `tried`."""
     fired: Counter[str] = Counter()
     votes: dict[str, list[int]] = {}
     known = dict(evidence.units)
@@ -85,7 +90,16 @@ def measure(evidence: Evidence) -> Measured:
     count = sum(not one.ok for one in evidence.seen)
     whole = _row(Unit("", "contract", "every refusal"), count, [len(refused) - wrong, wrong], misses)
     codes, others = [r for r in rows if r.unit.kind == "code"], [r for r in rows if r.unit.kind != "code"]
-    return Measured(whole, codes, others, _agreement(evidence), misses.sample)
+    patterns = {key: [_pattern(each) for each in listed] for key, listed in tried.items()}
+    return Measured(whole, codes, others, patterns, _agreement(evidence), misses.sample)
+
+
+def _pattern(tried: Tried) -> Row:
+    """A row for a pattern; which pattern should have caught a miss is never known."""
+    right, wrong = len(tried.right), len(tried.wrong)
+    pattern = tried.pattern
+    unit = Unit(f"{pattern.kind} {pattern.text}", "pattern", pattern.text, pattern.at)
+    return Row(unit, tried.fired, right, wrong, wilson(right, right + wrong) if right + wrong else None, None)
 
 
 def _row(unit: Unit, fired: int, votes: list[int], misses: "Misses") -> Row:

@@ -10,7 +10,6 @@ from typing import Any
 from trueup.statistics.proportions import wilson
 from trueup.tuning.edits import Add, Edit, Put
 from trueup.tuning.evidence import finding_vote
-from trueup.tuning.patterns import patterns_of
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop, mostly, of
 from trueup.tuning.schemas import schema_place
 from trueup.tuning.silent import called, level_of, removal
@@ -36,6 +35,7 @@ def misfires(shop: Workshop) -> Iterator[Proposal]:
             if vote is not None:
                 shown.setdefault(key, found)
                 votes.setdefault(key, ([], []))[vote].append(numbers.get(id(one), -1))
+    yield from _of_patterns(shop)
     for key, (wrong, right) in votes.items():
         unit = shop.evidence.units[key]
         if len(wrong) + len(right) >= NEEDED:
@@ -45,8 +45,6 @@ def misfires(shop: Workshop) -> Iterator[Proposal]:
                 wrong, right = _decided(shop, unit, edits, wrong, right)
                 if len(wrong) + len(right) >= NEEDED:
                     yield _proposal(unit, at, said, edits, wrong, right)
-            if unit.kind == "forbid" and unit.at:
-                yield from _of_patterns(shop, unit)
 
 
 def _decided(
@@ -157,23 +155,13 @@ def _not_required(data: dict[str, Any], path: Parts) -> tuple[Parts, str, list[E
     return at, f"do not require {path[-1]!r}", removal(data, at)
 
 
-def _of_patterns(shop: Workshop, unit: Unit) -> Iterator[Proposal]:
+def _of_patterns(shop: Workshop) -> Iterator[Proposal]:
     """A proposal for each term and pattern of a rule that has several."""
-    listed = patterns_of(shop.data, unit)
-    if len(listed) < 2:
-        return
-    votes: dict[Parts, tuple[list[int], list[int]]] = {}
-    for number, one in enumerate(shop.evidence.labelled):
-        for found in one.findings:
-            if unit_of(found, shop.evidence.units).key != unit.key:
-                continue
-            vote = finding_vote(one, found)
-            alone = [each for each in listed if each.fires(one)] if vote is not None else []
-            if vote is not None and len(alone) == 1:
-                votes.setdefault(alone[0].at, ([], []))[vote].append(number)
-    for each in listed:
-        wrong, right = votes.get(each.at, ([], []))
-        if len(wrong) + len(right) >= NEEDED:
-            edits = removal(shop.data, each.at)
-            shown = Unit(unit.key, "field", f"{each.kind} {each.text!r} of {unit.name!r}")
-            yield _proposal(shown, each.at, "remove it", edits, wrong, right)
+    for key, listed in shop.patterns.items():
+        unit = shop.evidence.units[key]
+        for each in listed:
+            if len(each.wrong) + len(each.right) >= NEEDED:
+                pattern = each.pattern
+                shown = Unit(key, "field", f"{pattern.kind.capitalize()} {pattern.text!r} of {unit.name!r}")
+                edits = removal(shop.data, pattern.at)
+                yield _proposal(shown, pattern.at, "remove it", edits, each.wrong, each.right)

@@ -13,8 +13,8 @@ from trueup.checks.spoken import spoken_texts
 from trueup.checks.state import States, compile_states
 from trueup.checks.violations import Lookout
 from trueup.contract.meaning import prose
-from trueup.tuning.evidence import Seen
-from trueup.tuning.units import Unit
+from trueup.tuning.evidence import Evidence, Seen, finding_vote
+from trueup.tuning.units import Unit, unit_of
 from trueup.verdict.paths import Parts, value_at
 
 
@@ -35,9 +35,52 @@ class Pattern(NamedTuple):
         return any(any(self.lookout.hits(Folded(text), data)) for text, _ in spoken_texts(reply))
 
 
-def patterns_of(data: dict[str, Any], unit: Unit) -> list[Pattern]:
-    """The terms and patterns of a forbidden thing, in the order in which they stand."""
+class Tried(NamedTuple):
+    """A term or pattern with what is known about it."""
+
+    pattern: Pattern
+    fired: int
+    wrong: list[int]
+    """Labelled replies in which it alone fires, and wrongly; by their number."""
+    right: list[int]
+
+
+def tried_patterns(data: dict[str, Any], evidence: Evidence) -> dict[str, list[Tried]]:
+    """For each forbidden thing that fired and has several terms or patterns, what is known about each of them.
+
+    A label counts for a pattern if no other one of the same rule fires in the reply.
+    """
+    if not isinstance(data.get("states"), dict):
+        return {}
     states = compile_states({key: part for key, part in data["states"].items() if key != "machine"}, lenient=True)
+    numbers = {id(one): number for number, one in enumerate(evidence.labelled)}
+    found: dict[str, list[Tried]] = {}
+    for unit in evidence.units.values():
+        fired = [one for one in evidence.seen if unit.key in one.units] if unit.kind == "forbid" and unit.at else []
+        listed = patterns_of(data, unit, states) if fired else []
+        if len(listed) < 2:
+            continue
+        found[unit.key] = [Tried(pattern, 0, [], []) for pattern in listed]
+        for one in fired:
+            hits = [at for at, pattern in enumerate(listed) if pattern.fires(one)]
+            for at in hits:
+                found[unit.key][at] = found[unit.key][at]._replace(fired=found[unit.key][at].fired + 1)
+            vote = _vote(one, unit, evidence)
+            if len(hits) == 1 and vote is not None:
+                (found[unit.key][hits[0]].right if vote else found[unit.key][hits[0]].wrong).append(
+                    numbers.get(id(one), -1)
+                )
+    return found
+
+
+def _vote(one: Seen, unit: Unit, evidence: Evidence) -> bool | None:
+    return next(
+        (finding_vote(one, each) for each in one.findings if unit_of(each, evidence.units).key == unit.key), None
+    )
+
+
+def patterns_of(data: dict[str, Any], unit: Unit, states: States) -> list[Pattern]:
+    """The terms and patterns of a forbidden thing, in the order in which they stand."""
     rule = next((rule for rule in _rules(states, unit) if rule.name == unit.name), None)
     if rule is None:
         return []

@@ -12,6 +12,7 @@ from trueup.statistics.distributions import binomial_cdf
 from trueup.tuning.edits import Edit
 from trueup.tuning.evidence import Evidence, Seen, judged
 from trueup.tuning.files import ContractFile
+from trueup.tuning.patterns import tried_patterns
 from trueup.verdict.paths import Parts
 
 NEEDED = 10  # labels that must bear on a suggestion
@@ -58,6 +59,7 @@ class Workshop:
         self.file = file
         self.evidence = evidence
         self.data = file.data
+        self.patterns = tried_patterns(file.data, evidence)
 
     def try_out(self, edits: Sequence[Edit], only: Callable[[Seen], bool] | None = None) -> Trial | None:
         """Judge labelled replies with edits made; None if the edits make no contract."""

@@ -23,6 +23,7 @@ def to_dict(tuning: Tuning) -> dict[str, Any]:
         "whole": measured.whole.to_dict(),
         "codes": [row.to_dict() for row in measured.codes],
         "units": [row.to_dict() for row in measured.units],
+        "patterns": {key: [row.to_dict() for row in rows] for key, rows in measured.patterns.items()},
         "tests": tuning.tests,
         "suggestions": [facts_of(suggestion) for suggestion in tuning.suggestions],
         "labels_needed": [{**row.to_dict(), "needed": NEEDED} for row in tuning.needed],
@@ -46,10 +47,22 @@ def recall(row: Row) -> str:
 def name_of(row: Row) -> str:
     """A unit as a row of a table calls it."""
     unit = row.unit
+    if unit.kind == "pattern":
+        return f"  {unit.name}"
     if unit.kind in ("rule", "reply", "forbid"):
         where = f"{unit.state} " if unit.state else ""
         return f"{unit.kind} {where}{unit.name}"
     return unit.name
+
+
+def rows_of(tuning: Tuning) -> list[Row]:
+    """The rows of the table: each unit, with its patterns that fired behind it."""
+    measured = tuning.measured
+    return [row for unit in measured.units for row in (unit, *_fired(measured.patterns.get(unit.unit.key, [])))]
+
+
+def _fired(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row.fired]
 
 
 def agreement(tuning: Tuning) -> str:
@@ -98,7 +111,7 @@ def to_markdown(tuning: Tuning) -> str:
         "| | fired | labels | precision | recall |",
         "|---|---:|---:|---|---|",
     ]
-    for row in (tuning.measured.whole, *tuning.measured.units):
+    for row in (tuning.measured.whole, *rows_of(tuning)):
         cells = (_cell(name_of(row)), f"{row.fired:,}", f"{row.labelled:,}", share(row), recall(row))
         lines.append(f"| {' | '.join(cells)} |")
     for suggestion in tuning.suggestions:

@@ -67,7 +67,7 @@ def tune(
     evidence = gather(cases, file.contract(), rules_in(file.data), most)
     shop = Workshop(file, evidence)
     proposals = [*spellings(shop), *thresholds(shop), *coercions(shop), *misfires(shop), *silent(shop)]
-    measured = measure(evidence)
+    measured = measure(evidence, shop.patterns)
     suggestions = [
         _suggestion(number, chosen, shop, backtest=backtest) for number, chosen in enumerate(choose(proposals, q), 1)
     ]

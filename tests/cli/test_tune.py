@@ -1,0 +1,125 @@
+"""`trueup tune` as a person or a script runs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+
+CONTRACT = """# Levels.
+schema:
+  type: object
+  properties:
+    level: {enum: [low, high]}   # two
+    n: {type: integer}
+rules:
+  - {name: even, expr: n % 2 == 0, when: "'n' in dir()"}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "levels.yaml").write_text(CONTRACT)
+    replies = [{"level": "very high"}] * 14 + [{"level": "banana"}] * 12 + [{"level": "low"}] * 20 + [{"n": 3}] * 12
+    rows = [{"unit_id": f"u{n}", "raw_response": json.dumps(reply)} for n, reply in enumerate(replies)]
+    (tmp_path / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    labels = [{"verdict": f"u{n}", "outcome": "wrong", "author": "ada"} for n in range(14)]
+    labels += [{"verdict": f"u{n}", "outcome": "right", "author": "ada"} for n in range(14, 26)]
+    labels += [{"verdict": f"u{n}", "outcome": "wrong", "author": "bob"} for n in range(4)]
+    labels += [{"verdict": f"u{n}", "outcome": "right", "author": "ada", "drawn": "random"} for n in range(26, 40)]
+    labels += [{"verdict": f"u{n}", "outcome": "wrong", "author": "ada"} for n in range(46, 50)]
+    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
+    return tmp_path
+
+
+ASKED = ("tune", "levels.yaml", "replies.jsonl", "--labels", "labels.jsonl")
+
+
+def test_a_person_sees_the_rules_and_each_suggestion_with_its_diff(run: Run, desk: Path) -> None:
+    done = run(*ASKED)
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "58 replies judged, 44 labelled by 2 people; κ undefined over 4 replies" in done.out
+    assert "V005 $.level      26      26  46% [29%, 65%]" in done.out
+    assert "every refusal     38      30  40% [25%, 58%]" in done.out
+    assert "1. level is often 'very high': read it as 'high'" in done.out
+    assert "   14 labels of 14 say that the refusal is wrong. p = " in done.out
+    assert "   Of 58 replies: 14 newly accepted; of their labels 14 say better, 0 worse;" in done.out
+    assert "   +  aliases: {high: [very high]}" in done.out
+    assert "even has 4 labels; 10 are needed: trueup label replies.jsonl --rule even" in done.out
+    assert done.out.rstrip().endswith("✓ 1 suggestion. Write one: trueup tune … --apply 1")
+
+
+def test_colour_is_for_terminals_and_for_who_asks(run: Run, desk: Path) -> None:
+    assert "\x1b[" not in run(*ASKED).out
+    assert "\x1b[32m+  aliases" in run(*ASKED, "--color", "always").out
+
+
+def test_json_has_measures_and_suggestions(run: Run, desk: Path) -> None:
+    told = json.loads(run(*ASKED, "--json").out)
+    assert (told["replies"], told["labelled"], told["random_sample"]) == (58, 44, 14)
+    assert {row["unit"]: (row["right"], row["wrong"]) for row in told["codes"]} == {"V005": (12, 14), "B005": (0, 4)}
+    assert told["whole"]["recall"] == 1.0
+    suggestion = told["suggestions"][0]
+    assert (suggestion["kind"], suggestion["labels"], suggestion["better"]) == ("alias", 14, 14)
+    assert suggestion["diff"].startswith("--- a/levels.yaml\n+++ b/levels.yaml\n")
+    assert suggestion["backtest"]["newly_accepted"] == 14
+    assert told["labels_needed"][0]["name"] == "even"
+
+
+def test_markdown_is_for_pull_requests(run: Run, desk: Path) -> None:
+    out = run(*ASKED, "--markdown").out
+    assert out.startswith("## `levels.yaml`: 1 suggestion\n")
+    assert "```diff\n--- a/levels.yaml\n" in out
+    assert "| V005 $.level | 26 | 26 | 46% [29%, 65%] | " in out
+
+
+def test_apply_writes_and_lint_agrees(run: Run, desk: Path) -> None:
+    done = run(*ASKED, "--apply", "1")
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "✓ Written: levels.yaml"
+    assert "2 examples added from your traffic" in done.out
+    assert (desk / "levels.yaml").read_text().startswith(CONTRACT)
+    assert run("lint", "--run", "--strict", "levels.yaml").code == 0
+
+
+def test_examples_can_be_left_out(run: Run, desk: Path) -> None:
+    run(*ASKED, "--apply", "1", "--no-examples")
+    assert "examples" not in (desk / "levels.yaml").read_text()
+
+
+def test_labels_beside_the_replies_are_found(run: Run, desk: Path) -> None:
+    (desk / "labels.jsonl").rename(desk / "replies.labels.jsonl")
+    assert "44 labelled" in run("tune", "levels.yaml", "replies.jsonl", "--no-backtest").out
+
+
+def test_without_labels_nothing_is_invented(run: Run, desk: Path) -> None:
+    done = run("tune", "levels.yaml", "replies.jsonl")
+    assert done.code == 0
+    assert "Recall is unknown: no random sample" in done.out
+    assert "%" not in done.out
+    assert done.out.rstrip().splitlines()[-1].startswith("✓ No suggestions: ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("tune", "levels.yaml"), "Missing argument 'SOURCE…'"),
+        (("tune", "level.yaml", "replies.jsonl"), "did you mean 'levels.yaml'?"),
+        (("tune", "levels.yaml", "none.jsonl"), "none.jsonl: there is no such file; give a store"),
+        (
+            ("tune", "levels.yaml", "replies.jsonl", "--labels", "none.jsonl"),
+            "none.jsonl: there is no such file of labels",
+        ),
+        (("tune", "broken.yaml", "replies.jsonl"), "N005 unknown key 'shema'"),
+        ((*ASKED, "--apply", "9"), "there is no suggestion 9; there are 1, numbered from 1"),
+        ((*ASKED, "--json", "--markdown"), "choose one"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(run: Run, desk: Path, asked: tuple[str, ...], said: str) -> None:
+    (desk / "broken.yaml").write_text("shema: {}\n")
+    done = run(*asked)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "Traceback" not in done.err

@@ -1,0 +1,131 @@
+"""What is measured: precision from labels that are clear, recall only from a random sample, agreement between people."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.tuning.making import cases_of, write
+from trueup.material.case import Case, Label
+from trueup.statistics.proportions import wilson
+from trueup.tuning.evidence import gather
+from trueup.tuning.files import ContractFile
+from trueup.tuning.measures import Measured, Row, measure
+from trueup.tuning.units import rules_in
+
+CONTRACT = """
+schema:
+  type: object
+  properties: {n: {type: integer}, kind: {enum: [a, b]}}
+  required: [n]
+rules:
+  - {name: small, expr: n < 10}
+  - {name: even, expr: n % 2 == 0}
+  - {name: hint, expr: n != 4, level: warning}
+"""
+
+
+def measured(file: Path, cases: list[Case]) -> Measured:
+    contract = ContractFile(file)
+    return measure(gather(cases, contract.contract(), rules_in(contract.data)))
+
+
+def row(found: Measured, key: str) -> Row:
+    return next(row for row in (*found.units, *found.codes) if row.unit.key == key)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path, CONTRACT)
+
+
+def test_precision_is_the_share_of_right_refusals(file: Path) -> None:
+    found = measured(file, cases_of(file, [({"n": 12}, False)] * 6 + [({"n": 14}, True)] * 2 + [({"n": 2}, True)] * 5))
+    small = row(found, "rule:small")
+    assert (small.fired, small.right, small.wrong, small.precision) == (8, 6, 2, wilson(6, 8))
+    assert row(found, "B005").right == 6
+    assert (found.whole.fired, found.whole.right, found.whole.wrong) == (8, 6, 2)
+    assert row(found, "rule:even").precision is None
+
+
+def test_a_refusal_for_two_reasons_says_nothing_of_either(file: Path) -> None:
+    found = measured(file, cases_of(file, [({"n": 13}, True)] * 4))
+    assert row(found, "rule:small").labelled == row(found, "rule:even").labelled == 0
+    assert found.whole.wrong == 4
+
+
+def test_a_label_of_one_finding_counts_for_it_whatever_else_there_is(file: Path) -> None:
+    cases = [
+        msgspec.structs.replace(case, labels=(Label(case.id, "wrong", "ada", subject="rule:even"),))
+        for case in cases_of(file, [({"n": 13}, None)] * 3 + [({"n": 4}, None)])
+    ]
+    found = measured(file, cases)
+    assert (row(found, "rule:even").wrong, row(found, "rule:small").labelled) == (3, 0)
+
+
+def test_warnings_are_measured_by_labels_of_their_own(file: Path) -> None:
+    cases = [
+        msgspec.structs.replace(
+            case, labels=(Label(case.id, "right", "ada", subject="rule:hint"), Label(case.id, "right", "bob"))
+        )
+        for case in cases_of(file, [({"n": 4}, None)] * 2)
+    ]
+    assert row(measured(file, cases), "rule:hint").right == 2
+
+
+def test_a_label_speaks_of_the_decision_that_was_recorded(file: Path) -> None:
+    """The reply was refused by an older contract, and a person called that right: it should be refused now, too."""
+    case = cases_of(file, [({"n": 2}, None)])[0]
+    then = msgspec.structs.replace(case.recorded, ok=False, codes=("V005",), fingerprint="other")  # type: ignore[type-var]
+    old = msgspec.structs.replace(case, recorded=then, labels=(Label(case.id, "right", "ada"),))
+    evidence = gather([old], ContractFile(file).contract())
+    assert evidence.labelled[0].said.should is False
+    assert evidence.labelled[0].ok
+
+
+def test_people_who_disagree_cancel_each_other_out(file: Path) -> None:
+    case = cases_of(file, [({"n": 12}, False)])[0]
+    both = msgspec.structs.replace(case, labels=(*case.labels, Label(case.id, "wrong", "bob")))
+    found = measured(file, [both])
+    assert found.whole.labelled == 0
+    assert (found.agreement.items, found.agreement.observed) == (1, 0.0)
+
+
+def test_recall_is_unknown_without_a_random_sample(file: Path) -> None:
+    replies = [({"n": 12}, False)] * 5 + [({"n": 2}, False)] * 2 + [({"n": 2}, True)] * 3
+    assert measured(file, cases_of(file, replies)).whole.recall is None
+    assert measured(file, cases_of(file, replies)).sample == 0
+
+
+def test_recall_comes_from_the_random_sample(file: Path) -> None:
+    refused = cases_of(file, [({"n": 12}, False)] * 20)
+    drawn = cases_of(file, [({"n": 2}, True)] * 19 + [({"n": 2}, False)], drawn="random")
+    rest = cases_of(file, [({"n": 6}, None)] * 80)
+    found = measured(file, [*refused, *drawn, *rest])
+    assert found.whole.recall is not None
+    assert found.whole.recall.value == pytest.approx(20 / (20 + 100 / 20))
+    assert found.whole.recall.low < found.whole.recall.value < found.whole.recall.high <= 1
+    assert row(found, "rule:small").recall is None, "the miss names no rule"
+
+
+def test_a_miss_that_names_a_rule_counts_against_it_alone(file: Path) -> None:
+    refused = cases_of(file, [({"n": 12}, False)] * 10)
+    drawn = cases_of(file, [({"n": 2}, True)] * 9 + [({"n": 2}, False)], drawn="random")
+    drawn[-1] = msgspec.structs.replace(
+        drawn[-1], labels=(*drawn[-1].labels, Label(drawn[-1].id, "wrong", "ada", subject="rule:small", drawn="random"))
+    )
+    small = row(measured(file, [*refused, *drawn]), "rule:small")
+    assert small.recall is not None
+    assert small.recall.value == pytest.approx(10 / 11)
+
+
+def test_what_cannot_be_judged_is_counted(file: Path) -> None:
+    cases = [Case("a", None), Case("b", "{}", unjudgeable="reply_expired"), *cases_of(file, [({"n": 2}, None)])]
+    evidence = gather(cases, ContractFile(file).contract())
+    assert (len(evidence.seen), evidence.unjudgeable) == (1, {"no_reply": 1, "reply_expired": 1})
+
+
+def test_labelled_replies_are_kept_beyond_the_limit(file: Path) -> None:
+    cases = cases_of(file, [({"n": 2}, None)] * 5 + [({"n": 12}, False)] * 3)
+    evidence = gather(cases, ContractFile(file).contract(), most=2)
+    assert (len(evidence.seen), len(evidence.labelled), evidence.left_out) == (5, 3, 3)
