@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -141,7 +141,7 @@ class _Counter:
     def __init__(self) -> None:
         self._shows = sys.stderr.isatty()
 
-    def __enter__(self) -> "_Counter":
+    def __enter__(self) -> Self:
         return self
 
     def __call__(self, number: int) -> None:

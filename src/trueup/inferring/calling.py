@@ -13,7 +13,7 @@ from trueup.inferring.draft import Loosened, Path, draft
 from trueup.inferring.evidence import Budget, Place, observe
 from trueup.inferring.reading import NOTHING, Observed, observed, reader
 from trueup.inferring.strictness import Needs
-from trueup.inferring.words import count, seen
+from trueup.inferring.words import count, things
 from trueup.inferring.yamltext import is_writable
 from trueup.material.case import Case
 from trueup.statistics.unseen import missing_mass_upper
@@ -25,6 +25,7 @@ MAX_CONVERSATIONS = 20_000
 MAX_CALLS = 100
 MAX_STATES = 50
 FALLBACK = "I am sorry, I did not get that right. Could you say it again?"
+_STATELESS = 0.002  # a contract with states refuses replies without one
 _IN_STATE = 60  # replies in a state without any call, before it is said to have no tools
 
 
@@ -155,7 +156,7 @@ class Calls:
 
     def table(self, needs: Needs, loosened: set[str]) -> tuple[dict[str, Any], dict[Path, str]]:
         """The states of the draft."""
-        if not self.in_state or self.stateless > sum(self.in_state.values()):
+        if not self.in_state or self.stateless > _STATELESS * sum(self.in_state.values()):
             return {}, {}
         states: dict[str, Any] = {}
         notes: dict[Path, str] = {}
@@ -166,13 +167,11 @@ class Calls:
             tools = {tool: made for tool, made in self.states.get(name, {}).items() if tool in offered}
             notes["states", name] = f"{count(replies)} replies"
             body: dict[str, Any] = {}
-            is_known = missing_mass_upper(tools) <= needs.unseen if tools else replies >= _IN_STATE
+            is_known = missing_mass_upper(tools.values()) <= needs.unseen if tools else replies >= _IN_STATE
             if offered and is_known and name not in loosened and set(tools) != offered:
                 body = {"tools": sorted(tools, key=lambda tool: -tools[tool]), "fallback": FALLBACK}
-                said = f"{count(sum(tools.values()))} calls" if tools else "no call"
-                notes["states", name, "tools"] = (
-                    f"{said} in {seen(replies, replies).removeprefix('in ').split(' of ')[0]} replies"
-                )
+                said = things(sum(tools.values()), "call") if tools else "no call"
+                notes["states", name, "tools"] = f"{said} in {count(replies)} replies"
                 notes["states", name, "fallback"] = "not from the replies: write your own"
             states[name] = body or None
         return states, notes

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from trueup.inferring.evidence import Member, Place
 from trueup.inferring.maps import as_map
 from trueup.inferring.scalars import number_bounds, text_rules
+from trueup.inferring.spellings import folded_members
 from trueup.inferring.strictness import Needs
 from trueup.inferring.types import Types, types_of
 from trueup.inferring.variants import Variants, variants_of
-from trueup.inferring.words import count, seen, share
+from trueup.inferring.words import count, seen, share, things
 from trueup.inferring.yamltext import is_writable
 
 Location = tuple[str, ...]
@@ -23,8 +24,10 @@ Path = tuple[str | int, ...]
 Schema = dict[str, Any]
 
 MAX_PROPERTIES = 200
+MAX_LINES = 2_000  # properties of a whole draft
 _NOISE = 0.1
 _CLEAN = 10
+_FEW = 3  # whole objects, from which on a key that all of them have is required
 ITEMS, VALUES = "[]", "{}"
 
 
@@ -49,18 +52,22 @@ def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), path: Pa
     >>> drafted.notes[("properties", "b")]
     'in 1 of 2, optional'
     """
-    drafting = _Drafting(needs, loosened)
+    drafting = _Drafting(needs, loosened, place.seen)
     schema = drafting.schema(place, (), path)
     return Drafted(schema, drafting.notes)
 
 
 class _Drafting:
-    """One draft: how much evidence is needed, what was relaxed, and the notes so far. Places are at most 32 deep."""
+    """One draft: how much evidence is needed, what was relaxed, and the notes so far. Places are at most 24 deep."""
 
-    def __init__(self, needs: Needs, loosened: Loosened) -> None:
+    def __init__(self, needs: Needs, loosened: Loosened, replies: int) -> None:
         self.needs = needs
+        self.replies = replies
+        # as few sightings, where there are so many replies, say nothing of what is inside
+        self._thin = 2 if replies >= 30 else 1 if replies >= 10 else 0
         self.loosened = loosened
         self.notes: dict[Path, str] = {}
+        self._lines = 0
 
     def schema(self, place: Place, at: Location, path: Path) -> Schema:
         """The schema of one place."""
@@ -76,6 +83,9 @@ class _Drafting:
         schema: Schema = {"type": types.names[0] if len(types.names) == 1 else list(types.names)}
         if types.note:
             self.notes[(*path, "type")] = types.note
+        if at and place.seen <= self._thin and types.single in ("object", "array"):
+            self.notes[(*path, "type")] = "too few to look inside"
+            return schema
         if "string" in types.names:
             self._texts(place, types, schema, at, path)
         if "integer" in types.names or "number" in types.names:
@@ -130,7 +140,7 @@ class _Drafting:
         fixed = self._tuple(place, schema, at, path)
         if not fixed and place.item is not None:
             schema["items"] = self.schema(place.item, (*at, ITEMS), (*path, "items"))
-            self.notes[(*path, "items")] = f"{count(place.item.seen)} items in {count(lists)}"
+            self.notes[(*path, "items")] = f"{things(place.item.seen, 'item')} in {count(lists)}"
         whole = sum(lengths.values()) if lengths else 0
         if fixed or not lengths or whole < self.needs.lists or 0 in lengths or not self._keeps(at, "size", path):
             return
@@ -148,10 +158,9 @@ class _Drafting:
         if not ordered or whole < self.needs.lists or (at, "size") in self.loosened or (at, "tuple") in self.loosened:
             return False
         kinds = [types_of(one) for one in ordered]
-        if (
-            any(not one.single or one.single in ("object", "array") for one in kinds)
-            or len({one.names for one in kinds}) == 1
-        ):
+        if any(not one.single or one.single in ("object", "array") for one in kinds):
+            return False
+        if len({"number" if one.single == "integer" else one.single for one in kinds}) == 1:
             return False
         schema["prefixItems"] = [{"type": one.names[0] if len(one.names) == 1 else list(one.names)} for one in kinds]
         schema["minItems"] = schema["maxItems"] = len(ordered)
@@ -183,9 +192,11 @@ class _Drafting:
             part = member.seen / total
             if place.clean >= _CLEAN and not member.clean:
                 return part < _NOISE
-            return total >= 200 and part < 0.005
+            return (total >= 50 and member.seen == 1) or (total >= 200 and part < 0.005)
 
-        names = [name for name, member in place.members.items() if is_writable(name) and not is_noise(member)]
+        others = folded_members(place)
+        names = [name for name, member in place.members.items() if name not in others and is_writable(name)]
+        names = [name for name in names if not is_noise(place.members[name])][: max(0, MAX_LINES - self._lines)]
         if len(names) > MAX_PROPERTIES:
             often = set(sorted(names, key=lambda name: -place.members[name].seen)[:MAX_PROPERTIES])
             names = [name for name in names if name in often]
@@ -193,36 +204,47 @@ class _Drafting:
 
     def _members(self, place: Place, names: list[str], schema: Schema, at: Location, path: Path) -> None:
         schema["properties"] = {}
+        others = folded_members(place)
         required = []
+        least = place.complete
         for name in names:
             member = place.members[name]
+            spelled = [place.members[other] for other, meant in others.items() if meant == name]
+            has = min(place.complete, member.complete + sum(other.complete for other in spelled))
             inner = (*path, "properties", name)
+            self._lines += 1
             schema["properties"][name] = self.schema(member.place, (*at, name), inner)
-            is_required, said = self._required(place, member, at, name)
-            self.notes[inner] = said
+            is_required, said = self._required(place, member, has, (at, name))
+            self.notes[inner] = (
+                f"{said}; {count(sum(other.seen for other in spelled))} spell it otherwise" if spelled else said
+            )
             if is_required:
                 required.append(name)
-        left = len(place.members) - len(names)
-        if left and as_map(place) is None:
-            self.notes[(*path, "properties")] = f"{count(left)} rare key{'s' if left > 1 else ''} left out"
+                least = min(least, has)
+        left = len(place.members) - len(names) - len(others)
+        if left > 0 and as_map(place) is None:
+            self.notes[(*path, "properties")] = f"{things(left, 'rare key')} left out"
         if required:
             schema["required"] = required
-            least = min(place.members[name].complete for name in required)
+            whole = things(place.complete, "whole object")
             self.notes[(*path, "required")] = (
-                f"in each of {count(place.complete)} whole objects"
+                f"in each of {whole}"
                 if least == place.complete
-                else f"in {share(least, place.complete)} or more of {count(place.complete)}"
+                else f"in {share(least, place.complete)} or more of {whole}"
             )
 
-    def _required(self, place: Place, member: Member, at: Location, name: str) -> tuple[bool, str]:
-        whole, has = place.complete, member.complete
-        if not whole:
+    def _required(self, place: Place, member: Member, has: int, key: tuple[Location, str]) -> tuple[bool, str]:
+        """Whether a key is required, and the evidence; `has` is how many whole objects have it."""
+        whole, (at, name) = place.complete, key
+        if not has:
             return (
                 False,
-                f"{seen(member.seen, place.kinds.get('object', 0))}, all cut: whether it is required is not known",
+                f"seen {'once' if member.seen == 1 else f'{count(member.seen)} times'}, only where replies are cut",
             )
         if whole - has > self.needs.missing * whole:
             return False, f"{seen(has, whole)}, optional"
+        if whole < min(_FEW, self.replies):
+            return False, f"{seen(has, whole)}, too few to require it"
         if (at, f"required:{name}") in self.loosened:
             return False, f"{seen(has, whole)}; optional, for held-out replies lack it"
         return True, seen(has, whole)

@@ -4,7 +4,7 @@ A `Place` counts types, members, lengths and a bounded number of different value
 not counted: where a reply was cut, a field may be missing for that reason alone. Nothing is decided here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from trueup.inferring.formats import still_fitting
@@ -16,7 +16,7 @@ MAX_NUMBERS = 64  # different whole numbers of one place
 MAX_LENGTHS = 32  # different lengths of lists at one place
 MAX_KEYS = 1_000  # different keys of the objects at one place
 MAX_PLACES = 50_000  # places in all
-MAX_DEPTH = 32  # below, values are not looked into
+MAX_DEPTH = 24  # below, values are not looked into: a contract file is at most 64 levels deep
 MAX_TUPLE = 4  # items of a list whose places are looked at one by one
 MAX_KINDS = 12  # values of a field that tells kinds of objects apart
 MAX_TAG = 40  # characters of such a value
@@ -294,7 +294,13 @@ def _nothing(_place: Place, _value: Any) -> None:
     """Booleans and null say nothing beyond their type."""
 
 
-_SCALARS = {"string": _text, "integer": _number, "number": _number, "boolean": _nothing, "null": _nothing}
+_SCALARS: dict[str, Callable[[Place, Any], None]] = {
+    "string": _text,
+    "integer": _number,
+    "number": _number,
+    "boolean": _nothing,
+    "null": _nothing,
+}
 
 
 def _counted(counts: dict[Any, int] | None, value: Any, most: int) -> dict[Any, int] | None:

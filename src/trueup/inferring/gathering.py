@@ -50,6 +50,8 @@ class Gathered:
         self.cases = 0
         self.values = 0
         self.with_calls = 0
+        self.silent = 0
+        """Replies that make calls and say nothing."""
         self.clean_values = 0
         self.unusable: Counter[str] = Counter()
         self.held: list[Case] = []
@@ -117,7 +119,10 @@ class Gathered:
         self.calls.add(case, found)
         if found.calls:
             self.with_calls += 1
+            self.silent += not found.text.strip() or any(call.origin != "native" for call in found.calls)
         if found.value is NOTHING:
+            if any(call.origin != "native" for call in found.calls):
+                return  # its text is the call
             if found.text.strip() and found.why in ("", "no_value", "doubtful"):
                 self.texts.add(found.text)
                 if not found.calls:

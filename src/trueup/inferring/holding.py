@@ -72,6 +72,8 @@ def _word(found: Finding, verdict: Verdict, schema: Any, tools: dict[str, Any]) 
     """What to relax for a finding; None if the draft is not at fault."""
     if found.code == "D002":
         return "", (), "state"
+    if found.code in ("D004", "D006"):
+        return "", (), "states"
     if found.code == "Q006":
         return "", (), "min_text"
     if found.code[0] != "V":

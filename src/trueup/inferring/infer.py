@@ -18,9 +18,10 @@ from trueup.inferring.holding import Judged, Word, judge, worst
 from trueup.inferring.reading import NOTHING, observed, reader
 from trueup.inferring.report import Draft, HeldOut, Report
 from trueup.inferring.strictness import NEEDS, Needs, Strictness
-from trueup.inferring.words import count, seen
+from trueup.inferring.words import count, seen, things
 from trueup.material.case import Case
 from trueup.material.selection import Selection
+from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:
     from trueup.material.sources import SourceLike
@@ -167,11 +168,9 @@ class _Inferring:
                 self.notes |= notes
         if self.root is None:
             self._reply(data)
-        if ("", (), "state") not in self.relaxed or not gathered.calls.made:
-            states, notes = gathered.calls.table(self.needs, set())
-        else:
-            states, notes = gathered.calls.table(self.needs, set(gathered.calls.in_state))
-        if states:
+        loose = set(gathered.calls.in_state) if ("", (), "state") in self.relaxed else set()
+        states, notes = gathered.calls.table(self.needs, loose)
+        if states and ("", (), "states") not in self.relaxed:
             data["states"] = states
             self.notes |= notes
         return data
@@ -185,10 +184,15 @@ class _Inferring:
         if not texts.seen:
             return
         reply: dict[str, Any] = {"no_empty": True}
-        self.notes["reply", "no_empty"] = f"{count(texts.seen)} texts"
-        fewest = 0 if ("", (), "min_text") in self.relaxed else _least(texts.lengths, texts.seen)
+        self.notes["reply", "no_empty"] = f"{things(texts.seen, 'text')}"
+        silent = self.gathered.silent
+        if silent:
+            fewest, said = 0, f"{things(silent, 'reply').replace('replys', 'replies')} with calls and no text"
+        else:
+            fewest = 0 if ("", (), "min_text") in self.relaxed else _least(texts.lengths, texts.seen)
+            said = f"the shortest has {things(texts.shortest, 'character')}"
         reply["min_text"] = fewest or False
-        self.notes["reply", "min_text"] = f"the shortest has {count(texts.shortest)} characters"
+        self.notes["reply", "min_text"] = said
         if calls.made:
             reply["no_tool_only"] = False
             reply["tool_explanation"] = False
@@ -264,9 +268,27 @@ def _accepted(judged: list[Judged]) -> tuple[int, int]:
 
 
 def _said(word: Word) -> str:
+    """What was relaxed, in words.
+
+    >>> _said(("", ("a", "[]"), "type:null")), _said(("pay", (), "required:sum"))
+    ('a[] may be null', 'sum is optional (pay)')
+    """
     tool, at, what = word
-    where = ".".join(at) or "the value"
-    return f"{what} of {where}" + (f" ({tool})" if tool else "")
+    where = ".".join(at).replace(".[]", "[]").replace(".{}", "{}") or "the value"
+    kind, _, name = what.partition(":")
+    if kind == "type":
+        said = f"{where} may be {name if name == 'null' else f'an {name}' if name[0] in 'aio' else f'a {name}'}"
+    elif kind == "required":
+        said = f"{'.'.join((*at, name))} is optional"
+    else:
+        said = f"no {_WORDS.get(kind, kind)} for {where}" if kind != "any" else f"{where} may be anything"
+    return safe_line(f"{said} ({tool})" if tool else said)[:120]
+
+
+_WORDS = {
+    "length": "length", "size": "size", "variants": "kinds of objects", "closed": "refusal of unknown keys", "tuple": "fixed places",
+    "state": "tools by state", "states": "states", "min_text": "least length",
+}  # fmt: skip
 
 
 def _least(lengths: "Counter[int]", total: int) -> int:

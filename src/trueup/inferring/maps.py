@@ -51,5 +51,7 @@ def as_map(place: Place) -> Dynamic | None:
     kinds = {"number" if kind == "integer" else kind for kind in merged.kinds if kind != "null"}
     further = "further" if stable else "different"
     if len(kinds) > 2:
-        return Dynamic(stable, None, f"{count(different)} {further} keys in {count(objects)}, with values of many types")
+        return Dynamic(
+            stable, None, f"{count(different)} {further} keys in {count(objects)}, with values of many types"
+        )
     return Dynamic(stable, merged, f"{count(different)} {further} keys in {count(objects)}: a map")

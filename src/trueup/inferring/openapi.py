@@ -136,11 +136,10 @@ def _parameters(document: dict[str, Any], body: dict[str, Any], where: str) -> d
         if one.get("in") == "body":  # version 2
             body = {**body, "requestBody": {"content": {"application/json": {"schema": one.get("schema", {})}}}}
             continue
-        schema = (
-            one.get("schema")
-            if isinstance(one.get("schema"), dict)
-            else {k: one[k] for k in ("type", "format", "enum", "items") if k in one}
-        )
+        given_schema = one.get("schema")
+        schema: dict[str, Any] = {k: one[k] for k in ("type", "format", "enum", "items") if k in one}
+        if isinstance(given_schema, dict):
+            schema = given_schema
         properties[name] = {
             **schema,
             **({"description": one["description"]} if isinstance(one.get("description"), str) else {}),

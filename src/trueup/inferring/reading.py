@@ -11,6 +11,7 @@ from trueup.inferring.evidence import MEMBERS, TYPE, VALUE
 from trueup.material.case import REASONS, Case
 from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, parse
+from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
@@ -24,19 +25,20 @@ _OPEN = {
     "S033": TYPE, "S034": TYPE, "S035": VALUE, "S036": TYPE, "S037": MEMBERS, "S039": VALUE, "S043": TYPE, "F009": VALUE,
 }  # fmt: skip
 _AROUND = frozenset({"W001", "W002", "W003", "W004", "W005", "W006", "W007", "W008", "W009", "W011", "W016"})
+_NAME = lazy_regex(r"[A-Za-z_][\w.-]{0,63}\Z")
 _LOSES = frozenset({"S027", "S031", "S033", "S034", "S036", "S037"})
 _NO_REPLY = frozenset({"R001", "R002", "R004"})
 NOT_USABLE = _NO_REPLY | {"P001", "P002", "P010", "P013", "L001", "L002", "L003", "R003"}
 """Findings of replies that hold no value at all."""
 
-WHY = {
+WHY: dict[str, str] = {
+    **{str(reason): said for reason, said in REASONS.items()},
     "empty": "the reply is empty",
     "no_value": "the reply holds no JSON value",
     "doubtful": "the value cannot be read with any certainty",
     "refused": "the model refused to answer",
     "too_large": "the reply is too large or too deep to read",
     "not_read": "the reply has the shape of no provider's",
-    **REASONS,
 }
 """Why a reply was not used, in words."""
 
@@ -142,10 +144,11 @@ def _why(verdict: Verdict, reply: Reply) -> str:
 
 
 def _spoken_call(data: Any, fixes: tuple[Fix, ...]) -> tuple[ToolCall, ...] | None:
-    """The call that a value is, where the model wrote it into the text between the marks of a call."""
-    if not isinstance(data, dict) or not any(fix.code == "W004" for fix in fixes):
+    """The call that a value is, where the model wrote it into the text."""
+    if not isinstance(data, dict) or len(data) > 3:
         return None
     name, args = data.get("name"), data.get("arguments", data.get("parameters"))
-    if isinstance(name, str) and isinstance(args, dict) and len(data) <= 3:
-        return (ToolCall(name, args, origin="text:tag"),)
-    return None
+    if not isinstance(name, str) or not isinstance(args, dict) or not _NAME.match(name):
+        return None
+    is_marked = any(fix.code == "W004" for fix in fixes)
+    return (ToolCall(name, args, origin="text:tag"),) if is_marked or len(data) == 2 else None

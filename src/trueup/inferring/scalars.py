@@ -37,7 +37,7 @@ def text_rules(place: Place, types: Types, needs: Needs) -> Rules:
     >>> for value in ["red", "blue"] * 50:
     ...     observe(place, value)
     >>> text_rules(place, Types(("string",)), NEEDS["standard"]).kept
-    [('enum', ['red', 'blue'], '2 values in 100; under 3 % are expected to be new')]
+    [('enum', ['blue', 'red'], '2 values in 100; under 3 % are expected to be new')]
     """
     texts = place.kinds.get("string", 0)
     formats = sorted(place.formats or ())
@@ -66,11 +66,11 @@ def _enum(place: Place, with_null: bool, needs: Needs) -> tuple[Rule | None, str
         return None, ""
     if any(len(value) > _SHOWN_ENUM or not is_writable(value) for value in values):
         return None, ""
-    upper = missing_mass_upper(values)
+    upper = missing_mass_upper(values.values())
     said = f"{count(len(values))} value{'s' if len(values) > 1 else ''} in {count(total)}"
-    if len(values) > _MANY or upper > needs.unseen or missing_mass(values) > needs.once:
+    if len(values) > _MANY or upper > needs.unseen or missing_mass(values.values()) > needs.once:
         return None, f"not an enum: {said}, up to {_percent(upper)} may be new"
-    listed: list[Any] = sorted(values, key=lambda value: -values[value])
+    listed: list[Any] = sorted(values, key=lambda value: (-values[value], value))
     note = f"{said}; under {_percent(upper)} are expected to be new"
     return ("enum", [*listed, None] if with_null else listed, note), ""
 
@@ -78,7 +78,7 @@ def _enum(place: Place, with_null: bool, needs: Needs) -> tuple[Rule | None, str
 def _percent(upper: float) -> str:
     """An upper limit in percent, rounded up."""
     percent = upper * 100
-    return f"{int(percent) + (percent > int(percent))} %" if percent > 1 else share(upper, 1)
+    return f"{int(percent) + (percent > int(percent))} %" if percent > 1 else share(upper, 1).removeprefix("< ")
 
 
 def _folded(counts: dict[str, int]) -> dict[str, int]:
@@ -86,7 +86,7 @@ def _folded(counts: dict[str, int]) -> dict[str, int]:
     common: dict[str, str] = {}
     out: dict[str, int] = {}
     for text, seen in sorted(counts.items(), key=lambda pair: -pair[1]):
-        folded = " ".join(text.casefold().split())
+        folded = " ".join(text.casefold().split()) or text
         name = common.setdefault(folded, text)
         out[name] = out.get(name, 0) + seen
     return out

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trueup.material.case import Case
 from trueup.material.selection import Selection
 from trueup.material.sources import cases
@@ -56,8 +58,6 @@ def _response(path: Path) -> Case:
     """A file of JSON: a provider's response, or a value."""
     case = _text(path)
     try:
-        import msgspec
-
         return Case(case.id, msgspec.json.decode(case.reply or b""), place=case.place)
     except (msgspec.DecodeError, TypeError):
         return case

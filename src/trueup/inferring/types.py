@@ -43,8 +43,7 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
     """
     if not place.kinds:
         guessed = {"number" if kind == "integer" and "number" in place.doubtful else kind for kind in place.doubtful}
-        names = _sorted(guessed | added)
-        return Types(names, "only seen in broken replies" if names else "")
+        return Types(_sorted(guessed | added), "only seen in broken replies" if guessed else "")
     kinds, notes = _numbers(place)
     total = sum(kinds.values())
     main = max((kind for kind in kinds if kind != "null"), key=lambda kind: kinds[kind], default="null")

@@ -33,3 +33,12 @@ def seen(part: int, whole: int) -> str:
     'in 1,998 of 2,000'
     """
     return f"in {count(part)} of {count(whole)}"
+
+
+def things(number: int, thing: str) -> str:
+    """A count with its noun.
+
+    >>> things(1, "item"), things(1200, "item")
+    ('1 item', '1,200 items')
+    """
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"

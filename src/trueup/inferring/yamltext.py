@@ -12,6 +12,7 @@ from trueup.verdict.display import safe_line
 from trueup.verdict.patterns import lazy_regex
 
 WIDTH = 80
+MAX_WORD = 200
 Path = tuple[str | int, ...]
 _PLAIN = lazy_regex(r"[A-Za-z_$](?:[A-Za-z0-9_./$-]| (?=[A-Za-z0-9_]))*\Z")
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"})
@@ -19,11 +20,13 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def is_writable(text: str) -> bool:
-    r"""Whether a text can stand in a file: half of a surrogate pair cannot.
+    r"""Whether a text can stand in a file: half of a surrogate pair cannot, nor what is too long to be a name or a choice.
 
     >>> is_writable("name"), is_writable("\ud800")
     (True, False)
     """
+    if len(text) > MAX_WORD:
+        return False
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -51,6 +54,15 @@ def scalar(value: Any) -> str:
 
 def _is_plain(char: str) -> bool:
     return char.isprintable() and safe_line(char) == char
+
+
+def visible(text: str) -> str:
+    r"""Text of any origin as part of a comment: one line, and every character of it can be seen.
+
+    >>> visible("a\x1b\ufffe\n")
+    'a\\x1b\\uFFFE\\n'
+    """
+    return "".join(char if char.isprintable() else _escape(char) for char in safe_line(text))
 
 
 def _escape(char: str) -> str:
@@ -83,8 +95,9 @@ def document(data: Mapping[str, Any], notes: Mapping[Path, str], head: list[str]
 
 def _comment(text: str, indent: int) -> list[str]:
     width = max(30, WIDTH - indent - 2)
-    lines = wrap(safe_line(text), width, break_long_words=True, break_on_hyphens=False) or [""]
-    return [" " * indent + "# " + line for line in lines]
+    glued = visible(text).replace(" %", "\0%")
+    lines = wrap(glued, width, break_long_words=True, break_on_hyphens=False) or [""]
+    return [" " * indent + "# " + line.replace("\0", " ") for line in lines]
 
 
 class _Writer:
@@ -109,7 +122,7 @@ class _Writer:
             own = self._notes.get(path, "")
             notes = [note for note in dict.fromkeys([own, *self._below.get(path, ())]) if note]
             line = f"{pad}{head} {flow}"
-            said = safe_line("; ".join(notes))
+            said = visible("; ".join(notes))
             if len(line) + (len(said) + 4 if said else 0) <= WIDTH:
                 return [f"{line}  # {said}" if said else line]
             if len(line) <= WIDTH and (len(notes) < 2 or not isinstance(value, dict)):
@@ -119,7 +132,7 @@ class _Writer:
         return [*self._opening(f"{pad}{head}", path, indent), *self._block(value, path, indent + 2)]
 
     def _opening(self, line: str, path: Path, indent: int) -> list[str]:
-        note = safe_line(self._notes.get(path, ""))
+        note = visible(self._notes.get(path, ""))
         if not note:
             return [line]
         if len(line) + len(note) + 4 <= WIDTH:
