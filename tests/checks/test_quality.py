@@ -16,6 +16,7 @@ from trueup import Contract
 from trueup.backtesting.needs import needs
 from trueup.checks.scoring import FORMAT, MOST_BYTES, BadModel, Evaluation, Facts, Model, Scorer, grams, read_model
 from trueup.contract.files.faults import ContractError
+from trueup.contract.holder import hold
 from trueup.contract.lint.run import lint_contract
 
 FACTS = Facts(labels=100, good=60, bad=40)
@@ -147,6 +148,19 @@ def test_a_warning_is_not_asked_about_again_and_an_error_is() -> None:
         answer = Contract(quality={"model": RUDE, "level": level}).ask(lambda messages, left=left: next(left), "Why?")
         assert (answer.ok, len(answer.attempts)) == (True, asked)
         assert answer.verdict.metrics["quality"] is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "strict", "shown"),
+    [({"level": "error"}, False, 0), ({}, True, 0), ({}, False, 1), ({"level": "error", "shadow": True}, True, 1)],
+)
+def test_a_stream_is_held_back_where_a_score_can_refuse_it(options: dict[str, Any], strict: bool, shown: int) -> None:
+    contract = Contract(quality={"model": RUDE, **options}, strict=strict)
+    holder = hold(contract, "auto", {})
+    parts = [
+        part for piece in ("What a stupid thing to ask. ", "I will not say. ", "More.") for part in holder.feed(piece)
+    ]
+    assert bool(parts) is bool(shown)
 
 
 def test_a_sift_records_the_finding(tmp_path: Path) -> None:

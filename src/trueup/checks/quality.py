@@ -40,7 +40,7 @@ class Quality:
     def __init__(self, model: Model, below: float = BELOW, level: Level = "warning", *, shadow: bool = False) -> None:
         self.scorer = Scorer(model)
         self.below = below
-        self.level = level
+        self.level: Level = level
         self._shadow = shadow
 
     @property

@@ -37,10 +37,11 @@ class Relevance:
     """The relevance score of one contract."""
 
     __slots__ = ("below", "level")
+    is_shadow = False
 
     def __init__(self, below: float = BELOW, level: Level = "warning") -> None:
         self.below = below
-        self.level = level
+        self.level: Level = level
 
     @property
     def given(self) -> dict[str, Any]:

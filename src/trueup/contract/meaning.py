@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueup.checks.steps import Steps, refuse, run
+from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
@@ -77,6 +78,12 @@ class ScoreCheck(Protocol):
     def given(self) -> dict[str, Any]: ...
 
     @property
+    def level(self) -> Level: ...
+
+    @property
+    def is_shadow(self) -> bool: ...
+
+    @property
     def looks_at(self) -> frozenset[str]: ...
 
     def judge(self, reply: Reply, context: Context) -> "Scored": ...
@@ -129,6 +136,11 @@ class Meaning:
     def relevance(self) -> ScoreCheck | None:
         """The score of relevance, None where there is none."""
         return self.scores.get("relevance")
+
+    @property
+    def scores_refuse(self) -> bool:
+        """Whether a score can refuse a reply; it needs all of it."""
+        return any((one.level == "error" or self._strict) and not one.is_shadow for one in self.scores.values())
 
     @property
     def awaits(self) -> bool:
