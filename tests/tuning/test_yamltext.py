@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tuning.planting import make
@@ -70,6 +70,7 @@ def comments(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("file", CONTRACTS, ids=lambda path: path.stem)
+@settings(max_examples=20)  # a large file takes a while to read twice
 @given(st.randoms(use_true_random=False))
 def test_any_edit_of_an_example_contract_touches_its_lines_only(file: Path, rng: random.Random) -> None:
     text = file.read_text("utf-8")
