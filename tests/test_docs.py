@@ -4,11 +4,13 @@ In README.md and docs/: a `python` block is run (it asserts what it claims), a `
 of one page share their names; a `console` block runs its `$` lines among the files of examples/ and compares what they print.
 """
 
+import contextlib
 import doctest
 import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,6 +60,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "examples").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
+    for left in tmp_path.glob("*.pid"):  # of a page that failed before it stopped what it had started
+        with contextlib.suppress(ProcessLookupError, ValueError):
+            os.kill(int(left.read_text()), signal.SIGTERM)
     os.environ.clear()
     os.environ.update(before)
 
