@@ -83,10 +83,17 @@ def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> list
     return [each for each in said if pack(each.verdict) not in known]
 
 
-def insert_one(session: Session, said: Said, redaction: Redaction) -> None:
-    """Store one thing that was said about a verdict that must be there."""
-    if insert(session, [said], redaction):
-        raise UnknownVerdict(f"there is no verdict {said.verdict!r}; ids come from record_verdict")
+def insert_all(session: Session, said: Sequence[Said], redaction: Redaction, tenant: str | None = None) -> None:
+    """Store what was said about verdicts that must all be there, and be of the `tenant` if one is given; else nothing is stored."""
+    owners: dict[str, str] = {}
+    for some in _groups(dict.fromkeys(pack(each.verdict) for each in said)):
+        marks = ", ".join("?" * len(some))
+        owners.update(session.run(f"SELECT id, tenant FROM verdicts WHERE id IN ({marks})", some))  # noqa: S608 - our own marks
+    for each in said:
+        owner = owners.get(pack(each.verdict))
+        if owner is None or (tenant is not None and unpack(owner) != tenant):
+            raise UnknownVerdict(f"there is no verdict {each.verdict!r}; ids come from record_verdict", each.verdict)
+    insert(session, said, redaction)
 
 
 def _row(said: Said, now: int, redaction: Redaction) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from trueup.store.alarm import Alarm
 from trueup.store.cells import pack, to_text, unpack
 from trueup.store.contexts import bytes_kept, copied, names_of, word_in
 from trueup.store.errors import MICROS, StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
-from trueup.store.labels import Imported, Said, feedback_rows, insert_one, label_rows, said_in_groups
+from trueup.store.labels import Imported, Said, feedback_rows, insert_all, label_rows, said_in_groups
 from trueup.store.labels import insert as insert_said
 from trueup.store.lease import take_lease
 from trueup.store.quota import Quota
@@ -197,10 +197,17 @@ class Store:
         `right` and `wrong` of one user about one subject replace each other, other outcomes add up. What is said without an outcome replaces
         what the same user said before without one.
         """
-        said = Said(verdict, helpful, label, note, user, subject, outcome, drawn)
-        said.refuse_odd()
-        self.flush()
-        self._writer.submit(lambda session: insert_one(session, said, self._redaction)).result()
+        self.record_all([Said(verdict, helpful, label, note, user, subject, outcome, drawn)])
+
+    def record_all(self, said: Sequence[Said], *, tenant: str | None = None) -> None:
+        """Store several things that were `said`, all or none: of a verdict that is not there, UnknownVerdict is raised.
+
+        With a `tenant`, a verdict of another one is not there either.
+        """
+        for each in said:
+            each.refuse_odd()
+        self.flush()  # a verdict may have been made a moment ago
+        self._writer.submit(lambda session: insert_all(session, said, self._redaction, tenant)).result()
 
     def import_labels(self, labels: Iterable[Any]) -> Imported:
         """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many are about unknown verdicts.

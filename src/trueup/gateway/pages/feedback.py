@@ -22,6 +22,7 @@ from trueup.gateway.replies.tab import unavailable
 from trueup.gateway.serving.wire import JSON, Out
 from trueup.gateway.watching.metrics import Metrics
 from trueup.store.errors import StoreError, UnknownVerdict
+from trueup.store.labels import Said
 from trueup.store.store import Store
 
 log = logging.getLogger("trueup.gateway")
@@ -33,8 +34,6 @@ MOST_COMMENT = 4_000
 MOST_LABEL = 100
 MOST_ITEMS = 100
 _MOST_ID = 64
-
-Keep = Callable[[str], None]
 
 
 class Feedback:
@@ -57,30 +56,28 @@ class Feedback:
         if store is None:
             told = "this gateway stores no verdicts; set `store` in its file"
             raise Refused(503, told, "server_error", "no_store")
-        keep: list[tuple[str, Keep]] = [
-            (verdict, partial(store.record_feedback, user=user, **item)) for verdict, item in said
-        ]
+        said = [each._replace(user=user) for each in said]
         visit.tenant = tenant
-        return partial(self._answer, visit, store, keep, "items" in body)
+        return partial(self._answer, visit, store, said, "items" in body)
 
-    async def _answer(self, visit: Visit, store: Store, keep: list[tuple[str, Keep]], many: bool, out: Out) -> None:
+    async def _answer(self, visit: Visit, store: Store, said: list[Said], many: bool, out: Out) -> None:
         try:
-            await asyncio.to_thread(_keep, store, visit.tenant, keep)
+            await asyncio.to_thread(store.record_all, said, tenant=visit.tenant)
         except UnknownVerdict as error:
-            said = f"there is no verdict {error.args[0][:_MOST_ID]!r}"
-            raise Refused(404, said, code="verdict_not_found") from None
+            told = f"there is no verdict {error.args[1][:_MOST_ID]!r}"
+            raise Refused(404, told, code="verdict_not_found") from None
         except StoreError as error:
             log.error("feedback could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
             raise unavailable() from None
         visit.outcome = "stored"
-        for _ in keep:
+        for _ in said:
             self._metrics.count("trueup_feedback_total")
-        told = {"stored": len(keep)} if many else {"verdict": keep[0][0], "stored": True}
-        await out.whole(200, encode(told), [JSON])
+        answer = {"stored": len(said)} if many else {"verdict": said[0].verdict, "stored": True}
+        await out.whole(200, encode(answer), [JSON])
 
 
-def _items(body: dict[str, Any], header: str | None) -> list[tuple[str, dict[str, Any]]]:
-    """The id of each verdict, and what is said about it."""
+def _items(body: dict[str, Any], header: str | None) -> list[Said]:
+    """What is said, each with the id of its verdict."""
     if "items" not in body:
         return [_item(body, header, "")]
     listed = body["items"]
@@ -100,7 +97,7 @@ def _items(body: dict[str, Any], header: str | None) -> list[tuple[str, dict[str
     return [_item(each, header, f"items[{at}]: ") for at, each in enumerate(listed)]
 
 
-def _item(body: dict[str, Any], header: str | None, place: str) -> tuple[str, dict[str, Any]]:
+def _item(body: dict[str, Any], header: str | None, place: str) -> Said:
     verdict = body.get("verdict", header)
     if not isinstance(verdict, str) or not verdict:
         said = f'{place}name the verdict: "verdict" is the x-trueup-verdict of a reply'
@@ -117,26 +114,7 @@ def _item(body: dict[str, Any], header: str | None, place: str) -> tuple[str, di
         said = f"{place}there is nothing to store; send 'outcome', 'helpful', 'label' or 'comment'"
         raise Refused(400, said, code="missing_feedback")
     subject = next((f"{kind}:{name}" for kind, name in about.items() if name), "")
-    return verdict, {"helpful": helpful, "label": label, "note": comment, "outcome": outcome, "subject": subject}
-
-
-def _keep(store: Store, tenant: str, keep: list[tuple[str, Keep]]) -> None:
-    """Store feedback on verdicts of this tenant; a verdict of another tenant is not found."""
-    store.flush()  # a verdict may have been made a moment ago
-    for verdict in dict.fromkeys(verdict for verdict, _ in keep):
-        if len(verdict) > _MOST_ID or not (verdict.isascii() and verdict.isprintable()):
-            raise UnknownVerdict(verdict)
-        try:
-            found = store.get(verdict)
-        except UnknownVerdict:
-            raise UnknownVerdict(verdict) from None
-        if found.tenant != tenant:
-            raise UnknownVerdict(verdict)
-    for verdict, record in keep:
-        try:
-            record(verdict)
-        except UnknownVerdict:  # deleted meanwhile
-            raise UnknownVerdict(verdict) from None
+    return Said(verdict, helpful, label, comment, "", subject, outcome)
 
 
 def _text(body: dict[str, Any], name: str, most: int, place: str) -> str:
