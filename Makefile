@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-gateway bench-clients bench-quality bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-fresh study soak fmt \
         snapshots lock clean
 
 help: ## show this list
@@ -94,6 +94,9 @@ $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.to
 
 bench-sift: $(STAMP) ## measure sifting: large and small replies, beside a loop by hand and the source's way
 	@$(BIN)/python bench/sift.py --markdown docs/benchmarks-sift.md
+
+bench-backtest: $(STAMP) ## measure backtests of a store, beside two sifts of the same replies
+	@$(BIN)/python bench/backtest.py --markdown docs/benchmarks-backtest.md
 
 bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load
 	@$(BIN)/python bench/gateway.py --litellm .venv-litellm/bin/litellm --soak 10 --markdown docs/benchmarks-gateway.md

@@ -227,3 +227,19 @@ def test_every_flip_is_handed_on_as_a_line(tmp_path: Path) -> None:
     assert len(lines) == found.newly_refused == 150
     assert len({json.loads(line)["id"] for line in lines}) == 150
     assert len(found.examples["newly_refused"]) == 60
+
+
+def test_what_is_kept_does_not_grow_with_names() -> None:
+    from trueup.backtesting import tally as room
+
+    new, old = contracts()
+    given = [
+        Case(f"{n}", '{"n": 5}', {}, tenant=f"t{n}", state=f"s{n % 3}", conversation=f"c{n}") for n in range(3_000)
+    ]
+    found = backtest(new, given, against=old)
+    tenants = found.groups["tenant"]
+    assert len(tenants) <= room._GROUPS + 1
+    assert sum(row["count"] for row in tenants) == 3_000
+    assert next(row["count"] for row in tenants if row["key"] == room.REST) == 3_000 - room._GROUPS
+    assert sum(row["count"] for row in found.groups["state"]) == 3_000
+    assert found.tests["clustered"] is None

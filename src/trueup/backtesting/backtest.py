@@ -55,7 +55,7 @@ def backtest(
     - `labels`: files of labels for replies of files; stores have their own.
     - `selection`: which replies are taken.
     - `margin`: how far the refusal rates may differ and still be equivalent.
-    - `sample`: stop when so many replies are read; they are a random sample of blocks. None: read all.
+    - `sample`: stop when about so many replies are read, a random sample of blocks; so does the limit of the selection. None: read all.
     - `workers`: processes at once; None: one for each core. `engine` is `local` or `ray`, at the `address` of a cluster.
     - `guard`: the time and memory that one reply may take.
     - `on_progress`: gets the result so far after each block; `on_flips` gets each flip as a line of JSON.
@@ -106,7 +106,8 @@ class _Run:
         blocks = list(material.blocks)
         Random(_SEED).shuffle(blocks)  # noqa: S311 - an order, not a secret
         result.blocks = len(blocks)
-        self._few = all(isinstance(block, Given) for block in blocks) and sum(map(_size, blocks)) <= _FEW
+        given = not material.streams and all(isinstance(block, Given) for block in blocks)
+        self._few = given and sum(map(_size, blocks)) <= _FEW
         later = (block for stream in material.streams for block in blocks_of_stream(stream))
         self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
         self._beat = [0]

@@ -19,6 +19,7 @@ DIMENSIONS = ("reason", "code", "rule", "path", "model", "state", "tenant")
 REST = "…"
 EXAMPLES = 60  # of each direction
 _GROUPS = 1000  # of each dimension
+_NAMES = 20_000  # models, states and tenants, labels, outcomes
 _EXCERPT = 240  # characters
 _VALUE = 120
 Example = dict[str, Any]
@@ -116,8 +117,10 @@ class Tally:
     def add(self, other: "Tally") -> None:
         """Add what another tally has counted, but for its conversations, which are for whoever clusters."""
         self.total += other.total
-        for name in ("kinds", "unjudgeable", "errors", "of", "marks", "words", "outcomes"):
+        for name in ("kinds", "unjudgeable", "marks"):
             getattr(self, name).update(getattr(other, name))
+        for name in ("errors", "of", "words", "outcomes"):
+            _count_in(getattr(self, name), getattr(other, name))
         for name in ("was_refused", "now_refused", "verdicts", "skipped", "labelled"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for place, (count, rank, example) in other.groups.items():
@@ -135,6 +138,13 @@ class Tally:
 
     def _has_room(self, name: str) -> bool:
         return len(self.groups) < _GROUPS or sum(place[0] == name for place in self.groups) < _GROUPS
+
+
+def _count_in(counts: "Counter[Any]", more: "Counter[Any]") -> None:
+    """Add counts; of those under new keys, as many as there is room for: names may be as many as replies."""
+    for key, n in more.items():
+        if key in counts or len(counts) < _NAMES:
+            counts[key] += n
 
 
 def _keep(kept: list[tuple[int, str, Example]], entry: tuple[int, str, Example]) -> None:

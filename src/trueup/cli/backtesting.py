@@ -59,8 +59,8 @@ class Shower:
         if self._kind == "json":
             from trueup.cli.pretty import document
 
-            rates = {kind: [found.rate(kind).count, found.rate(kind).low, found.rate(kind).high] for kind in FLIPS}
-            row: Row = {
+            rates: dict[str, Any] = {kind: [found.rate(kind).count, found.rate(kind).low, found.rate(kind).high] for kind in FLIPS}
+            row: dict[str, Any] = {
                 "share": round(found.share, 4),
                 "total": found.total,
                 "judged": found.judged,
