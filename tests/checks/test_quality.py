@@ -8,7 +8,7 @@ from zlib import crc32
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.growth import assert_linear
@@ -113,6 +113,7 @@ def test_letters_of_scripts_without_spaces_are_words() -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=10))
+@example("\ud800 a the", "\udfff")
 def test_the_same_reply_has_the_same_score_between_0_and_1(text: str, state: str) -> None:
     scorer = Scorer(model_of({"a": -5, "the": 3, "^ a": 2}, by_state=True))
     score = scorer.score(text, state)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from trueup import Contract
 from trueup.checks import relevance
@@ -75,6 +77,15 @@ def test_what_is_not_judged_says_why(question: str, reply: str, why: str) -> Non
 def test_english_pairs_are_taken_for_english() -> None:
     for question, reply in PAIRS["English"]:
         assert is_english([*relevance.words(question), *relevance.words(reply)]), question
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+@example("what is the \ud800 of it", "the end of the \udfff is here")
+@example("is is \x00 the", "the " * 3000)
+def test_any_text_is_judged_or_not_and_never_raises(question: str, reply: str) -> None:
+    verdict = Contract(relevance=True).check(f"the {reply} of", {"question": f"what is {question}"})
+    value = verdict.metrics["relevance"]
+    assert value is None or 0 <= value <= 1
 
 
 @pytest.mark.parametrize("language", ["es", "de-DE", "Spanish"])

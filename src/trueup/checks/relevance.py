@@ -99,7 +99,8 @@ def likeness(question: str, text: str) -> float:
 def _mean(text: str) -> Any:
     """The mean of the vectors of a text's tokens."""
     tokenizer, vectors = _vectors(str(folder()))
-    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    whole = text.encode("utf-8", "replace").decode()  # lone surrogates are no text to a tokenizer
+    ids = tokenizer.encode(whole, add_special_tokens=False).ids
     return vectors[ids].astype("float32").mean(0)
 
 
