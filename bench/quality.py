@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.checks.relevance import likeness
+from trueup.checks.relevance import MIDDLE, likeness
 from trueup.checks.scoring import Facts, Model, Scorer
 from trueup.checks.state import compile_states
 from trueup.contract.contract import Contract
@@ -125,19 +125,44 @@ def parts_in_turn(rows_: list[tuple[str, Example]]) -> tuple[list[float], list[b
     return scores, targets
 
 
-def relevance() -> dict[str, tuple[int, float]]:
-    """For each language: how many pairs, and how often the reply to a question is nearer to it than the reply to another."""
+class Near(NamedTuple):
+    """How well relevance tells replies to a question from replies to others."""
+
+    pairs: int
+    auc: float
+    flagged: str  # replies to the question that are below 0.5
+    missed: str  # replies to another question that are not
+
+
+def relevance() -> dict[str, Near]:
+    """For each language, every question with every reply."""
     found = {}
     for language, pairs in json.loads(PAIRS.read_text("utf-8")).items():
-        scores, targets = [], []
-        for i, (question, _) in enumerate(pairs):
-            for j, (_, reply) in enumerate(pairs):
-                scores.append(likeness(question, reply))
-                targets.append(i == j)
-        area = auc(scores, targets)
+        grid = [[likeness(question, reply) for _, reply in pairs] for question, _ in pairs]
+        same = [grid[at][at] for at in range(len(pairs))]
+        other = [grid[i][j] for i in range(len(pairs)) for j in range(len(pairs)) if i != j]
+        area = auc([*same, *other], [True] * len(same) + [False] * len(other))
         assert area is not None
-        found[language] = (len(pairs), area)
+        flagged, missed = sum(one < MIDDLE for one in same), sum(one >= MIDDLE for one in other)
+        found[language] = Near(
+            len(pairs), area, f"{flagged} of {len(same)}", f"{missed:,} of {len(other):,} ({missed / len(other):.0%})"
+        )
     return found
+
+
+def dialogue_alarms() -> str:
+    """How many replies of the clinic are taken for off topic, of those that are judged; all of them belong to their dialogue."""
+    contract: Contract[Any] = Contract(relevance=True)
+    judged = flagged = 0
+    question = ""
+    for line in DIALOGUES.read_text("utf-8").splitlines():
+        question = line[3:] if line.startswith("P: ") else question if line.strip() else ""
+        said = re.match(r"(?:claim|fine)/[\w-]+: (.+)", line)
+        if said and question:
+            verdict = contract.check(said[1], {"question": question})
+            judged += verdict.metrics["relevance"] is not None
+            flagged += bool(verdict.findings)
+    return f"{flagged} of {judged}"
 
 
 def microseconds(run: Callable[[str], object], texts: Sequence[str]) -> float:
@@ -192,9 +217,11 @@ def figures() -> str:
         f"| `Contract(quality=…).check` | {check:.0f} µs |",
         f"| relevance of a reply to a question | {near:.0f} µs |",
         "",
-        "| relevance | pairs | AUC |",
-        "|---|---|---|",
-        *(f"| {language} | {count} | {value:.3f} |" for language, (count, value) in area.items()),
+        "| relevance | pairs | AUC | own replies below 0.5 | other replies not below |",
+        "|---|---|---|---|---|",
+        *(f"| {name} | {one.pairs} | {one.auc:.3f} | {one.flagged} | {one.missed} |" for name, one in area.items()),
+        "",
+        f"Of the clinic's replies to the patient's last message, relevance takes {dialogue_alarms()} that it judges for off topic.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -64,7 +64,7 @@ def test_the_question_may_stand_in_the_history() -> None:
         *((question, reply, "not English") for question, reply in PAIRS["Spanish"]),
         ("Wie lange soll ich ein Ei kochen?", "Sieben Minuten für ein weiches Ei, zehn für ein hartes.", "not English"),
         ("Combien de temps faut-il cuire un œuf ?", "Sept minutes pour un œuf mollet.", "not English"),
-        ("卵は何分茹でればいいですか", "半熟なら七分、固茹でなら十分です", "too short"),
+        ("卵は何分茹でればいいですか", "半熟なら七分、固茹でなら十分です", "not English"),
         ("Сколько варить яйцо вкрутую?", "Десять минут после закипания воды.", "not English"),
     ],
 )

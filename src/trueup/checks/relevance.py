@@ -19,9 +19,9 @@ from trueup.verdict.reply import Reply
 BELOW = 0.5
 INSTALL = "relevance needs wordllama: pip install 'trueup[relevance]'"
 _OPTIONS = ("below", "level")
-_FEWEST = 3  # words of a question or a reply that can be judged
+_FEWEST = 5  # words of a question or a reply that can be judged
 _MOST_TEXT = 4_000  # characters of either that are looked at
-_MIDDLE, _WIDTH = 0.17, 0.07  # the likeness at which a score is 0.5, and how fast it changes there: bench/quality.py
+MIDDLE, _WIDTH = 0.1, 0.07  # the likeness at which a score is 0.5, and how fast it changes there: bench/quality.py
 _WEIGHTS, _TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _HINT = "Answer the question that the user asked."
 _LEAST_ENGLISH = 0.1  # the share of the words below in English text is about a half; fewer in lists and code
@@ -59,7 +59,7 @@ class Relevance:
         abstained = _unjudged(question, text)
         if abstained:
             return Scored([], {"relevance": None, "relevance_abstained": abstained})
-        value = round(1 / (1 + exp((_MIDDLE - likeness(question, text)) / _WIDTH)), 4)
+        value = round(1 / (1 + exp((MIDDLE - likeness(question, text)) / _WIDTH)), 4)
         metrics = {"relevance": value}
         if value >= self.below:
             return Scored([], metrics)
@@ -73,11 +73,9 @@ def _unjudged(question: str, text: str) -> str:
     if not question.strip():
         return "no question"
     asked, told = list(words(question)), list(words(text))
-    if len(asked) < _FEWEST or len(told) < _FEWEST:
-        return "too short"
     if not is_english([*asked, *told]):
         return "not English"
-    return ""
+    return "too short" if min(len(asked), len(told)) < _FEWEST else ""
 
 
 def is_english(found: list[str]) -> bool:
