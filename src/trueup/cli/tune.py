@@ -178,10 +178,10 @@ def _head(tuning: "Tuning", width: int) -> Iterator[Line]:
 
 def _table(tuning: "Tuning", width: int, everything: bool) -> Iterator[Line]:
     from trueup.cli.table import table
-    from trueup.tuning.report import name_of, recall, share
+    from trueup.tuning.report import name_of, recall, rows_of, share
 
     measured = tuning.measured
-    rows = [row for row in measured.units if everything or row.labelled or row.fired or row.unit.at]
+    rows = [row for row in rows_of(tuning) if everything or row.labelled or row.fired or row.unit.at]
     shown = rows if everything else rows[:_ROWS]
     cells = [
         [name_of(row), f"{row.fired:,}", f"{row.labelled:,}", share(row), recall(row)]
@@ -205,12 +205,13 @@ def _suggestion(suggestion: "Suggestion", tuning: "Tuning", width: int) -> Itera
     yield from ([(pad + line, "bold")] for line in title[1:])
     for said in (evidence_line(suggestion, tuning.tests), backtest_line(suggestion), suggestion.proposal.note):
         yield from ([(pad + line, "")] for line in (wrapped(safe_line(said), width - len(pad)) if said else ()))
+    widest = max((len(one.case.id[:20]) for one in suggestion.examples), default=0)
     for one in suggestion.examples:
         text = " ".join(one.case.text.split()) or "(not text)"
         said = "people accept it" if one.said.should else "people refuse it"
-        room = width - len(pad) - len(said) - len(one.case.id[:20]) - 6
+        room = width - len(pad) - len(said) - widest - 4
         yield [
-            (f"{pad}{safe_line(one.case.id)[:20]}  ", "dim"),
+            (f"{pad}{safe_line(one.case.id)[:20]:<{widest}}  ", "dim"),
             (short(safe_line(text), max(room, 20)), ""),
             (f"  {said}", "dim"),
         ]

@@ -224,10 +224,12 @@ def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
     if trial is None or not _cures(shop, edits, about, draft.unit[:4]):
         return
     better, worse = _of(trial, about)
+    if len(better) + len(worse) < NEEDED:
+        return
     why = f"{of(len(better), 'label')} of {len(better) + len(worse)} say that the refusal is wrong."
     p = mostly(len(better), len(worse))
     yield Proposal(
-        draft.kind, draft.at, draft.title, why, p, tuple(edits), len(about), better, worse, unit=draft.unit, facts=draft.facts,
+        draft.kind, draft.at, draft.title, why, p, tuple(edits), len(better) + len(worse), better, worse, unit=draft.unit, facts=draft.facts,
         remade=(lambda data: aliases(data, pairs)) if pairs else None,
     )  # fmt: skip
 
