@@ -9,7 +9,15 @@ from typing import Any, get_origin, is_typeddict
 
 from trueup.conform.schema import SchemaError, compile_schema
 from trueup.inferring.heading import heading
-from trueup.inferring.openapi import BadDescription, is_description, operation_of, read_description, schema_at, tools_of
+from trueup.inferring.openapi import (
+    BadDescription,
+    is_description,
+    operation_of,
+    read_description,
+    schema_at,
+    tools_of,
+    unrolled,
+)
 from trueup.inferring.report import Draft, Report
 from trueup.inferring.yamltext import Path as Place
 
@@ -64,7 +72,7 @@ def _type(source: Any, name: str) -> Draft:
         schema = compile_schema(source).source
     except SchemaError as error:
         raise BadDescription(f"{where} cannot be made a schema: {error}") from None
-    plain = _without_titles(schema)
+    plain = unrolled(_without_titles(schema))
     notes: dict[Place, str] = {("schema", "required"): "without a default in the type"} if plain.get("required") else {}
     return _made(_named(name or _snake(called), {"schema": plain}), notes, "type", f"the type {where}")
 

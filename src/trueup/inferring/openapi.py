@@ -210,7 +210,24 @@ def _whole(document: dict[str, Any], schema: dict[str, Any], where: str) -> dict
         if name not in definitions:
             definitions[name] = None
             definitions[name] = _plain(_found(document, pointer.removeprefix("#"), where, pointer), needed, where)
-    return {**out, "$defs": definitions} if definitions else out
+    return unrolled({**out, "$defs": definitions} if definitions else out)
+
+
+def unrolled(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that is nothing but a reference to one of its definitions, as that definition.
+
+    >>> unrolled({"$ref": "#/$defs/A", "$defs": {"A": {"type": "string"}}})
+    {'type': 'string'}
+    """
+    definitions = schema.get("$defs")
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    if not isinstance(definitions, dict) or set(schema) != {"$ref", "$defs"} or name not in definitions:
+        return schema
+    root = definitions[name]
+    rest = {other: inner for other, inner in definitions.items() if other != name}
+    is_recursive = f"'#/$defs/{name}'" in repr(definitions)
+    kept = definitions if is_recursive else rest
+    return {**root, "$defs": kept} if kept else root
 
 
 def _name_of(pointer: str) -> str:
