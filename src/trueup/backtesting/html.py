@@ -69,5 +69,13 @@ def page_data(found: "Backtest") -> dict[str, Any]:
         },
         "groups": groups,
         "flips": found.flips,
-        "examples": [example for kind in FLIPS for example in found.examples[kind]],
+        "examples": _shown([example for kind in FLIPS for example in found.examples[kind]]),
     }  # fmt: skip
+
+
+def _shown(examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Examples as the page lists them: those with a label first, and equal replies once."""
+    seen: dict[tuple[str, ...], dict[str, Any]] = {}
+    for example in sorted(examples, key=lambda row: row["label"] == "unlabelled"):
+        seen.setdefault(tuple(str(example[name]) for name in ("kind", "text", "reason", "state", "label")), example)
+    return list(seen.values())

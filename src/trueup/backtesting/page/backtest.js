@@ -89,7 +89,7 @@ const showFlips = () => {
     if (!rows.length) body.append(make("tr", {}, make("td", { class: "word", colspan: columns.length }, data.flips ? "No example with these filters." : "Nothing flips.")));
     $("flips").replaceChildren(make("thead", {}, head), body);
     const labelled = data.labels.better + data.labels.worse;
-    const some = rows.length < data.flips ? ` · ${count(rows.length)} shown, chosen at random` : "";
+    const some = rows.length < data.flips ? ` · ${count(rows.length)} shown, chosen at random, equal replies once` : "";
     $("foot").textContent = `${count(data.flips)} flips${some} · ${count(labelled)} labelled: ${count(data.labels.better)} better, ${count(data.labels.worse)} worse · judged ${count(data.judged)} in ${data.seconds} s`;
   };
   for (const [name, word] of CHOICES) {
