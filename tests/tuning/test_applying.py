@@ -109,6 +109,13 @@ def test_line_ends_and_a_byte_order_mark_stay(tmp_path: Path) -> None:
     assert b"examples" not in raw
 
 
+def test_mixed_line_ends_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "contract.yaml"
+    file.write_bytes(ENUM.replace("\n", "\r\n", 1).encode())
+    with pytest.raises(CannotApply, match="two kinds of line ends"):
+        apply(tuned(file, ALIAS), [1])
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real = write(tmp_path, ENUM, "real.yaml")
     link = tmp_path / "link.yaml"

@@ -156,6 +156,21 @@ def test_rare_spellings_count_together(tmp_path: Path) -> None:
     assert len(found.suggestions[0].proposal.facts["values"]) == 4
 
 
+def test_a_prefix_of_many_values_is_dropped_for_all_of_them(tmp_path: Path) -> None:
+    text = "schema:\n  type: object\n  properties:\n    level: {enum: [low, medium, high]}\n"
+    replies = [({"level": f"level {text}"}, True) for text in ("low", "medium", "high") for _ in range(5)]
+    found = tuned(write(tmp_path, text), replies)
+    assert kinds(found) == ["affix"]
+    assert added(found.suggestions[0].diff)[-1] == "  enum_prefixes: ['level ']"
+
+
+def test_a_remark_behind_many_values_is_cut_off(tmp_path: Path) -> None:
+    remarks = ("as always", "see above", "since May", "I guess")
+    found = tuned(write(tmp_path, ENUM), [({"level": f"low | {remark}"}, True) for remark in remarks for _ in range(4)])
+    assert kinds(found) == ["affix"]
+    assert added(found.suggestions[0].diff)[-1] == "  enum_delimiters: [' | ']"
+
+
 def test_a_key_by_another_name_becomes_an_alias(tmp_path: Path) -> None:
     text = "schema:\n  type: object\n  properties: {price: {type: integer}}\n  required: [price]\n  additionalProperties: false\n"
     found = tuned(write(tmp_path, text), [({"cost": 3}, True)] * 12 + [({}, False)] * 5)

@@ -39,7 +39,7 @@ GROUPS = {
     "Before you change a contract": {
         "backtest": "Judge stored replies under two contracts: flips, cost, tests.",
         "label": "Say whether trueup decided right, one key per reply.",
-        "tune": "Say how good each rule is, and suggest changes of the contract.",
+        "tune": "Measure each rule by labels; suggest diffs of the contract.",
         "infer": "Draft a contract from replies, a Python type or an OpenAPI file.",
         "learn": "Train a model of quality on labels; say if it beats the rules.",
     },

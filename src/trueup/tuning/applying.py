@@ -213,6 +213,8 @@ def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expect
 def _part(target: Path, text: str) -> Path:
     """A file beside the target with its new content: the same permissions, line ends and byte order mark."""
     raw = target.read_bytes()
+    if 0 < raw.count(b"\r\n") < raw.count(b"\n"):
+        raise CannotApply(f"{target} mixes two kinds of line ends; save it with one kind first")
     if b"\r\n" in raw:
         text = text.replace("\n", "\r\n")
     content = (b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b"") + text.encode()

@@ -11,7 +11,7 @@ from trueup.statistics.multiple import adjusted, benjamini_hochberg
 from trueup.tuning.proposals import Proposal, mostly
 
 Q = 0.05
-_ORDER = ("alias", "key", "value", "threshold", "coercion", "accept", "misfire", "dead", "together")
+_ORDER = ("affix", "alias", "key", "value", "threshold", "coercion", "accept", "misfire", "dead", "together")
 _UNLABELLED = ("dead", "together")
 _FRESH = 3  # labels that no narrower proposal explains
 

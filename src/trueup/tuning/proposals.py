@@ -17,7 +17,7 @@ from trueup.verdict.paths import Parts
 
 NEEDED = 10  # labels that must bear on a suggestion
 
-Kind = Literal["dead", "together", "misfire", "threshold", "alias", "value", "key", "coercion", "accept"]
+Kind = Literal["dead", "together", "misfire", "threshold", "alias", "affix", "value", "key", "coercion", "accept"]
 
 
 class Proposal(NamedTuple):

@@ -5,7 +5,8 @@ from its spelling; a value whose meaning is not known is proposed as a value of 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from trueup.conform.names import fold, words
@@ -18,6 +19,8 @@ from trueup.verdict.paths import Parts, folded, parse, render, value_at
 
 _LIKE = 75.0  # of 100, for two spellings of one word
 _SHORTEST = 2
+_SEVERAL = 3  # spellings with the same prefix or delimiter: with fewer, each is an alias
+_SIGNS = (" | ", " - ", " – ", " — ", ": ", ", ", " / ", " (")
 _WORKS = 0.8  # of the replies that a change is about, it must help so many
 
 
@@ -56,16 +59,19 @@ def _enum_values(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
                 shown = groups.setdefault((place, value), [])
                 if not shown or shown[-1][0] != number:
                     shown.append((number, found.path))
-    few: dict[Parts, list[Group]] = {}
+    known: list[Group] = []
     for (place, value), shown in groups.items():
         numbers = tuple(number for number, _ in shown)
         allowed = [text for text in value_at(schema, place).get("enum") or () if isinstance(text, str)]
         notes = [shop.evidence.labelled[number].said.note for number in numbers]
-        group = Group(place, value, meaning(value, allowed, notes), numbers, shown[0][1])
-        if len(numbers) >= NEEDED:
+        known.append(Group(place, value, meaning(value, allowed, notes), numbers, shown[0][1]))
+    few: dict[Parts, list[Group]] = {}
+    for group in known:
+        if len(group.numbers) >= NEEDED:
             yield from _enum_proposal(shop, [group])
         elif group.meant:
-            few.setdefault(place, []).append(group)
+            few.setdefault(group.place, []).append(group)
+    yield from _affixes(shop, known)
     for rare in few.values():
         if sum(len(group.numbers) for group in rare) >= NEEDED:
             yield from _enum_proposal(shop, rare)
@@ -87,6 +93,46 @@ def _enum_proposal(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
         title = f"{_field(first.path)} is often {listed}: allow the value"
         facts = {"value": first.found}
         yield from _tested(shop, _Draft("value", at, title, about, f"V005 {folded(first.path)}", facts, edits))
+
+
+def _affixes(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
+    """A proposal for each prefix or delimiter that stands beside several values of an enum."""
+    beside: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        for option, affix in _affixes_of(group):
+            beside.setdefault((option, affix), []).append(group)
+    for (option, affix), shown in beside.items():
+        about = frozenset(number for group in shown for number in group.numbers)
+        if len({group.found for group in shown}) < _SEVERAL or len(about) < NEEDED:
+            continue
+        what = "begins with" if option == "enum_prefixes" else "holds"
+        title = f"{_field(shown[0].path)} often {what} {affix!r}: read what stands beside it"
+        facts = {option: affix, "values": {group.found: group.meant for group in shown}}
+        draft = _Draft("affix", ("schema", *shown[0].place), title, about, f"V005 {folded(shown[0].path)}", facts)
+        yield from _tested(shop, draft._replace(affix=(option, affix)))
+
+
+def _affixes_of(group: Group) -> Iterator[tuple[str, str]]:
+    value, meant = group.found, group.meant
+    if meant and value.casefold().endswith(meant.casefold()) and len(value) > len(meant):
+        yield "enum_prefixes", value[: -len(meant)].casefold()
+    if meant and value.casefold().startswith(meant.casefold()):
+        rest = value[len(meant) :]
+        yield from (("enum_delimiters", sign) for sign in _SIGNS if rest.startswith(sign))
+
+
+def with_affix(data: dict[str, Any], option: str, affix: str) -> list[Edit]:
+    """The edits that add a prefix or a delimiter to the options of coercion.
+
+    >>> with_affix({"coerce": "standard"}, "enum_prefixes", "very ")
+    [Put(path=('coerce',), value={'enum_prefixes': ['very ']})]
+    """
+    given = data.get("coerce")
+    if isinstance(given, str):
+        return [Put(("coerce",), {**({} if given == "standard" else {"profile": given}), option: [affix]})]
+    if given and given.get(option):
+        return [Append(("coerce", option), affix)]
+    return with_path(data, ("coerce", option), [affix], before="examples")
 
 
 def meaning(value: str, allowed: Sequence[str], notes: Sequence[str] = ()) -> str:
@@ -214,12 +260,18 @@ class _Draft(NamedTuple):
     facts: dict[str, Any]
     edits: Sequence[Edit] = ()
     pairs: Sequence[tuple[str, str]] = ()
+    affix: tuple[str, str] = ("", "")
 
 
 def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
     """The proposal, unless the change does not do what it is for."""
     about, pairs = draft.about, draft.pairs
-    edits = aliases(shop.data, pairs) if pairs else list(draft.edits)
+    remade: Callable[[dict[str, Any]], list[Edit]] | None = None
+    if pairs:
+        remade = partial(aliases, pairs=pairs)
+    elif draft.affix[0]:
+        remade = partial(with_affix, option=draft.affix[0], affix=draft.affix[1])
+    edits = list(draft.edits) if remade is None else remade(shop.data)
     trial = shop.try_out(edits)
     if trial is None or not _cures(shop, edits, about, draft.unit[:4]):
         return
@@ -230,7 +282,7 @@ def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
     p = mostly(len(better), len(worse))
     yield Proposal(
         draft.kind, draft.at, draft.title, why, p, tuple(edits), len(better) + len(worse), better, worse, unit=draft.unit, facts=draft.facts,
-        remade=(lambda data: aliases(data, pairs)) if pairs else None,
+        remade=remade,
     )  # fmt: skip
 
 
