@@ -268,8 +268,9 @@ def _spelling(text: str) -> str:
         return ""
     if text.lower() in ("true", "false"):
         return "boolean"
-    if text.lstrip("-").isdecimal() and text.isascii():
-        return "integer"
+    digits = text.removeprefix("-")
+    if digits.isdecimal() and text.isascii():
+        return "integer" if digits[0] != "0" or digits == "0" else ""  # 0042 is a name, not a number
     try:
         float(text)
     except ValueError:

@@ -12,7 +12,7 @@ from trueup.inferring.words import count, share
 _ENOUGH = 10  # clean sightings, from which on only those decide about a second type
 _RARE = 0.01
 _RARE_OF = {"null": 0.002}  # to take null costs nothing
-_SPELLED = 0.5
+_REALLY = 0.1  # how often a number or a boolean stands as such, for each text that spells one
 _TO_TEXT = 0.05
 _WHOLE_FLOATS = 0.05
 _ORDER = ("object", "array", "string", "number", "integer", "boolean", "null")
@@ -39,22 +39,28 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
     >>> for value in (1, 2, "3", None):
     ...     observe(place, value)
     >>> types_of(place)
-    Types(names=('integer', 'null'), note='null in 1 of 4, as text in 1')
+    Types(names=('integer', 'null'), note='as text in 1, null in 1 of 4')
     """
     if not place.kinds:
         guessed = {"number" if kind == "integer" and "number" in place.doubtful else kind for kind in place.doubtful}
         return Types(_sorted(guessed | added), "only seen in broken replies" if guessed else "")
     kinds, notes = _numbers(place)
+    main = _main(place, kinds)
+    spelled = _spelled(place, main)
+    if spelled:  # the contract reads these as what they spell
+        kinds[main] += spelled
+        kinds["string"] -= spelled
+        kinds = {kind: seen for kind, seen in kinds.items() if seen}
+        notes.append(f"as text in {count(spelled)}")
     total = sum(kinds.values())
-    main = max((kind for kind in kinds if kind != "null"), key=lambda kind: kinds[kind], default="null")
     clean = place.kinds_clean
     is_clean = sum(clean.values()) >= _ENOUGH
     names = {main}
     for kind, seen in sorted(kinds.items(), key=lambda pair: -pair[1]):
         if kind == main or kind in added:
             continue
-        if kind != "null" and (said := _absorbed(place, kind, main, seen / total)):
-            notes.append(f"{said} in {count(seen)}")
+        if main == "string" and kind in ("integer", "number") and seen / total < _TO_TEXT:
+            notes.append(f"as a number in {count(seen)}")
         elif (is_clean and not _seen_clean(kind, clean)) or (seen / total < _RARE_OF.get(kind, _RARE) and total >= 100):
             notes.append(f"{kind} in {count(seen)} of {count(total)} left out")
         else:
@@ -64,6 +70,14 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
         notes.insert(0, f"{main} in {share(kinds[main], total)}")
     notes += [f"{kind} for held-out replies" for kind in sorted(added - names)]
     return Types(_sorted(names | added, kinds), ", ".join(notes))
+
+
+def _main(place: Place, kinds: dict[str, int]) -> str:
+    """The type that the others are measured by: the commonest, or that which all texts spell."""
+    ranked = sorted((kind for kind in kinds if kind != "null"), key=lambda kind: -kinds[kind])
+    if len(ranked) == 2 and ranked[0] == "string" and kinds[ranked[1]] >= _REALLY * kinds["string"]:
+        return ranked[1] if _spelled(place, ranked[1]) == kinds["string"] else ranked[0]
+    return ranked[0] if ranked else "null"
 
 
 def _numbers(place: Place) -> tuple[dict[str, int], list[str]]:
@@ -79,20 +93,12 @@ def _numbers(place: Place) -> tuple[dict[str, int], list[str]]:
     return kinds, []
 
 
-def _absorbed(place: Place, kind: str, main: str, part: float) -> str:
-    """How a contract brings a second type to the main one by itself; empty if it does not, or if it is no exception."""
-    texts = place.kinds.get("string", 0)
+def _spelled(place: Place, main: str) -> int:
+    """How many texts spell a value of the main type."""
     spelled = place.spelled
-    if kind == "string" and part < _SPELLED:
-        if main == "integer" and spelled.get("integer", 0) == texts:
-            return "as text"
-        if main == "number" and spelled.get("integer", 0) + spelled.get("number", 0) == texts:
-            return "as text"
-        if main == "boolean" and spelled.get("boolean", 0) == texts:
-            return "as text"
-    if main == "string" and kind in ("integer", "number") and part < _TO_TEXT:
-        return "as a number"
-    return ""
+    if main == "number":
+        return spelled.get("integer", 0) + spelled.get("number", 0)
+    return spelled.get(main, 0)
 
 
 def _seen_clean(kind: str, clean: dict[str, int]) -> bool:
