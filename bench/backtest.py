@@ -12,7 +12,6 @@ import os
 import platform
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -137,8 +136,8 @@ def measure(folder: Path, replies: int, turns: int) -> tuple[list[Row], dict[str
         _keep(best, run("backtest, store, the same contract", folder, *same, *quiet)[0])
         _keep(best, run("backtest, plain units, two contracts", folder, "backtest", str(files["new"]), str(plain), "--against", str(files["old"]), *quiet)[0])  # fmt: skip
     told = json.loads(said)
-    estimates = [first_estimate(folder, *base, "--against", str(files["old"])) for _ in range(max(3, turns))]
-    told["first_estimate"] = statistics.median(estimates)
+    estimates = [first_estimate(folder, *base, "--against", str(files["old"])) for _ in range(max(5, turns))]
+    told["first_estimate"] = min(estimates)
     return list(best.values()), told
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import trueup
 from tests.backtesting.making import NEW, OLD, REPLIES, contracts, write_units
+from tests.effort import SOAK
 from trueup import Contract
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.judging import Pair
@@ -74,17 +75,21 @@ def test_files_of_every_kind_of_line_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("B14")
-def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database: Callable[[], str]) -> None:
+@pytest.mark.parametrize("seed", range(40 if SOAK else 2))
+def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database: Callable[[], str], seed: int) -> None:
     new, old = contracts()
-    dice = random.Random(11)
+    dice = random.Random(seed)
     url = database()
     settings = [Redaction(), Redaction(bodies="none"), Redaction(words=("20",)), Redaction(bodies="refused")]
+    contexts = [{}, {"history": [{"role": "user", "content": "20"}]}, {"input": {"limit": 5}, "state": "A"}, None]
     total = 0
     for redaction in settings:
-        with open_store(url, redaction=redaction) as store:
+        with open_store(url, redaction=redaction, keep_context=dice.choice([False, True, 30])) as store:
             for _ in range(40):
-                text = dice.choice(KINDS)[1]
-                context = dice.choice([{}, {"history": [{"role": "user", "content": "20"}]}, None])
+                text, context = (
+                    dice.choice([*(text for _, text in KINDS), "", "\ud800", '{"n": 1' + "0" * 400 + "}"]),
+                    dice.choice(contexts),
+                )
                 store.record_verdict(
                     old.check(text), contract=old, context=context, request=f"{total // 2}", wait=False
                 )
@@ -98,6 +103,8 @@ def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database
     broken = backtest(raising, url, against=old, workers=1)
     assert broken.total == total == broken.judged + sum(broken.unjudgeable.values())
     assert {"check_raised", "context_not_kept"} <= set(broken.unjudgeable)
+    same = backtest(old, url, against=old)
+    assert (same.total, same.flips, same.judged) == (total, 0, found.judged)
     with open_store(url) as store:
         held = backtest(new, store, against=old)
         assert (held.judged, held.unjudgeable, counted(held)) == (found.judged, found.unjudgeable, counted(found))

@@ -220,3 +220,36 @@ def test_two_may_read_one_store_at_a_time(tmp_path: Path) -> None:
     next(first)
     assert len(list(cases([tmp_path / "s.db"]))) == len(TEXTS)
     assert len(list(first)) == len(TEXTS) - 1
+
+
+def test_a_unit_that_could_not_be_judged_has_no_outcome(tmp_path: Path) -> None:
+    rows = [
+        {
+            "unit_id": "a",
+            "input": {},
+            "raw_response": "{}",
+            "failure_stage": "pipeline_internal",
+            "errors": [{"code": "U006", "path": "$"}],
+            "fixes": [],
+        },
+        {
+            "unit_id": "b",
+            "input": {},
+            "raw_response": "{}",
+            "failure_stage": "schema_validation",
+            "errors": [{"code": "V002", "path": "$.n"}],
+            "fixes": [],
+        },
+    ]
+    file = tmp_path / "failures.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first, second = cases([file])
+    assert (first.recorded, first.unjudgeable) == (None, None)
+    assert second.recorded is not None
+    assert (second.recorded.ok, second.recorded.codes) == (False, ("V002",))
+
+
+def test_a_provider_s_response_has_its_text() -> None:
+    response = {"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}
+    told = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    assert [case.text for case in cases([[response, told, b"Hello.", "Hello."]])] == ["Hello."] * 4

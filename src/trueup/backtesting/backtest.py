@@ -6,6 +6,8 @@ sample. No model is asked and nothing is written. A reply that cannot be judged 
 
 import os
 import pickle
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -56,7 +58,7 @@ def backtest(
     - `selection`: which replies are taken.
     - `margin`: how far the refusal rates may differ and still be equivalent.
     - `sample`: stop when about so many replies are read, a random sample of blocks; so does the limit of the selection. None: read all.
-    - `workers`: processes at once; None: one for each core. `engine` is `local` or `ray`, at the `address` of a cluster.
+    - `workers`: processes at once; None: one for each core, or none if this process has other threads. `engine` is `local` or `ray`, at the `address` of a cluster.
     - `guard`: the time and memory that one reply may take.
     - `on_progress`: gets the result so far after each block; `on_flips` gets each flip as a line of JSON.
 
@@ -77,9 +79,7 @@ def backtest(
         old = None if specs.old is None else specs.old.name
         result = Backtest(specs.new.name, old, tuple(material.names), margin)
         run = _Run(job, material, result, began)
-        counted = (
-            run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers or _cores(), guard)
-        )
+        counted = run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers, guard)
         most = min((n for n in (sample, selection.limit) if n is not None), default=None)
         for each in counted:
             result.take(each.tally)
@@ -112,8 +112,12 @@ class _Run:
         self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
         self._beat = [0]
 
-    def locally(self, workers: int, guard: Guard) -> Iterator[Counted]:
-        """Here first, then on processes of this machine."""
+    def locally(self, workers: int | None, guard: Guard) -> Iterator[Counted]:
+        """Here first, then on processes of this machine.
+
+        Where no number of processes is asked for and none can be forked, all of it is done here: a process that is started in another way
+        runs the caller's script again.
+        """
         own = runs_own_code(self._job.spec.new.open()) or (
             self._job.spec.old is not None and runs_own_code(self._job.spec.old.open())
         )
@@ -125,6 +129,10 @@ class _Run:
             else:
                 return
         close_stores()  # a process can be forked while there is no other thread
+        if workers is None and not (sys.platform == "linux" and threading.active_count() == 1):
+            yield from map(self._here, self._tasks)
+            return
+        workers = workers or cores()
         here: list[Task] = []
         yield from on_pool(self._job, self._travelling(here), workers, guard)
         yield from map(self._here, here)
@@ -174,5 +182,6 @@ def _sources(replies: Any) -> list[SourceLike]:
     return [replies]
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -71,7 +71,7 @@ def backtest(new: str, sources: tuple[str, ...], **options: Any) -> int:
         "selection": _selection(options),
         "labels": options.pop("label_files"),
         "sample": options.pop("sample"),
-        "workers": options.pop("jobs"),
+        "workers": options.pop("jobs") or (None if options["engine"].startswith("ray") else _cores()),
         **_engine(options),
     }
     _refuse_outputs(options)
@@ -113,6 +113,12 @@ def _selection(options: dict[str, Any]) -> Any:
         "ok": None if was is None else was == "accepted",
     }
     return replace(take_selection(options), **more)
+
+
+def _cores() -> int:
+    from trueup.backtesting.backtest import cores
+
+    return cores()
 
 
 def _engine(options: dict[str, Any]) -> dict[str, Any]:

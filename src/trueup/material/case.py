@@ -119,4 +119,8 @@ class Case(msgspec.Struct, frozen=True):
         reply = self.reply
         if isinstance(reply, str):
             return reply
+        if isinstance(reply, dict | list | bytes):
+            from trueup.read.reader import read  # providers' shapes, not needed for text
+
+            return read(reply).reply.text
         return str(getattr(getattr(reply, "reply", reply), "text", "") or "")

@@ -16,6 +16,9 @@ from trueup.verdict.reply import Reply
 
 _LOST = frozenset({"U001", "U004"})
 _NO_UNIT = frozenset({"U002", "U003"})
+_NOT_JUDGED = frozenset(
+    "UX"
+)  # families of codes about units that could not be judged: a timeout, a crash, a bug in a check
 WHY: dict[str, Reason] = {
     "not_kept": "context_not_kept", "expired": "context_not_kept", "too_large": "context_too_large", "redacted": "context_redacted",
 }  # fmt: skip
@@ -142,6 +145,8 @@ def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded
     findings = (*_rows(before.get("errors")), *_rows(before.get("warnings")))
     codes = tuple(dict.fromkeys(str(found.get("code")) for found in findings))
     ok = "failure_stage" not in before
+    if not ok and codes and all(code[:1] in _NOT_JUDGED for code in codes):
+        return None
     return Recorded(
         ok,
         codes,
