@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from trueup import Contract
 from trueup.inferring.described import Mixed
 from trueup.inferring.infer import NothingToLearn, infer
 from trueup.inferring.openapi import BadDescription
 from trueup.inferring.report import Report
 from trueup.material.case import Case
+from trueup.material.selection import Selection
+from trueup.store.open import open_store
 from trueup.verdict.reply import Reply, ToolCall
 
 
@@ -158,6 +161,21 @@ def test_files_and_folders(tmp_path: Path) -> None:
     alone = infer(tmp_path / "one.txt")
     assert alone.data["schema"] == {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     assert "nothing is known about other replies" in alone.yaml
+
+
+def test_a_store(tmp_path: Path) -> None:
+    asked = Contract({"type": "object"}, name="asked")
+    with open_store(tmp_path / "verdicts.db") as store:
+        for number in range(40):
+            text = f'{{"n": {number}}}' if number % 2 else f"{{'n': {number},}}"
+            store.record_verdict(
+                asked.check(text), request=f"r{number}", contract=asked, context={}, model=f"m{number % 2}"
+            )
+    draft = infer(tmp_path / "verdicts.db")
+    assert draft.data["schema"]["required"] == ["n"]
+    assert (draft.report.cases, draft.report.ok) == (40, True)
+    assert infer(tmp_path / "verdicts.db", selection=Selection(model="m1")).report.cases == 20
+    assert infer(tmp_path / "verdicts.db", selection=Selection(limit=7)).report.cases == 7
 
 
 def test_a_provider_s_response_in_a_file(tmp_path: Path) -> None:

@@ -186,13 +186,12 @@ def _print_json(draft: "Draft") -> None:
 
 def _tell(report: "Report", output: str | None) -> None:
     """The report on standard error, 80 columns wide."""
-    from textwrap import wrap
-
     from trueup.inferring.heading import told
+    from trueup.inferring.words import lines_of
     from trueup.verdict.display import safe_line
 
     for sentence in told(report):
-        for index, line in enumerate(wrap(safe_line(sentence), 78, break_on_hyphens=False)):
+        for index, line in enumerate(lines_of(safe_line(sentence), 78)):
             click.echo(f"{'  ' if index else ''}{line}", err=True)
     if output is not None:
         click.echo(

@@ -173,7 +173,7 @@ class _Drafting:
         dynamic = as_map(place)
         names = self._names(place) if dynamic is None else [name for name in dynamic.stable if is_writable(name)]
         if names:
-            self._members(place, names, schema, at, path)
+            self._members(place, names, schema, (at, path), is_map=dynamic is not None)
         if dynamic is not None:
             if dynamic.values is not None:
                 schema["additionalProperties"] = self.schema(
@@ -202,7 +202,10 @@ class _Drafting:
             names = [name for name in names if name in often]
         return names
 
-    def _members(self, place: Place, names: list[str], schema: Schema, at: Location, path: Path) -> None:
+    def _members(
+        self, place: Place, names: list[str], schema: Schema, where: tuple[Location, Path], *, is_map: bool
+    ) -> None:
+        at, path = where
         schema["properties"] = {}
         others = folded_members(place)
         required = []
@@ -222,7 +225,7 @@ class _Drafting:
                 required.append(name)
                 least = min(least, has)
         left = len(place.members) - len(names) - len(others)
-        if left > 0 and as_map(place) is None:
+        if left > 0 and not is_map:
             self.notes[(*path, "properties")] = f"{things(left, 'rare key')} left out"
         if required:
             schema["required"] = required

@@ -16,6 +16,7 @@ MAX_NUMBERS = 64  # different whole numbers of one place
 MAX_LENGTHS = 32  # different lengths of lists at one place
 MAX_KEYS = 1_000  # different keys of the objects at one place
 MAX_PLACES = 50_000  # places in all
+MAX_VALUES = 500_000  # different texts and numbers in all
 MAX_DEPTH = 24  # below, values are not looked into: a contract file is at most 64 levels deep
 MAX_TUPLE = 4  # items of a list whose places are looked at one by one
 MAX_KINDS = 12  # values of a field that tells kinds of objects apart
@@ -28,12 +29,13 @@ TYPE, VALUE, MEMBERS = "type", "value", "members"
 
 
 class Budget:
-    """How many places may still be made; all places of one draft share it."""
+    """How many places may still be made, and different values be kept; all places of one draft share it."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "values")
 
-    def __init__(self, left: int = MAX_PLACES) -> None:
+    def __init__(self, left: int = MAX_PLACES, values: int = MAX_VALUES) -> None:
         self.left = left
+        self.values = values
 
     def take(self) -> bool:
         self.left -= 1
@@ -222,7 +224,7 @@ def _in_object(
 def _in_list(place: Place, here: list[Any], path: Parts, is_open: bool, *, whole: bool) -> Iterator[Step]:
     if whole:
         place.most = max(place.most, len(here))
-        place.lengths = _counted(place.lengths, len(here), MAX_LENGTHS)
+        place.lengths = _counted(place.lengths, len(here), MAX_LENGTHS, place.budget)
     if len(path) >= MAX_DEPTH:
         return
     if here and place.item is None:
@@ -252,9 +254,7 @@ def _text(place: Place, text: str) -> None:
     place.shortest = size if place.shortest < 0 else min(place.shortest, size)
     place.longest = max(place.longest, size)
     place.blank += not text.strip()
-    if size > MAX_TEXT:
-        place.texts = None
-    place.texts = _counted(place.texts, text, MAX_TEXTS)
+    place.texts = _counted(place.texts, text, MAX_TEXTS, place.budget) if size <= MAX_TEXT else None
     if place.formats is None or place.formats:
         place.formats = still_fitting(text, place.formats)
     spelled = _spelling(text)
@@ -284,7 +284,7 @@ def _number(place: Place, number: float) -> None:
     place.low = number if place.low is None else min(place.low, number)
     place.high = number if place.high is None else max(place.high, number)
     if isinstance(number, int):
-        place.numbers = _counted(place.numbers, number, MAX_NUMBERS)
+        place.numbers = _counted(place.numbers, number, MAX_NUMBERS, place.budget)
     elif number.is_integer():
         place.whole_floats += 1
     else:
@@ -304,15 +304,16 @@ _SCALARS: dict[str, Callable[[Place, Any], None]] = {
 }
 
 
-def _counted(counts: dict[Any, int] | None, value: Any, most: int) -> dict[Any, int] | None:
+def _counted(counts: dict[Any, int] | None, value: Any, most: int, budget: Budget) -> dict[Any, int] | None:
     """The counts with one value more; None once there are too many different ones."""
     if counts is not None:
         if value in counts:
             counts[value] += 1
-        elif len(counts) >= most:
+        elif len(counts) >= most or budget.values <= 0:
             return None
         else:
             counts[value] = 1
+            budget.values -= 1
     return counts
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from trueup.contract.contract import Contract
 from trueup.inferring.calling import breaks_order
 from trueup.inferring.draft import Loosened, draft
-from trueup.inferring.evidence import Place
+from trueup.inferring.evidence import Budget, Place
 from trueup.inferring.gathering import Gathered, count_in
 from trueup.inferring.heading import heading
 from trueup.inferring.holding import Judged, Word, judge, worst
@@ -106,14 +106,14 @@ class _Inferring:
     def _read_again(self) -> Place:
         """The evidence of all replies: broken ones are read under a first draft, for a schema helps to read."""
         gathered = self.gathered
-        first = Place(gathered.budget)
+        first = Place(Budget())
         first.merge(gathered.clean)
         for _, found in gathered.broken:
             count_in(first, found)
         if not first.kinds and not first.doubtful:
             return first
         contract = reader(draft(first, self.needs).schema)
-        final = Place(gathered.budget)
+        final = Place(Budget())
         final.merge(gathered.clean)
         for case, found in gathered.broken:
             again = observed(contract, case)

@@ -5,7 +5,7 @@ Keys are data if new ones keep coming: the share of keys that are expected to be
 
 from typing import NamedTuple
 
-from trueup.inferring.evidence import Place
+from trueup.inferring.evidence import Budget, Place
 from trueup.inferring.words import count
 from trueup.statistics.unseen import missing_mass
 from trueup.verdict.patterns import lazy_regex
@@ -43,7 +43,7 @@ def as_map(place: Place) -> Dynamic | None:
     once = missing_mass([member.seen for member in dynamic])
     if place.rest is None and once < _NEW and not look_like_data:
         return None
-    merged = Place(place.budget, inside=True)
+    merged = Place(Budget(), inside=True)
     for member in dynamic:
         merged.merge(member.place)
     if place.rest is not None:

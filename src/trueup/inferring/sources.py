@@ -4,6 +4,7 @@ Beside what `material` reads, a text file is one reply, and a folder of text fil
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ MAX_TEXT = 10_000_000
 
 
 def open_cases(sources: Sequence[Any], selection: Selection) -> Iterator[Case]:
-    """The cases of all sources, in their order."""
+    """The cases of all sources, in their order, up to the limit of the selection."""
+    return islice(_all(sources, selection), selection.limit)
+
+
+def _all(sources: Sequence[Any], selection: Selection) -> Iterator[Case]:
     for source in sources:
         if isinstance(source, str | Path):
             yield from _named(str(source), selection)

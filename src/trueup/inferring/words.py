@@ -1,4 +1,6 @@
-"""Numbers in words, for the evidence beside each line of a draft."""
+"""Numbers in words, for the evidence beside each line of a draft, and lines that do not tear them apart."""
+
+from textwrap import wrap
 
 
 def count(number: int) -> str:
@@ -42,3 +44,13 @@ def things(number: int, thing: str) -> str:
     ('1 item', '1,200 items')
     """
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+
+
+def lines_of(text: str, width: int) -> list[str]:
+    """Text in lines of at most so many characters; a number stays with its percent sign.
+
+    >>> lines_of("at most 5 %", 9)
+    ['at most', '5 %']
+    """
+    glued = wrap(text.replace(" %", "\0%"), width, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in glued]

@@ -5,9 +5,9 @@ seen is written as an escape.
 """
 
 from collections.abc import Mapping
-from textwrap import wrap
 from typing import Any
 
+from trueup.inferring.words import lines_of
 from trueup.verdict.display import safe_line
 from trueup.verdict.patterns import lazy_regex
 
@@ -95,9 +95,7 @@ def document(data: Mapping[str, Any], notes: Mapping[Path, str], head: list[str]
 
 def _comment(text: str, indent: int) -> list[str]:
     width = max(30, WIDTH - indent - 2)
-    glued = visible(text).replace(" %", "\0%")
-    lines = wrap(glued, width, break_long_words=True, break_on_hyphens=False) or [""]
-    return [" " * indent + "# " + line.replace("\0", " ") for line in lines]
+    return [f"{' ' * indent}# {line}" for line in lines_of(visible(text), width) or [""]]
 
 
 class _Writer:
