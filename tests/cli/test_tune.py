@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Run
+from trueup import Contract
+from trueup.store.open import open_store
 
 CONTRACT = """# Levels.
 schema:
@@ -92,6 +94,24 @@ def test_examples_can_be_left_out(run: Run, desk: Path) -> None:
 def test_labels_beside_the_replies_are_found(run: Run, desk: Path) -> None:
     (desk / "labels.jsonl").rename(desk / "replies.labels.jsonl")
     assert "44 labelled" in run("tune", "levels.yaml", "replies.jsonl", "--no-backtest").out
+
+
+def test_a_store_brings_its_own_labels_and_the_decisions_they_speak_of(run: Run, desk: Path) -> None:
+    contract = Contract.load(desk / "levels.yaml")
+    with open_store(desk / "s.db") as store:
+        for number, row in enumerate((desk / "replies.jsonl").read_text().splitlines()):
+            verdict = contract.check(json.loads(row)["raw_response"])
+            store.record_verdict(verdict, id=f"u{number}", contract=contract)
+            if number < 26:
+                store.record_feedback(f"u{number}", outcome="wrong" if number < 14 else "right", user="ada")
+    asked = ("tune", "levels.yaml", "s.db")
+    done = run(*asked)
+    assert "58 replies judged, 26 labelled by 1 person" in done.out
+    assert "without a recorded verdict" not in done.out
+    assert "1. level is often 'very high': read it as 'high'" in done.out
+    assert run(*asked, "--apply", "1").code == 0
+    again = run(*asked).out
+    assert "No suggestions" in again, "the labels speak of what was decided then"
 
 
 def test_without_labels_nothing_is_invented(run: Run, desk: Path) -> None:
