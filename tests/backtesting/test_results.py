@@ -129,11 +129,12 @@ def test_cost_is_what_was_observed_and_unknown_otherwise() -> None:
     assert cost["observed"]["asks_per_refusal"] == 1.0
     assert (cost["asks"], cost["tokens"], cost["cost"], cost["latency"]) == (-10.0, -1200.0, -500.0, -20.0)
     assert cost["monthly"]["asks"] == pytest.approx(-10 * 30 / 9.9)
-    assert cost["quota"] == {"requests": -10.0, "tokens": -1200.0, "cost": -500.0}
+    assert (cost["failed"], cost["quota"]) == (0.0, {"requests": 0.0, "tokens": -1200.0, "cost": -500.0})
     nothing = backtest(new, ['{"n": 5}'], against=old).cost
     assert [nothing[name] for name in ("asks", "tokens", "cost", "latency", "quota", "monthly")] == [None] * 6
     finals = estimate(Observed(Sums(100), Sums(), refused=5, more=15), 4, 0)
     assert finals["asks"] == pytest.approx(4 * 15 / 20)
+    assert finals["quota"]["requests"] == -finals["failed"] == pytest.approx(-4 * 5 / 20)
 
 
 def test_nothing_from_a_reply_becomes_markup(tmp_path: Path) -> None:

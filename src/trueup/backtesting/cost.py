@@ -95,7 +95,8 @@ class Observed(msgspec.Struct):
 def estimate(observed: Observed, refused: int, accepted: int, share: float = 1.0) -> dict[str, Any]:
     """What newly refused and newly accepted replies would cost, and save, at the rates observed.
 
-    `share` says how much of the source was seen. Amounts of money are in millionths of your unit; None: not observed.
+    `share` says how much of the source was seen. Amounts of money are in millionths of your unit; None: not observed. `failed` are requests that
+    end without a valid reply, since not every refusal is followed by another ask.
 
     >>> seen = Observed(Sums(100, 5000, 1000, 0, 200.0), Sums(10, 600, 100, 0, 20.0), refused=20)
     >>> told = estimate(seen, refused=8, accepted=2)
@@ -113,10 +114,12 @@ def estimate(observed: Observed, refused: int, accepted: int, share: float = 1.0
     amounts = {"tokens": tokens, "cost": each["cost"], "latency": each["latency"]}
     told = {name: None if asks is None or amount is None else asks * amount for name, amount in amounts.items()}
     months = MONTH / observed.span / share if observed.span >= _SHORTEST and share > 0 else None
-    whole = {"asks": asks, **told}
+    failed = None if rate is None else (refused - accepted) * max(0.0, 1.0 - rate)
+    whole = {"asks": asks, **told, "failed": failed}
     return {
         **whole,
-        "quota": None if asks is None else {"requests": asks, "tokens": told["tokens"], "cost": told["cost"]},
+        # a request that ends without a valid reply is not charged to whoever made it
+        "quota": None if failed is None else {"requests": -failed, "tokens": told["tokens"], "cost": told["cost"]},
         "monthly": None
         if months is None
         else {name: None if amount is None else amount * months for name, amount in whole.items()},

@@ -74,6 +74,7 @@ def amounts(cost: dict[str, Any]) -> list[tuple[str, str]]:
         ("tokens", "tokens", signed),
         ("cost", "money", lambda micros: signed(micros / _MILLION)),
         ("latency", "waiting", duration),
+        ("failed", "requests that fail and are not charged", signed),
     )
     return [(word, "unknown" if cost[name] is None else write(cost[name])) for name, word, write in rows]
 
