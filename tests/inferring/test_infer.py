@@ -324,3 +324,12 @@ def test_bad_options_are_refused() -> None:
         infer(["{}"], operation="getOrder")
     with pytest.raises(NothingToLearn, match="hold no reply"):
         infer([])
+
+
+def test_the_numbers_add_up_beyond_the_limit_of_broken_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trueup.inferring.gathering.MAX_BROKEN", 10)
+    replies = [f"{{'n': {n},}}" for n in range(60)] + ["nothing at all here"] * 30
+    report = infer([Case(str(n), text) for n, text in enumerate(replies)]).report
+    assert adds_up(report)
+    assert report.used + report.held.whole == 60
+    assert report.unusable["no_value"] + report.held.without == 30

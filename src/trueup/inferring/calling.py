@@ -107,7 +107,7 @@ class Calls:
         tools: list[dict[str, Any]] = []
         notes: dict[Path, str] = {}
         for index, name in enumerate(self.names()):
-            drafted = draft(self.tools[name], needs, loosened.get(name, frozenset()))
+            drafted = draft(self.tools[name], needs, loosened.get(name, frozenset()), self.made)
             parameters = (
                 drafted.schema
                 if drafted.schema.get("type") == "object" or "oneOf" in drafted.schema

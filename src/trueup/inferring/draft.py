@@ -38,8 +38,8 @@ class Drafted(NamedTuple):
     notes: dict[Path, str]
 
 
-def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), path: Path = ()) -> Drafted:
-    """The schema of everything that was seen.
+def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), replies: int = 0) -> Drafted:
+    """The schema of everything that was seen; `replies` says of how many replies that is a part.
 
     >>> from trueup.inferring.evidence import Budget, observe
     >>> from trueup.inferring.strictness import NEEDS
@@ -52,8 +52,8 @@ def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), path: Pa
     >>> drafted.notes[("properties", "b")]
     'in 1 of 2, optional'
     """
-    drafting = _Drafting(needs, loosened, place.seen)
-    schema = drafting.schema(place, (), path)
+    drafting = _Drafting(needs, loosened, max(replies, place.seen))
+    schema = drafting.schema(place, (), ())
     return Drafted(schema, drafting.notes)
 
 
@@ -83,18 +83,24 @@ class _Drafting:
         schema: Schema = {"type": types.names[0] if len(types.names) == 1 else list(types.names)}
         if types.note:
             self.notes[(*path, "type")] = types.note
-        if at and place.seen <= self._thin and types.single in ("object", "array"):
-            self.notes[(*path, "type")] = "too few to look inside"
-            return schema
         if "string" in types.names:
             self._texts(place, types, schema, at, path)
         if "integer" in types.names or "number" in types.names:
             self._numbers(place, types, schema, at, path)
-        if "array" in types.names:
+        if "array" in types.names and not self._is_thin(place, "array", at, path):
             self._lists(place, schema, at, path)
-        if "object" in types.names:
+        if "object" in types.names and not self._is_thin(place, "object", at, path):
             self._objects(place, schema, at, path)
         return schema
+
+    def _is_thin(self, place: Place, kind: str, at: Location, path: Path) -> bool:
+        """Whether too few objects or lists were seen here to look inside; a note says so."""
+        if not at or place.kinds.get(kind, 0) > self._thin:
+            return False
+        key = (*path, "type")
+        if "too few" not in self.notes.get(key, ""):
+            self.notes[key] = "; ".join(filter(None, (self.notes.get(key), "too few to look inside")))
+        return True
 
     def _added(self, at: Location) -> frozenset[str]:
         return frozenset(

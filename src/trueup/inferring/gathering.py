@@ -36,6 +36,12 @@ class Texts:
         self.shortest = size if self.shortest < 0 else min(self.shortest, size)
         self.lengths[min(size, 1_000)] += 1
 
+    def merge(self, other: "Texts") -> None:
+        """Add what is known of other texts."""
+        self.seen += other.seen
+        self.shortest = min((size for size in (self.shortest, other.shortest) if size >= 0), default=-1)
+        self.lengths += other.lengths
+
 
 class Gathered:
     """Everything that was seen in the replies that are not held out."""
@@ -47,12 +53,17 @@ class Gathered:
         self.broken: list[tuple[Case, Observed]] = []
         self.calls = Calls(self.budget)
         self.texts = Texts()
+        self.value_texts = Texts()
+        """The texts of replies that hold a value."""
         self.cases = 0
         self.values = 0
         self.with_calls = 0
+        self.beyond: Counter[str] = Counter()
+        """Replies beyond the limit in which no value was found, by reason."""
+        self.mended = 0
+        """Broken replies beyond the limit, which were counted as they were first read."""
         self.silent = 0
         """Replies that make calls and say nothing."""
-        self.clean_values = 0
         self.unusable: Counter[str] = Counter()
         self.held: list[Case] = []
         self._share = share
@@ -131,7 +142,7 @@ class Gathered:
                 self.unusable[found.why] += 1
             return
         self.values += 1
-        self.clean_values += found.clean
+        self.value_texts.add(found.text)
         if found.clean and not found.cut:
             observe(self.clean, found.value)
         else:
@@ -143,7 +154,10 @@ class Gathered:
         if len(self.broken) < MAX_BROKEN and self._characters <= MAX_BROKEN_CHARACTERS:
             self.broken.append((case, found))
         elif found.value is not NOTHING:
+            self.mended += not found.clean
             count_in(self.clean, found)
+        else:
+            self.beyond[found.why or "no_value"] += 1
 
 
 def count_in(place: Place, found: Observed) -> None:

@@ -34,8 +34,10 @@ def told(report: Report) -> list[str]:
     out += [
         f"Not usable: {count(times)}, {WHY.get(reason, reason)}." for reason, times in sorted(report.unusable.items())
     ]
-    if report.kind == "value" and report.clean < report.used:
-        out.append(f"{count(report.used - report.clean)} of the used replies were broken and had to be mended.")
+    if report.mended:
+        out.append(
+            f"{count(report.mended)} of the used replies {'was' if report.mended == 1 else 'were'} broken and had to be mended."
+        )
     if report.other:
         out.append(
             f"The replies are text, but {count(report.other)} hold a value; --expect value drafts a schema from those."

@@ -94,6 +94,9 @@ class _Inferring:
         self.reasons = Counter(gathered.unusable)
         texts = gathered.texts.seen
         self.has_value = expect == "value" or (expect == "auto" and gathered.values > 0 and gathered.values >= texts)
+        if not self.has_value:
+            gathered.texts.merge(gathered.value_texts)
+        self.mended = gathered.mended if self.has_value else 0
         self.root = self._read_again() if self.has_value else None
         self._loose_order: set[str] = set()
         self.notes: dict[tuple[str | int, ...], str] = {}
@@ -112,12 +115,14 @@ class _Inferring:
             count_in(first, found)
         if not first.kinds and not first.doubtful:
             return first
+        self.reasons += gathered.beyond
         contract = reader(draft(first, self.needs).schema)
         final = Place(Budget())
         final.merge(gathered.clean)
         for case, found in gathered.broken:
             again = observed(contract, case)
             better = again if again.value is not NOTHING and (again.ok or found.value is NOTHING) else found
+            self.mended += better.value is not NOTHING and not found.clean
             if better.value is NOTHING:
                 self.reasons[better.why or "no_value"] += 1
             else:
@@ -256,7 +261,7 @@ class _Inferring:
             used=self._used,
             unusable={reason: times for reason, times in self.reasons.items() if times},
             held=held,
-            clean=found.clean_values if self.has_value else 0,
+            mended=self.mended,
             kind="value" if self.has_value else "calls" if found.calls.made >= found.texts.seen else "text",
             other=found.values if not self.has_value else 0,
         )

@@ -52,8 +52,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unusable: dict[str, int] = {}
     """How many replies were not used, by reason."""
     held: HeldOut = HeldOut()
-    clean: int = 0
-    """How many values needed no repair."""
+    mended: int = 0
+    """How many of the values that were used had to be mended."""
     kind: str = "value"
     """`value`, `text`, `calls`, `type` or `openapi`: what the draft was made from."""
     other: int = 0

@@ -5,8 +5,6 @@ A contract reads `Name` and `first-name` as `name` and `first_name` by itself, s
 
 from trueup.inferring.evidence import Place
 
-_RARELY = 0.25  # how often another spelling is seen, at most, for each time that the common one is
-
 
 def folded_members(place: Place) -> dict[str, str]:
     """The rare spellings of keys, each with the key that is meant.
@@ -23,6 +21,9 @@ def folded_members(place: Place) -> dict[str, str]:
     for name in sorted(place.members, key=lambda name: -place.members[name].seen):
         folded = "".join(char for char in name.casefold() if char.isalnum()) or name
         meant = common.setdefault(folded, name)
-        if meant != name and place.members[name].seen <= _RARELY * place.members[meant].seen:
+        if meant == name:
+            continue
+        together = place.members[name].seen + place.members[meant].seen
+        if together <= place.kinds.get("object", 0):  # else some objects have both
             others[name] = meant
     return others
