@@ -122,7 +122,7 @@ def test_a_crowded_queue_keeps_no_contexts(tmp_path: Path) -> None:
 
 def test_what_is_too_large_goes_largest_first(tmp_path: Path) -> None:
     context = {"a": "x" * 50, "b": "y" * 80, "c": "z" * 30, "when": dt.datetime.now(tz=dt.UTC), "f": len}
-    with open_store(tmp_path / "s.db", keep_context=90) as store:
+    with open_store(tmp_path / "s.db", keep_context=95) as store:
         stored = store.get(store.record_verdict(GOOD, context=context))
         assert stored.context == {"a": "x" * 50, "c": "z" * 30}
         assert stored.missing == {"b": "too_large", "when": "not_kept", "f": "not_kept"}
@@ -184,3 +184,50 @@ def test_exports_hold_contexts(tmp_path: Path) -> None:
         assert line["engine"]
         store.export(tmp_path / "lean.jsonl", bodies=False)
         assert "context" not in json.loads((tmp_path / "lean.jsonl").read_text())
+
+
+SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF"
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_name_that_is_a_key_is_stored_nowhere(tmp_path: Path, keep: bool) -> None:
+    rules = Contract({"type": "object"}, rules=[f"token == '{SECRET}'", "token == 'our own word'"])
+    with open_store(
+        tmp_path / "s.db", keep_context=keep, redaction=Redaction(fields=("mail",), words=("our own word",))
+    ) as store:
+        context = {SECRET: 1, f"{SECRET}2": 2, "our own word": 3, "mail": "ada@example.org", "plain": 4}
+        stored = store.get(store.record_verdict(rules.check('{"token": "x"}'), contract=rules, context=context))
+        assert stored.missing["[redacted]"] == ("redacted" if keep else "not_kept")
+        assert set(stored.missing) - {"plain"} == {"[redacted]", "mail"}
+        assert stored.context == ({"plain": 4, "mail": "[redacted]"} if keep else {})
+        store.erase("nobody")  # empties the write-ahead log
+    whole = (tmp_path / "s.db").read_bytes()
+    assert SECRET.encode() not in whole
+    assert b"our own word" not in whole
+    assert b"our\\u0020own" not in whole
+
+
+def test_names_count_too_and_their_number_is_bounded(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db", keep_context=1000) as store:
+        many = store.record_verdict(GOOD, context={f"name {n}": n for n in range(5000)})
+        long = store.record_verdict(GOOD, context={"n" * 100_000: 1, "a": 2})
+        sizes = store.read(lambda session: session.run("SELECT length(body) FROM contexts"))
+        assert max(size for (size,) in sizes) < 5000
+        assert store.get(long).missing == {"n" * 100: "too_large"}
+        missing = store.get(many).missing
+        assert len(missing) == 51
+        assert missing["…"] == "too_large"
+
+
+@pytest.mark.parametrize("names", [60, 1])
+def test_what_is_kept_is_not_missing_whatever_its_name(tmp_path: Path, names: int) -> None:
+    context = {f"{'n' * 150} {n}": n for n in range(names)} | {"?": 0} if names > 1 else {"?": 0}
+    with open_store(tmp_path / "s.db", keep_context=True) as store:
+        stored = store.get(store.record_verdict(GOOD, context=context))
+        assert (stored.context, stored.missing) == (context, {})
+
+
+def test_a_name_without_bytes_says_why_it_is_missing(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db", keep_context=True) as store:
+        stored = store.get(store.record_verdict(GOOD, context={"a\ud800": object()}))
+        assert stored.missing == {"a\ud800": "not_kept"}

@@ -88,11 +88,12 @@ def test_filters_choose_what_python_would(filled: Store) -> None:
     for wanted in [*singles, *pairs]:
         found = [stored.id for stored in every if is_wanted(stored, labels, wanted)]
         assert sorted(row.id for row in filled.rows(**wanted)) == sorted(found), wanted
-        assert [stored.id for stored in filled.verdicts(**wanted)] == found, wanted
-        assert filled.count(**wanted) == len(found)
-        assert filled.count(**wanted, limit=2) == min(2, len(found))
-        assert len(list(filled.rows(**wanted, limit=2))) == min(2, len(found))
         hits += bool(found)
+        if len(wanted) == 1:  # the rest does not depend on how many filters there are
+            assert [stored.id for stored in filled.verdicts(**wanted)] == found, wanted
+            assert filled.count(**wanted) == len(found)
+            assert filled.count(**wanted, limit=2) == min(2, len(found))
+            assert len(list(filled.rows(**wanted, limit=2))) == min(2, len(found))
     assert hits > len(pairs) / 3
 
 

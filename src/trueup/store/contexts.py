@@ -7,7 +7,7 @@ what does not fit, the largest goes first, and the row says what is missing and 
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -19,7 +19,8 @@ UNKNOWN = "?"  # in place of the names, where nobody said what a reply was judge
 USUAL = 32_000  # bytes of a context
 _AS_WITHOUT = ("history", "question")  # where they are empty, a reply is judged as without them
 _MOST_NAMES, _MOST_NAME = 50, 100
-_CUT = "…"
+_CUT = "…"  # stands for the names that are not listed
+_QUESTION_MARK = "\\u003f"  # a name, where UNKNOWN is none
 _BLANK = re.compile(r"\s")
 _AS_IT_IS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -54,12 +55,28 @@ def names_of(context: Mapping[str, Any] | str | None) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _joined(names: tuple[Any, ...]) -> str:
-    shown = [_BLANK.sub(_escaped, pack(str(name)[:_MOST_NAME])) for name in names[:_MOST_NAMES]]
-    return " ".join(filter(None, [*shown, _CUT if len(names) > _MOST_NAMES else ""]))
+    shown = [_BLANK.sub(_escaped, pack(_cut(str(name)))) for name in names[:_MOST_NAMES]]
+    joined = " ".join(filter(None, [*shown, _CUT if len(names) > _MOST_NAMES else ""]))
+    return _QUESTION_MARK if joined == UNKNOWN else joined
+
+
+def _cut(name: str) -> str:
+    return name[:_MOST_NAME]
 
 
 def _escaped(blank: re.Match[str]) -> str:
     return f"\\u{ord(blank[0]):04x}"
+
+
+def clean_names(names: str, clean: Callable[[str], str]) -> str:
+    """Joined names without what must not be kept: a name can be a key too.
+
+    >>> clean_names("state ada", lambda name: name.replace("ada", "[redacted]"))
+    'state [redacted]'
+    """
+    if names == UNKNOWN:
+        return names
+    return _joined(tuple(dict.fromkeys(clean(name) for name in listed(names))))
 
 
 def listed(names: str) -> tuple[str, ...]:
@@ -88,36 +105,39 @@ def values_of(context: Mapping[str, Any], state: str, conversation: str) -> dict
     }
 
 
-def written(values: Mapping[str, Any], clean: Mapping[str, Any] | None, most: int) -> bytes:
-    """The row of a context: its values as JSON, and what is missing. `clean` is the same, redacted; None if there was nothing to redact."""
+def written(values: Mapping[str, Any], clean: Sequence[tuple[str, Any]] | None, most: int) -> bytes:
+    """The row of a context: its values as JSON, and what is missing; it has at most about `most` bytes.
+
+    `clean` holds the same names and values in the same order, redacted; None if there was nothing to redact.
+    """
     missing: dict[str, Missing] = {}
     parts: dict[str, bytes] = {}
-    for name, value in values.items():
+    for (name, value), (shown_name, shown) in zip(
+        values.items(), values.items() if clean is None else clean, strict=True
+    ):
         original = _json(value)
-        if original is None:
-            missing[name] = "not_kept"
-            continue
-        parts[name] = original
-        if clean is not None:
-            shown = _json(clean[name]) if name in clean else None
-            if shown is None:
-                del parts[name]
-            if shown != original:
-                missing[name] = "redacted"
-            if shown is not None:
-                parts[name] = shown
+        part = original if clean is None else _json(shown)
+        if part != original or shown_name != name:
+            missing[_cut(shown_name)] = "redacted"
+        elif original is None:
+            missing[_cut(name)] = "not_kept"
+        if part is not None and shown_name == name:
+            parts[name] = _text(name) + b":" + part
     size = sum(map(len, parts.values()))
     for name in sorted(parts, key=lambda each: -len(parts[each])):
         if size <= most:
             break
         size -= len(parts.pop(name))
-        missing[name] = "too_large"
-    said = [_text(name) + b":" + part for name, part in parts.items()]
-    return b'{"kept":{' + b",".join(said) + b'},"missing":' + orjson.dumps(_shown(missing)) + b"}"
+        missing[_cut(name)] = "too_large"
+    return b'{"kept":{' + b",".join(parts.values()) + b'},"missing":{' + _listed(missing) + b"}}"
 
 
-def _shown(missing: dict[str, Missing]) -> dict[str, Missing]:
-    return {name.encode("utf-8", "replace").decode(): why for name, why in missing.items()}
+def _listed(missing: dict[str, Missing]) -> bytes:
+    """What is missing as JSON; of very many names, the first ones and a mark for the others."""
+    shown = list(missing.items())[:_MOST_NAMES]
+    if len(missing) > _MOST_NAMES:
+        shown.append((_CUT, next(why for why in list(missing.values())[_MOST_NAMES:])))
+    return b",".join(_text(name) + b":" + _text(why) for name, why in shown)
 
 
 def _json(value: Any) -> bytes | None:
@@ -145,7 +165,6 @@ def read(
     names: str, state: str, conversation: str, body: bytes | None, was_kept: bool
 ) -> tuple[dict[str, Any] | None, dict[str, Missing]]:
     """The context of a stored verdict as far as it is there, and what is missing with the reason; None if nothing is known of it."""
-    known = listed(names)
     context: dict[str, Any] = {}
     missing: dict[str, Missing] = {}
     columns = {"state": state, "conversation": conversation}
@@ -153,12 +172,13 @@ def read(
         return ({"state": state} if state else None), {UNKNOWN: "not_kept"}
     found = {} if body is None else _decoded(bytes(body))
     kept, left_out = found.get("kept", {}), found.get("missing", {})
-    for name in known:
+    there = {_cut(name) for name in kept} | left_out.keys()
+    for name in listed(names):
         if name in kept:
             context[name] = kept[name]
         elif name in columns and columns[name] and name not in left_out:
             context[name] = columns[name]
-        elif name not in left_out:
+        elif name not in there and not (body is not None and _CUT in (name, *left_out)):
             missing[name] = "expired" if was_kept else "not_kept"
     context.update((name, value) for name, value in kept.items() if name not in context)
     missing.update(left_out)

@@ -3,6 +3,7 @@
 Numbers are whole: microseconds, tokens, millionths of money. Secrets are taken out before anything is written.
 """
 
+import functools
 import itertools
 import os
 import secrets
@@ -37,6 +38,7 @@ _TEXTS = frozenset(
 WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what became of the text of a reply
 _WITH_CONTEXT = " context"  # stands behind that word where the context was kept
 _MOST_CONVERSATION = 256
+_VERDICTS = f"verdicts ({', '.join(COLUMNS)})"  # by name: a newer trueup may add columns while this process runs
 
 
 class GivenUp(msgspec.Struct, frozen=True):
@@ -217,13 +219,19 @@ def insert(session: Session, notes: Sequence[Note], redaction: Redaction, keep: 
     now = session.now()
     fresh = _unknown(session, notes)
     bodies = _bodies(fresh, redaction, keep)
-    session.insert("verdicts", [_row(note, now, kept[0]) for note, kept in zip(fresh, bodies, strict=True)])
+    rows = [_row(note, now, kept[0], redaction) for note, kept in zip(fresh, bodies, strict=True)]
+    session.insert(_VERDICTS, rows)
     written = [(note.id, now, kept[1]) for note, kept in zip(fresh, bodies, strict=True) if kept[1] is not None]
     session.insert("replies", written)
     if keep:
         contexts = [(note.id, now, kept[2]) for note, kept in zip(fresh, bodies, strict=True) if kept[2] is not None]
         session.insert("contexts", contexts)
-    facts = [(fact, now, note.id) for note in fresh if note.verdict.findings for fact in _facts(note.verdict)]
+    facts = [
+        (fact, now, note.id)
+        for note in fresh
+        if note.verdict.findings
+        for fact in _facts(note.verdict, redaction.words)
+    ]
     if facts:
         session.insert("facts", facts)
     tallies = _tallies(fresh, now - now % HOUR)
@@ -234,15 +242,21 @@ def insert(session: Session, notes: Sequence[Note], redaction: Redaction, keep: 
     )
 
 
-def _facts(verdict: Verdict) -> dict[str, None]:
+def _facts(verdict: Verdict, words: tuple[str, ...]) -> dict[str, None]:
     """The codes and the rules of the findings, each once."""
     found: dict[str, None] = {}
     for finding in verdict.findings:
         found[fact_of(f"code:{finding.code}")] = None
         rule = finding.data.get("rule")
         if isinstance(rule, str) and rule:
-            found[fact_of(f"rule:{rule}")] = None
+            found[_rule_fact(rule, words)] = None
     return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _rule_fact(rule: str, words: tuple[str, ...]) -> str:
+    """A rule may be named by its expression, and an expression may hold a key: it is kept as in the text of its contract."""
+    return fact_of(f"rule:{Redaction(words=words).clean(rule)}")
 
 
 def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
@@ -313,7 +327,7 @@ def reason_of(verdict: Verdict) -> str:
     return errors[0].code if errors else ""
 
 
-def _row(note: Note, now: int, kept: str) -> tuple[Any, ...]:
+def _row(note: Note, now: int, kept: str, redaction: Redaction) -> tuple[Any, ...]:
     verdict = note.verdict
     usage = verdict.reply.usage
     found = verdict.findings
@@ -324,8 +338,14 @@ def _row(note: Note, now: int, kept: str) -> tuple[Any, ...]:
         reason_of(verdict) if found else "", codes, note.attempts, int(note.latency * MICROS),
         _tokens(usage, "input", "prompt_tokens", "input_tokens"),
         _tokens(usage, "output", "completion_tokens", "output_tokens"), min(note.cost, MOST), pack(note.fingerprint),
-        __version__, contexts.names_of(note.context), pack(note.conversation[:_MOST_CONVERSATION]), kept,
+        __version__, _names(contexts.names_of(note.context), redaction), pack(note.conversation[:_MOST_CONVERSATION]), kept,
     )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
+def _names(names: str, redaction: Redaction) -> str:
+    """The names of a context without what must not be kept."""
+    return contexts.clean_names(names, redaction.clean)
 
 
 def _tokens(usage: dict[str, int], *names: str) -> int:
@@ -367,9 +387,10 @@ def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bo
     suspect = not is_clean and redaction.suspects(body)
     if values is not None and rows is not None and (suspect or redaction.suspects(rows)):
         plain = note.verdict.to_dict()
-        shown, known = redaction.clean([plain, values])
-        same = len(known) == len(values)  # two names may have become one
-        rows = contexts.written(values, dict(zip(values, known.values(), strict=True)) if same else {}, keep)
+        shown, known = redaction.clean(
+            [plain, [{name: value} for name, value in values.items()]]
+        )  # no two names become one
+        rows = contexts.written(values, [next(iter(each.items())) for each in known], keep)
         suspect = encode(shown) != encode(plain)
         body = encode(shown) if suspect else body
     elif suspect:
