@@ -59,7 +59,9 @@ class Shower:
         if self._kind == "json":
             from trueup.cli.pretty import document
 
-            rates: dict[str, Any] = {kind: [found.rate(kind).count, found.rate(kind).low, found.rate(kind).high] for kind in FLIPS}
+            rates: dict[str, Any] = {
+                kind: [found.rate(kind).count, found.rate(kind).low, found.rate(kind).high] for kind in FLIPS
+            }
             row: dict[str, Any] = {
                 "share": round(found.share, 4),
                 "total": found.total,
