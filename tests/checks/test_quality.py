@@ -228,6 +228,7 @@ def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
         ({"model": RUDE, "shadow": "yes"}, "quality.shadow: takes true or false"),
         ({"model": "nowhere.json"}, "quality.model: nowhere.json: the model cannot be read: No such file"),
         ({"model": "/"}, "it is not a file"),
+        ({"model": "m" * 5000}, "the model cannot be read: File name too long"),
         ({"model": 5}, "quality.model: not a quality model"),
         ("model.json", "quality: takes a table"),
     ],
@@ -291,6 +292,12 @@ def test_a_damaged_byte_gives_a_model_or_a_refusal(data: st.DataObject) -> None:
         return
     value = Scorer(model).score("What a stupid thing to ask.").value
     assert value is None or 0 <= value <= 1
+
+
+@pytest.mark.parametrize("changes", [{"bits": 1 << 60_000}, {"facts": {"labels": 1, "good": 1 << 60_000}}])
+def test_numbers_that_are_too_long_to_write_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(BadModel):
+        read_model(broken(**changes))
 
 
 def test_a_model_survives_its_file() -> None:

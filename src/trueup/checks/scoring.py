@@ -32,7 +32,7 @@ class BadModel(ValueError):
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How well one judge did on the held-out labels: it finds bad replies."""
+    """How well a judge finds the bad replies among the held-out labels."""
 
     precision: float | None = None
     recall: float | None = None
@@ -44,7 +44,7 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a model did on the latest labels, which it was not trained on, beside the rules of its contract."""
 
     passed: bool = False
-    """Whether rules and model together make fewer mistakes than the rules alone, and not by chance."""
+    """Whether rules and model together make fewer mistakes than the rules alone, not by chance, and the scores are calibrated."""
     labels: int = 0
     below: float = 0.7
     rules: Part = Part()
@@ -55,8 +55,10 @@ class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     worse: int = 0
     """The other way round."""
     p: float | None = None
-    """The exact McNemar test of these two."""
+    """The exact McNemar test of these two, by conversation."""
     calibration_error: float | None = None
+    calibration_chance: float | None = None
+    """The error that even perfectly calibrated scores exceed on one of twenty samples as small as this one."""
     auc: float | None = None
     abstained: int = 0
 
@@ -139,7 +141,7 @@ def _problem(model: Model) -> str:
     if model.format != FORMAT:
         return f"its format is {model.format!r:.40}, and this version reads {FORMAT!r}"
     if not 8 <= model.bits <= 24:
-        return f"bits is between 8 and 24; got {model.bits}"
+        return "bits is not between 8 and 24"
     if len(model.steps) != len(model.weights):
         return f"{len(model.steps)} steps do not go with {len(model.weights)} weights"
     if len(model.steps) > MOST_BUCKETS:
@@ -160,7 +162,9 @@ def _problem(model: Model) -> str:
         return f"unfamiliar is between 0 and 1; got {model.unfamiliar!r}"
     facts = model.facts
     if min(facts.labels, facts.good, facts.bad) < 0 or facts.good + facts.bad > facts.labels:
-        return f"its counts of labels do not agree: {facts.good} good and {facts.bad} bad of {facts.labels}"
+        return (
+            "its counts of good and bad labels do not agree with that of all"  # no number: it may be too long to write
+        )
     return ""
 
 

@@ -40,14 +40,16 @@ def _with_model(spec: Any) -> Any:
 
 def load_model(path: Path) -> Model:
     """The model in a file; a BadModel says what is wrong with it."""
-    if path.exists() and not path.is_file():  # a pipe may never end
-        raise BadModel(f"{path}: the model cannot be read: it is not a file")
     try:
-        with path.open("rb") as opened:
-            raw = opened.read(MOST_BYTES + 1)
+        raw = None
+        if path.is_file() or not path.exists():  # a pipe may never end
+            with path.open("rb") as opened:
+                raw = opened.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
         raise BadModel(f"{path}: the model cannot be read: {reason}") from None
+    if raw is None:
+        raise BadModel(f"{path}: the model cannot be read: it is not a file")
     try:
         return read_model(raw)
     except BadModel as error:
