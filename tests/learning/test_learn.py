@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from trueup import Contract
 from trueup.checks.scoring import MOST_BYTES, Scorer, grams, read_model
-from trueup.learning.calibration import calibration_error
-from trueup.learning.examples import DIVIDED, UNLABELLED, WORDLESS, Example, gather
+from trueup.learning.calibration import calibration_error, chance_error
+from trueup.learning.examples import DIVIDED, TWICE, UNLABELLED, WORDLESS, Example, gather
 from trueup.learning.files import NotReplaced, refuse_other, write_model
-from trueup.learning.learn import TooFew, learn
-from trueup.learning.splitting import by_time, conversations, folds
+from trueup.learning.learn import TooFew, evaluate, is_calibrated, learn
+from trueup.learning.splitting import by_time, conversations, folds, look, unseen
 from trueup.learning.training import Sheet, train
 from trueup.material.case import Case, Label, Recorded
 from trueup.material.sources import cases as cases_of
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BOOKING = ROOT / "examples" / "booking"
 RULES: Contract[Any] = Contract(reply=True)
 GOOD = ("Monday at nine is free", "which day suits you", "let me look for you", "would you like the morning")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 BAD = ("you are an idiot", "that is a stupid question", "go away please", "I will not help such people")
 
 
@@ -39,7 +40,7 @@ def talk(count: int, seed: int = 0, *, noise: float = 0.0) -> list[Case]:
     found = []
     for number in range(count):
         good = chance.random() < 0.6
-        reply = f"Well, {chance.choice(GOOD if good else BAD)}, number {chance.choice('abcdefgh')}."
+        reply = f"Well, {chance.choice(GOOD if good else BAD)}, number {''.join(chance.choices(LETTERS, k=5))}."
         said = good != (chance.random() < noise)
         outcome = "right" if said else "wrong"  # all of them are accepted
         label = Label(str(number), outcome, chance.choice(["ada", "bo"]), 1_700_000_000 + 60 * number)
@@ -142,6 +143,79 @@ def test_a_model_that_beats_the_rules_passes_and_another_does_not() -> None:
     assert verdict.metrics["quality"] < 0.7
     assert [one.code for one in verdict.warnings] == ["Q008"]
     assert not Contract(quality={"model": noise.model}).check(reply).findings
+
+
+def test_a_reply_that_two_sources_hold_counts_once() -> None:
+    rows = talk(45)
+    found = gather([*rows, *rows], RULES)
+    assert (len(found.examples), found.left_out) == (45, {TWICE: 45})
+    with pytest.raises(TooFew, match="45 labelled replies, and a model needs 80"):
+        learn(RULES, [*rows, *rows])
+
+
+def test_a_model_is_not_tested_on_replies_that_it_remembers() -> None:
+    rows = [msgspec.structs.replace(one, conversation="") for one in talk(200, noise=0.5)]
+    again = [msgspec.structs.replace(one, id=f"{one.id} again", at=one.at + 1e6) for one in rows[-40:]]
+    learned = learn(RULES, [*rows, *again])
+    assert (learned.repeated, learned.tested) == (40, 20)  # of the latest 60
+    assert not learned.evaluation.passed
+    early, late = by_time(learned.gathered.examples)
+    looks = {look(one) for one in early}
+    assert all(look(one) not in looks for one in unseen(early, late))
+    shouted = [msgspec.structs.replace(one, text=one.text.upper()) for one in late]
+    assert unseen(late, shouted) == []
+
+
+def test_replies_of_one_conversation_do_not_make_a_model_pass() -> None:
+    """Ten better replies in one conversation are one observation."""
+    model = learn(RULES, talk(240, noise=0.02)).model
+    late = [
+        Example(str(n), n % 2 == 0, False, f"Well, {(GOOD, BAD)[n % 2][0]}, number {LETTERS[n]}.", "", "", 1.0 + n)
+        for n in range(24)
+    ]
+    gathered = gather([], RULES)
+    assert evaluate(model, [], late, gathered).evaluation.passed
+    alike = [msgspec.structs.replace(one, conversation="c1") for one in late]
+    found = evaluate(model, [], alike, gathered).evaluation
+    assert (found.better, found.worse, found.p, found.passed) == (12, 0, 1.0, False)
+
+
+def test_labels_of_one_conversation_only_say_so() -> None:
+    with pytest.raises(TooFew, match="all labels are from one conversation"):
+        learn(RULES, [msgspec.structs.replace(one, conversation="c1") for one in talk(100)])
+
+
+@pytest.mark.spec("Q15")
+def test_a_model_whose_scores_are_not_probabilities_does_not_pass() -> None:
+    learned = learn(RULES, talk(400, noise=0.1))
+    assert learned.evaluation.passed
+    late = gather(talk(400, 7, noise=0.1), RULES).examples
+    unsure = msgspec.structs.replace(
+        learned.model, slope=0.02, shift=0.8
+    )  # it still tells good from bad: 0.69 is below 0.7
+    found = evaluate(unsure, [], late, learned.gathered).evaluation
+    assert found.calibration_error is not None
+    assert found.calibration_chance is not None
+    assert found.calibration_error > 0.05 > found.calibration_chance
+    assert not found.passed
+
+
+def test_chance_explains_the_error_of_a_small_sample_and_not_of_a_large_one() -> None:
+    chance = random.Random(2)
+    kept = 0
+    for _ in range(100):
+        scores = [chance.random() for _ in range(30)]
+        bound = chance_error(scores)
+        error = calibration_error(scores, [chance.random() < score for score in scores])
+        kept += is_calibrated(error, bound)
+    assert kept >= 88  # 95 are expected
+    many = [chance.random() for _ in range(2000)]
+    bound = chance_error(many)
+    assert bound is not None
+    assert bound < 0.05
+    wrong = calibration_error(many, [chance.random() < 0.5 + (score - 0.5) / 2 for score in many])
+    assert not is_calibrated(wrong, bound)
+    assert chance_error([]) is None
 
 
 def test_learning_is_the_same_every_time_and_knows_its_facts() -> None:

@@ -1,12 +1,14 @@
-"""Calibration: margins and what became of them enter; a curve from margin to probability leaves, and how far probabilities are off.
+"""Calibration: margins and outcomes enter; a curve from margin to probability leaves, and how far the probabilities are off.
 
 The curve is Platt's: a slope and a shift, fitted by Newton's method with his smoothed targets, so that no probability is 0 or 1.
 """
 
 import math
+import random
 from collections.abc import Sequence
 
 BINS = 10
+_DRAWS = 1_000_000  # of one label each, shared by the samples of `chance_error`
 
 
 def platt(margins: Sequence[float], targets: Sequence[bool]) -> tuple[float, float]:
@@ -70,6 +72,25 @@ def calibration_error(probabilities: Sequence[float], targets: Sequence[bool], b
         one[0] += p
         one[1] += target
     return round(math.fsum(abs(said - was) for said, was in sums.values()) / len(targets), 12)
+
+
+def chance_error(probabilities: Sequence[float], level: float = 0.05, seed: int = 0) -> float | None:
+    """The calibration error that chance alone exceeds with probability `level`, if every probability is true.
+
+    A small sample has an error even then, so an error says little without this one.
+
+    >>> few, many = chance_error([0.8] * 20), chance_error([0.8] * 2000)
+    >>> few > 0.15, many < 0.02
+    (True, True)
+    """
+    if not probabilities:
+        return None
+    draw = random.Random(seed).random  # noqa: S311 - a simulation, not a secret
+    samples = min(1000, max(200, _DRAWS // len(probabilities)))
+    errors = sorted(
+        calibration_error(probabilities, [draw() < p for p in probabilities]) or 0.0 for _ in range(samples)
+    )
+    return errors[math.ceil((1 - level) * samples) - 1]
 
 
 def auc(scores: Sequence[float], targets: Sequence[bool]) -> float | None:

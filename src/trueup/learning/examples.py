@@ -23,6 +23,7 @@ from trueup.verdict.verdict import Verdict
 UNLABELLED = "nobody has labelled the reply"
 DIVIDED = "people disagree about the reply"
 WORDLESS = "the reply has no words"
+TWICE = "the same reply was given before"
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -56,9 +57,13 @@ def gather(
 ) -> Gathered:
     """The examples among cases, judged by the rules of a contract. `good` and `bad` are labels of your own that decide alone."""
     gathered = Gathered([], Counter())
+    known: set[tuple[str, str]] = set()
     for case in cases:
         found = _example(case, rules, frozenset(good), frozenset(bad))
-        if isinstance(found, Example):
+        if isinstance(found, Example) and (found.id, found.text) in known:  # a store and an export of it, for instance
+            gathered.left_out[TWICE] += 1
+        elif isinstance(found, Example):
+            known.add((found.id, found.text))
             gathered.examples.append(found)
         else:
             gathered.left_out[found] += 1

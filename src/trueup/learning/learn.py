@@ -14,14 +14,16 @@ from trueup import __version__
 from trueup.checks.quality import BELOW
 from trueup.checks.scoring import LEAST_LABELS, Evaluation, Facts, Model, Part, Scorer
 from trueup.contract.contract import Contract
-from trueup.learning.calibration import auc, calibration_error
+from trueup.learning.calibration import auc, calibration_error, chance_error
 from trueup.learning.examples import UNLABELLED, Example, Gathered, gather
-from trueup.learning.splitting import by_time, conversations
+from trueup.learning.splitting import by_time, conversations, unseen
 from trueup.learning.training import train
 from trueup.material.case import Case
-from trueup.statistics.proportions import Interval, mcnemar, wilson
+from trueup.statistics.clusters import Clustered
+from trueup.statistics.proportions import Interval, wilson
 
 LEVEL = 0.05  # a difference that chance gives less often counts
+CALIBRATED = 0.05  # an expected calibration error that is small enough; a larger one passes only if chance explains it
 _LEAST_EACH = 5  # good and bad replies, on either side of the split
 Progress = Callable[[str, int, int], None]
 
@@ -68,6 +70,8 @@ class Learned(NamedTuple):
     rules: Confusion
     alone: Confusion
     together: Confusion
+    repeated: int = 0
+    """Replies that are not in the test, because they repeat others word for word."""
 
     @property
     def evaluation(self) -> Evaluation:
@@ -89,13 +93,18 @@ def learn(
     rules = contract.without_scores()
     gathered = gather(_counted(cases, on_progress) if on_progress else cases, rules, good=good, bad=bad)
     _refuse_few(gathered)
-    early, late = by_time(gathered.examples)
-    _refuse_one_sided(early, late)
+    early, latest = by_time(gathered.examples)
+    if not latest:
+        raise TooFew(
+            "all labels are from one conversation: a model is tested on other conversations, so label replies of more"
+        )
+    late = unseen(early, latest)
+    _refuse_one_sided(early, late, len(latest) - len(late))
     trained = train(early, seed=seed, on_step=partial(on_progress, "training") if on_progress else None)
     model = msgspec.structs.replace(
         trained.model, facts=_facts(gathered.examples, trained.cost, seed, rules.fingerprint, contract.language)
     )
-    return evaluate(model, early, late, gathered, below)
+    return evaluate(model, early, late, gathered, below)._replace(repeated=len(latest) - len(late))
 
 
 def evaluate(
@@ -110,19 +119,33 @@ def evaluate(
     rules = confusion(late, [one.refused for one in late])
     together = [one.refused or is_low for one, is_low in zip(late, low, strict=True)]
     both = confusion(late, together)
-    better = sum(one.refused == one.good and both_ != one.good for one, both_ in zip(late, together, strict=True))
-    worse = sum(one.refused != one.good and both_ == one.good for one, both_ in zip(late, together, strict=True))
+    changes = Clustered()  # replies of one conversation are alike, so each conversation counts once
+    better = worse = 0
+    for one, now in zip(late, together, strict=True):
+        change = (now != one.good) - (one.refused != one.good)
+        changes.add(one.conversation, change)
+        better, worse = better + (change > 0), worse + (change < 0)
     judged = [(score, one.good) for score, one, knows in zip(scores, late, familiar, strict=True) if knows]
     known = [score for score, _ in judged], [is_good for _, is_good in judged]
-    p = mcnemar(worse, better)
+    p = changes.mcnemar()
+    error, chance = calibration_error(*known), chance_error(known[0])
     evaluation = Evaluation(
-        passed=better > worse and p < LEVEL,
+        passed=better > worse and p < LEVEL and is_calibrated(error, chance),
         labels=len(late), below=below, rules=rules.part, model=confusion(late, low).part, together=both.part,
-        better=better, worse=worse, p=p, calibration_error=calibration_error(*known), auc=auc(*known),
+        better=better, worse=worse, p=p, calibration_error=error, calibration_chance=chance, auc=auc(*known),
         abstained=len(late) - len(judged),
     )  # fmt: skip
     whole = msgspec.structs.replace(model, evaluation=evaluation)
     return Learned(whole, gathered, len(early), len(late), rules, confusion(late, low), both)
+
+
+def is_calibrated(error: float | None, chance: float | None) -> bool:
+    """Whether probabilities are as good as they should be, or no further off than a sample of this size shows by chance.
+
+    >>> is_calibrated(0.04, 0.01), is_calibrated(0.09, 0.11), is_calibrated(0.09, 0.03), is_calibrated(None, None)
+    (True, True, False, False)
+    """
+    return error is not None and error <= max(CALIBRATED, chance or 0.0)
 
 
 def confusion(examples: Sequence[Example], refused: Sequence[bool]) -> Confusion:
@@ -148,14 +171,16 @@ def _refuse_few(gathered: Gathered) -> None:
     )
 
 
-def _refuse_one_sided(early: list[Example], late: list[Example]) -> None:
+def _refuse_one_sided(early: list[Example], late: list[Example], repeated: int) -> None:
+    without = f" (without {repeated:,} that repeat others word for word)" if repeated else ""
     for name, side in (("earlier", early), ("latest", late)):
         good = sum(one.good for one in side)
         for kind, count in (("good", good), ("bad", len(side) - good)):
             if count < _LEAST_EACH:
                 raise TooFew(
-                    f"only {count} {kind} replies among the {len(side)} {name} labels: a model needs {_LEAST_EACH} of each kind to learn "
-                    f"from and to be tested on; label more replies that are {kind}"
+                    f"only {count} {kind} {'reply' if count == 1 else 'replies'} among the {len(side)} {name} labels"
+                    f"{without if side is late else ''}: a model needs {_LEAST_EACH} of each kind to learn from and "
+                    f"{_LEAST_EACH} to be tested on; label more {kind} replies"
                 )
 
 

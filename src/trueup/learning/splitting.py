@@ -1,4 +1,4 @@
-"""Splitting: examples enter, those to learn from and those to test on leave. No conversation is on both sides.
+"""Splitting: examples enter, those to learn from and those to test on leave. No conversation and no text is on both sides.
 
 The test has the latest conversations: a model is used on replies that come after its labels. Without times, the order of the examples
 stands for them.
@@ -7,6 +7,7 @@ stands for them.
 import random
 from collections.abc import Sequence
 
+from trueup.checks.scoring import grams
 from trueup.learning.examples import Example
 
 SHARE = 0.25  # of the labels, for the test
@@ -29,6 +30,23 @@ def by_time(examples: Sequence[Example], share: float = SHARE) -> tuple[list[Exa
     while len(groups) > 1 and sum(map(len, test)) < wanted:
         test.append(groups.pop())
     return [one for group in groups for one in group], [one for group in reversed(test) for one in group]
+
+
+def look(example: Example) -> frozenset[int]:
+    """What a model can see of an example: two with the same look are the same reply to it."""
+    return grams(example.text, example.state).hashes
+
+
+def unseen(early: Sequence[Example], late: Sequence[Example]) -> list[Example]:
+    """The later examples that repeat no earlier one and none before them: a model would remember a repeated reply, not judge it."""
+    looks = {look(example) for example in early}
+    found = []
+    for example in late:
+        seen = look(example)
+        if seen not in looks:
+            looks.add(seen)
+            found.append(example)
+    return found
 
 
 def folds(examples: Sequence[Example], count: int, seed: int) -> list[list[int]]:

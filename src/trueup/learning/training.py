@@ -24,7 +24,7 @@ _FIRST_CUT = 40_000
 _SURELY_SMALL = 15_000  # weights, of at most 13 characters each with their steps
 _FOR_FACTS = 5_000  # bytes
 _MOST_FAMILIAR = 0.98  # of the held-out replies are familiar, by the threshold that is learned
-_LEAST_UNFAMILIAR, _MOST_UNFAMILIAR = 0.3, 0.8
+_LEAST_UNFAMILIAR, _MOST_UNFAMILIAR = 0.3, 0.5  # where most words are new, the few known ones decide nothing
 Step = Callable[[int, int], None]
 
 
