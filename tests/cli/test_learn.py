@@ -64,9 +64,37 @@ def test_a_model_that_does_not_beat_the_rules_is_written_for_the_shadow(run: Run
     (booking / "noise.jsonl").write_text("\n".join(map(json.dumps, flipped)), "utf-8")
     done = run("learn", "booking.yaml", "replies.jsonl", "--labels", "noise.jsonl")
     assert done.code == 1
-    assert "Its score is only recorded until it does" in done.out
+    assert "Its score is only recorded until it passes" in done.out
+    assert max(map(len, done.out.splitlines())) < 80
     (booking / "scored.yaml").write_text("quality: {model: booking.quality.json}\n", "utf-8")
     assert "N029" in run("lint", "scored.yaml").out
+
+
+def test_a_model_that_has_passed_is_not_replaced_by_one_that_has_not(run: Run, booking: Path) -> None:
+    given = ("learn", "booking.yaml", "replies.jsonl", "--labels")
+    assert run(*given, "labels.jsonl").code == 0
+    passed = (booking / "booking.quality.json").read_bytes()
+    rows = (booking / "labels.jsonl").read_text("utf-8").splitlines()
+    (booking / "few.jsonl").write_text("\n".join(rows[:80]), "utf-8")
+    done = run(*given, "few.jsonl")
+    assert done.code == 1
+    assert "holds an earlier model, which has passed, and stays as it is" in " ".join(done.out.split())
+    assert "Put this into the contract" not in done.out
+    assert json.loads(run(*given, "few.jsonl", "--json").out)["model"] is None
+    assert (booking / "booking.quality.json").read_bytes() == passed
+    assert run(*given, "few.jsonl", "-o", "other.json").code == 1
+    assert (booking / "other.json").exists()
+
+
+def test_a_narrow_screen_has_room_for_everything() -> None:
+    from trueup.cli.learn import _table
+    from trueup.learning.learn import Confusion
+
+    judges = (("rules", Confusion(9, 1, 2, 8)), ("model below 0.7", Confusion()), ("rules and model", Confusion(9, 1)))
+    narrow, wide = (_table(judges, with_intervals=given) for given in (False, True))
+    assert max(map(len, narrow)) <= 44
+    assert max(map(len, wide)) <= 80
+    assert narrow[1].split() == ["rules", "0.82", "0.90", "3"]
 
 
 def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> None:
@@ -75,7 +103,7 @@ def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> 
     with open_store(tmp_path / "s.db") as store:
         for number in range(100):
             rude = number % 3 == 0
-            text = f"{'Go away, you fool' if rude else 'With pleasure, of course'}, number {number}."
+            text = f"{'Go away, you fool' if rude else 'With pleasure, of course'}, dear {chr(97 + number // 26)}{chr(97 + number % 26)}."
             stored = store.record_verdict(contract.check(text), wait=True)
             store.record_feedback(stored, label="rude" if rude else "kind", user="ada")
     done = run("learn", "c.yaml", "s.db", "--good", "kind", "--bad", "rude", "-o", "m.json")
@@ -89,6 +117,7 @@ def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> 
         (["booking.yaml", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["booking.yaml", "replies.jsonl", "--labels", "nowhere.jsonl"], "there is no such file of labels"),
         (["booking.yaml", "replies.jsonl", "-o", "booking.yaml"], "there is a file that is not a quality model"),
+        (["booking.yaml", "replies.jsonl", "-o", "m" * 300], "cannot be written: File name too long"),
         (["booking.yaml", "replies.jsonl", "--good", "x", "--bad", "x"], "'x' cannot be both"),
         (["booking.yaml", "replies.jsonl", "--below", "7"], "--below"),
         (["booking.yaml"], "SOURCE"),

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -13,7 +13,8 @@ from trueup.cli.named import Unavailable
 if TYPE_CHECKING:
     from trueup.learning.learn import Confusion, Learned
 
-_WIDTH = 79
+_WIDTH = 80
+_ROOM_FOR_INTERVALS = 71
 
 
 @click.command()
@@ -33,16 +34,18 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
 
     A SOURCE is a store, a folder of `trueup sift`, a run directory, or a file of replies. `right` and `wrong` say whether
     trueup's decision was correct: an accepted reply that is `wrong` is a bad one, and so is a refused one that is `right`.
-    The latest quarter of the labels tests the model, by whole conversations; it learns from the others. 80 labels are needed.
+    The latest quarter of the labels tests the model, by whole conversations; it learns from the others. Replies that repeat others,
+    numbers aside, are left out of the test. 80 labels are needed.
 
     \b
       trueup learn salon.yaml verdicts.db
       trueup learn salon.yaml replies.jsonl --labels labels.jsonl --bad rude
 
-    Until a model beats the rules on the latest labels, a contract only records its score.
+    A model passes if it beats the rules on the latest labels and its scores are probabilities. Until then, a contract only records
+    its score. A model that has passed is not replaced by one that has not.
 
-    Exit code 0: the model beats the rules, 1: it does not, or there are too few labels, 2: the command, the contract or a
-    source is wrong, 130: stopped.
+    Exit code 0: the model passes, 1: it does not, or there are too few labels, 2: the command, the contract or a source is
+    wrong, 3: the disk is full, 130: stopped.
     """
     from trueup.batch.contracts import BadContract, spec_of
     from trueup.learning.files import NotReplaced, refuse_other, write_model
@@ -57,7 +60,7 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
         raise click.UsageError(f"{min(both)!r} cannot be both --good and --bad")
     shown = _Shown()
     try:
-        refuse_other(path)
+        earlier = refuse_other(path)
         held = spec_of(contract).open()
         material = cases(sources, labels=options["labels"])
         learned = train(
@@ -66,13 +69,15 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
         )  # fmt: skip
     except TooFew as error:
         shown.close()
-        click.echo(f"trueup: {error}", err=True)
+        for line in _sentence(f"trueup: {error}", sys.stderr):
+            click.echo(line, err=True)
         return 1
     except (BadContract, BadLabels, Missing, NotReplaced) as error:
         raise Unavailable(str(error)) from None
     finally:
         shown.close()
-    size = write_model(path, learned.model)
+    is_kept = earlier is not None and earlier.evaluation.passed and not learned.evaluation.passed
+    size = None if is_kept else write_model(path, learned.model)
     named = os.path.relpath(path, Path(contract).parent) if Path(contract).is_file() else str(path)
     if as_json:
         from trueup.cli.pretty import document
@@ -108,25 +113,35 @@ class _Shown:
             self._last = ""
 
 
-def _lines(learned: "Learned", path: Path, size: int, named: str) -> list[str]:
-    """The result for people."""
+def _lines(learned: "Learned", path: Path, size: int | None, named: str) -> list[str]:
+    """The result for people; without a size, the file that was there is kept."""
     facts, found = learned.model.facts, learned.evaluation
+    width = _width(sys.stdout)
     who = f", by {facts.authors:,} {_plural('person', facts.authors, 'people')}" if facts.authors else ""
     when = f", {facts.since} to {facts.until}" if facts.since else ""
+    repeats = f" ({learned.repeated:,} more repeat others, numbers aside)" if learned.repeated else ""
+    judges = (
+        ("rules", learned.rules),
+        (f"model below {found.below:g}", learned.alone),
+        ("rules and model", learned.together),
+    )
+    left_out = "; ".join(f"{count:,} × {why}" for why, count in learned.gathered.left_out.most_common())
     lines = [
-        f"{path}: {size / 1000:,.0f} KB",
-        f"{facts.labels:,} labels: {facts.good:,} good, {facts.bad:,} bad{who}{when}",
-        f"{learned.trained:,} to learn from, the latest {learned.tested:,} to test on",
-        *_wrapped("not used: ", [f"{count:,} × {why}" for why, count in learned.gathered.left_out.most_common()]),
+        *([] if size is None else [f"{path}: {size / 1000:,.0f} KB"]),
+        *_wrapped(f"{facts.labels:,} labels: {facts.good:,} good, {facts.bad:,} bad{who}{when}", width),
+        *_wrapped(f"{learned.trained:,} to learn from, the latest {learned.tested:,} to test on{repeats}", width),
+        *(_wrapped(f"not used: {left_out}", width) if left_out else ()),
         "",
-        f"{'':17} {'precision':18} {'recall':18} {'F1':>5} {'mistakes':>9}",
-        _row("rules", learned.rules),
-        _row(f"model below {found.below:g}", learned.alone),
-        _row("rules and model", learned.together),
+        *_table(judges, with_intervals=width >= _ROOM_FOR_INTERVALS),
         "",
-        _outcome(learned),
-        _quality_of(learned),
+        *(line for said in _outcome(learned) for line in _wrapped(said, width)),
+        *_wrapped(_quality_of(learned), width),
         "",
+    ]
+    if size is None:
+        kept = f"{path} holds an earlier model, which has passed, and stays as it is. To write this one, name another file with -o."
+        return [*lines, *_wrapped(kept, width)]
+    lines += [
         "Put this into the contract:",
         "",
         "quality:",
@@ -137,19 +152,40 @@ def _lines(learned: "Learned", path: Path, size: int, named: str) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _outcome(learned: "Learned") -> str:
+def _outcome(learned: "Learned") -> list[str]:
+    from trueup.learning.learn import CALIBRATED, LEVEL
+
     found = learned.evaluation
     counts = f"{found.better:,} replies judged better, {found.worse:,} worse (McNemar p {_p(found.p)})"
     if found.passed:
-        return f"It beats the rules: {counts}."
-    said = "It is no better than the rules" if found.better <= found.worse else "It is not known to beat the rules"
-    return f"{said}: {counts}.\nIts score is only recorded until it does: label more replies, then learn again."
+        return [f"It beats the rules: {counts}."]
+    shadow = "Its score is only recorded until it passes: label more replies, then learn again."
+    if found.better <= found.worse:
+        return [f"It is no better than the rules: {counts}.", shadow]
+    if found.p is None or found.p >= LEVEL:
+        return [f"It is not known to beat the rules: {counts}.", shadow]
+    off = f"But its scores are not probabilities: the calibration error is above {CALIBRATED:g}, and not by chance."
+    return [f"It beats the rules: {counts}.", off, shadow]
 
 
 def _quality_of(learned: "Learned") -> str:
     found = learned.evaluation
-    numbers = f"Calibration error {_number(found.calibration_error)}, AUC {_number(found.auc)}"
+    chance = (
+        f" (chance alone: up to {_number(found.calibration_chance)})" if found.calibration_chance is not None else ""
+    )
+    numbers = f"Calibration error {_number(found.calibration_error)}{chance}, AUC {_number(found.auc)}"
     return f"{numbers}; abstained from {found.abstained:,} of {found.labels:,}."
+
+
+def _table(judges: "tuple[tuple[str, Confusion], ...]", *, with_intervals: bool) -> list[str]:
+    """How the judges did; a narrow screen has no room for the intervals and F1."""
+    if not with_intervals:
+        rows = [(name, one.part) for name, one in judges]
+        return [
+            f"{'':15} {'precision':>9} {'recall':>6} {'mistakes':>8}",
+            *(f"{name:15} {_number(p.precision, 2):>9} {_number(p.recall, 2):>6} {p.wrong:>8,}" for name, p in rows),
+        ]
+    return [f"{'':17} {'precision':18} {'recall':18} {'F1':>5} {'mistakes':>9}", *(_row(*judge) for judge in judges)]
 
 
 def _row(name: str, found: "Confusion") -> str:
@@ -174,14 +210,26 @@ def _plural(one: str, count: int, many: str) -> str:
     return one if count == 1 else many
 
 
-def _wrapped(head: str, parts: list[str]) -> list[str]:
-    from textwrap import wrap
+def _width(stream: TextIO) -> int:
+    """The columns of a terminal; those of a page elsewhere."""
+    from shutil import get_terminal_size
 
-    return wrap(head + "; ".join(parts), _WIDTH, subsequent_indent="  ") if parts else []
+    return min(get_terminal_size().columns, _WIDTH) if stream.isatty() else _WIDTH
 
 
-def _as_data(learned: "Learned", path: Path, size: int) -> dict[str, Any]:
-    """The result for programs."""
+def _sentence(text: str, stream: TextIO) -> list[str]:
+    """A message, broken for a person and in one line for a log."""
+    return _wrapped(text, _width(stream)) if stream.isatty() else [text]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    from trueup.cli.layout import wrapped
+
+    return wrapped(text, width - 1)
+
+
+def _as_data(learned: "Learned", path: Path, size: int | None) -> dict[str, Any]:
+    """The result for programs; the model is None if an earlier one is kept."""
     import msgspec
 
     intervals = {
@@ -189,7 +237,7 @@ def _as_data(learned: "Learned", path: Path, size: int) -> dict[str, Any]:
         for name, one in (("rules", learned.rules), ("model", learned.alone), ("together", learned.together))
     }
     return {
-        "model": str(path),
+        "model": None if size is None else str(path),
         "bytes": size,
         "passed": learned.evaluation.passed,
         "facts": msgspec.to_builtins(learned.model.facts),
@@ -197,5 +245,6 @@ def _as_data(learned: "Learned", path: Path, size: int) -> dict[str, Any]:
         "intervals": intervals,
         "trained": learned.trained,
         "tested": learned.tested,
+        "repeated": learned.repeated,
         "left_out": dict(learned.gathered.left_out),
     }

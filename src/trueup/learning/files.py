@@ -3,6 +3,7 @@
 Another file than a model is never replaced.
 """
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -16,16 +17,20 @@ class NotReplaced(ValueError):
     """A file is in the way that is not a model."""
 
 
-def refuse_other(path: Path) -> None:
-    """Raise if there is a file at the path that is not a quality model."""
-    if path.is_dir():
-        raise NotReplaced(f"{path}: that is a directory; name a file")
-    if not path.parent.is_dir():
-        raise NotReplaced(f"{path}: there is no directory {path.parent}")
-    if not path.is_file() or not path.stat().st_size:
-        return
+def refuse_other(path: Path) -> Model | None:
+    """Raise if there is something at the path that is not a quality model, or none can be written there; return the model that is there."""
     try:
-        load_model(path)
+        if path.is_dir():
+            raise NotReplaced(f"{path}: that is a directory; name a file")
+        if not path.parent.is_dir():
+            raise NotReplaced(f"{path}: there is no directory {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise NotReplaced(f"{path}: no file can be written in {path.parent}")
+        if not path.is_file() or not path.stat().st_size:
+            return None
+        return load_model(path)
+    except OSError as error:
+        raise NotReplaced(f"{path}: cannot be written: {error.strerror or error}") from None
     except BadModel:
         raise NotReplaced(f"{path}: there is a file that is not a quality model; choose another name") from None
 

@@ -71,7 +71,7 @@ class Learned(NamedTuple):
     alone: Confusion
     together: Confusion
     repeated: int = 0
-    """Replies that are not in the test, because they repeat others word for word."""
+    """Replies that are not in the test, because they repeat others, numbers aside."""
 
     @property
     def evaluation(self) -> Evaluation:
@@ -172,7 +172,7 @@ def _refuse_few(gathered: Gathered) -> None:
 
 
 def _refuse_one_sided(early: list[Example], late: list[Example], repeated: int) -> None:
-    without = f" (without {repeated:,} that repeat others word for word)" if repeated else ""
+    without = f" (without {repeated:,} that repeat others, numbers aside)" if repeated else ""
     for name, side in (("earlier", early), ("latest", late)):
         good = sum(one.good for one in side)
         for kind, count in (("good", good), ("bad", len(side) - good)):
