@@ -54,13 +54,13 @@ def backtest(
     - `new`, `against`: a contract, its file, or `module:name`. Without `against` the recorded outcomes are the old ones.
     - `replies`: a store, a path or URL of one, the folder of a sift, a run directory, a file; or replies, pairs of a reply and its
       context, and cases. A list of paths and stores is several sources.
-    - `labels`: files of labels for replies of files; stores have their own.
-    - `selection`: which replies are taken.
+    - `labels`: files of labels for replies that are not in a store; none by default. Stores have their own.
+    - `selection`: which replies are taken; all by default.
     - `margin`: how far the refusal rates may differ and still be equivalent.
     - `sample`: stop when about so many replies are read, a random sample of blocks; so does the limit of the selection. None: read all.
     - `workers`: processes at once; None: one for each core, or none if this process has other threads. `engine` is `local` or `ray`, at the `address` of a cluster.
     - `guard`: the time and memory that one reply may take.
-    - `on_progress`: gets the result so far after each block; `on_flips` gets each flip as a line of JSON.
+    - `on_progress`: is called with the result so far after each block, unless it is None; so is `on_flips` with each flip as a line of JSON, unless it is None.
 
     >>> from trueup import Contract
     >>> old, new = Contract({"required": ["n"]}), Contract({"required": ["n"], "properties": {"n": {"maximum": 5}}})

@@ -79,7 +79,9 @@ class Conversations:
 class Backtest:
     """What flips between two contracts over stored replies.
 
-    `total` replies are `judged`, or counted under `unjudgeable` with the reason; nothing else happens to one.
+    `total` replies are `judged`, or counted under `unjudgeable` with the reason; nothing else happens to one. `backtest` makes it, for a
+    contract called `new` and an `old` one (None: the recorded outcomes) over `sources`; refusal rates within the `margin`, 1 % by default,
+    count as equivalent.
     """
 
     def __init__(self, new: str, old: str | None, sources: tuple[str, ...], margin: float = 0.01) -> None:
@@ -163,7 +165,8 @@ class Backtest:
     def rate(self, kind: str, confidence: float = 0.95) -> Rate:
         """The share of judged replies of a kind with its Wilson interval, on effective counts where conversations have several replies.
 
-        `kind` is `newly_refused`, `newly_accepted`, `value_changed`, `flips`, `unchanged`, `refused` or `refused_before`.
+        `kind` is `newly_refused`, `newly_accepted`, `value_changed`, `flips`, `unchanged`, `refused` or `refused_before`; `confidence` is
+        that of the interval, 95 % by default.
         """
         n = self.judged
         counts: dict[str, int] = {
@@ -309,7 +312,7 @@ class Backtest:
         return told
 
     def fails(self, expression: str) -> bool:
-        """Whether a condition such as `newly_refused > 0.5%` holds; `newly_refused.high` is the upper end of the interval."""
+        """Whether a condition holds: an `expression` such as `newly_refused > 0.5%`; `newly_refused.high` is the upper end of the interval."""
         return Condition(expression, NAMES).holds(self.figures())
 
     # -- in other forms ------------------------------------------------------------------------

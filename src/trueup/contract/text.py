@@ -50,7 +50,7 @@ def text_of(contract: "Contract[Any]", clean: Callable[[Any], Any] | None = None
 
 
 def rebuilt(text: str) -> "Contract[Any]":
-    """The contract that a text gives; ValueError if it is not portable."""
+    """The contract that a `text` of the store gives; ValueError if it is not portable."""
     from trueup.contract.contract import Contract
 
     found = orjson.loads(text)

@@ -64,14 +64,16 @@ class LabelFile:
 
 
 class LabelStore:
-    """A store that labels are recorded in, as feedback."""
+    """A `store` that labels are recorded in, as feedback."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        """The store."""
         self.name = store.where
+        """Where the store is."""
 
     def write(self, label: Label) -> None:
-        """Record a label; one about a verdict that is not there raises `UnknownVerdict`."""
+        """Record a `label`; one about a verdict that is not there raises `UnknownVerdict`."""
         said: dict[str, Any] = {"outcome": label.outcome} if label.outcome != "comment" else {}
         self.store.record_feedback(
             label.verdict, note=label.note, user=label.author, subject=label.subject, drawn=label.drawn, **said
@@ -79,13 +81,13 @@ class LabelStore:
 
 
 def labels_of(path: str | Path) -> Iterator[Label]:
-    """The labels of a file, those left out that their author has replaced."""
+    """The labels of the file at `path`, those left out that their author has replaced."""
     for labels in read_labels([path]).values():
         yield from labels
 
 
 def write_labels(path: str | Path, labels: Iterable[Label]) -> int:
-    """Write labels into a new file, and say how many; the file appears whole or not at all.
+    """Write `labels` into a new file at `path`, and return how many; the file appears whole or not at all.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "labels.jsonl"

@@ -111,7 +111,13 @@ def _alike(case: Case) -> _Alike:
 
 
 def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, author: str = "", seed: int = 0) -> Queue:
-    """The cases to label: uncertain ones, and a random sample of accepted ones as a `share` of the `size`.
+    """The cases to label: uncertain ones, and a random sample of accepted ones.
+
+    - `cases`: the replies to choose from, such as those of `trueup.material.sources.cases`.
+    - `size`: how many to choose; 30 by default.
+    - `share`: the share of the random sample; a quarter by default.
+    - `author`: who will label; what this person has labelled is left out. Empty: nobody in particular.
+    - `seed`: another number draws another sample.
 
     >>> from trueup.material.case import Recorded
     >>> refused = Recorded(False, ("V005",), ({"code": "V005", "path": "$.day", "level": "error"},))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from trueup.labelling.labels import Sink
 from trueup.labelling.queue import Entry
 from trueup.labelling.subjects import COMMENT, DECISIONS, RANDOM, SKIPPED, WHOLE, subjects
-from trueup.material.case import RIGHT, WRONG, Label
+from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Case, Label
 
 MOST = 200  # letters of a label of one's own
 KEYS = {
@@ -151,8 +151,15 @@ class Session:
 
     def _write(self, outcome: str, subject: str) -> None:
         case, drawn = self.entry.case, self.entry.drawn
-        label = Label(case.id, outcome, self.author, time.time(), subject, self.note, drawn)
+        label = Label(case.id, outcome, self.author, time.time(), subject, self.note, drawn, _decided(case))
         self.sink.write(label)
         self.note = ""
         if outcome in (*DECISIONS, SKIPPED):
             self.answers[case.id, subject] = label
+
+
+def _decided(case: Case) -> str:
+    """The decision that is shown, which an answer speaks of."""
+    if case.recorded is None:
+        return ""
+    return ACCEPTED if case.recorded.ok else REFUSED

@@ -82,7 +82,7 @@ class Summary(NamedTuple):
 
 
 def summarise(cases: Iterable[Case]) -> Summary:
-    """Count the labels of cases.
+    """Count the labels of `cases`.
 
     >>> from trueup.material.case import Label, Recorded
     >>> refused = Recorded(False, ("V005",), ({"code": "V005", "level": "error"},))

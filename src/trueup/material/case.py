@@ -32,6 +32,7 @@ REASONS: dict[Reason, str] = {
 }
 
 RIGHT, WRONG = "right", "wrong"
+ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Label(msgspec.Struct, frozen=True):
@@ -48,9 +49,11 @@ class Label(msgspec.Struct, frozen=True):
     subject: str = ""
     """What it is about: empty for the verdict as a whole, `code:V005` for findings of a code, `rule:NAME` for those of a rule."""
     note: str = ""
-    """A remark in words."""
+    """A remark in words; empty if there is none."""
     drawn: str = ""
     """How the reply was chosen: `random` for a random sample of accepted replies, `uncertain` for the queue, else empty."""
+    decided: str = ""
+    """The decision that it speaks of: `accepted` or `refused`; empty if not known. A contract may change after its decisions were labelled."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -82,7 +85,7 @@ class Case(msgspec.Struct, frozen=True):
     reply: Any = None
     """What `Contract.check` takes; None if there is nothing to judge."""
     context: dict[str, Any] | None = None
-    """The context of `Contract.check`."""
+    """The context of `Contract.check`; None if there is none."""
     unjudgeable: Reason | None = None
     """Why it cannot be judged under any contract; None if it can."""
     missing: tuple[str, ...] = ()
@@ -90,28 +93,49 @@ class Case(msgspec.Struct, frozen=True):
     recorded: Recorded | None = None
     """The outcome at that time; None if it was not recorded."""
     model: str = ""
+    """The model that was asked; empty if not known."""
     state: str = ""
+    """The state of the conversation; empty if there is none."""
     tenant: str = ""
+    """Whose request it was; empty if not known."""
     user: str = ""
+    """The user; empty if not known."""
     contract: str = ""
-    """The name of the contract that judged."""
+    """The name of the contract that judged; empty if not known."""
     conversation: str = ""
     """What belongs together for statistics: a conversation, else a request; empty if the case stands alone."""
     at: float = 0.0
     """When it was judged, in seconds since 1970; 0 if not known."""
     outcome: str = ""
+    """How the request ended, such as `repaired`; empty if not known."""
     attempt: int = 1
+    """The number of the attempt in its request."""
     attempts: int = 1
+    """How many attempts the request took."""
     latency: float = 0.0
+    """How many seconds the reply took; 0 if not known."""
     tokens_in: int = 0
+    """Input tokens; 0 if not known."""
     tokens_out: int = 0
+    """Output tokens; 0 if not known."""
     cost: int = 0
-    """In millionths of your unit of money."""
+    """What it cost, in millionths of your unit of money; 0 if not known."""
     labels: tuple[Label, ...] = ()
+    """What people said about it; empty if nobody did."""
     place: str = ""
     """Where it stands: a file with its offset, or the store."""
     missing_why: tuple[Reason, ...] = ()
     """Why each of `missing` is not there, in the same order; `context_not_kept` where nothing else is known."""
+
+    def was_accepted(self, label: Label, now: bool) -> bool:
+        """Whether the decision that a `label` speaks of accepted the reply: as the label says, else as recorded, else as it is `now`.
+
+        >>> Case("1", recorded=Recorded(False)).was_accepted(Label("1", "right", decided="accepted"), now=False)
+        True
+        """
+        if label.decided:
+            return label.decided == ACCEPTED
+        return now if self.recorded is None else self.recorded.ok
 
     @property
     def text(self) -> str:

@@ -18,25 +18,31 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     since: float | None = None
     """The earliest time, in seconds since 1970. A case without a time is not in a time range."""
     until: float | None = None
-    """The time before which it must lie, in seconds since 1970."""
+    """The time before which it must lie, in seconds since 1970; None: until now."""
     model: str | None = None
+    """The model that was asked; None: any."""
     contract: str | None = None
+    """The name of the contract that judged; None: any."""
     fingerprint: str | None = None
+    """The fingerprint of the contract that judged; None: any."""
     state: str | None = None
+    """The state of the conversation; None: any."""
     tenant: str | None = None
+    """Whose request it was; None: anybody's."""
     code: str | None = None
-    """A code that the recorded findings have."""
+    """A code that the recorded findings have; None: any or none."""
     rule: str | None = None
-    """A rule that the recorded findings name."""
+    """A rule that the recorded findings name; None: any or none."""
     outcome: str | None = None
+    """How the request ended, such as `repaired`; None: in any way."""
     ok: bool | None = None
-    """Whether the reply was accepted when it was recorded."""
+    """Whether the reply was accepted when it was recorded; None: either."""
     label: str | None = None
-    """A label that somebody gave: `right`, `wrong` or a word of your own."""
+    """A label that somebody gave: `right`, `wrong` or a word of your own; None: any or none."""
     text: str | None = None
-    """Words that the reply holds, in any case."""
+    """Words that the reply holds, in any case; None: any reply."""
     limit: int | None = None
-    """How many cases at most."""
+    """How many cases at most; None: all."""
 
     @property
     def is_open(self) -> bool:
@@ -48,7 +54,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return all(getattr(self, name) is None for name in _FIELDS)
 
     def takes(self, case: Case) -> bool:
-        """Whether a case is taken; `limit` is for whoever counts.
+        """Whether a `case` is taken; `limit` is for whoever counts.
 
         >>> Selection(model="a").takes(Case("1", model="a")), Selection(since=5.0).takes(Case("1"))
         (True, False)

@@ -60,7 +60,9 @@ class Missing(ValueError):
 def cases(
     sources: Sequence[SourceLike], selection: Selection = EVERYTHING, *, labels: Sequence[str | Path] = ()
 ) -> Iterator[Case]:
-    """Every case of the sources that is selected, in their order; those that cannot be judged say why.
+    """Every case of the `sources` that is selected, in their order; those that cannot be judged say why.
+
+    `selection` chooses some of them; all by default. `labels` are files of labels for replies that are not in a store; none by default.
 
     >>> [case.text for case in cases([["one", ("two", {"state": "IDLE"})]])]
     ['one', 'two']

@@ -105,7 +105,7 @@ def mcnemar(b: int, c: int) -> float:
     if b == c:
         return 1.0
     if n <= 64:  # in whole numbers
-        return min(1.0, 2 * sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n)
+        return min(1.0, 2 * sum(math.comb(n, k) for k in range(fewer + 1)) / (1 << n))
     return min(1.0, 2 * binomial_cdf(fewer, n, 0.5))
 
 

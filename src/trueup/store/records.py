@@ -129,7 +129,7 @@ class Stored(msgspec.Struct, frozen=True):
     context: dict[str, Any] | None = None
     """What is still there of the context that the reply was judged with; None if nothing is known about it."""
     missing: dict[str, str] = {}
-    """What is missing of that context: each name with `not_kept`, `too_large`, `redacted` or `expired`. A redacted part is in `context` too, as
+    """What is missing of that context: each name with `not_kept`, `too_large`, `redacted` or `expired`; empty if nothing is. A redacted part is in `context` too, as
     far as it could be kept. The name `?` says that nobody told the store what the context was."""
     kept: str = ""
     """What became of the reply: `whole`, `redacted`, `none` if its text was not to be kept, or `expired`."""

@@ -191,7 +191,7 @@ class Store:
         - `label`, `note`: a word and a text of your own; empty: none.
         - `user`: who says it; empty: not known.
         - `subject`: what it is about: `code:V005` or `rule:NAME` for findings, empty for the verdict as a whole.
-        - `outcome`: `right` or `wrong`, whether the verdict or the finding is correct; or a word for what came of it, such as `refunded`.
+        - `outcome`: `right` or `wrong`, whether the verdict or the finding is correct; or a word for what came of it, such as `refunded`; empty: not said.
         - `drawn`: how the reply was chosen: `random` from a random sample, `uncertain` from a queue; empty: otherwise.
 
         `right` and `wrong` of one user about one subject replace each other, other outcomes add up. What is said without an outcome replaces
