@@ -65,6 +65,9 @@ def test_the_question_may_stand_in_the_history() -> None:
         ("Wie lange soll ich ein Ei kochen?", "Sieben Minuten für ein weiches Ei, zehn für ein hartes.", "not English"),
         ("Combien de temps faut-il cuire un œuf ?", "Sept minutes pour un œuf mollet.", "not English"),
         ("卵は何分茹でればいいですか", "半熟なら七分、固茹でなら十分です", "not English"),
+        ("Wat is de hoofdstad van Nederland?", "De hoofdstad is Amsterdam, en dat is waar we zijn.", "not English"),
+        ("What is the capital of the country?", "La capital del país es la ciudad de Canberra.", "not English"),
+        ("¿Cuál es la capital de Australia?", "You can send the shoes back within 30 days.", "not English"),
         ("Сколько варить яйцо вкрутую?", "Десять минут после закипания воды.", "not English"),
     ],
 )
@@ -77,6 +80,10 @@ def test_what_is_not_judged_says_why(question: str, reply: str, why: str) -> Non
 def test_english_pairs_are_taken_for_english() -> None:
     for question, reply in PAIRS["English"]:
         assert is_english([*relevance.words(question), *relevance.words(reply)]), question
+    judged = [
+        Contract(relevance=True).check(reply, {"question": question}).metrics for question, reply in PAIRS["English"]
+    ]
+    assert sum(one.get("relevance_abstained") != "not English" for one in judged) >= 0.95 * len(judged)
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
@@ -127,8 +134,19 @@ def test_without_the_extra_a_contract_says_how_to_install_it(monkeypatch: pytest
         relevance.folder.cache_clear()
 
 
+def test_vectors_that_cannot_be_read_are_reported_when_a_contract_is_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"damaged")
+    monkeypatch.setattr(relevance, "folder", lambda: tmp_path)
+    with pytest.raises(ValueError, match=r"relevance: the word vectors in .* cannot be read"):
+        Contract(relevance=True)
+
+
 @pytest.mark.spec("Q15")
-def test_nothing_is_fetched_and_the_first_check_loads_the_vectors() -> None:
+def test_nothing_is_fetched_and_the_vectors_are_there_before_the_first_check() -> None:
     code = """
 import socket, sys
 def refuse(*given, **more):
@@ -137,7 +155,10 @@ socket.socket = socket.create_connection = socket.getaddrinfo = refuse
 sys.addaudithook(lambda event, given: refuse() if event.startswith(("socket.connect", "socket.getaddrinfo")) else None)
 from trueup import Contract
 contract = Contract(relevance=True)
-assert "tokenizers" not in sys.modules and "numpy" not in sys.modules
+def refuse_files(event, given):
+    if event == "open":
+        raise AssertionError(given)
+sys.addaudithook(refuse_files)
 context = {"question": "What is the capital of Australia?"}
 assert contract.check("Canberra is the capital city of Australia.", context).metrics["relevance"] > 0.5
 assert "wordllama" not in sys.modules and "requests" not in sys.modules

@@ -1,7 +1,7 @@
 """Relevance: whether a reply is about the user's question. Both enter, a score leaves as a metric, and a finding where it is too low.
 
 The score compares the mean of the word vectors that ship inside the package `wordllama` (the extra `relevance`). They know English
-only: other languages are not judged. Nothing is fetched; the vectors are read from disk by the first check and kept.
+only: other languages are not judged. Nothing is fetched; the vectors are read from disk when a contract is made, and kept.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,9 @@ MIDDLE, _WIDTH = 0.1, 0.07  # the likeness at which a score is 0.5, and how fast
 _WEIGHTS, _TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _HINT = "Answer the question that the user asked."
 _LEAST_ENGLISH = 0.1  # the share of the words below in English text is about a half; fewer in lists and code
-# Frequent short words of English that the languages nearest to it do not have.
+# Frequent short words of English that its neighbours do not have: Dutch has “is” and “we”, Danish “have” and “by”.
 _ENGLISH = frozenset(
-    """the and of is are were been it its this that these those with from by not have has had you your yours we our they their them
-    my she his what which who how why when where can could would should do does did than then there here about into after before
+    """the and of are were been it its this that these those with from not has you your yours our they their them she his what which who how why when where can could would should do does did than then there here about into after before
     some any each other only also very just because while please yes""".split()
 )
 
@@ -75,7 +74,10 @@ def _unjudged(question: str, text: str) -> str:
     asked, told = list(words(question)), list(words(text))
     if not is_english([*asked, *told]):
         return "not English"
-    return "too short" if min(len(asked), len(told)) < _FEWEST else ""
+    if min(len(asked), len(told)) < _FEWEST:
+        return "too short"
+    # Vectors of two languages cannot be compared, so both must be English.
+    return "" if _ENGLISH.intersection(asked) and _ENGLISH.intersection(told) else "not English"
 
 
 def is_english(found: list[str]) -> bool:
@@ -96,23 +98,28 @@ def likeness(question: str, text: str) -> float:
 
 def _mean(text: str) -> Any:
     """The mean of the vectors of a text's tokens."""
-    tokenizer, vectors = _vectors(str(folder()))
+    tokenizer, vectors = load(str(folder()))
     whole = text.encode("utf-8", "replace").decode()  # lone surrogates are no text to a tokenizer
     ids = tokenizer.encode(whole, add_special_tokens=False).ids
     return vectors[ids].astype("float32").mean(0)
 
 
 @lru_cache(maxsize=1)
-def _vectors(place: str) -> tuple[Any, Any]:
+def load(place: str) -> tuple[Any, Any]:
     """The tokenizer and the vectors, read once. The package's own loader is not used: it downloads what it does not find."""
-    from safetensors import safe_open
-    from tokenizers import Tokenizer
+    try:
+        from safetensors import safe_open
+        from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(Path(place) / _TOKENS))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    with safe_open(str(Path(place) / _WEIGHTS), framework="np") as opened:
-        return tokenizer, opened.get_tensor("embedding.weight")
+        tokenizer = Tokenizer.from_file(str(Path(place) / _TOKENS))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        with safe_open(str(Path(place) / _WEIGHTS), framework="np") as opened:
+            return tokenizer, opened.get_tensor("embedding.weight")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{INSTALL} ({error})", name=error.name) from None
+    except Exception as error:  # noqa: BLE001 - both libraries raise types of their own
+        raise BadQuality(f"relevance: the word vectors in {place} cannot be read: {error!s:.200}; {INSTALL}") from None
 
 
 @lru_cache(maxsize=1)

@@ -21,9 +21,10 @@ def make_scores(quality: Any, relevance: Any, language: str) -> "dict[str, Score
     if quality is not None:
         scores["quality"] = compile_quality(_with_model(quality))
     if relevance:
-        from trueup.checks.relevance import compile_relevance  # of use to contracts with the extra
+        from trueup.checks.relevance import compile_relevance, folder, load  # of use to contracts with the extra
 
         scores["relevance"] = compile_relevance(relevance, language)
+        load(str(folder()))  # now, and not during the first check: a server's loop would wait for it
     return scores
 
 
