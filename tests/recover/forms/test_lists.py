@@ -137,3 +137,8 @@ def test_a_list_with_bullets_in_a_string_is_a_list(said: str, expected: list[str
     assert verdict.ok
     assert verdict.data == {"tags": expected}
     assert verdict.fixes
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "+", "1.", "-\n-", "- ", "•"])
+def test_a_mark_without_an_item_never_raises(mark: str) -> None:
+    assert Contract(WORDS).check(mark).ok in (True, False)

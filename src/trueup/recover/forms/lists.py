@@ -88,7 +88,7 @@ def _in_brackets(text: str, lines: list[Line], max_depth: int) -> list[Candidate
 def _without_marks(text: str, lines: list[Line], words: bool) -> list[Candidate]:
     """Strings, words or numbers between commas, or one of them per line: the first paragraph behind a lead."""
     first = 1 if len(lines) > 1 and text[lines[0].start : lines[0].end].rstrip("*_").endswith(_COLONS) else 0
-    strings = all(text[line.body_at] in "\"'" for line in lines)
+    strings = all(text.startswith(('"', "'"), line.body_at) for line in lines)
     stop = next((at for at in range(first + 1, len(lines)) if lines[at].gap and not strings), len(lines))
     spans = _items(text, lines[first:stop]) if sum(line.gap > 0 for line in lines[stop:]) <= 1 else []
     said = [text[a:b] for a, b in spans]
