@@ -244,3 +244,12 @@ def test_what_is_kept_does_not_grow_with_names() -> None:
     assert next(row["count"] for row in tenants if row["key"] == room.REST) == 3_000 - room._GROUPS
     assert sum(row["count"] for row in found.groups["state"]) == 3_000
     assert found.tests["clustered"] is None
+
+
+def test_a_label_speaks_of_the_decision_that_it_names() -> None:
+    named, plain = Label("1", "wrong", decided="refused"), Label("1", "wrong")
+    flip = Judged("newly_refused", was=True, now=False)
+    assert mark_of(Case("1", "x", labels=(named,)), flip) == "worse", "people said that it should pass"
+    assert mark_of(Case("1", "x", labels=(plain,)), flip) == "better", "taken to speak of the decision of before"
+    assert mark_of(Case("1", "x", recorded=Recorded(True), labels=(named,)), flip) == "worse"
+    assert mark_of(Case("1", "x", labels=(named, plain)), flip) == "unlabelled"

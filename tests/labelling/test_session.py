@@ -1,7 +1,10 @@
 """A session: keys in, labels out at once; back, per finding, notes, words, and ends at any moment."""
 
+from pathlib import Path
+
 import pytest
 
+from trueup.labelling.labels import LabelFile, labels_of
 from trueup.labelling.queue import Entry
 from trueup.labelling.session import KEYS, MOST, Session
 from trueup.material.case import Case, Label, Recorded
@@ -132,3 +135,12 @@ def test_a_label_that_cannot_be_stored_is_not_counted() -> None:
         session.press("r")
     assert not session.answers
     assert session.at == 0
+
+
+def test_an_answer_says_which_decision_it_speaks_of(tmp_path: Path) -> None:
+    file = tmp_path / "labels.jsonl"
+    made = [Case(name, "{}", recorded=kept) for name, kept in (("a", Recorded(True)), ("b", Recorded(False)))]
+    session = Session([Entry(case, "uncertain", ()) for case in made], LabelFile(file), "ada")
+    session.press("w")
+    session.press("r")
+    assert {label.verdict: label.decided for label in labels_of(file)} == {"a": "accepted", "b": "refused"}

@@ -280,3 +280,9 @@ def test_a_file_that_is_not_a_model_is_never_replaced(tmp_path: Path) -> None:
         with pytest.raises(NotReplaced):
             refuse_other(wrong)
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["contract.yaml", "model.json"]
+
+
+def test_a_label_speaks_of_the_decision_that_it_names() -> None:
+    said = [Label("1", "wrong", decided=word) for word in ("accepted", "refused", "")]
+    found = gather([Case("1", f"A fine reply, {n}.", labels=(label,)) for n, label in enumerate(said)], Contract())
+    assert [each.good for each in found.examples] == [False, True, False]

@@ -12,8 +12,8 @@ from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipelin
 from trueup import Contract
 from trueup.batch.contracts import spec_of
 from trueup.batch.sift import Options, sift
-from trueup.material.case import Case, Label
-from trueup.material.labels import BadLabels
+from trueup.material.case import Case, Label, Recorded
+from trueup.material.labels import BadLabels, read_labels
 from trueup.material.selection import Selection
 from trueup.material.sources import Missing, cases
 from trueup.store.open import open_store
@@ -253,3 +253,16 @@ def test_a_provider_s_response_has_its_text() -> None:
     response = {"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}
     told = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
     assert [case.text for case in cases([[response, told, b"Hello.", "Hello."]])] == ["Hello."] * 4
+
+
+def test_labels_say_which_decision_they_speak_of(tmp_path: Path) -> None:
+    file = tmp_path / "labels.jsonl"
+    file.write_text(
+        '{"verdict": "1", "outcome": "wrong", "decided": "accepted"}\n{"verdict": "2", "outcome": "wrong"}\n'
+    )
+    assert [label.decided for labels in read_labels([file]).values() for label in labels] == ["accepted", ""]
+    file.write_text('{"verdict": "1", "outcome": "wrong", "decided": "accept"}\n')
+    with pytest.raises(BadLabels, match=r"labels.jsonl:1: decided is 'accepted' or 'refused'; got 'accept'"):
+        read_labels([file])
+    label = Label("1", "wrong")
+    assert [Case("1", recorded=kept).was_accepted(label, now=True) for kept in (None, Recorded(False))] == [True, False]

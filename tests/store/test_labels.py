@@ -39,7 +39,7 @@ def test_right_and_wrong_replace_each_other_and_other_outcomes_add_up(opened: St
     assert len(said(opened, outcome="wrong", verdicts=[made, "none"])) == 2
     assert said(opened, verdicts=[]) == said(opened, since=clock.micros / 1e6 + 1) == set()
     label = next(opened.labels(author="bob"))
-    assert Label(**label) == Label(made, "right", "bob", clock.micros / 1e6, "", "clear", "random")
+    assert Label(**label) == Label(made, "right", "bob", clock.micros / 1e6, "", "clear", "random", "refused")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_labels_go_through_a_file_and_back(opened: Store, clock: Hand, tmp_path:
         assert opened.export(tmp_path / f"{what}.jsonl", what) == count
         before = sorted(opened.labels(), key=str)
         lines = [json.loads(line) for line in (tmp_path / f"{what}.jsonl").read_text().splitlines()]
-        assert opened.import_labels(lines) == (count, 0)
+        assert opened.import_labels(lines) == (count, 0, 0)
         assert sorted(opened.labels(), key=str) == before, "the same again changes nothing"
         clock.go(-5)
         with open_store(tmp_path / f"{what}.db", clock=clock) as other:
@@ -92,7 +92,7 @@ def test_an_older_label_does_not_replace_a_newer_one(opened: Store, clock: Hand)
     [
         ({"outcome": "right"}, "label 2: 'verdict' must be"), ("text", "label 2: 'verdict'"),
         ({"verdict": "v", "outcome": 1}, "label 2: 'outcome' must be a text"), ({"verdict": "v", "at": "now"}, "'at' must be"),
-        ({"verdict": "v", "helpful": 1}, "'helpful' must be"), ({"verdict": "v", "subject": "x"}, "label 2: subject is"),
+        ({"verdict": "v", "helpful": 1}, "'helpful' must be"), ({"verdict": "v", "decided": "yes"}, "label 2: decided is"), ({"verdict": "v", "subject": "x"}, "label 2: subject is"),
     ],
 )  # fmt: skip
 def test_a_label_that_cannot_be_read_is_named(tmp_path: Path, label: Any, said: str) -> None:
@@ -103,3 +103,24 @@ def test_a_label_that_cannot_be_read_is_named(tmp_path: Path, label: Any, said: 
 def test_feedback_on_a_verdict_that_is_not_there_says_so(opened: Store) -> None:
     with pytest.raises(UnknownVerdict, match="no verdict 'none'"):
         opened.record_feedback("none", outcome="right")
+
+
+def test_labels_say_which_decision_they_speak_of(opened: Store) -> None:
+    refused, accepted = opened.record_verdict(BAD), opened.record_verdict(Contract(True).check("{}"))
+    for made in (refused, accepted):
+        opened.record_feedback(made, outcome="wrong", user="ada")
+    assert {label["verdict"]: label["decided"] for label in opened.labels()} == {
+        refused: "refused",
+        accepted: "accepted",
+    }
+    assert {label["decided"] for label in opened.labels(verdicts=[accepted])} == {"accepted"}
+
+
+def test_a_label_of_another_decision_than_the_stored_one_is_left_out_and_counted(opened: Store) -> None:
+    made = opened.record_verdict(BAD)
+    lines = [
+        {"verdict": made, "outcome": "right", "author": name, "decided": decided}
+        for name, decided in (("ada", "refused"), ("bob", "accepted"), ("eve", ""))
+    ]
+    assert opened.import_labels([*lines, {"verdict": "none", "outcome": "right"}]) == (2, 1, 1)
+    assert said(opened) == {("", "ada", "right"), ("", "eve", "right")}

@@ -66,7 +66,7 @@ class History:
                 self.store.record_feedback(made, outcome=outcome, user=person, subject=subject)
             else:
                 label = {"verdict": made, "outcome": outcome, "author": person, "subject": subject}
-                assert self.store.import_labels([label]) == (1, 0)
+                assert self.store.import_labels([label]) == (1, 0, 0)
             kind = "decision" if outcome in ("right", "wrong") else outcome
             self.feedback[made, subject, person, kind] = outcome
 

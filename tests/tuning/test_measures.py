@@ -129,3 +129,17 @@ def test_labelled_replies_are_kept_beyond_the_limit(file: Path) -> None:
     cases = cases_of(file, [({"n": 2}, None)] * 5 + [({"n": 12}, False)] * 3)
     evidence = gather(cases, ContractFile(file).contract(), most=2)
     assert (len(evidence.seen), len(evidence.labelled), evidence.left_out) == (5, 3, 3)
+
+
+def test_a_label_speaks_of_the_decision_that_it_names(file: Path) -> None:
+    """Plain replies have no verdict: without the name of the decision, a change of the contract would turn the label round."""
+
+    def wrong(decided: str) -> list[Case]:
+        label = Label("v", "wrong", "ada", decided=decided, drawn="random")
+        return [Case(f"v{number}", '{"n": 2}', labels=(label,)) for number in range(3)]
+
+    contract = ContractFile(file).contract()
+    for decided, should, unrecorded in (("refused", True, 0), ("accepted", False, 0), ("", False, 3)):
+        evidence = gather(wrong(decided), contract)
+        assert ([one.said.should for one in evidence.labelled], evidence.unrecorded) == ([should] * 3, unrecorded)
+        assert {one.said.is_random for one in evidence.labelled} == {decided != "refused"}

@@ -1,6 +1,6 @@
 """Labels beside flips: what people said about a case and how its outcome changes enter; whether that is better or worse leaves.
 
-`right` and `wrong` speak of the decision that was recorded. From them follows whether the reply ought to pass, and from that whether a
+`right` and `wrong` speak of a decision: the one that the label names, else the recorded one. From them follows whether the reply ought to pass, and from that whether a
 flip is an improvement. Labels that disagree as often as they agree say nothing.
 """
 
@@ -31,15 +31,14 @@ def mark_of(case: Case, judged: Judged) -> Mark:
 
 
 def ought_to_pass(case: Case, *, was: bool) -> bool | None:
-    """Whether a reply should be accepted, as people say; None if they do not. `was` is the decision if none is recorded."""
+    """Whether a reply should be accepted, as people say; None if they do not. `was` is the decision if nobody noted which it was."""
     if not case.labels:
         return None
-    accepted = was if case.recorded is None else case.recorded.ok
-    right = sum(label.outcome == RIGHT for label in case.labels if not label.subject)
-    wrong = sum(label.outcome == WRONG for label in case.labels if not label.subject)
-    if right or wrong:
-        return None if right == wrong else accepted is (right > wrong)
-    return None if accepted else _by_findings(case)
+    whole = [label for label in case.labels if not label.subject and label.outcome in (RIGHT, WRONG)]
+    if whole:
+        accept = sum(case.was_accepted(label, was) is (label.outcome == RIGHT) for label in whole)
+        return None if 2 * accept == len(whole) else 2 * accept > len(whole)
+    return None if any(case.was_accepted(label, was) for label in case.labels) else _by_findings(case)
 
 
 def _by_findings(case: Case) -> bool | None:

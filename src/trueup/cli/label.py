@@ -97,7 +97,7 @@ def _cases(sources: tuple[str, ...], selection: "Selection", options: dict[str, 
     """The replies with their labels, each with a verdict if there is a contract to make one."""
     from trueup.material.sources import cases
 
-    file = _label_file(sources, options["labels"])
+    file = label_file(sources, options["labels"])
     found = cases(sources, selection, labels=[file] if file is not None and file.exists() else [])
     return _counted(found if options["contract"] is None else _judged(found, options["contract"]))
 
@@ -127,7 +127,7 @@ def _counted(found: "Iterable[Case]") -> "Iterator[Case]":
         click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _label_file(sources: tuple[str, ...], given: str | None) -> Path | None:
+def label_file(sources: tuple[str, ...], given: str | None) -> Path | None:
     """The file that labels are in; None if they are in a store."""
     from trueup.material.sources import is_store
 
@@ -150,11 +150,12 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
     from trueup.labelling.labels import LabelFile, labels_of, read_labels
     from trueup.material.sources import cases
 
-    target = _label_file(sources, labels)
+    target = label_file(sources, labels)
     if target is None:
         with opened(sources[0]) as store:
-            stored, unknown = _imported(store, file)
+            stored, unknown, contradicted = _imported(store, file)
     else:
+        contradicted = 0
         known = {case.id for case in cases(sources)}
         there = read_labels([target]) if target.exists() else {}
         sink = LabelFile(target)
@@ -169,16 +170,19 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
     click.echo(f"{stored:,} labels taken in" + (f" into {target}" if target is not None else ""))
     if unknown:
         click.echo(f"{unknown:,} are about replies that are not in the source, and were left out", err=True)
+    if contradicted:
+        said = "are about another decision than the stored one, and were left out"
+        click.echo(f"{contradicted:,} {said}", err=True)
 
 
-def _imported(store: Any, file: str) -> tuple[int, int]:
+def _imported(store: Any, file: str) -> tuple[int, int, int]:
     from trueup.labelling.labels import labels_of
 
     try:
         done = store.import_labels(labels_of(file))
     except ValueError as error:
         raise Unavailable(f"{file}: {error}") from None
-    return done.stored, done.unknown
+    return done.stored, done.unknown, done.contradicted
 
 
 def _export(found: "Iterable[Case]", file: str) -> None:
@@ -267,7 +271,7 @@ def _ask(sources: tuple[str, ...], selection: "Selection", options: dict[str, An
     from trueup.labelling.queue import queue
 
     author = _author(options["author"])
-    target = _label_file(sources, options["labels"])
+    target = label_file(sources, options["labels"])
     found = queue(
         _cases(sources, selection, options),
         size=options["size"],

@@ -78,10 +78,10 @@ def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
 
 
 def _cases(sources: tuple[str, ...], selection: Any, labels: tuple[str, ...]) -> "Iterator[Case]":
-    from trueup.cli.label import _label_file  # where `trueup label` writes them
+    from trueup.cli.label import label_file  # where `trueup label` writes them
     from trueup.material.sources import cases
 
-    beside = [_label_file((source,), None) for source in sources] if not labels else []
+    beside = [label_file((source,), None) for source in sources] if not labels else []
     return cases(sources, selection, labels=[*labels, *(file for file in beside if file is not None and file.exists())])
 
 
@@ -168,8 +168,8 @@ def _head(tuning: "Tuning", width: int) -> Iterator[Line]:
         yield [(line, "yellow")]
     if evidence.unrecorded:
         said = (
-            f"{evidence.unrecorded:,} labels are about replies without a recorded verdict. They are taken to speak of this contract"
-            " as it is: after you change it, label a store or a sift instead."
+            f"{evidence.unrecorded:,} labels do not say which decision they are about, nor does their source. They are taken to speak of"
+            " this contract as it is; after you change it, that is no longer so."
         )
         yield from ([(line, "yellow")] for line in wrapped(said, width))
     if evidence.left_out:

@@ -1,7 +1,7 @@
 """Labels from files: lines of JSON enter, labels leave, by the id of the verdict or unit that they are about.
 
-A line is `{"verdict": …, "outcome": "right"}` with `author`, `at`, `subject`, `note` and `drawn` if known; `unit_id` or `id` may name the
-reply, and lines of a store's feedback export are read too. A line that names no reply or says nothing is an error with its number.
+A line is `{"verdict": …, "outcome": "right"}` with `author`, `at`, `subject`, `note`, `drawn` and `decided` if known; `unit_id` or `id`
+may name the reply, and lines of a store's feedback export are read too. A line that names no reply or says nothing is an error with its number.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.batch.units import read_row
-from trueup.material.case import RIGHT, WRONG, Label
+from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Label
 
 Index = Mapping[str, tuple[Label, ...]]
 
@@ -63,6 +63,9 @@ def _label(line: bytes, place: str) -> Label:
     label = label_of(row) if isinstance(row, dict) else None
     if label is None:
         raise BadLabels(f'{place}: not a label; a line is {{"verdict": "ID", "outcome": "right"}}')
+    said = row.get("decided")
+    if said not in (None, "", label.decided):
+        raise BadLabels(f"{place}: decided is {ACCEPTED!r} or {REFUSED!r}; got {str(said)[:100]!r}")
     return label
 
 
@@ -84,4 +87,5 @@ def label_of(row: Mapping[str, Any], verdict: str = "") -> Label | None:
         for names in (("author", "user", "person"), ("subject",), ("note",), ("drawn",))
     )
     moment = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
-    return Label(about, outcome, author, moment, subject, note, drawn)
+    said = row.get("decided")
+    return Label(about, outcome, author, moment, subject, note, drawn, said if said in (ACCEPTED, REFUSED) else "")

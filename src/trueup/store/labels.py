@@ -15,7 +15,8 @@ from trueup.store.session import Row, Session
 
 Item = dict[str, Any]
 DRAWN = ("", "random", "uncertain")
-MOST = 200  # letters of an outcome or a subject
+MOST = 200  # letters of an outcome
+MOST_SUBJECT = 1000  # letters of a subject: a rule may be named by its expression
 DECISIONS = ("right", "wrong")
 _HELPFUL = {"helpful": True, "not_helpful": False}
 _COMMENT = "comment"  # the outcome of a label that says nothing but its note
@@ -26,6 +27,8 @@ _INSERT = (
     "ON CONFLICT (verdict, subject, person, kind) DO UPDATE SET at = excluded.at, helpful = excluded.helpful, "
     "label = excluded.label, outcome = excluded.outcome, note = excluded.note, drawn = excluded.drawn"
 )
+_OK = "(SELECT ok FROM verdicts WHERE verdicts.id = feedback.verdict)"
+_DECIDED = {None: "", 0: "refused", 1: "accepted"}
 _UNLESS_OLDER = " WHERE excluded.at >= feedback.at"
 
 
@@ -42,6 +45,8 @@ class Said(NamedTuple):
     drawn: str = ""
     at: float = 0.0
     """When, in seconds since 1970; 0: now."""
+    decided: str = ""
+    """The decision that was labelled, `accepted` or `refused`; empty: that of the verdict."""
 
     @property
     def kind(self) -> str:
@@ -57,9 +62,11 @@ class Said(NamedTuple):
             raise ValueError(f"subject is empty, 'code:V005' or 'rule:NAME'; got {self.subject[:100]!r}")
         if self.drawn not in DRAWN:
             raise ValueError(f"drawn is 'random', 'uncertain' or empty; got {self.drawn[:100]!r}")
-        for what, text in (("subject", self.subject), ("outcome", self.outcome)):
-            if len(text) > MOST:
-                raise ValueError(f"{what} has at most {MOST} characters; got {len(text):,}")
+        if self.decided not in _DECIDED.values():
+            raise ValueError(f"decided is 'accepted', 'refused' or empty; got {self.decided[:100]!r}")
+        for what, text, most in (("subject", self.subject, MOST_SUBJECT), ("outcome", self.outcome, MOST)):
+            if len(text) > most:
+                raise ValueError(f"{what} has at most {most:,} characters; got {len(text):,}")
 
 
 class Imported(NamedTuple):
@@ -69,18 +76,21 @@ class Imported(NamedTuple):
     """Labels whose verdict is in the store; one that was there already counts too."""
     unknown: int
     """Labels whose verdict is not, which were left out."""
+    contradicted: int = 0
+    """Labels that speak of another decision than that of their verdict, which were left out too."""
 
 
-def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> list[Said]:
-    """Store what was said; what is about no verdict of this store is given back."""
+def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> Imported:
+    """Store what was said, but for what is about no verdict of this store, or about another decision than that of its verdict."""
     now = session.now()
     ids = list(dict.fromkeys(pack(each.verdict) for each in said))
     marks = ", ".join("?" * len(ids))
-    known = {row[0] for row in session.run(f"SELECT id FROM verdicts WHERE id IN ({marks})", ids)}  # noqa: S608 - our own marks
-    for each in said:
-        if pack(each.verdict) in known:
-            session.run(_INSERT + (_UNLESS_OLDER if each.at else ""), _row(each, now, redaction))
-    return [each for each in said if pack(each.verdict) not in known]
+    known = {row[0]: row[1] for row in session.run(f"SELECT id, ok FROM verdicts WHERE id IN ({marks})", ids)}  # noqa: S608 - our own marks
+    there = [each for each in said if pack(each.verdict) in known]
+    agreed = [each for each in there if each.decided in ("", _DECIDED[known[pack(each.verdict)]])]
+    for each in agreed:
+        session.run(_INSERT + (_UNLESS_OLDER if each.at else ""), _row(each, now, redaction))
+    return Imported(len(agreed), len(said) - len(there), len(there) - len(agreed))
 
 
 def insert_all(session: Session, said: Sequence[Said], redaction: Redaction, tenant: str | None = None) -> None:
@@ -98,7 +108,7 @@ def insert_all(session: Session, said: Sequence[Said], redaction: Redaction, ten
 
 def _row(said: Said, now: int, redaction: Redaction) -> tuple[Any, ...]:
     return (
-        pack(said.verdict), pack(said.subject), pack(said.user), pack(said.kind), int(said.at * MICROS) or now,
+        pack(said.verdict), pack(said.subject), pack(said.user), pack(said.kind), round(said.at * MICROS) or now,
         None if said.helpful is None else int(said.helpful), pack(said.label), pack(said.outcome),
         to_bytes(str(redaction.clean(said.note))), said.drawn,
     )  # fmt: skip
@@ -126,11 +136,11 @@ def label_rows(
     **equal: str,
 ) -> Iterator[Item]:  # fmt: skip
     """Labels in the order they came, with these properties; each says one thing."""
-    terms, values = ["at >= ?"], [int(since * MICROS)]
+    terms, values = ["at >= ?"], [round(since * MICROS)]
     more: list[Any] = []
     if until is not None:
         terms.append("at < ?")
-        more.append(int(until * MICROS))
+        more.append(round(until * MICROS))
     for name, value in equal.items():
         if name not in ("author", "subject", "drawn", "outcome"):
             raise ValueError(
@@ -142,9 +152,12 @@ def label_rows(
     outcome = equal.get("outcome")
     for some in [None] if verdicts is None else _groups(verdicts):
         here = terms if some is None else [*terms, f"verdict IN ({', '.join('?' * len(some))})"]
-        sql = f"SELECT {_COLUMNS} FROM feedback WHERE {' AND '.join(here)} ORDER BY at, verdict, subject, person, kind"  # noqa: S608
+        sql = f"SELECT {_COLUMNS}, {_OK} FROM feedback WHERE {' AND '.join(here)} ORDER BY at, verdict, subject, person, kind"  # noqa: S608
         for row in session.stream(sql, [*values, *more, *(map(pack, some or ()))]):
-            yield from (label for label in _labels(_item(row)) if outcome is None or label["outcome"] == outcome)
+            decided = {"decided": _DECIDED[row[-1]]}
+            yield from (
+                label | decided for label in _labels(_item(row[:-1])) if outcome is None or label["outcome"] == outcome
+            )
 
 
 def _labels(row: Item) -> Iterator[Item]:
@@ -182,7 +195,7 @@ def said_in(label: Any, at: int) -> Said:
     helpful, outcome = _HELPFUL.get(outcome, helpful), "" if outcome in (*_HELPFUL, _COMMENT) else outcome
     said = Said(
         verdict, helpful, texts["label"], texts["note"], texts["user"] or texts["author"], texts["subject"], outcome,
-        texts["drawn"], float(when),
+        texts["drawn"], float(when), texts["decided"],
     )  # fmt: skip
     try:
         said.refuse_odd()
@@ -191,7 +204,7 @@ def said_in(label: Any, at: int) -> Said:
     return said
 
 
-_FIELDS = ("label", "note", "user", "author", "subject", "outcome", "drawn")
+_FIELDS = ("label", "note", "user", "author", "subject", "outcome", "drawn", "decided")
 
 
 def _groups(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -210,16 +210,17 @@ class Store:
         self._writer.submit(lambda session: insert_all(session, said, self._redaction, tenant)).result()
 
     def import_labels(self, labels: Iterable[Any]) -> Imported:
-        """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many are about unknown verdicts.
+        """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many were left out:
+        those about unknown verdicts, and those that speak of another decision than that of their verdict.
 
         To import the same labels again changes nothing. A label that is older than what is there is ignored.
         """
         self.flush()
-        stored = unknown = 0
+        done = Imported(0, 0)
         for some in said_in_groups(labels):
-            left = len(self._writer.submit(partial(insert_said, said=some, redaction=self._redaction)).result())
-            stored, unknown = stored + len(some) - left, unknown + left
-        return Imported(stored, unknown)
+            more = self._writer.submit(partial(insert_said, said=some, redaction=self._redaction)).result()
+            done = Imported(*(one + other for one, other in zip(done, more, strict=True)))
+        return done
 
     def flush(self) -> None:
         """Wait until everything that was queued before is on disk."""
@@ -320,7 +321,8 @@ class Store:
         return self.read(lambda session: list(feedback_rows(session, verdict)))
 
     def labels(self, **filters: Any) -> Iterator[dict[str, Any]]:
-        """What people and systems said, each word a label: `verdict`, `outcome`, `author`, `at`, `subject`, `note` and `drawn`.
+        """What people and systems said, each word a label: `verdict`, `outcome`, `author`, `at`, `subject`, `note`, `drawn`, and `decided`, which
+        is `accepted` or `refused`.
 
         The `filters` are `verdicts` (their ids), `outcome`, `author`, `subject`, `drawn`, `since` and `until`. Feedback that only says whether a
         reply was helpful has the outcome `helpful` or `not_helpful`; a mere note has `comment`.

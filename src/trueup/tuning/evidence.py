@@ -71,8 +71,12 @@ class Evidence(NamedTuple):
 
     @property
     def unrecorded(self) -> int:
-        """Labelled replies whose source does not say which decision was labelled; it is taken to be the present one."""
-        return sum(one.case.recorded is None for one in self.labelled)
+        """Labelled replies of which nobody noted which decision was labelled; it is taken to be the present one."""
+        return sum(
+            one.case.recorded is None
+            and any(not label.decided for label in one.case.labels if label.outcome in (RIGHT, WRONG))
+            for one in self.labelled
+        )
 
 
 def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (), most: int = MOST) -> Evidence:
@@ -131,10 +135,9 @@ def _seen(case: Case, verdict: Verdict, contract: Contract, units: dict[str, Uni
 
 
 def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
-    """What the labels of a case say of the reply: a label says whether the verdict that was recorded is right."""
+    """What the labels of a case say of the reply: a label says whether the decision that it speaks of is right."""
     if not case.labels:
         return _NOTHING
-    ok_then = ok_now if case.recorded is None else case.recorded.ok
     whole: list[bool] = []
     subjects: dict[str, list[bool]] = {}
     note = ""
@@ -146,12 +149,12 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
         if label.subject:
             subjects.setdefault(label.subject, []).append(is_right)
         else:
-            whole.append(ok_then if is_right else not ok_then)
+            whole.append(case.was_accepted(label, ok_now) is is_right)
     votes = {subject: vote for subject, all_votes in subjects.items() if (vote := _majority(all_votes)) is not None}
     should = _majority(whole)
     if should is None and not whole:
         should = _from_findings(votes, ok_now, findings)
-    drawn = any(label.drawn == "random" for label in case.labels) and ok_then
+    drawn = any(label.drawn == "random" and case.was_accepted(label, ok_now) for label in case.labels)
     return Said(should, votes, drawn, note)
 
 
