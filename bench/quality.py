@@ -8,6 +8,7 @@ The dialogues are those of the study of false alarms (bench/data/booking_dialogu
 
 import argparse
 import json
+import random
 import re
 import statistics
 import sys
@@ -22,7 +23,7 @@ from trueup.checks.relevance import MIDDLE, likeness
 from trueup.checks.scoring import Facts, Model, Scorer
 from trueup.checks.state import compile_states
 from trueup.contract.contract import Contract
-from trueup.learning.calibration import auc, calibration_error
+from trueup.learning.calibration import auc, calibration_error, sigmoid
 from trueup.learning.examples import Example
 from trueup.learning.learn import Confusion, confusion
 from trueup.learning.training import train
@@ -104,8 +105,9 @@ def rows(name: str, one: Tried) -> Iterator[str]:
     yield _row(name, "rules alone", confusion(one.late, refused))
     for below in THRESHOLDS:
         yield _row("", f"model below {below:g}", confusion(one.late, one.low(below)))
-    both = [rule or low for rule, low in zip(refused, one.low(0.3), strict=True)]
-    yield _row("", "rules and model below 0.3", confusion(one.late, both))
+    for below in THRESHOLDS:
+        both = [rule or low for rule, low in zip(refused, one.low(below), strict=True)]
+        yield _row("", f"rules and model below {below:g}", confusion(one.late, both))
 
 
 def _row(name: str, judge: str, found: Confusion) -> str:
@@ -123,6 +125,64 @@ def parts_in_turn(rows_: list[tuple[str, Example]]) -> tuple[list[float], list[b
         scores += tried([example for name, example in rows_ if name != part], late).scores
         targets += [example.good for example in late]
     return scores, targets
+
+
+def strangers(scorer: Scorer, known: Sequence[str]) -> Iterator[str]:
+    """What the model of the clinic says about texts that have nothing to do with a clinic."""
+    pairs = json.loads(PAIRS.read_text("utf-8"))
+    texts = {
+        "its own dialogues, sixth part": known,
+        "English answers about other things": [reply for _, reply in pairs["English"]],
+        "sentences of this documentation": _sentences(),
+        "Spanish answers": [reply for _, reply in pairs["Spanish"]],
+        "Python code": (ROOT / "bench" / "quality.py").read_text("utf-8").split("\n\n\n"),
+    }
+    for name, each in texts.items():
+        scores = [scorer.score(text).value for text in each]
+        judged = [score for score in scores if score is not None]
+        low = sum(score < 0.7 for score in judged)
+        yield f"| {name} | {len(each):,} | {1 - len(judged) / len(each):.0%} | {low / len(each):.0%} |"
+
+
+def _sentences() -> list[str]:
+    whole = " ".join(page.read_text("utf-8") for page in sorted((ROOT / "docs" / "howto").glob("*.md")))
+    return [one for one in re.split(r"(?<=[.!?])\s+", whole) if 20 < len(one) < 400]
+
+
+SIMULATED = ((80, 20), (200, 10), (1000, 4))  # labels, worlds
+
+
+def simulated(labels: int, world: int) -> float:
+    """The calibration error of a model in a world where the probability of each reply to be good is known."""
+    chance = random.Random(world)
+    vocabulary = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=5)) for _ in range(400)]
+    weights = [chance.gauss(0, 2) if chance.random() < 0.15 else 0.0 for _ in vocabulary]
+    often = [1 / (rank + 3) for rank in range(400)]
+
+    def draw() -> tuple[str, float]:
+        words = chance.choices(range(400), often, k=chance.randint(5, 15))
+        return " ".join(vocabulary[word] for word in words), sigmoid(0.5 + sum(weights[word] for word in set(words)))
+
+    drawn = [draw() for _ in range(labels)]
+    early = [
+        Example(str(n), chance.random() < p, False, text, "", f"{n // 2}", n + 1.0) for n, (text, p) in enumerate(drawn)
+    ]
+    scorer = Scorer(train(early).model)
+    bins: dict[int, list[float]] = {}
+    later = [draw() for _ in range(2000)]
+    for text, p in later:
+        score = scorer.probability(scorer.margin(scorer.grams(text, "")))
+        held = bins.setdefault(min(9, int(score * 10)), [0.0, 0.0])
+        held[0] += score
+        held[1] += p
+    return sum(abs(said - true) for said, true in bins.values()) / len(later)
+
+
+def simulations() -> Iterator[str]:
+    for labels, worlds in SIMULATED:
+        errors = [simulated(labels, world) for world in range(worlds)]
+        within = sum(error <= 0.05 for error in errors)
+        yield f"| {labels:,} | {statistics.median(errors):.3f} | {max(errors):.3f} | {within} of {worlds} |"
 
 
 class Near(NamedTuple):
@@ -210,6 +270,14 @@ def figures() -> str:
         f"| AUC | {auc(scores, targets):.3f} | {auc(spanish.scores, [one.good for one in held_out]):.3f} |",
         f"| model file | {sizes[0]:.0f} KB | {sizes[1]:.0f} KB |",
         f"| training, CPU | {short:.1f} s | {long:.1f} s |",
+        "",
+        "| labels, simulated | median calibration error | largest | at most 0.05 |",
+        "|---|---|---|---|",
+        *simulations(),
+        "",
+        "| the clinic's model sees | texts | abstains | scores below 0.7 |",
+        "|---|---|---|---|",
+        *strangers(scorer, [example.text for example in late]),
         "",
         "| time of one reply, CPU | |",
         "|---|---|",
