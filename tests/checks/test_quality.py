@@ -41,6 +41,7 @@ def test_a_low_score_is_a_warning_with_the_words_against_it() -> None:
     (found,) = verdict.findings
     assert (found.code, found.path, found.level) == ("Q008", "$", "warning")
     assert found.data["because"] == ["stupid"]
+    assert found.message.endswith("below 0.7: “stupid” speaks against it")
     assert verdict.ok
     assert found.data["score"] == verdict.metrics["quality"] < 0.7
     fine = contract.check("Thanks for asking, with pleasure.")

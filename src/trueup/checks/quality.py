@@ -70,7 +70,8 @@ class Quality:
             return Scored([], metrics)
         because = self.scorer.against(text, state)
         quoted = ", ".join(f"“{words}”" for words in because)
-        message = f"The learned quality is {value:.2f}, below {self.below:g}{f': {quoted} speak against it' if quoted else ''}"
+        verb = "speaks" if len(because) == 1 else "speak"
+        message = f"The learned quality is {value:.2f}, below {self.below:g}{f': {quoted} {verb} against it' if quoted else ''}"
         data = {"score": value, "below": self.below, "because": because}
         return Scored([Finding("Q008", "$", message, None, data, _HINT, self.level)], metrics)
 
