@@ -152,6 +152,27 @@ def test_long_names_are_found_and_stored_on_each_database(database: Callable[[],
         assert store.count(tenant=long) == 2
 
 
+def test_rules_named_by_long_expressions_are_told_apart_and_can_be_labelled(database: Callable[[], str]) -> None:
+    begin = " and ".join(f"field_{n} != {n}" for n in range(30))
+    one, two = (Contract(True, rules=[f"{begin} and n > {n}"]) for n in (1, 2))
+    with open_store(database()) as store:
+        ids = [store.record_verdict(contract.check('{"n": 0}'), contract=contract) for contract in (one, two)]
+        for made, n in zip(ids, (1, 2), strict=True):
+            assert [row.id for row in store.rows(rule=f"{begin} and n > {n}")] == [made]
+            store.record_feedback(made, outcome="wrong", subject=f"rule:{begin} and n > {n}", user="ada")
+        assert {label["subject"][5:] for label in store.labels()} == {f"{begin} and n > {n}" for n in (1, 2)}
+
+
+def test_moments_are_exact_to_the_microsecond(tmp_path: Path) -> None:
+    moments = [1_763_438_953_000_000 + 1_000_003 * n for n in range(300)]
+    clock = iter(moments)
+    with open_store(tmp_path / "s.db", clock=lambda: next(clock, moments[-1])) as store:
+        made = [store.record_verdict(CONTRACT.check("no")) for _ in range(100)]
+        for place, name in enumerate(made):
+            at = store.get(name).at
+            assert [store.count(since=at), store.count(until=at)] == [100 - place, place]
+
+
 @pytest.mark.needs("database")
 def test_each_filter_uses_an_index_of_postgresql(server: str) -> None:
     with open_store(empty_database(server)()) as store:

@@ -361,6 +361,8 @@ def _loop(session: "Session", keyboard: "Keyboard", console: "Console") -> None:
                 said = session.press(key)
         except EOFError:
             session.quit()
+        except ValueError as error:  # such as a rule with a name that no store takes
+            said = f"not stored: {error}"
 
 
 def _print(console: "Console", lines: "Iterable[Line]") -> None:

@@ -5,6 +5,7 @@ length are indexed by their beginning, because PostgreSQL takes no long ones. On
 """
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
@@ -72,10 +73,10 @@ def choose(
     for name, value in equal.items():
         if value is not None:
             _equal(terms, name, value)
-    start = int((since or 0.0) * MICROS)
+    start = round((since or 0.0) * MICROS)
     terms.add(f"{at} >= ?", start if after is None else max(start, after[0]))
     if until is not None:
-        terms.add(f"{at} < ?", int(until * MICROS))
+        terms.add(f"{at} < ?", round(until * MICROS))
     if after is not None:
         terms.add(f"({at}, {by}) > (?, ?)", *after)
     if upto is not None:
@@ -88,8 +89,11 @@ def choose(
 
 
 def fact(said: str) -> str:
-    """A fact about a verdict, `code:V005` or `rule:NAME`, as its table holds it."""
-    return pack(said[:MOST])
+    """A fact about a verdict, `code:V005` or `rule:NAME`, as its table holds it; a long one by its beginning and a hash of it all."""
+    if len(said) > MOST:
+        mark = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        said = f"{said[: MOST - len(mark)]}{mark}"
+    return pack(said)
 
 
 def contains(body: bytes | None, text: str) -> bool:

@@ -22,7 +22,7 @@ from trueup.gateway.replies.tab import unavailable
 from trueup.gateway.serving.wire import JSON, Out
 from trueup.gateway.watching.metrics import Metrics
 from trueup.store.errors import StoreError, UnknownVerdict
-from trueup.store.labels import Said
+from trueup.store.labels import MOST_SUBJECT, Said
 from trueup.store.store import Store
 
 log = logging.getLogger("trueup.gateway")
@@ -34,6 +34,7 @@ MOST_COMMENT = 4_000
 MOST_LABEL = 100
 MOST_ITEMS = 100
 _MOST_ID = 64
+MOST_NAME = MOST_SUBJECT - len("rule:")
 
 
 class Feedback:
@@ -107,7 +108,7 @@ def _item(body: dict[str, Any], header: str | None, place: str) -> Said:
         raise Refused(400, f"{place}'helpful' must be true or false", code="invalid_value")
     label, comment = _text(body, "label", MOST_LABEL, place), _text(body, "comment", MOST_COMMENT, place)
     outcome = _text(body, "outcome", MOST_LABEL, place)
-    about = {kind: _text(body, kind, MOST_LABEL, place) for kind in ("code", "rule")}
+    about = {kind: _text(body, kind, MOST_NAME, place) for kind in ("code", "rule")}
     if all(about.values()):
         raise Refused(400, f"{place}send 'code' or 'rule', not both", code="invalid_value")
     if helpful is None and not label and not comment and not outcome:

@@ -6,7 +6,7 @@ Only what the gateway itself looks at is described; everything else in a body is
 from typing import Any
 
 from trueup import __version__
-from trueup.gateway.pages.feedback import MOST_COMMENT, MOST_ITEMS, MOST_LABEL
+from trueup.gateway.pages.feedback import MOST_COMMENT, MOST_ITEMS, MOST_LABEL, MOST_NAME
 from trueup.gateway.passing.endpoints import ENDPOINTS, Endpoint
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -147,8 +147,8 @@ def _feedback() -> dict[str, Any]:
             "maxLength": MOST_LABEL,
             "description": "`right` or `wrong`, whether the verdict or the finding is correct; or what came of the reply, such as `refunded`.",
         },
-        "code": {**_TEXT, "maxLength": MOST_LABEL, "description": "It is about the findings of this code."},
-        "rule": {**_TEXT, "maxLength": MOST_LABEL, "description": "It is about the findings of this rule."},
+        "code": {**_TEXT, "maxLength": MOST_NAME, "description": "It is about the findings of this code."},
+        "rule": {**_TEXT, "maxLength": MOST_NAME, "description": "It is about the findings of this rule."},
         "helpful": {"type": "boolean"},
         "label": {**_TEXT, "maxLength": MOST_LABEL, "description": "A word of your own."},
         "comment": {**_TEXT, "maxLength": MOST_COMMENT},
