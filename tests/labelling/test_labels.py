@@ -40,6 +40,30 @@ def test_files_grow_by_whole_lines(tmp_path: Path) -> None:
     assert [label.outcome for label in read_labels([file])["1"]] == ["wrong"]
 
 
+@pytest.mark.parametrize("cut", range(1, 40, 6))
+def test_a_line_that_a_crash_cut_off_is_no_obstacle(tmp_path: Path, cut: int) -> None:
+    file = tmp_path / "labels.jsonl"
+    line = line_of(Label("2", "wrong", "é" * 70_000))
+    file.write_bytes(line_of(Label("1", "right")) + b"\n" + line[:-cut])
+    assert [label.verdict for label in labels_of(file)] == ["1"]
+    LabelFile(file).write(Label("3", "wrong", "ada"))
+    assert [label.verdict for label in labels_of(file)] == ["1", "3"]
+    file.write_bytes(b"no label" + b"\n" + line + b"\n")
+    with pytest.raises(BadLabels, match=":1: the line is not JSON"):
+        list(labels_of(file))
+
+
+def test_several_people_may_write_into_one_file(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    file = tmp_path / "labels.jsonl"
+    with ThreadPoolExecutor(4) as pool:
+        for author in "abcd":
+            for n in range(20):
+                pool.submit(LabelFile(file).write, Label(str(n), "right", author, note=author * 20_000))
+    assert len(list(labels_of(file))) == 80
+
+
 def test_an_export_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "labels.jsonl"
     assert write_labels(file, [Label("1", "right"), Label("2", "wrong")]) == 2

@@ -149,6 +149,7 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
     from trueup.cli.stored import opened
     from trueup.labelling.labels import LabelFile, labels_of, read_labels
     from trueup.material.sources import cases
+    from trueup.store.labels import said_in
 
     target = label_file(sources, labels)
     if target is None:
@@ -160,7 +161,11 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
         there = read_labels([target]) if target.exists() else {}
         sink = LabelFile(target)
         stored = unknown = 0
-        for given in labels_of(file):
+        for number, given in enumerate(labels_of(file)):
+            try:
+                said_in(given, number)
+            except ValueError as error:
+                raise Unavailable(f"{file}: {error}") from None
             if given.verdict not in known:
                 unknown += 1
                 continue
@@ -176,10 +181,12 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
 
 
 def _imported(store: Any, file: str) -> tuple[int, int, int]:
-    from trueup.labelling.labels import labels_of
+    from trueup.labelling.labels import BadLabels, labels_of
 
     try:
         done = store.import_labels(labels_of(file))
+    except BadLabels:
+        raise
     except ValueError as error:
         raise Unavailable(f"{file}: {error}") from None
     return done.stored, done.unknown, done.contradicted
@@ -188,6 +195,8 @@ def _imported(store: Any, file: str) -> tuple[int, int, int]:
 def _export(found: "Iterable[Case]", file: str) -> None:
     from trueup.labelling.labels import write_labels
 
+    if Path(file).is_dir():
+        raise Unavailable(f"--export {file}: this is a folder; give a file")
     try:
         n = write_labels(file, (label for case in found for label in case.labels))
     except OSError as error:
@@ -280,7 +289,9 @@ def _ask(sources: tuple[str, ...], selection: "Selection", options: dict[str, An
         seed=options["seed"],
     )
     if not found.entries:
-        _say_nothing_left(found, options["contract"])
+        _say_nothing_left(found)
+    _say_left_out(found, options["contract"])
+    if not found.entries:
         return
     if target is not None:
         _run(found, LabelFile(target), author, options["color"])
@@ -300,15 +311,19 @@ def _author(given: str | None) -> str:
         return os.environ.get("USER", "")
 
 
-def _say_nothing_left(found: "Queue", contract: str | None) -> None:
+def _say_nothing_left(found: "Queue") -> None:
     if not found.seen:
         click.echo("no replies are selected")
         return
     click.echo(f"nothing is left to label: {found.seen:,} replies, {found.labelled:,} of them labelled before")
-    if found.unjudged and contract is None:
-        click.echo(f"{found.unjudged:,} have no verdict; --contract makes one", err=True)
-    if found.unreadable:
-        click.echo(f"{found.unreadable:,} have no text that could be shown", err=True)
+
+
+def _say_left_out(found: "Queue", contract: str | None) -> None:
+    if found.unjudged:
+        advice = "; --contract makes one" if contract is None else ""
+        click.echo(f"{found.unjudged:,} of {found.seen:,} have no verdict{advice}", err=True)
+    for reason, n in found.unreadable.items():
+        click.echo(f"{n:,} of {found.seen:,} cannot be shown: {reason.replace('_', ' ')}", err=True)
 
 
 def _run(found: "Queue", sink: "Sink", author: str, color: Color) -> None:

@@ -4,18 +4,21 @@ One label per line, with the fields of `Label` that say something. `read_labels`
 reads replies with their labels reads these.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
 from trueup.material.case import Label
-from trueup.material.labels import BadLabels, read_labels
+from trueup.material.labels import BadLabels, is_torn, read_labels
 from trueup.store.store import Store
 
 __all__ = ["BadLabels", "LabelFile", "LabelStore", "Sink", "labels_of", "line_of", "read_labels", "write_labels"]
+
+_BLOCK = 65_536
 
 
 class Sink(Protocol):
@@ -52,15 +55,41 @@ class LabelFile:
         self.name = str(path)
 
     def write(self, label: Label) -> None:
-        """Append a label; a line that was cut off by a crash is ended first."""
-        with self.path.open("ab+") as file:
-            size = file.seek(0, os.SEEK_END)
-            if size:
-                file.seek(size - 1)
-            torn = size and file.read(1) != b"\n"
-            file.write((b"\n" if torn else b"") + line_of(label) + b"\n")
+        """Append a label; what a crash left of a line is taken off first. Several people may write into one file."""
+        with self.path.open("ab+") as file, _locked(file):
+            _mend(file)
+            file.write(line_of(label) + b"\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _locked(file: BinaryIO) -> Iterator[None]:
+    """Keep other writers out; where files cannot be locked, one line is still one write."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except (ImportError, OSError):
+        pass
+    yield  # closing the file unlocks it
+
+
+def _mend(file: BinaryIO) -> None:
+    """End the last line of a file, or take it off if it is not whole."""
+    size = at = file.seek(0, os.SEEK_END)
+    tail = b""
+    while at and b"\n" not in tail:
+        at = max(0, at - _BLOCK)
+        file.seek(at)
+        tail = file.read(size - at)
+    last = tail.rpartition(b"\n")[2]
+    if not last:
+        return
+    if is_torn(last):
+        file.truncate(size - len(last))
+    else:
+        file.write(b"\n")
 
 
 class LabelStore:

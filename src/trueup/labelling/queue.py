@@ -68,8 +68,8 @@ class Queue(NamedTuple):
     """How many the author had labelled before."""
     unjudged: int = 0
     """How many have no verdict, so that there is nothing to agree with."""
-    unreadable: int = 0
-    """How many have no reply that could be shown."""
+    unreadable: dict[str, int] = {}
+    """How many have no reply that could be shown, by the reason."""
     promoted: tuple[Label, ...] = ()
     """Labels of before whose replies have come into the random sample: they count for it from now on."""
 
@@ -130,6 +130,7 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
     if not 0 <= share <= 1:
         raise ValueError(f"share must be between 0 and 1, not {share}")
     counts: Counter[str] = Counter()
+    unreadable: Counter[str] = Counter()
     tallies: dict[str, Counter[str]] = defaultdict(Counter)
     strata = _Strata(size)
     sample: list[tuple[int, int, Case]] = []  # a heap: the places, negated, so that the last of the sample is its root
@@ -139,6 +140,8 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
         counts["seen"] += 1
         kind = _kind(case)
         counts[kind] += 1
+        if kind == "unreadable":
+            unreadable[case.unjudgeable or "reply_not_kept"] += 1
         if kind in ("unjudged", "unreadable"):
             continue
         for decision in decisions(case):
@@ -169,15 +172,15 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
     promoted = tuple(replace(label, drawn=RANDOM) for place, label in answered if share and place < front)
     entries = _spread(chosen, [Entry(case, RANDOM, ("random sample of accepted replies",)) for _, case in taken])
     return Queue(
-        entries, counts["seen"], counts["accepted"], counts["labelled"], counts["unjudged"], counts["unreadable"], promoted
+        entries, counts["seen"], counts["accepted"], counts["labelled"], counts["unjudged"], dict(unreadable), promoted
     )  # fmt: skip
 
 
 def _kind(case: Case) -> str:
-    if case.recorded is None:
-        return "unjudged"
     if case.unjudgeable is not None or case.reply is None:
         return "unreadable"
+    if case.recorded is None:
+        return "unjudged"
     return "accepted" if case.recorded.ok else "refused"
 
 

@@ -47,12 +47,27 @@ def _labels_in(path: Path) -> Iterator[Label]:
     try:
         with path.open("rb") as opened:
             for number, line in enumerate(opened, 1):
-                if line.strip():
+                if line.strip() and not is_torn(line):
                     yield _label(line, f"{path}:{number}")
     except FileNotFoundError:
         raise BadLabels(f"{path}: there is no such file of labels") from None
     except OSError as error:
         raise BadLabels(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one that a crash, or a full disk, cut off: the last one, and not JSON.
+
+    >>> is_torn(b'{"verdict": "1", "outc'), is_torn(b'{"verdict": "1"}'), is_torn(b"no JSON at all, but a whole line\\n")
+    (True, False, False)
+    """
+    if line.endswith(b"\n"):
+        return False
+    try:
+        read_row(line)
+    except (ValueError, RecursionError):
+        return line.lstrip().startswith(b"{")
+    return False
 
 
 def _label(line: bytes, place: str) -> Label:
