@@ -145,6 +145,16 @@ def test_vectors_that_cannot_be_read_are_reported_when_a_contract_is_made(
         Contract(relevance=True)
 
 
+def test_a_missing_library_is_a_fault_of_the_file_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    (tmp_path / "contract.yaml").write_text("relevance: true\n", "utf-8")
+    relevance.load.cache_clear()
+    with pytest.raises(ValueError, match=r"N021 .*pip install 'trueup\[relevance\]'"):
+        Contract.load(tmp_path / "contract.yaml")
+
+
 @pytest.mark.spec("Q15")
 def test_nothing_is_fetched_and_the_vectors_are_there_before_the_first_check() -> None:
     code = """

@@ -116,9 +116,7 @@ def load(place: str) -> tuple[Any, Any]:
         tokenizer.no_truncation()
         with safe_open(str(Path(place) / _WEIGHTS), framework="np") as opened:
             return tokenizer, opened.get_tensor("embedding.weight")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{INSTALL} ({error})", name=error.name) from None
-    except Exception as error:  # noqa: BLE001 - both libraries raise types of their own
+    except Exception as error:  # noqa: BLE001 - both libraries raise types of their own, or are missing
         raise BadQuality(f"relevance: the word vectors in {place} cannot be read: {error!s:.200}; {INSTALL}") from None
 
 
