@@ -19,6 +19,8 @@ _CUT = frozenset({"R003", "A002"})
 _STATE = frozenset({"T012"})
 _NEVER = frozenset("RDAQX")  # families whose replies are never given as the best there is
 _LENGTH = frozenset({"P009", "T006"})
+ANSWER = "Answer the user."
+"""The hint of a reply that says nothing, or refuses to answer; no contract gives it."""
 _UNJUDGED = frozenset({"X001", "N022"})  # the contract could not judge: no other reply would fare better
 
 
@@ -73,6 +75,18 @@ def unplaced(contract: Any, context: Mapping[str, Any]) -> Findings:
     if states is None:
         return NO_FINDINGS
     return Findings(one for one in states.standing(context).findings if one.code in UNPLACED)
+
+
+def is_of_asking(found: Mapping[str, Any]) -> bool:
+    """Whether a finding, as in `Finding.to_dict`, is an error that asking found in a reply, which it does under any contract.
+
+    >>> is_of_asking({"code": "P002", "hint": ANSWER}), is_of_asking({"code": "P002", "hint": "Send JSON."})
+    (True, False)
+    """
+    code = str(found.get("code"))
+    return found.get("level", "error") == "error" and (
+        code in ("A002", "A006") or (code in ("P002", "P010") and found.get("hint") == ANSWER)
+    )
 
 
 def excused(verdict: Verdict) -> Verdict:

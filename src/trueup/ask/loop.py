@@ -17,7 +17,7 @@ from trueup.ask.breaker import Place
 from trueup.ask.clients.request import UNSENDABLE, Failure, Request, failure_in
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.compose import Composer, Faulty
-from trueup.ask.faults import echoed, excused, fault_of, is_usable, rank, unplaced
+from trueup.ask.faults import ANSWER, echoed, excused, fault_of, is_usable, rank, unplaced
 from trueup.ask.faults import failure_in as failure_found
 from trueup.ask.health import Health
 from trueup.ask.memory import MODES, Memory
@@ -235,9 +235,9 @@ class Loop:
             return self._without_echo(verdict)
         if not reply.calls and not verdict.calls and not reply.text.strip():
             refused = reply.refusal or reply.finish in {"refusal", "filter"}
-            return _with(verdict, "P010" if refused else "P002", "Answer the user.")
+            return _with(verdict, "P010" if refused else "P002", ANSWER)
         if reply.finish == "refusal":  # what was said before does not count as an answer
-            return _with(verdict, "P010", "Answer the user.")
+            return _with(verdict, "P010", ANSWER)
         return self._without_echo(verdict)
 
     def _without_echo(self, verdict: Verdict) -> Verdict:

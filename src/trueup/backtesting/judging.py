@@ -12,6 +12,7 @@ import msgspec
 from orjson import dumps
 
 from trueup import __version__
+from trueup.ask.faults import is_of_asking
 from trueup.backtesting.needs import lost, needs
 from trueup.batch.comparing.differences import ABSENT, differences
 from trueup.contract.contract import Contract
@@ -134,6 +135,8 @@ class Pair:
         self.same = (
             self._old is not None and bool(self._new.fingerprint) and self._new.fingerprint == self._old.fingerprint
         )
+        # what was refused for saying nothing, or for not being complete, is refused under any contract
+        self._refused = Judged("same", False, False, skipped=1 if old is None else 2)
 
     def judge(self, case: Case) -> Judged:
         """How the outcome of a case changes."""
@@ -142,6 +145,8 @@ class Pair:
             reason = "no_outcome"
         if reason is not None:
             return Judged("unjudgeable", reason=reason)
+        if case.recorded is not None and not case.recorded.ok and any(map(is_of_asking, case.recorded.findings)):
+            return self._refused
         try:
             return self._judged(case)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a bug of the user's or of ours: it costs this case alone

@@ -104,9 +104,22 @@ def _reason(unit: Unit, row: Row, *, stored: bool) -> Reason | None:
                 else "not_a_unit"
             )
         return "no_reply"
-    if not stored or row.get("kept") == "whole":
+    if not stored:
         return None
-    return "reply_redacted" if row.get("kept") == "redacted" or is_redacted(unit.reply) else None
+    if row.get("kept") == "redacted" or (row.get("kept") != "whole" and is_redacted(unit.reply)):
+        return "reply_redacted"
+    return of_no_model(row.get("outcome"), row.get("attempt"), getattr(unit.reply, "finish", None))
+
+
+def of_no_model(outcome: Any, attempt: Any, finish: Any) -> Reason | None:
+    """Why what a store has of an attempt is not the reply of a model, or not all of it; None if it is.
+
+    >>> of_no_model("fallback", 2, "stop"), of_no_model("degraded", 1, "stop"), of_no_model("refused", 1, "error")
+    ('no_model', None, 'cut_off')
+    """
+    if outcome == "fallback" or (outcome == "degraded" and attempt == 0):
+        return "no_model"
+    return "cut_off" if finish == "error" else None
 
 
 def is_redacted(reply: Any) -> bool:
@@ -172,13 +185,23 @@ def _known(row: Row) -> dict[str, Any]:
     words = {name: str(row.get(name) or "") for name in ("model", "state", "tenant", "user", "contract", "outcome")}
     numbers = {name: _whole(row.get(name)) for name in ("attempt", "attempts", "tokens_in", "tokens_out", "cost")}
     conversation = str(row.get("conversation") or row.get("request") or "")
+    latency, numbers["cost"] = of_one_attempt(seconds(row.get("latency")), numbers["cost"], numbers["attempts"])
     return {
         **words,
         **numbers,
         "conversation": conversation,
         "at": seconds(row.get("at")),
-        "latency": seconds(row.get("latency")),
+        "latency": latency,
     }
+
+
+def of_one_attempt(latency: float, cost: int, attempts: int) -> tuple[float, int]:
+    """The time and cost of one attempt: a stored verdict that ends a request of several has those of all.
+
+    >>> of_one_attempt(3.0, 90, 3)
+    (1.0, 30)
+    """
+    return (latency / attempts, cost // attempts) if attempts > 1 else (latency, cost)
 
 
 def _whole(value: Any) -> int:

@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.contract.incoming import STREAM_STARTS, is_stream
 from trueup.material.case import Case, Label, Reason, Recorded
-from trueup.material.lines import WHY
+from trueup.material.lines import WHY, of_no_model, of_one_attempt
 from trueup.material.selection import Selection
 from trueup.store import contexts
 from trueup.store.cells import unpack
@@ -109,10 +109,13 @@ def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
         bool(row.ok), codes, read.findings, read.data, fingerprint, row.engine, read.fixes, read.metrics, read.calls
     )
     context, missing, why = _context(row.context, state, conversation, row.values, bool(with_context))
+    outcome = unpack(row.outcome)
+    reason = of_no_model(outcome, row.attempt, read.reply.finish)
+    latency, cost = of_one_attempt(row.latency / MICROS, row.cost, row.attempts)
     return Case(
-        row.id, _judged(read.reply), context, None, missing, recorded, unpack(row.model), state, unpack(row.tenant),
-        unpack(row.person), unpack(row.contract), conversation or request, row.at / MICROS, unpack(row.outcome), row.attempt,
-        row.attempts, row.latency / MICROS, row.tokens_in, row.tokens_out, row.cost, labels, "", why,
+        row.id, None if reason else _judged(read.reply), context, reason, missing, recorded, unpack(row.model), state,
+        unpack(row.tenant), unpack(row.person), unpack(row.contract), conversation or request, row.at / MICROS, outcome, row.attempt,
+        row.attempts, latency, row.tokens_in, row.tokens_out, cost, labels, "", why,
     )  # fmt: skip
 
 
@@ -150,10 +153,10 @@ def case_of_stored(stored: Stored, labels: tuple[Label, ...] = ()) -> Case:
     known: dict[str, Any] = {
         name: getattr(stored, name)
         for name in (
-            "model", "state", "tenant", "user", "contract", "at", "outcome", "attempt", "attempts", "latency", "tokens_in", "tokens_out",
-            "cost",
+            "model", "state", "tenant", "user", "contract", "at", "outcome", "attempt", "attempts", "tokens_in", "tokens_out",
         )
     }  # fmt: skip
+    known["latency"], known["cost"] = of_one_attempt(stored.latency, stored.cost, stored.attempts)
     known |= {"conversation": stored.conversation or stored.request, "labels": labels, "missing_why": why}
     recorded = Recorded(stored.ok, stored.codes, fingerprint=stored.fingerprint, engine=stored.engine)
     body = stored.body
@@ -168,4 +171,5 @@ def case_of_stored(stored: Stored, labels: tuple[Label, ...] = ()) -> Case:
     reason = "reply_redacted" if stored.unjudgeable == "reply_redacted" else None
     if reason is None and any(found.level == "error" for found in unit.findings):
         reason = "no_reply"
+    reason = reason or of_no_model(stored.outcome, stored.attempt, getattr(unit.reply, "finish", None))
     return Case(stored.id, None if reason else unit.reply, context, reason, missing, recorded, **known)

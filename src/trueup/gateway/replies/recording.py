@@ -45,12 +45,18 @@ def _earlier(store: Store, asking: Asking, attempt: Attempt, verdict: Verdict, u
 def _final(store: Store, asking: Asking, answer: Answer, last: Attempt | None, user: str) -> Note:
     exchange = asking.exchange
     return Note(
-        exchange.verdict_id, answer.verdict, exchange.verdict_id, last.number if last else 0, exchange.tenant, user,
+        exchange.verdict_id, answer.verdict, exchange.verdict_id, _number(answer, last), exchange.tenant, user,
         (last.model if last else "") or asking.asked.model, _contract(exchange), state_of(exchange), answer.outcome,
         max(1, len(answer.attempts)), answer.seconds, round((answer.cost or 0) * MICRO), fingerprint=_fingerprint(exchange),
         given_up=given_up(asking.asked.model, answer.attempts) if len(answer.attempts) > 1 else (),
         context=store.keepable(exchange.context), conversation=conversation_of(exchange), rules=exchange.contract,
     )  # fmt: skip
+
+
+def _number(answer: Answer, last: Attempt | None) -> int:
+    """The number of the last attempt; 0 for what no model said: a fallback, or a part of a reply that was refused."""
+    is_said = any(attempt.verdict is answer.verdict for attempt in answer.attempts)
+    return last.number if last is not None and (is_said or answer.outcome not in ("fallback", "degraded")) else 0
 
 
 def _contract(exchange: Exchange) -> str:

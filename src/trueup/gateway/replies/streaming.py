@@ -65,7 +65,7 @@ class Attempt:
         if not self.holder.doomed:
             verdict: Verdict = judge(self.decoded or b"")
             return verdict
-        reply = msgspec.structs.replace(read(self.decoded).reply, finish="stop")
+        reply = msgspec.structs.replace(read(self.decoded).reply, finish="error")
         return Verdict(reply, None, Findings(self.holder.doomed))
 
 
