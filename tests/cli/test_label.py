@@ -197,6 +197,31 @@ def test_a_pipe_takes_a_letter_per_line(run: Run, filled: str, tmp_path: Path) -
     assert (done.code, "nothing was labelled" in done.out) == (0, True)
 
 
+def test_replies_that_cannot_be_shown_are_counted_with_their_reason(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "replies.jsonl").write_text('{"unit_id": "1", "raw_response": "{}"}\n{"unit_id": "2"}\n')
+    (tmp_path / "c.json").write_text('{"schema": {"type": "array"}}')
+    done = run("label", "replies.jsonl", "--contract", "c.json", stdin="q\n")
+    assert "1 of 2 cannot be shown: not a unit" in done.err
+    done = run("label", "replies.jsonl", "--export", ".")
+    assert (done.code, "this is a folder" in done.err) == (2, True)
+    (tmp_path / "odd.jsonl").write_text('{"verdict": "1", "outcome": "right", "subject": "nonsense"}\n')
+    done = run("label", "replies.jsonl", "--import", "odd.jsonl")
+    assert (done.code, "label 1: subject is" in done.err) == (2, True)
+
+
+def test_a_rule_named_by_a_long_expression_can_be_answered_for(run: Run, tmp_path: Path) -> None:
+    long = " and ".join(f"n != {n}" for n in range(50))
+    longer = " and ".join(f"n != {n}" for n in range(500))
+    for name in (long, longer):
+        (tmp_path / "replies.jsonl").write_text('{"unit_id": "1", "raw_response": "{\\"n\\": 3}"}\n')
+        with open_store(tmp_path / "long.db") as store:
+            contract = Contract(True, rules=[name])
+            store.record_verdict(contract.check('{"n": 3}'), contract=contract)
+        done = run("label", "long.db", "--author", f"ada {len(name)}", "--color", "never", stdin="f\nw\nw\nq\n")
+        assert done.code == 0
+        assert ("not stored: subject has at most 1,000 characters" in done.out) == (name is longer)
+
+
 def test_files_get_a_file_of_labels_beside_them(run: Run, tmp_path: Path) -> None:
     lines = [
         json.dumps({"unit_id": f"u{n}", "raw_response": json.dumps({"day": "Mon", "people": n})}) for n in range(5)

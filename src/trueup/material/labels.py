@@ -58,7 +58,7 @@ def _labels_in(path: Path) -> Iterator[Label]:
 def is_torn(line: bytes) -> bool:
     """Whether a line is the beginning of one that a crash, or a full disk, cut off: the last one, and not JSON.
 
-    >>> is_torn(b'{"verdict": "1", "outc'), is_torn(b'{"verdict": "1"}'), is_torn(b"no JSON at all, but a whole line\\n")
+    >>> is_torn(b'{"verdict": "1", "outc'), is_torn(b'{"verdict": "1"}'), is_torn(b"not JSON\\n")
     (True, False, False)
     """
     if line.endswith(b"\n"):
