@@ -120,6 +120,7 @@ def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> 
         (["booking.yaml", "replies.jsonl", "-o", "m" * 300], "cannot be written: File name too long"),
         (["booking.yaml", "replies.jsonl", "--good", "x", "--bad", "x"], "'x' cannot be both"),
         (["booking.yaml", "replies.jsonl", "--below", "7"], "--below"),
+        (["booking.yaml", "replies.jsonl", "--below", "nan"], "nan is not one"),
         (["booking.yaml"], "SOURCE"),
     ],
 )

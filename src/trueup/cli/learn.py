@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -55,6 +56,8 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
     from trueup.material.sources import Missing, cases
 
     path = Path(out or f"{Path(contract).stem if Path(contract).suffix else 'contract'}.quality.json")
+    if isnan(options["below"]):
+        raise click.UsageError("--below takes a number between 0 and 1; nan is not one")
     both = set(options["good"]) & set(options["bad"])
     if both:
         raise click.UsageError(f"{min(both)!r} cannot be both --good and --bad")
