@@ -126,6 +126,12 @@ def test_a_file_of_sqlite_that_is_no_store_is_refused(tmp_path: Path) -> None:
         list(cases([tmp_path / "other.db"]))
 
 
+def test_a_moment_that_cannot_be_one_is_unknown(tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text(f'{{"verdict": "u1", "outcome": "right", "at": {"9" * 400}}}\n', "utf-8")
+    assert read_labels([labels])["u1"][0].at == 0
+
+
 def test_labels_of_a_file_are_matched_by_id(tmp_path: Path) -> None:
     units = write_units(tmp_path / "units.jsonl")
     labels = tmp_path / "labels.jsonl"

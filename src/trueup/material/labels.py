@@ -12,6 +12,7 @@ from trueup.batch.units import read_row
 from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Label
 
 Index = Mapping[str, tuple[Label, ...]]
+_LATEST = 1e15  # seconds; a number beyond it is no moment
 
 
 class BadLabels(ValueError):
@@ -101,6 +102,7 @@ def label_of(row: Mapping[str, Any], verdict: str = "") -> Label | None:
         next((str(row[name]) for name in names if row.get(name)), "")
         for names in (("author", "user", "person"), ("subject",), ("note",), ("drawn",))
     )
-    moment = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
+    is_number = isinstance(at, int | float) and not isinstance(at, bool)
+    moment = float(at) if at is not None and is_number and abs(at) <= _LATEST else 0.0
     said = row.get("decided")
     return Label(about, outcome, author, moment, subject, note, drawn, said if said in (ACCEPTED, REFUSED) else "")
