@@ -146,7 +146,7 @@ def test_labels_of_a_file_are_matched_by_id(tmp_path: Path) -> None:
     assert found["u1"] == (Label("u1", "wrong", "ana", 5.0),)
     assert [label.outcome for label in found["u2"]] == ["rude"]
     assert [case.id for case in cases([units], Selection(label="wrong"), labels=[labels])] == ["u1"]
-    for bad, says in (("{", "labels.jsonl:1: the line is not JSON"), ("{}", "not a label")):
+    for bad, says in (("{\n", "labels.jsonl:1: the line is not JSON"), ("{}", "not a label")):
         labels.write_text(bad)
         with pytest.raises(BadLabels, match=says):
             list(cases([units], labels=[labels]))
