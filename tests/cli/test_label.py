@@ -255,7 +255,7 @@ def test_labels_travel_through_files(run: Run, filled: str, tmp_path: Path) -> N
         for stored in old.verdicts():
             new.record_verdict(stored.verdict, id=stored.id, contract=CONTRACT)
     done = run("label", filled, "--import", "out.jsonl")
-    assert done.out == "5 labels taken in\n"
+    assert done.out == "5 labels imported\n"
     assert "1 are about replies that are not in the source" in done.err
     assert sorted(labels(tmp_path)) == sorted(before)
     (tmp_path / "out.jsonl").write_text("not json\n")

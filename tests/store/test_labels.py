@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.store.conftest import Hand
 from trueup import Contract
 from trueup.material.case import Label
 from trueup.store.errors import UnknownVerdict
+from trueup.store.labels import Said
 from trueup.store.open import open_store
 from trueup.store.store import Store
 
@@ -103,6 +106,29 @@ def test_a_label_that_cannot_be_read_is_named(tmp_path: Path, label: Any, said: 
 def test_feedback_on_a_verdict_that_is_not_there_says_so(opened: Store) -> None:
     with pytest.raises(UnknownVerdict, match="no verdict 'none'"):
         opened.record_feedback("none", outcome="right")
+
+
+@given(data=st.data())
+@settings(max_examples=5)
+def test_an_export_of_feedback_loses_nothing(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("stores")
+    words = st.sampled_from(["", "a", "right", "half \ud800", "=1+1", "\x00"])
+    said = st.fixed_dictionaries({
+        "helpful": st.sampled_from([None, True, False]), "label": words, "note": words, "user": words,
+        "subject": st.sampled_from(["", "code:P001", "rule:\ud800"]), "drawn": st.sampled_from(["", "random"]),
+        "outcome": st.sampled_from(["", "right", "wrong", "refunded", "helpful", "not_helpful", "comment"]),
+    })  # fmt: skip
+    with open_store(folder / "one.db") as one, open_store(folder / "two.db") as two:
+        for store in (one, two):
+            store.record_verdict(BAD, id="v")
+        one.record_all([Said("v", **each) for each in data.draw(st.lists(said, min_size=1, max_size=30))])
+        count = one.export(folder / "feedback.jsonl", "feedback")
+        lines = (folder / "feedback.jsonl").read_text().splitlines()
+        assert two.import_labels(map(json.loads, lines)) == (count, 0, 0)
+        assert sorted(map(repr, two.feedback())) == sorted(map(repr, one.feedback()))
+        before = one.feedback()
+        one.import_labels(map(json.loads, lines))
+        assert one.feedback() == before
 
 
 def test_labels_say_which_decision_they_speak_of(opened: Store) -> None:

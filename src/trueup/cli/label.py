@@ -56,9 +56,9 @@ _MOST_SUBJECTS = 20
               help="The share of them that is a random sample of accepted replies.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Draws another random sample.")
 @selection_options
-@click.option("--import", "imported", metavar="FILE", help="Take in the labels of a JSONL file, and ask nothing.")
-@click.option("--export", "exported", metavar="FILE", help="Write all labels into a JSONL file, and ask nothing.")
-@click.option("--summary", is_flag=True, help="Show which labels there are and which are missing, and ask nothing.")
+@click.option("--import", "imported", metavar="FILE", help="Import the labels of a JSONL file instead of asking.")
+@click.option("--export", "exported", metavar="FILE", help="Export all labels to a JSONL file instead of asking.")
+@click.option("--summary", is_flag=True, help="Show which labels there are and which are missing, instead of asking.")
 @click.option("--json", "as_json", is_flag=True, help="With --summary: print it as one JSON document.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour; auto means on a terminal, unless NO_COLOR is set.")  # fmt: skip
@@ -172,7 +172,7 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
             stored += 1
             if given not in there.get(given.verdict, ()):
                 sink.write(given)
-    click.echo(f"{stored:,} labels taken in" + (f" into {target}" if target is not None else ""))
+    click.echo(f"{stored:,} labels imported" + (f" into {target}" if target is not None else ""))
     if unknown:
         click.echo(f"{unknown:,} are about replies that are not in the source, and were left out", err=True)
     if contradicted:

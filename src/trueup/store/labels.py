@@ -55,6 +55,12 @@ class Said(NamedTuple):
             return ""
         return "decision" if self.outcome in DECISIONS else f"label:{self.outcome}"
 
+    def plain(self) -> "Said":
+        """The same in the one form that rows have: a yes or no is no outcome, nor is a mere comment."""
+        if self.outcome in _HELPFUL:
+            return self._replace(helpful=_HELPFUL[self.outcome], outcome="")
+        return self._replace(outcome="") if self.outcome == _COMMENT else self
+
     def refuse_odd(self) -> None:
         """Raise ValueError for what no row can mean."""
         kind, colon, name = self.subject.partition(":")
@@ -187,21 +193,20 @@ def said_in(label: Any, at: int) -> Said:
     for name, value in texts.items():
         if not isinstance(value, str):
             raise ValueError(f"label {at + 1}: {name!r} must be a text; got {str(value)[:100]!r}")  # noqa: TRY004 - as below
-    when, helpful, outcome = given.get("at") or 0.0, given.get("helpful"), texts["outcome"]
+    when, helpful = given.get("at") or 0.0, given.get("helpful")
     if isinstance(when, bool) or not isinstance(when, int | float) or not 0 <= when < 1e11:
         raise ValueError(f"label {at + 1}: 'at' must be seconds since 1970; got {str(when)[:100]!r}")
     if helpful is not None and not isinstance(helpful, bool):
         raise ValueError(f"label {at + 1}: 'helpful' must be true, false or null; got {str(helpful)[:100]!r}")
-    helpful, outcome = _HELPFUL.get(outcome, helpful), "" if outcome in (*_HELPFUL, _COMMENT) else outcome
     said = Said(
-        verdict, helpful, texts["label"], texts["note"], texts["user"] or texts["author"], texts["subject"], outcome,
+        verdict, helpful, texts["label"], texts["note"], texts["user"] or texts["author"], texts["subject"], texts["outcome"],
         texts["drawn"], float(when), texts["decided"],
     )  # fmt: skip
     try:
         said.refuse_odd()
     except ValueError as error:
         raise ValueError(f"label {at + 1}: {error}") from None
-    return said
+    return said.plain()
 
 
 _FIELDS = ("label", "note", "user", "author", "subject", "outcome", "drawn", "decided")

@@ -206,8 +206,9 @@ class Store:
         """
         for each in said:
             each.refuse_odd()
+        rows = [each.plain() for each in said]
         self.flush()  # a verdict may have been made a moment ago
-        self._writer.submit(lambda session: insert_all(session, said, self._redaction, tenant)).result()
+        self._writer.submit(lambda session: insert_all(session, rows, self._redaction, tenant)).result()
 
     def import_labels(self, labels: Iterable[Any]) -> Imported:
         """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many were left out:
