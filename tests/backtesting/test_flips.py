@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,6 +148,66 @@ def test_verdicts_that_are_recorded_under_the_same_fingerprint_are_not_made_agai
     assert (once.kind, once.verdicts, once.skipped) == ("same", 1, 1)
 
 
+class Plain(pydantic.BaseModel):
+    n: int
+
+    @pydantic.field_validator("n")
+    @classmethod
+    def positive(cls, value: int) -> int:
+        assert value > 0
+        return value
+
+
+class Knowing(pydantic.BaseModel):
+    n: int
+
+    @pydantic.field_validator("n")
+    @classmethod
+    def small(cls, value: int, info: pydantic.ValidationInfo) -> int:
+        assert value < ((info.context or {}).get("limit", 10))
+        return value
+
+
+LOOK = {"name": "look", "parameters": {"type": "object", "properties": {}}}
+BOOK = {"name": "book", "parameters": {"type": "object", "properties": {"day": {"type": "string"}}}}
+LOOKING: list[dict[str, Any]] = [
+    {"schema": NEW},
+    {"schema": NEW, "rules": ["n > limit"], "input": ["limit"]},
+    {"schema": Knowing},
+    {"schema": Plain, "rules": ["n > 3"]},
+    {"reply": True},
+    {"reply": {"rules": [{"name": "other", "expr": "question not in text and first and not data"}]}},
+    {"reply": {"rules": [{"name": "here", "expr": "state == 'A'"}]}},
+    {"states": {"A": {"forbid": [{"terms": ["book"]}]}, "B": {"forbid": [{"terms": ["sentence"]}]}}},
+    {"tools": [LOOK, BOOK]},
+    {"checks": [lambda verdict, context: None if "mood" in context else "no mood"]},
+]
+HELD: dict[str, Any] = {
+    "state": "A", "data": {"day": "Monday"}, "input": {"limit": 15, "state": "B"}, "question": "a whole sentence", "first": False,
+    "expected_sequence": ["look", "book"], "offered": ["look"], "limit": 5, "mood": "glad", "conversation": "c",
+    "history": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello", "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "x"}],
+}  # fmt: skip
+SAID = [
+    '{"n": 20}', '{"n": 7}', '{"n": 2}', "a whole sentence, by the way", "I look it up, then I book it.",
+    '<tool_call>{"name": "book", "arguments": {"day": "Monday"}}</tool_call>',
+    '<tool_call>{"name": "look", "arguments": {}}</tool_call>',
+]  # fmt: skip
+
+
+@given(st.sampled_from(LOOKING), st.sets(st.sampled_from(sorted(HELD))), st.sampled_from(SAID))
+def test_context_that_a_contract_does_not_need_changes_no_verdict(
+    options: dict[str, Any], held: set[str], said: str
+) -> None:
+    contract = Contract(**options)
+    context = {name: HELD[name] for name in held}
+    needed = needs(contract)
+    whole = contract.check(said, context)
+    if "anything" not in needed:
+        fewer = contract.check(said, {name: value for name, value in context.items() if name in needed})
+        assert (fewer.ok, fewer.data, fewer.findings.errors) == (whole.ok, whole.data, whole.findings.errors)
+
+
 @pytest.mark.parametrize(
     ("options", "needed"),
     [
@@ -154,7 +215,12 @@ def test_verdicts_that_are_recorded_under_the_same_fingerprint_are_not_made_agai
         ({"schema": NEW, "rules": ["n > 1"]}, set()),
         ({"schema": NEW, "rules": ["n > limit"], "input": ["limit"]}, {"input"}),
         ({"reply": True}, {"offered"}),
-        ({"states": {"A": {}}}, {"state", "data", "history", "offered"}),
+        ({"states": {"A": {}}}, {"state", "data", "history", "input", "offered"}),
+        ({"reply": {"rules": [{"name": "kind", "expr": "'no' not in text"}]}}, {"offered"}),
+        ({"reply": {"rules": [{"name": "kind", "expr": "question != text"}]}}, {"offered", "question", "history"}),
+        ({"reply": {"rules": [{"name": "kind", "check": lambda reply, context: True}]}}, {"offered", "anything"}),
+        ({"schema": Plain}, set()),
+        ({"schema": Knowing}, {"anything"}),
         ({"tools": [{"name": "book", "parameters": {}}]}, {"history", "expected_sequence"}),
         ({"schema": NEW, "checks": [breaks]}, {"anything"}),
     ],

@@ -8,8 +8,14 @@ from typing import Any
 
 from trueup.contract.clean import sees_fields
 from trueup.contract.contract import Contract
+from trueup.contract.meaning import Meaning
+from trueup.expressions.language import compile_expression
 
 ANYTHING = "anything"
+# What names in the expression of a reply rule are taken from.
+_LOOKS_AT = {
+    "first": {"first", "history"}, "question": {"question", "history"}, "state": {"state"}, "data": {"data"},
+}  # fmt: skip
 _SURE = frozenset(
     {ANYTHING, "input"}
 )  # of verdicts that do not say what they were made with, these cannot be taken for absent
@@ -28,19 +34,32 @@ def needs(contract: Any) -> frozenset[str]:
     found: set[str] = set()
     meaning = contract.meaning
     if meaning is not None:
-        if meaning.asks:
-            found.add(ANYTHING)
+        found |= _of_checks(meaning)
         if sees_fields(contract.schema, meaning):
             found.add("input")
         if meaning.states is not None:
-            found |= {"state", "data", "history"}
+            found |= {"state", "data", "history", "input"}  # a unit may have the state among its own fields
         for score in meaning.scores.values():
             found |= score.looks_at
+    if contract.schema is not None and contract.schema.own_code.around:
+        found.add(ANYTHING)  # a validator of a type that takes `info` sees the context
     if contract.tools:
         found |= {"history", "expected_sequence"}
     elif contract.schema is None:
         found.add("offered")
     return frozenset(found)
+
+
+def _of_checks(meaning: Meaning) -> set[str]:
+    """What the checks and the custom rules of a reply may look at: functions at anything, expressions at the names in them."""
+    if meaning.checks:
+        return {ANYTHING}
+    if meaning.reply is None or not meaning.reply.asks:
+        return set()
+    rules = meaning.reply.settings.custom
+    if not rules or not all(isinstance(rule.source, str) for rule in rules):  # the environment may switch some on
+        return {ANYTHING}
+    return set().union(*(_LOOKS_AT.get(name, ()) for rule in rules for name in compile_expression(rule.source).names))
 
 
 def lost(wanted: frozenset[str], missing: tuple[str, ...]) -> int | None:
@@ -64,4 +83,6 @@ def runs_own_code(contract: Any) -> bool:
     if type(contract) is not Contract:
         return True
     meaning = contract.meaning
-    return (meaning is not None and meaning.asks) or (contract.schema is not None and contract.schema.is_type)
+    return (meaning is not None and ANYTHING in _of_checks(meaning)) or (
+        contract.schema is not None and contract.schema.is_type
+    )
