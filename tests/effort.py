@@ -26,6 +26,7 @@ LONGER = {
     "tests/store/test_states.py": "store: 500 random histories of quota on each database, each of up to 60 steps",
     "tests/tuning/test_planted.py": "tuning: 200 contracts with planted faults and 200 without instead of 18 and 8",
     "tests/inferring/test_generated.py": "drafts: 200 random schemas with 100 replies each, half of them broken, instead of 20",
+    "tests/inferring/test_independent.py": "drafts: 200 random shapes of another kind with 100 replies each, half of them broken, instead of 16",
     "tests/backtesting/test_faithful.py": "backtests: 30 random recordings of a gateway for each contract on each database, instead of 1",
     "tests/backtesting/test_flips.py": "backtests: 40 random stores on each database, instead of 2, in which no reply is lost",
     "tests/batch/test_crash.py": "sift: 2,000 kills at random instants, one before every step that lasts, and 1,000 seeds of kills and full disks while files grow and ids repeat",

@@ -53,14 +53,15 @@ _STEP = 5_000
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Chooses the replies that are held out."
 )
+@click.option("--reply-column", default="", metavar="NAME", help="The field of JSON lines that holds the reply.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Read at most N replies.")
 @selection_options
 @click.option("--json", "as_json", is_flag=True, help="Print contract, evidence and report as one JSON document.")
 def infer(sources: tuple[str, ...], **options: Any) -> int:
     """Draft a contract from replies, from a Python type, or from an OpenAPI file.
 
-    SOURCE is a file of replies (JSONL, CSV, Parquet), a text file or a folder of them with one reply each, the folder of a `trueup sift`,
-    a run directory or a store. Broken replies count too. Or it is module:Name (a pydantic model, a dataclass, a TypedDict, functions),
+    SOURCE is a file of replies (JSONL, CSV, Parquet, a JSON array), '-' for lines from standard input, a text file or a folder of text or
+    JSON files with one reply each, the folder of a `trueup sift`, a run directory or a store. Broken replies count too. Or it is module:Name (a pydantic model, a dataclass, a TypedDict, functions),
     or an OpenAPI file: openapi.yaml#/components/schemas/Order for a schema, the file alone for its operations as tools.
 
     Each line of the draft carries its evidence. A share of the replies is held out, and constraints that refuse them are relaxed until 99 %
@@ -122,6 +123,7 @@ def _drafted(sources: tuple[str, ...], options: dict[str, Any]) -> "Draft":
                 seed=options["seed"],
                 expect=options["expect"],
                 operation=options["operation"],
+                reply_column=options["reply_column"],
                 selection=selection,
                 on_case=counter,
             )

@@ -16,6 +16,7 @@ from trueup.inferring.types import Types, types_of
 from trueup.inferring.variants import Variants, variants_of
 from trueup.inferring.words import count, seen, share, things
 from trueup.inferring.yamltext import is_writable
+from trueup.statistics.distributions import binomial_cdf
 
 Location = tuple[str, ...]
 """A place of the values: keys, `[]` for the items of a list, `{}` for the values of a map."""
@@ -28,6 +29,8 @@ MAX_LINES = 2_000  # properties of a whole draft
 _NOISE = 0.1
 _CLEAN = 10
 _FEW = 3  # whole objects, from which on a key that all of them have is required
+_MANY_OBJECTS = 150  # from which on the share of objects that lack a key can be estimated
+_UNLIKELY = 0.05
 ITEMS, VALUES = "[]", "{}"
 
 
@@ -55,6 +58,17 @@ def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), replies:
     drafting = _Drafting(needs, loosened, max(replies, place.seen))
     schema = drafting.schema(place, (), ())
     return Drafted(schema, drafting.notes)
+
+
+def is_noise(missing: int, total: int, rate: float) -> bool:
+    """Whether something is missing no more often than a rate explains; with few objects, every absence counts.
+
+    >>> is_noise(1, 80, 0.01), is_noise(4, 300, 0.01), is_noise(9, 300, 0.01)
+    (False, True, False)
+    """
+    if missing <= rate * total:
+        return True
+    return rate > 0 and total >= _MANY_OBJECTS and 1 - binomial_cdf(missing - 1, total, rate) >= _UNLIKELY
 
 
 class _Drafting:
@@ -194,7 +208,7 @@ class _Drafting:
         """The keys to name, in the order in which they were seen; what only broken replies have now and then is noise."""
         total = place.kinds.get("object", 0) or 1
 
-        def is_noise(member: Member) -> bool:
+        def is_rare(member: Member) -> bool:
             part = member.seen / total
             if place.clean >= _CLEAN and not member.clean:
                 return part < _NOISE
@@ -202,7 +216,7 @@ class _Drafting:
 
         others = folded_members(place)
         names = [name for name, member in place.members.items() if name not in others and is_writable(name)]
-        names = [name for name in names if not is_noise(place.members[name])][: max(0, MAX_LINES - self._lines)]
+        names = [name for name in names if not is_rare(place.members[name])][: max(0, MAX_LINES - self._lines)]
         if len(names) > MAX_PROPERTIES:
             often = set(sorted(names, key=lambda name: -place.members[name].seen)[:MAX_PROPERTIES])
             names = [name for name in names if name in often]
@@ -250,13 +264,13 @@ class _Drafting:
                 False,
                 f"seen {'once' if member.seen == 1 else f'{count(member.seen)} times'}, only where replies are cut",
             )
-        if whole - has > self.needs.missing * whole:
+        if not is_noise(whole - has, whole, self.needs.missing):
             return False, f"{seen(has, whole)}, optional"
         if whole < min(_FEW, self.replies):
             return False, f"{seen(has, whole)}, too few to require it"
         if (at, f"required:{name}") in self.loosened:
             return False, f"{seen(has, whole)}; optional, for held-out replies lack it"
-        return True, seen(has, whole)
+        return True, seen(has, whole) if has == whole else f"{seen(has, whole)}, too rarely missing to be optional"
 
     def _variants(self, place: Place, variants: Variants, types: Types, at: Location, path: Path) -> Schema:
         """Objects of several kinds: one arm for each, told apart by a tag."""

@@ -13,6 +13,7 @@ from math import ceil
 from trueup.inferring.calling import Calls
 from trueup.inferring.evidence import Budget, Place, observe
 from trueup.inferring.reading import NOTHING, Observed, observed, reader
+from trueup.inferring.wrapping import wrapping
 from trueup.material.case import Case
 
 MAX_HELD = 2_000
@@ -51,6 +52,8 @@ class Gathered:
         self.clean = Place(self.budget)
         """What clean replies say, and broken ones beyond the limit."""
         self.broken: list[tuple[Case, Observed]] = []
+        self.wrapped: list[tuple[Case, Observed]] = []
+        """Clean replies whose value may only be wrapped in something."""
         self.calls = Calls(self.budget)
         self.texts = Texts()
         self.value_texts = Texts()
@@ -144,7 +147,10 @@ class Gathered:
         self.values += 1
         self.value_texts.add(found.text)
         if found.clean and not found.cut:
-            observe(self.clean, found.value)
+            if wrapping(found.value) is not None and len(self.wrapped) < MAX_BROKEN:
+                self.wrapped.append((case, found))
+            else:
+                observe(self.clean, found.value)
         else:
             self._keep(case, found)
 

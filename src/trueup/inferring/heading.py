@@ -34,6 +34,10 @@ def told(report: Report) -> list[str]:
     out += [
         f"Not usable: {count(times)}, {WHY.get(reason, reason)}." for reason, times in sorted(report.unusable.items())
     ]
+    if report.whole_lines:
+        out.append(
+            "No line says which field is the reply, so each line was taken as a value; --reply-column names one."
+        )
     if report.mended:
         out.append(
             f"{count(report.mended)} of the used replies {'was' if report.mended == 1 else 'were'} broken and had to be mended."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from trueup.contract.contract import Contract
 from trueup.inferring.calling import state_of
 from trueup.inferring.draft import ITEMS, VALUES, Location
-from trueup.inferring.reading import CUT, NOT_USABLE
+from trueup.inferring.reading import CUT, NOT_USABLE, NOTHING, is_data, json_data
 from trueup.material.case import Case
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse
@@ -42,8 +42,11 @@ def judge(contract: Contract, cases: Iterable[Case], schema: Any, tools: dict[st
 def _judged(contract: Contract, case: Case, schema: Any, tools: dict[str, Any]) -> Judged:
     if case.unjudgeable is not None or case.reply is None:
         return Judged(case, "none", ok=False)
-    if isinstance(case.reply, dict | list) and (value := _data(case)) is not None and schema is not None:
-        verdict = contract.check_value(value[0])
+    if schema is not None and isinstance(case.reply, dict | list) and is_data(case.reply):
+        value = json_data(case.reply)
+        if value is NOTHING:
+            return Judged(case, "none", ok=False)
+        verdict = contract.check_value(value)
     else:
         verdict = contract.check(case.reply, context_of(case))
     codes = {found.code for found in verdict.findings.errors}
@@ -60,12 +63,6 @@ def context_of(case: Case) -> dict[str, Any]:
     """The context of a case, with its state."""
     state = state_of(case)
     return {**(case.context or {}), **({"state": state} if state else {})}
-
-
-def _data(case: Case) -> tuple[Any] | None:
-    from trueup.inferring.reading import is_data
-
-    return (case.reply,) if is_data(case.reply) else None
 
 
 def _word(found: Finding, verdict: Verdict, schema: Any, tools: dict[str, Any]) -> Word | None:

@@ -15,10 +15,11 @@ from trueup.inferring.evidence import Budget, Place
 from trueup.inferring.gathering import Gathered, count_in
 from trueup.inferring.heading import heading
 from trueup.inferring.holding import Judged, Word, judge, worst
-from trueup.inferring.reading import NOTHING, observed, reader
+from trueup.inferring.reading import NOTHING, WHY, Observed, observed, reader
 from trueup.inferring.report import Draft, HeldOut, Report
-from trueup.inferring.strictness import NEEDS, Needs, Strictness
+from trueup.inferring.strictness import NEEDS, SHAPE, Needs, Strictness
 from trueup.inferring.words import count, seen, things
+from trueup.inferring.wrapping import seldom, unwrapped, wrapping
 from trueup.material.case import Case
 from trueup.material.selection import Selection
 from trueup.verdict.display import safe_line
@@ -45,9 +46,23 @@ def infer(
     expect: Expect = "auto",
     operation: str = "",
     selection: Selection = EVERYTHING,
+    reply_column: str = "",
     on_case: Callable[[int], None] | None = None,
 ) -> Draft:
-    """Draft a contract from sources: names of files, folders, stores, `module:Name` or OpenAPI files; types; or replies themselves.
+    """Draft a contract from sources: names of files, folders, stores or OpenAPI files; types and functions; or replies themselves.
+
+    `sources` are read one after the other. A type or an OpenAPI file stands alone.
+    `name` is the contract's name; by default it has none, or that of the type.
+    `strictness` says how much evidence a constraint needs: `loose` for more, `tight` for less; `standard` by default.
+    `holdout` is the share of replies that the draft is tested on: 0.2 by default, 0 for none, at most 0.5.
+    `seed` chooses those replies; 0 by default. Another seed holds out others.
+    `expect` says what replies are: `value`, `text`, or `auto`, the default, which drafts a schema if at least half of them hold a value.
+    `operation` names the operation of an OpenAPI file whose answer is drafted; by default each operation becomes a tool.
+    `selection` chooses some of the stored replies; all by default.
+    `reply_column` names the field of JSON lines that holds the reply; by default trueup's own and providers' fields are known.
+    `on_case` is called with the number of replies read so far; nothing is called by default.
+
+    Raises `NothingToLearn` if no reply can be used.
 
     >>> drafted = infer(['{"n": 1}', "Sure: {'n': 2,}"] * 20)
     >>> drafted.data["schema"]
@@ -57,14 +72,15 @@ def infer(
     """
     _refuse_bad_options(strictness, holdout, expect)
     from trueup.inferring.described import described
-    from trueup.inferring.sources import open_cases
+    from trueup.inferring.sources import Opened
 
     known = described(sources, name, operation)
     if known is not None:
         return known
     gathered = Gathered(holdout, seed)
-    gathered.add_all(_counted(open_cases(sources, selection), on_case))
-    return _Inferring(gathered, NEEDS[strictness], expect, name).draft()
+    opened = Opened(sources, selection, reply_column)
+    gathered.add_all(_counted(opened, on_case))
+    return _Inferring(gathered, NEEDS[strictness], expect, name, whole_lines=opened.whole_lines).draft()
 
 
 def _counted(cases: Iterable[Case], on_case: Callable[[int], None] | None) -> Iterator[Case]:
@@ -86,10 +102,13 @@ def _refuse_bad_options(strictness: str, holdout: float, expect: str) -> None:
 class _Inferring:
     """One draft from replies: what was gathered, and what was relaxed so far."""
 
-    def __init__(self, gathered: Gathered, needs: Needs, expect: Expect, name: str) -> None:
+    def __init__(
+        self, gathered: Gathered, needs: Needs, expect: Expect, name: str, *, whole_lines: bool = False
+    ) -> None:
         self.gathered = gathered
         self.needs = needs
         self.name = name
+        self.whole_lines = whole_lines
         self.relaxed: set[Word] = set()
         self.reasons = Counter(gathered.unusable)
         texts = gathered.texts.seen
@@ -107,26 +126,36 @@ class _Inferring:
         return found.cases - len(found.held) - sum(self.reasons.values())
 
     def _read_again(self) -> Place:
-        """The evidence of all replies: broken ones are read under a first draft, for a schema helps to read."""
+        """The evidence of all replies: broken and wrapped ones are read under a first draft, for a schema helps to read."""
         gathered = self.gathered
+        kept = [*gathered.wrapped, *gathered.broken]
+        rare = seldom((found.value for _, found in kept), gathered.values)
+        final = Place(Budget())
+        final.merge(gathered.clean)
+        again: list[tuple[Case, Observed]] = []
+        for case, found in kept:
+            if found.clean and not found.cut and wrapping(found.value) not in rare:
+                count_in(final, found)
+            else:
+                again.append((case, found))
         first = Place(Budget())
-        first.merge(gathered.clean)
-        for _, found in gathered.broken:
-            count_in(first, found)
+        first.merge(final)
+        for _, found in again:
+            if wrapping(found.value) not in rare:
+                count_in(first, found)
         if not first.kinds and not first.doubtful:
             return first
         self.reasons += gathered.beyond
-        contract = reader(draft(first, self.needs).schema)
-        final = Place(Budget())
-        final.merge(gathered.clean)
-        for case, found in gathered.broken:
-            again = observed(contract, case)
-            better = again if again.value is not NOTHING and (again.ok or found.value is NOTHING) else found
-            self.mended += better.value is not NOTHING and not found.clean
+        contract = reader(draft(first, SHAPE).schema)
+        for case, found in again:
+            better = _better(found, observed(contract, case))
+            if better is found and found.clean and wrapping(found.value) in rare:
+                better = found._replace(value=unwrapped(found.value, first.members))
             if better.value is NOTHING:
                 self.reasons[better.why or "no_value"] += 1
-            else:
-                count_in(final, better._replace(clean=False) if better is again else better)
+                continue
+            self.mended += not found.clean
+            count_in(final, better)
         return final
 
     def draft(self) -> Draft:
@@ -143,10 +172,11 @@ class _Inferring:
         return Draft(data, dict(self.notes), heading(report), report)
 
     def _nothing(self) -> str:
-        why = Report(cases=self.gathered.cases, unusable=dict(self.reasons + self.gathered.unusable)).why()
         if not self.gathered.cases:
             return "the sources hold no reply"
-        return f"none of {count(self.gathered.cases)} replies can be used: {why}"
+        why = "; ".join(WHY.get(reason, reason) for reason, _ in self.reasons.most_common())
+        hint = "; name the field that is the reply: --reply-column NAME" if self.reasons["not_a_unit"] else ""
+        return f"none of {count(self.gathered.cases)} replies can be used: {why or 'none holds a value'}{hint}"
 
     # -- the parts of the contract ---------------------------------------------------------------------
 
@@ -264,7 +294,15 @@ class _Inferring:
             mended=self.mended,
             kind="value" if self.has_value else "calls" if found.calls.made >= found.texts.seen else "text",
             other=found.values if not self.has_value else 0,
+            whole_lines=self.whole_lines,
         )
+
+
+def _better(found: Observed, again: Observed) -> Observed:
+    """The reading to count: that under a draft, if the reply fits it or held no value before. It is never a clean one of a broken reply."""
+    if again.value is NOTHING or not (again.ok or found.value is NOTHING):
+        return found
+    return again._replace(clean=again.clean and found.clean)
 
 
 def _accepted(judged: list[Judged]) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from trueup.contract.contract import Contract
 from trueup.inferring.evidence import MEMBERS, TYPE, VALUE
 from trueup.material.case import REASONS, Case
+from trueup.verdict.codec import as_json, decode
 from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, parse
 from trueup.verdict.patterns import lazy_regex
@@ -38,6 +39,7 @@ WHY: dict[str, str] = {
     "doubtful": "the value cannot be read with any certainty",
     "refused": "the model refused to answer",
     "too_large": "the reply is too large or too deep to read",
+    "not_json": "the value cannot be written as JSON",
     "not_read": "the reply has the shape of no provider's",
 }
 """Why a reply was not used, in words."""
@@ -78,8 +80,13 @@ def observed(contract: Contract, case: Case) -> Observed:
     if case.reply is None:
         return Observed(why="no_reply")
     if isinstance(case.reply, dict | list) and is_data(case.reply):
-        return Observed(case.reply, clean=True)
+        value = json_data(case.reply)
+        return Observed(value, clean=True) if value is not NOTHING else Observed(why="not_json")
     verdict = contract.check(case.reply, _context(case))
+    if _is_encoded_twice(verdict.data):
+        inner = contract.check(verdict.data)
+        if isinstance(inner.data, dict | list):
+            return _with_value(inner, verdict.reply.calls, verdict.reply.text)._replace(clean=False)
     reply = verdict.reply
     calls, text = reply.calls, reply.text
     if verdict.data is None and not _is_null(verdict):
@@ -88,6 +95,11 @@ def observed(contract: Contract, case: Case) -> Observed:
     if called is not None:
         return Observed(calls=(*calls, *called), text=text)
     return _with_value(verdict, calls, text)
+
+
+def _is_encoded_twice(data: Any) -> bool:
+    """Whether a value is text that holds the real value, which no schema has told the reader."""
+    return isinstance(data, str) and data.lstrip()[:1] in ("{", "[")
 
 
 def _with_value(verdict: Verdict, calls: tuple[ToolCall, ...], text: str) -> Observed:
@@ -123,6 +135,18 @@ def is_data(reply: Any) -> bool:
     if isinstance(reply, list):
         return not any(isinstance(item, dict) and ("role" in item or "content" in item) for item in reply)
     return family(reply) is None and not is_error(reply)
+
+
+def json_data(value: Any) -> Any:
+    r"""A value of Python as JSON has it; `NOTHING` if it cannot be written as JSON.
+
+    >>> json_data({"a": (1, 2)}), json_data(["\ud800"]) is NOTHING
+    ({'a': [1, 2]}, True)
+    """
+    try:
+        return decode(as_json(value)[1])
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return NOTHING
 
 
 def _is_null(verdict: Verdict) -> bool:

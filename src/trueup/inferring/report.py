@@ -58,6 +58,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`value`, `text`, `calls`, `type` or `openapi`: what the draft was made from."""
     other: int = 0
     """In a draft for text: how many replies held a value all the same."""
+    whole_lines: bool = False
+    """Whether no line of a file named its reply, so that each line was taken as a value."""
     source: str = ""
     """The type or the API description, where the draft was made from one."""
 

@@ -1,56 +1,131 @@
-"""What a draft is made from: names and values enter; cases leave, or a finished draft where the source already says what is valid.
+"""What a draft is made from: names and values enter, cases leave.
 
-Beside what `material` reads, a text file is one reply, and a folder of text files one reply each.
+Beside what `material` reads, a text file is one reply, a folder of text or JSON files one reply each, and a JSON file with an array one
+reply for each item. Lines that do not say which field is the reply are values themselves, unless a field is named.
 """
 
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from contextlib import ExitStack
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from trueup.inferring.reading import is_data
 from trueup.material.case import Case
 from trueup.material.selection import Selection
-from trueup.material.sources import cases
+from trueup.material.sources import Missing, cases
 
 TEXTS = (".txt", ".md", ".text", ".out", ".log", ".html", ".xml")
+LINES = (".jsonl", ".ndjson")
 MAX_TEXT = 10_000_000
+STDIN = "-"
+_FIRST = 50  # lines that are looked at to learn whether lines say which field is the reply
+_MARKS = ("journal.jsonl", "summary.json", "manifest.json", "MANIFEST.json")
 
 
-def open_cases(sources: Sequence[Any], selection: Selection) -> Iterator[Case]:
-    """The cases of all sources, in their order, up to the limit of the selection."""
-    return islice(_all(sources, selection), selection.limit)
+class Opened:
+    """The cases of sources, to be read once; `whole_lines` says afterwards whether lines were taken as values."""
 
+    def __init__(self, sources: Sequence[Any], selection: Selection, reply_column: str = "") -> None:
+        self.whole_lines = False
+        self._sources = sources
+        self._selection = selection
+        self._column = reply_column
 
-def _all(sources: Sequence[Any], selection: Selection) -> Iterator[Case]:
-    for source in sources:
-        if isinstance(source, str | Path):
-            yield from _named(str(source), selection)
+    def __iter__(self) -> Iterator[Case]:
+        with ExitStack() as stack:
+            yield from islice(self._all(stack), self._selection.limit)
+
+    def _all(self, stack: ExitStack) -> Iterator[Case]:
+        if sum(source == STDIN for source in self._sources if isinstance(source, str)) > 1:
+            raise Missing("standard input ('-') can be named once")
+        for source in self._sources:
+            if isinstance(source, str) and source == STDIN:
+                yield from self._lines(_spooled(stack))
+            elif isinstance(source, str | Path):
+                yield from self._named(str(source))
+            else:
+                yield from cases([source], self._selection)
+
+    def _named(self, name: str) -> Iterator[Case]:
+        path = Path(name)
+        if path.is_dir() and (files := _replies_in(path)):
+            for inner in files:
+                if inner.suffix in LINES:
+                    yield from self._lines(inner)
+                else:
+                    yield _response(inner) if inner.suffix == ".json" else _text(inner)
+        elif path.is_file() and path.suffix in TEXTS:
+            yield _text(path)
+        elif path.is_file() and path.suffix == ".json":
+            yield from _listed(path, self._column)
+        elif path.is_file() and path.suffix in LINES:
+            yield from self._lines(path)
+        elif self._column:
+            raise Missing(f"{name}: --reply-column takes a field of JSON lines; give a .jsonl file")
         else:
-            yield from cases([source], selection)
+            yield from cases([name], self._selection)
+
+    def _lines(self, path: Path) -> Iterator[Case]:
+        """The replies of a file of lines; its lines themselves, if none of the first says which field is the reply."""
+        if self._column:
+            yield from _rows(path, self._column)
+            return
+        found = cases([str(path)], self._selection)
+        first = list(islice(found, _FIRST))
+        if first and all(case.unjudgeable in ("not_a_unit", "unreadable") for case in first):
+            values = _rows(path, "")
+            some = list(islice(values, _FIRST))
+            if any(case.unjudgeable is None for case in some):
+                self.whole_lines = True
+                yield from chain(some, values)
+                return
+        yield from chain(first, found)
 
 
-def _named(name: str, selection: Selection) -> Iterator[Case]:
-    path = Path(name)
-    if path.is_dir() and (texts := _texts_in(path)):
-        for inner in texts:
-            yield _text(inner)
-        for inner in sorted(path.glob("*.jsonl")):
-            yield from cases([str(inner)], selection)
-    elif path.is_file() and path.suffix in TEXTS:
-        yield _text(path)
-    elif path.is_file() and path.suffix == ".json":
-        yield _response(path)
-    else:
-        yield from cases([name], selection)
+def _spooled(stack: ExitStack) -> Path:
+    """Standard input as a file, since its first lines are looked at twice."""
+    path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueup-replies-"))) / "stdin.jsonl"
+    with path.open("wb") as out:
+        shutil.copyfileobj(sys.stdin.buffer, out)
+    return path
 
 
-def _texts_in(folder: Path) -> list[Path]:
-    """The replies of a folder of text files; none for a sift or a run."""
-    if any((folder / mark).exists() for mark in ("journal.jsonl", "summary.json", "manifest.json", "MANIFEST.json")):
+def _rows(path: Path, column: str) -> Iterator[Case]:
+    """One case for each line: a field of it, or the value that it is."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _row(line, f"{path.name}:{number}", column)
+
+
+def _row(line: bytes, place: str, column: str) -> Case:
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Case(place, unjudgeable="unreadable", place=place)
+    return _valued(value, place, column)
+
+
+def _valued(value: Any, place: str, column: str) -> Case:
+    if column:
+        value = value.get(column) if isinstance(value, dict) else None
+    if not isinstance(value, str | dict | list):
+        return Case(place, unjudgeable="not_a_unit", place=place)
+    return Case(place, value, place=place)
+
+
+def _replies_in(folder: Path) -> list[Path]:
+    """The files of a folder with one reply each, and lines among them; none for a sift, a run or a folder of tables."""
+    if any((folder / mark).exists() for mark in _MARKS):
         return []
-    return sorted(inner for inner in folder.iterdir() if inner.is_file() and inner.suffix in TEXTS)
+    files = sorted(inner for inner in folder.iterdir() if inner.is_file() and inner.suffix in (*TEXTS, *LINES, ".json"))
+    return files if any(inner.suffix not in LINES for inner in files) else []
 
 
 def _text(path: Path) -> Case:
@@ -64,5 +139,15 @@ def _response(path: Path) -> Case:
     case = _text(path)
     try:
         return Case(case.id, msgspec.json.decode(case.reply or b""), place=case.place)
-    except (msgspec.DecodeError, TypeError):
+    except (msgspec.DecodeError, TypeError, RecursionError):
         return case
+
+
+def _listed(path: Path, column: str) -> Iterator[Case]:
+    """The replies of a file of JSON: the items of an array, or the one that it is."""
+    case = _response(path)
+    if not isinstance(case.reply, list) or not is_data(case.reply):
+        yield case
+        return
+    for number, value in enumerate(case.reply, 1):
+        yield _valued(value, f"{path.name}:{number}", column)

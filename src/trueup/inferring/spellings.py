@@ -16,14 +16,21 @@ def folded_members(place: Place) -> dict[str, str]:
     >>> folded_members(place)
     {'FirstName': 'first_name'}
     """
-    common: dict[str, str] = {}
+    common: dict[str, list[str]] = {}
     others: dict[str, str] = {}
     for name in sorted(place.members, key=lambda name: -place.members[name].seen):
         folded = "".join(char for char in name.casefold() if char.isalnum()) or name
-        meant = common.setdefault(folded, name)
-        if meant == name:
-            continue
-        together = place.members[name].seen + place.members[meant].seen
-        if together <= place.kinds.get("object", 0):  # else some objects have both
+        alike = common.setdefault(folded, [])
+        # `@TYPE` is `@type` rather than `type`, where there are both
+        nearest = sorted(alike, key=lambda other: other.casefold() != name.casefold())
+        meant = next((other for other in nearest if _never_together(place, name, other)), None)
+        if meant is None:
+            alike.append(name)
+        else:
             others[name] = meant
     return others
+
+
+def _never_together(place: Place, name: str, other: str) -> bool:
+    """Whether the counts of two keys allow that no object has both."""
+    return place.members[name].seen + place.members[other].seen <= place.kinds.get("object", 0)

@@ -9,7 +9,7 @@ class Needs(NamedTuple):
     """The evidence that each kind of line needs."""
 
     missing: float
-    """The share of objects that may lack a field that is still called required."""
+    """The share of objects that may lack a required field: a field is optional if its absence is clearly more than that."""
     unseen: float
     """The upper limit of the share of new values, for an enum to be made."""
     once: float
@@ -32,6 +32,10 @@ class Needs(NamedTuple):
 
 NEEDS: dict[Strictness, Needs] = {
     "loose": Needs(0.0, 0.02, 0.001, 300, 300, 300, 30, 50, closed=False, single=False),
-    "standard": Needs(0.005, 0.05, 0.005, 30, 30, 60, 8, 10, closed=False, single=False),
-    "tight": Needs(0.01, 0.10, 0.01, 15, 15, 20, 4, 5, closed=True, single=True),
+    "standard": Needs(0.01, 0.05, 0.005, 30, 30, 60, 8, 10, closed=False, single=False),
+    "tight": Needs(0.02, 0.10, 0.01, 15, 15, 20, 4, 5, closed=True, single=True),
 }
+
+_NEVER = 1 << 60
+SHAPE = Needs(0.01, 0.0, 0.0, _NEVER, _NEVER, _NEVER, _NEVER, _NEVER, closed=False, single=False)
+"""Types and required fields alone: what broken replies are read again under, so that a value that is new is not refused."""

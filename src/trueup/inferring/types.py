@@ -61,7 +61,9 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
             continue
         if main == "string" and kind in ("integer", "number") and seen / total < _TO_TEXT:
             notes.append(f"as a number in {count(seen)}")
-        elif (is_clean and not _seen_clean(kind, clean)) or (seen / total < _RARE_OF.get(kind, _RARE) and total >= 100):
+        elif (is_clean and kind != "null" and not _seen_clean(kind, clean)) or (
+            seen / total < _RARE_OF.get(kind, _RARE) and total >= 100
+        ):
             notes.append(f"{kind} in {count(seen)} of {count(total)} left out")
         else:
             names.add(kind)
