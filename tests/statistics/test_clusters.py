@@ -61,7 +61,8 @@ def test_an_interval_for_clusters_covers_where_one_for_replies_does_not() -> Non
         seen = taken(values)
         estimate = seen.difference()
         clustered += estimate.low <= 0.2 <= estimate.high
-        shares += seen.wilson().low <= 0.2 <= seen.wilson().high
+        share = seen.wilson()
+        shares += share.low <= 0.2 <= share.high
         low, high = wilson(sum(value for _, value in values), len(values))
         plain += low <= 0.2 <= high
     assert clustered / rounds > 0.91

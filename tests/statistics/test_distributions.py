@@ -67,7 +67,7 @@ def test_edges() -> None:
     [
         lambda: normal_quantile(0), lambda: normal_quantile(1), lambda: student_quantile(1.5, 2), lambda: student_cdf(1, 0),
         lambda: binomial_cdf(1, -1, 0.5), lambda: binomial_cdf(1, 2, 1.5), lambda: incomplete_beta(0, 1, 0.5),
-        lambda: incomplete_beta(1, 1, 2), lambda: student_cdf(1.0, math.nan), lambda: binomial_pmf(1, 2, math.nan),
+        lambda: incomplete_beta(1, 1, 2), lambda: student_cdf(1.0, math.nan), lambda: student_cdf(math.nan, 3), lambda: binomial_pmf(1, 2, math.nan),
     ],
 )  # fmt: skip
 def test_what_has_no_meaning_is_refused(call) -> None:

@@ -5,6 +5,7 @@ is summed term by term. Parameters out of range raise ValueError.
 """
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
@@ -64,6 +65,8 @@ def student_cdf(t: float, df: float) -> float:
     """
     if not df > 0:
         raise ValueError(f"degrees of freedom must be positive, not {df}")
+    if math.isnan(t):
+        raise ValueError("t must be a number, not NaN")
     if math.isinf(t):
         return 0.0 if t < 0 else 1.0
     square = t * t
@@ -71,6 +74,7 @@ def student_cdf(t: float, df: float) -> float:
     return tail if t < 0 else 1 - tail
 
 
+@lru_cache(maxsize=256)  # the same few are asked for again and again
 def student_quantile(p: float, df: float) -> float:
     """The point below which a share `p` of Student's t distribution with `df` degrees of freedom lies.
 
