@@ -143,3 +143,13 @@ def test_a_label_speaks_of_the_decision_that_it_names(file: Path) -> None:
         evidence = gather(wrong(decided), contract)
         assert ([one.said.should for one in evidence.labelled], evidence.unrecorded) == ([should] * 3, unrecorded)
         assert {one.said.is_random for one in evidence.labelled} == {decided != "refused"}
+
+
+def test_an_interval_is_wider_if_the_labels_are_of_few_conversations(file: Path) -> None:
+    cases = cases_of(file, [({"n": 12}, False)] * 20)
+    apart = row(measured(file, cases), "rule:small").precision
+    talks = [msgspec.structs.replace(case, conversation=f"talk {at % 4}") for at, case in enumerate(cases)]
+    together = row(measured(file, talks), "rule:small").precision
+    assert apart == wilson(20, 20)
+    assert together is not None
+    assert together.low < 0.6 < apart.low

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.tuning.making import cases_of, kinds, tuned, write
 from trueup.tuning.bounds import comparisons
 from trueup.tuning.choosing import choose
-from trueup.tuning.proposals import Proposal
+from trueup.tuning.proposals import Proposal, votes
 from trueup.tuning.spellings import meaning
 from trueup.tuning.thresholds import roundest
 from trueup.tuning.tune import tune
@@ -29,7 +30,11 @@ def test_a_rule_that_never_fires_is_named_with_the_bound_of_its_rate(tmp_path: P
     )
     found = tuned(file, [({"n": n % 100}, None) for n in range(800)])
     assert kinds(found) == ["dead"]
-    assert "in none: it fires in at most 0.37% of them" in found.suggestions[0].proposal.why
+    assert (
+        "looked at 800 replies and fired in none: at most 0.37% of them break it" in found.suggestions[0].proposal.why
+    )
+    assert "rare" in found.suggestions[0].proposal.title
+    assert not found.suggestions[0].is_advice
     assert removed(found.suggestions[0].diff) == ["  - {name: dead, expr: n < 500}  # old"]
 
 
@@ -44,6 +49,20 @@ def test_a_forbidden_word_is_dead_only_by_replies_of_its_state(tmp_path: Path) -
     assert not tuned(file, [("hello you", None)] * 900).suggestions
     found = tuned(file, [("hello you", None)] * 900, context={"state": "B"})
     assert kinds(found) == ["dead"]
+
+
+def test_a_rule_is_silent_only_by_replies_that_it_looked_at(tmp_path: Path) -> None:
+    text = "schema: true\nrules:\n  required: [n]\n  rules:\n    - {name: refunds, expr: n < 500, when: kind == 'refund'}\n    - {name: big, expr: n < 500}\n"
+    file = write(tmp_path, text)
+    sales, refunds = [({"n": 1, "kind": "sale"}, None)] * 900, [({"n": 1, "kind": "refund"}, None)] * 900
+    assert [one.proposal.unit for one in tuned(file, sales).suggestions] == ["rule:big"]
+    assert [one.proposal.unit for one in tuned(file, refunds).suggestions] == ["rule:refunds", "rule:big"]
+    assert not tuned(file, [({"kind": "refund"}, None)] * 900).suggestions, "a missing field ends the check"
+    forbids = write(
+        tmp_path, "states:\n  always: {forbid: [{terms: [gold], name: gold}]}\n  A: {fallback: Yes?}\n", "s.yaml"
+    )
+    assert kinds(tuned(forbids, [("hello you", None)] * 900)) == ["dead"]
+    assert not tuned(forbids, [(" ", None)] * 900).suggestions, "nothing was said"
 
 
 def test_two_rules_that_fire_together_are_one(tmp_path: Path) -> None:
@@ -260,3 +279,48 @@ def test_round_numbers_stay_inside_their_gap() -> None:
     assert roundest(7, 8, low_open=True, high_open=True, whole=True) is None
     assert roundest(0.1, 0.2, low_open=True, high_open=False, whole=False) == 0.2
     assert roundest(-63, -47, low_open=False, high_open=True, whole=True) == -60
+
+
+TALKS = {
+    "misfire": (RULES + "  - {name: odd, expr: n % 2 == 0}\n", [({"n": 3}, True)] * 15),
+    "alias": (ENUM, [({"level": "very high"}, True)] * 15),
+    "value": (ENUM, [({"level": "unset"}, True)] * 15),
+    "threshold": ("schema: {properties: {n: {maximum: 40}}}\n", [({"n": n}, n <= 62) for n in range(20, 90, 2)]),
+    "coercion": ("schema: {properties: {n: {type: number}}}\n", [({"n": "$1,234"}, True)] * 15),
+    "dead": (RULES + "  - {name: dead, expr: n < 500}\n", [({"n": 1}, None)] * 900),
+    "together": (RULES + "  - {name: one, expr: n < 9}\n  - {name: two, expr: n <= 8}\n", [({"n": n % 18}, None) for n in range(90)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TALKS)
+def test_the_replies_of_one_conversation_count_once(tmp_path: Path, kind: str) -> None:
+    text, replies = TALKS[kind]
+    file = write(tmp_path, text)
+    cases = cases_of(file, replies)
+    assert kind in kinds(tune(file, cases, backtest=False))
+    for talks in (1, 3):
+        few = [msgspec.structs.replace(case, conversation=f"talk {at % talks}") for at, case in enumerate(cases)]
+        assert not tune(file, few, backtest=False).suggestions
+        units = [msgspec.structs.replace(case, context={"input": {"conversation": "a"}}) for case in cases]
+        assert not tune(file, units, backtest=False).suggestions
+
+
+def test_a_conversation_has_one_vote_by_its_majority() -> None:
+    assert votes(range(12), [21, 22], lambda number: number // 3) == (4, 1, 14)
+    assert votes([1], [2], lambda _: 0).total == 0
+
+
+def test_a_case_that_two_sources_hold_counts_once(tmp_path: Path) -> None:
+    file = write(tmp_path, RULES + "  - {name: odd, expr: n % 2 == 0}\n")
+    cases = cases_of(file, [({"n": 3}, True)] * 6)
+    assert not tune(file, [*cases, *cases], backtest=False).suggestions
+
+
+def test_silent_rules_do_not_make_labels_look_clearer() -> None:
+    """Together with many sure tests, the correction would let a doubtful one pass."""
+    doubtful = Proposal("misfire", ("a",), "t", "w", 0.04, better=tuple(range(12)))
+    unclear = [Proposal("misfire", (str(at),), "t", "w", 0.9) for at in range(3)]
+    silent = [Proposal("dead", ("rules", at), "t", "w", 1e-9, unit=str(at)) for at in range(40)]
+    found = choose([doubtful, *unclear, *silent])
+    assert {one.proposal.kind for one in found} == {"dead"}
+    assert {one.tests for one in found} == {40}

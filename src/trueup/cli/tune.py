@@ -150,7 +150,9 @@ def _lines(tuning: "Tuning", sources: tuple[str, ...], width: int, everything: b
     yield from _table(tuning, width, everything)
     for suggestion in tuning.suggestions:
         yield []
-        yield from _suggestion(suggestion, tuning, width)
+        if not suggestion.is_advice and (suggestion.number == 1 or tuning.suggestions[suggestion.number - 2].is_advice):
+            yield [("For your information", "bold")]
+        yield from _suggestion(suggestion, width)
     yield []
     yield from _ending(tuning, sources, width)
 
@@ -195,7 +197,7 @@ def _table(tuning: "Tuning", width: int, everything: bool) -> Iterator[Line]:
         yield from ([(line, "dim")] for line in wrapped(said, width))
 
 
-def _suggestion(suggestion: "Suggestion", tuning: "Tuning", width: int) -> Iterator[Line]:
+def _suggestion(suggestion: "Suggestion", width: int) -> Iterator[Line]:
     from trueup.tuning.report import backtest_line, evidence_line
 
     number = f"{suggestion.number}. "
@@ -203,7 +205,7 @@ def _suggestion(suggestion: "Suggestion", tuning: "Tuning", width: int) -> Itera
     title = wrapped(safe_line(suggestion.proposal.title), width - len(number))
     yield [(number, "bold cyan"), (title[0], "bold")]
     yield from ([(pad + line, "bold")] for line in title[1:])
-    for said in (evidence_line(suggestion, tuning.tests), backtest_line(suggestion), suggestion.proposal.note):
+    for said in (evidence_line(suggestion), backtest_line(suggestion), suggestion.proposal.note):
         yield from ([(pad + line, "")] for line in (wrapped(safe_line(said), width - len(pad)) if said else ()))
     widest = max((len(one.case.id[:20]) for one in suggestion.examples), default=0)
     for one in suggestion.examples:
@@ -237,10 +239,12 @@ def _ending(tuning: "Tuning", sources: tuple[str, ...], width: int) -> Iterator[
             yield [("  " + safe_line(command), "")]
     if len(tuning.needed) > _NEEDS:
         yield [(f"… and {len(tuning.needed) - _NEEDS} more with too few labels", "dim")]
-    writable = [suggestion.number for suggestion in tuning.suggestions if not suggestion.refusal]
+    advice = [suggestion for suggestion in tuning.suggestions if suggestion.is_advice]
+    writable = [suggestion.number for suggestion in advice if not suggestion.refusal]
+    said = count(len(advice), "suggestion") if advice else "No suggestions"
+    if silent := len(tuning.suggestions) - len(advice):
+        said += f", {count(silent, 'silent rule')} for your information"
     if writable:
-        said = f"{count(len(tuning.suggestions), 'suggestion')}. Write one: "
-        yield [("✓ ", "green"), (said, ""), (f"trueup tune … --apply {writable[0]}", "bold")]
+        yield [("✓ ", "green"), (f"{said}. Write one: ", ""), (f"trueup tune … --apply {writable[0]}", "bold")]
     else:
-        said = f"{count(len(tuning.suggestions), 'suggestion')}: " if tuning.suggestions else "No suggestions: "
-        yield [("✓ ", "green"), (f"{said}{count(tuning.tests, 'test')} made, nothing to write.", "")]
+        yield [("✓ ", "green"), (f"{said}: {count(tuning.tests, 'test')} made.", "")]

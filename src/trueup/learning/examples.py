@@ -92,14 +92,7 @@ def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozen
     state = state_name(context.get("state")) or ""
     authors = frozenset(label.author for label in labels if label.author)
     at = case.at or max(label.at for label in labels)
-    return Example(case.id, votes[True] > votes[False], not verdict.ok, text, state, _conversation(case), at, authors)
-
-
-def _conversation(case: Case) -> str:
-    """The conversation of a case; a unit of a file may name it among its fields."""
-    fields = (case.context or {}).get("input")
-    named = fields.get("conversation") if isinstance(fields, dict) else None
-    return case.conversation or (named if isinstance(named, str) else "")
+    return Example(case.id, votes[True] > votes[False], not verdict.ok, text, state, case.cluster, at, authors)
 
 
 def _is_good(label: Label, accepted: bool, good: frozenset[str], bad: frozenset[str]) -> bool:

@@ -129,6 +129,13 @@ class Case(msgspec.Struct, frozen=True):
     missing_why: tuple[Reason, ...] = ()
     """Why each of `missing` is not there, in the same order; `context_not_kept` where nothing else is known."""
 
+    @property
+    def cluster(self) -> str:
+        """The conversation, or the one that a unit of a file names among its fields; empty if the case stands alone."""
+        fields = None if self.conversation or self.context is None else self.context.get("input")
+        named = fields.get("conversation") if isinstance(fields, dict) else None
+        return self.conversation or (named if isinstance(named, str) else "")
+
     def was_accepted(self, label: Label, now: bool) -> bool:
         """Whether the decision that a `label` speaks of accepted the reply: as the label says, else as recorded, else as it is `now`.
 

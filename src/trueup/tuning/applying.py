@@ -119,13 +119,13 @@ def in_order(edits: Sequence[Edit]) -> list[Edit]:
 def deciding(evidence: Evidence, suggestion: Suggestion) -> list[Seen]:
     """The labelled replies that decided: some that are judged rightly only now, and some that stay refused."""
     proposal, labelled = suggestion.proposal, evidence.labelled
-    better = [labelled[number] for number in reversed(proposal.better)]  # of a bound, the nearest to its new place
+    better = [evidence.seen[number] for number in reversed(proposal.better)]  # of a bound, the nearest to its new place
     if proposal.kind != "threshold":
         better.sort(key=lambda one: len(one.case.text))
     decided = frozenset((*proposal.better, *proposal.worse))
     still = [
-        one for number, one in enumerate(labelled)
-        if number not in decided and one.said.should is False and not one.ok and proposal.unit in one.refusing
+        one for one in labelled
+        if one.number not in decided and one.said.should is False and not one.ok and proposal.unit in one.refusing
     ]  # fmt: skip
     still = still[:_STILL]
     return [*better[: MOST_EXAMPLES - len(still)], *still]

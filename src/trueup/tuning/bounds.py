@@ -30,7 +30,7 @@ class Numbered(NamedTuple):
     """A labelled reply with the number that a bound is compared with."""
 
     which: int
-    """Its number among the labelled replies."""
+    """Its number in the evidence."""
     number: Number
     passes: bool
     should: bool
@@ -118,7 +118,7 @@ def _cases(
 ) -> tuple[Numbered, ...]:
     """The labelled replies that a bound decides about: accepted ones, and those that it alone refuses."""
     found = []
-    for index, one in enumerate(shop.evidence.labelled):
+    for one in shop.evidence.labelled:
         if one.refusing not in ((), (unit,)):
             continue
         measured = number(one)
@@ -127,7 +127,7 @@ def _cases(
         beyond = measured > value if upper else measured < value
         passes = not beyond and (inclusive or measured != value)
         if passes is one.ok and one.said.should is not None:
-            found.append(Numbered(index, measured, passes, one.said.should))
+            found.append(Numbered(one.number, measured, passes, one.said.should))
     return tuple(found)
 
 

@@ -1,18 +1,19 @@
 """Choosing: all proposals of a run enter; those that stand leave, in the order in which they are shown.
 
-The tests of one run are corrected together (Benjamini-Hochberg). Then the narrowest change that explains a label is kept: a proposal
+The tests of one run are corrected together (Benjamini-Hochberg), those that need labels apart from those that need none: twenty silent
+rules must not make the labels of another look clearer than they are. Then the narrowest change that explains a label is kept: a proposal
 must stand on labels that no narrower one explains.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from trueup.statistics.multiple import adjusted, benjamini_hochberg
-from trueup.tuning.proposals import Proposal, mostly
+from trueup.tuning.proposals import Proposal, votes
 
 Q = 0.05
-_ORDER = ("affix", "alias", "key", "value", "threshold", "coercion", "accept", "misfire", "dead", "together")
-_UNLABELLED = ("dead", "together")
+_ORDER = ("affix", "alias", "key", "value", "threshold", "coercion", "accept", "misfire", "together", "dead")
+UNLABELLED = ("dead", "together")
 _FRESH = 3  # labels that no narrower proposal explains
 
 
@@ -21,10 +22,21 @@ class Chosen(NamedTuple):
 
     proposal: Proposal
     p: float
+    tests: int
+    """How many tests it was corrected for."""
 
 
-def choose(proposals: Sequence[Proposal], q: float = Q) -> list[Chosen]:
-    """The proposals that stand at a false discovery rate of `q`."""
+def choose(proposals: Sequence[Proposal], q: float = Q, cluster: Callable[[int], object] = int) -> list[Chosen]:
+    """The proposals that stand at a false discovery rate of `q`; `cluster` is what a labelled reply belongs to."""
+    labelled = [proposal for proposal in proposals if proposal.kind not in UNLABELLED]
+    others = [proposal for proposal in proposals if proposal.kind in UNLABELLED]
+    standing = [*_standing(labelled, q), *_standing(others, q)]
+    standing.sort(key=lambda one: (_ORDER.index(one.proposal.kind), -len(one.proposal.better), one.proposal.at == ()))
+    return _narrowest(standing, cluster)
+
+
+def _standing(proposals: Sequence[Proposal], q: float) -> list[Chosen]:
+    """The proposals of one family of tests that stand."""
     ps = [proposal.p for proposal in proposals]
     corrected = adjusted(ps)
     passed = benjamini_hochberg(ps, q)
@@ -38,9 +50,8 @@ def choose(proposals: Sequence[Proposal], q: float = Q) -> list[Chosen]:
         rival = switched_off.get(proposal.unit) if proposal.kind == "threshold" else None
         if proposal.title and (stands or (rival is not None and proposal.also)) and not _is_beaten(proposal, rival):
             shown = p if stands or rival is None else corrected[proposals.index(rival)]
-            standing.append(Chosen(proposal, shown))
-    standing.sort(key=lambda one: (_ORDER.index(one.proposal.kind), -len(one.proposal.better), one.proposal.at == ()))
-    return _narrowest(standing)
+            standing.append(Chosen(proposal, shown, len(proposals)))
+    return standing
 
 
 def _is_beaten(proposal: Proposal, rival: Proposal | None) -> bool:
@@ -52,17 +63,17 @@ def _net(proposal: Proposal) -> int:
     return len(proposal.better) - len(proposal.worse)
 
 
-def _narrowest(standing: list[Chosen]) -> list[Chosen]:
+def _narrowest(standing: list[Chosen], cluster: Callable[[int], object]) -> list[Chosen]:
     explained: set[int] = set()
     kept: list[Chosen] = []
     for one in standing:
         proposal = one.proposal
-        if proposal.kind in _UNLABELLED:
+        if proposal.kind in UNLABELLED:
             if not any(other.proposal.unit == proposal.unit for other in kept):  # a rule that is mended stays
                 kept.append(one)
             continue
         fresh = [number for number in proposal.better if number not in explained]
-        if len(fresh) < _FRESH or mostly(len(fresh), len(proposal.worse)) > Q:
+        if len(fresh) < _FRESH or votes(fresh, proposal.worse, cluster).p > Q:
             continue
         explained.update(proposal.better)
         kept.append(one)

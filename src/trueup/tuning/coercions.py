@@ -9,7 +9,7 @@ from typing import Any
 
 from trueup.tuning.edits import Edit, Put, with_path
 from trueup.tuning.evidence import Seen, judged
-from trueup.tuning.proposals import NEEDED, Proposal, Workshop, mostly, of
+from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 from trueup.tuning.schemas import schema_place
 from trueup.verdict.catalogue import FIXES
 from trueup.verdict.paths import Parts, folded, parse
@@ -31,13 +31,14 @@ def coercions(shop: Workshop) -> Iterator[Proposal]:
 def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     edits = with_profile(shop.data, profile)
     trial = shop.try_out(edits, _has_wrong_type)
-    if trial is None or len(trial.flipped) < NEEDED:
+    counted = None if trial is None else shop.votes(trial.better, trial.worse)
+    if trial is None or counted is None or counted.total < NEEDED:
         return
     contract = shop.file.contract(edits)
     places: Counter[str] = Counter()
     ways: Counter[str] = Counter()
     for number in trial.better:
-        one = shop.evidence.labelled[number]
+        one = shop.evidence.seen[number]
         places.update({folded(found.path) for found in one.errors if found.code == "V001"})
         verdict = judged(contract, one.case)
         before = {fix.code for fix in one.verdict.fixes} if one.verdict else set()
@@ -48,7 +49,7 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     sample = next(
         found.path
         for number in trial.better
-        for found in shop.evidence.labelled[number].errors
+        for found in shop.evidence.seen[number].errors
         if folded(found.path) == path
     )
     place = schema_place(shop.data["schema"], parse(sample))
@@ -57,12 +58,11 @@ def _profile(shop: Workshop, profile: str) -> Iterator[Proposal]:
     where = ", ".join(name[2:] or "the value" for name, _ in places.most_common(3))
     title = f"Values of {where} are refused that could be read: coerce: {profile}"
     n = len(trial.flipped)
-    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong ({said})."
+    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong ({said}).{counted.source}"
     facts = {"places": dict(places), "fixes": dict(ways)}
-    p = mostly(len(trial.better), len(trial.worse))
     note = "`eager` reads every field of the contract more boldly, not only these." if profile == "eager" else ""
     yield Proposal(
-        "coercion", at, title, why, p, tuple(edits), n, trial.better, trial.worse, note, "coerce", facts,
+        "coercion", at, title, why, counted.p, tuple(edits), n, trial.better, trial.worse, note, "coerce", facts,
         lambda data: with_profile(data, profile),
     )  # fmt: skip
 
@@ -92,11 +92,13 @@ def _accept(shop: Workshop, grade: str) -> Iterator[Proposal]:
         else with_path(shop.data, ("accept",), grade, before="examples")
     )
     trial = shop.try_out(edits, about)
-    if trial is None or len(trial.flipped) < NEEDED:
+    counted = None if trial is None else shop.votes(trial.better, trial.worse)
+    if trial is None or counted is None or counted.total < NEEDED:
         return
     n = len(trial.flipped)
-    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong."
+    why = f"{of(len(trial.better), 'label')} of {n} say that the refusal is wrong.{counted.source}"
     facts: dict[str, Any] = {"grade": grade}
-    p = mostly(len(trial.better), len(trial.worse))
     title = f"Fixes are refused that people accept: accept: {grade}"
-    yield Proposal("accept", ("accept",), title, why, p, tuple(edits), n, trial.better, trial.worse, "", "G001", facts)
+    yield Proposal(
+        "accept", ("accept",), title, why, counted.p, tuple(edits), n, trial.better, trial.worse, "", "G001", facts
+    )

@@ -8,7 +8,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from trueup.checks.rules import Rule
+from trueup.checks.spoken import spoken_texts
 from trueup.contract.contract import Contract
+from trueup.contract.meaning import prose, record
+from trueup.expressions.errors import ExpressionError
+from trueup.expressions.language import Expression
+from trueup.expressions.work import BUDGET
 from trueup.material.case import RIGHT, WRONG, Case
 from trueup.tuning.units import STRUCTURAL, Unit, names_of, unit_of
 from trueup.verdict.bugs import bug_of
@@ -33,6 +39,8 @@ class Said(NamedTuple):
 class Seen(NamedTuple):
     """One case, judged."""
 
+    number: int
+    """Its place in the evidence."""
     case: Case
     ok: bool
     findings: Findings
@@ -45,11 +53,20 @@ class Seen(NamedTuple):
     refusing: tuple[str, ...]
     """The keys of what refuses the reply, each once."""
     structured: bool
-    """Whether there are data whose structure holds, so that rules were asked."""
+    """Whether there are data whose structure holds."""
+    unasked: frozenset[str]
+    """The names of rules that were not asked, since their `when` does not hold."""
+    is_spoken: bool
+    """Whether there is text that a state could forbid."""
     state: str
     said: Said
     verdict: Verdict | None = None
     """The whole verdict, kept where there are labels or forbidden words."""
+
+    @property
+    def cluster(self) -> str:
+        """What a vote is counted for once: a conversation, else the reply itself."""
+        return self.case.cluster or f"#{self.number}"
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -85,6 +102,7 @@ def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (
     units: dict[str, Unit] = {unit.key: unit for unit in listed}
     reasons: Counter[str] = Counter()
     plain = left_out = 0
+    known: set[tuple[str, str]] = set()
     for case in cases:
         if case.unjudgeable is not None or case.reply is None:
             reasons[case.unjudgeable or "no_reply"] += 1
@@ -92,12 +110,16 @@ def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (
         if not case.labels and plain >= most:
             left_out += 1
             continue
+        if case.labels:
+            if (case.id, case.text) in known:  # a store and an export of it, for instance
+                continue
+            known.add((case.id, case.text))
         plain += not case.labels
         verdict = judged(contract, case)
         if verdict is None:
             reasons["check_raised"] += 1
             continue
-        seen.append(_seen(case, verdict, contract, units))
+        seen.append(_seen(len(seen), case, verdict, contract, units))
     labelled = [one for one in seen if one.said.should is not None]
     return Evidence(seen, labelled, units, dict(reasons), left_out)
 
@@ -112,7 +134,7 @@ def judged(contract: Contract, case: Case) -> Verdict | None:
         return None
 
 
-def _seen(case: Case, verdict: Verdict, contract: Contract, units: dict[str, Unit]) -> Seen:
+def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: dict[str, Unit]) -> Seen:
     fired: set[str] = set()
     refusing: dict[str, None] = {}
     for found in verdict.findings:
@@ -122,16 +144,38 @@ def _seen(case: Case, verdict: Verdict, contract: Contract, units: dict[str, Uni
         if found.level == "error":
             refusing[unit.key] = None
     structured = not any(found.code[0] not in STRUCTURAL for found in verdict.findings.errors)
+    structured = structured and verdict.data is not None
     meaning = contract.meaning
     state = ""
+    is_spoken = False
     if meaning is not None and meaning.states is not None:
         state = meaning.states.standing(case.context or {}).state
+        is_spoken = any(text.strip() for text, _ in spoken_texts(prose(verdict)))
     length = verdict.metrics.get("total_text_length", 0)
     said = settled(case, verdict.ok, verdict.findings)
+    unasked = _unasked(case, verdict, contract) if structured else frozenset()
     return Seen(
-        case, verdict.ok, verdict.findings, verdict.data if case.labels else None, length, frozenset(fired), tuple(refusing),
-        structured and verdict.data is not None, state, said, verdict if case.labels or any(found.code == "D001" for found in verdict.findings) else None,
+        number, case, verdict.ok, verdict.findings, verdict.data if case.labels else None, length, frozenset(fired), tuple(refusing),
+        structured, unasked, is_spoken, state, said, verdict if case.labels or any(found.code == "D001" for found in verdict.findings) else None,
     )  # fmt: skip
+
+
+def _unasked(case: Case, verdict: Verdict, contract: Contract) -> frozenset[str]:
+    """The names of rules that did not look at a reply."""
+    rules: tuple[Rule, ...] = () if contract.meaning is None else getattr(contract.meaning.rules, "rules", ())
+    if any(found.code == "B001" for found in verdict.findings):  # a missing field ends the check
+        return frozenset(rule.name for rule in rules)
+    if all(rule.when is None for rule in rules):
+        return frozenset()
+    fields = record(verdict.data, case.context or {})
+    return frozenset(rule.name for rule in rules if rule.when is not None and not _holds(rule.when, fields))
+
+
+def _holds(when: Expression, fields: dict[str, Any]) -> bool:
+    try:
+        return bool(when.evaluate(fields, BUDGET))
+    except ExpressionError:
+        return False
 
 
 def settled(case: Case, ok_now: bool, findings: Findings) -> Said:

@@ -5,12 +5,13 @@ be known. Without such a sample recall is None, never a guess.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from trueup.material.case import RIGHT, WRONG
 from trueup.statistics.agreement import Agreement, agreement
+from trueup.statistics.clusters import Clustered
 from trueup.statistics.proportions import Interval, wilson
 from trueup.tuning.evidence import Evidence, Seen, finding_vote
 from trueup.tuning.patterns import Tried
@@ -69,7 +70,7 @@ class Measured(NamedTuple):
 def measure(evidence: Evidence, tried: Mapping[str, list[Tried]] = MappingProxyType({})) -> Measured:
     """The measures of a contract: as a whole, of each code, of each unit, and of the patterns that were `tried`."""
     fired: Counter[str] = Counter()
-    votes: dict[str, list[int]] = {}
+    votes: dict[str, tuple[list[int], list[int]]] = {}
     known = dict(evidence.units)
     for one in evidence.seen:
         keys: set[str] = set()
@@ -81,31 +82,42 @@ def measure(evidence: Evidence, tried: Mapping[str, list[Tried]] = MappingProxyT
                     keys.add(unit.key)
                     fired[unit.key] += 1
                     if vote is not None:
-                        votes.setdefault(unit.key, [0, 0])[not vote] += 1
+                        votes.setdefault(unit.key, ([], []))[not vote].append(one.number)
     misses = Misses(evidence)
-    rows = [_row(unit, fired[key], votes.get(key, [0, 0]), misses) for key, unit in known.items()]
+    rows = [_row(unit, fired[key], votes.get(key, ([], [])), evidence, misses) for key, unit in known.items()]
     rows.sort(key=lambda row: (-row.labelled, -row.fired, row.unit.key))
     refused = [one for one in evidence.labelled if not one.ok]
-    wrong = sum(one.said.should is True for one in refused)
+    said = tuple([one.number for one in refused if one.said.should is wrong] for wrong in (False, True))
     count = sum(not one.ok for one in evidence.seen)
-    whole = _row(Unit("", "contract", "every refusal"), count, [len(refused) - wrong, wrong], misses)
+    whole = _row(Unit("", "contract", "every refusal"), count, (said[0], said[1]), evidence, misses)
     codes, others = [r for r in rows if r.unit.kind == "code"], [r for r in rows if r.unit.kind != "code"]
-    patterns = {key: [_pattern(each) for each in listed] for key, listed in tried.items()}
+    patterns = {key: [_pattern(each, evidence) for each in listed] for key, listed in tried.items()}
     return Measured(whole, codes, others, patterns, _agreement(evidence), misses.sample)
 
 
-def _pattern(tried: Tried) -> Row:
+def _pattern(tried: Tried, evidence: Evidence) -> Row:
     """A row for a pattern; which pattern should have caught a miss is never known."""
     right, wrong = len(tried.right), len(tried.wrong)
     pattern = tried.pattern
     unit = Unit(f"{pattern.kind} {pattern.text}", "pattern", pattern.text, pattern.at)
-    return Row(unit, tried.fired, right, wrong, wilson(right, right + wrong) if right + wrong else None, None)
+    return Row(
+        unit, tried.fired, right, wrong, share_of(tried.right, tried.wrong, evidence) if right + wrong else None, None
+    )
 
 
-def _row(unit: Unit, fired: int, votes: list[int], misses: "Misses") -> Row:
-    right, wrong = votes
+def share_of(right: Sequence[int], wrong: Sequence[int], evidence: Evidence) -> Interval:
+    """The interval of the share of right ones among labelled replies; replies of one conversation repeat each other."""
+    counted = Clustered()
+    for numbers, value in ((right, 1), (wrong, 0)):
+        for number in numbers:
+            counted.add(evidence.seen[number].cluster, value)
+    return counted.wilson()
+
+
+def _row(unit: Unit, fired: int, votes: tuple[list[int], list[int]], evidence: Evidence, misses: "Misses") -> Row:
+    right, wrong = map(len, votes)
     labelled = right + wrong
-    precision = wilson(right, labelled) if labelled else None
+    precision = share_of(*votes, evidence) if labelled else None
     recall = misses.recall(unit, fired * right / labelled) if labelled else None
     return Row(unit, fired, right, wrong, precision, recall)
 

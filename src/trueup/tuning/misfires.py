@@ -7,10 +7,10 @@ away if it is one already or cannot be a warning. A pattern is tested by itself 
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.statistics.proportions import wilson
 from trueup.tuning.edits import Add, Edit, Put
 from trueup.tuning.evidence import finding_vote
-from trueup.tuning.proposals import NEEDED, Proposal, Workshop, mostly, of
+from trueup.tuning.measures import share_of
+from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 from trueup.tuning.schemas import schema_place
 from trueup.tuning.silent import called, level_of, removal
 from trueup.tuning.units import Unit, unit_of
@@ -25,7 +25,6 @@ def misfires(shop: Workshop) -> Iterator[Proposal]:
     """A proposal for each unit that has enough labels and could be made milder."""
     votes: dict[str, tuple[list[int], list[int]]] = {}
     shown: dict[str, Finding] = {}
-    numbers = {id(one): number for number, one in enumerate(shop.evidence.labelled)}
     for one in shop.evidence.seen:
         if not one.case.labels:
             continue
@@ -34,17 +33,17 @@ def misfires(shop: Workshop) -> Iterator[Proposal]:
             key = unit_of(found, shop.evidence.units).key
             if vote is not None:
                 shown.setdefault(key, found)
-                votes.setdefault(key, ([], []))[vote].append(numbers.get(id(one), -1))
+                votes.setdefault(key, ([], []))[vote].append(one.number)
     yield from _of_patterns(shop)
     for key, (wrong, right) in votes.items():
         unit = shop.evidence.units[key]
-        if len(wrong) + len(right) >= NEEDED:
+        if shop.votes(wrong, right).total >= NEEDED:
             remedy = _remedy(shop.data, unit, shown[key])
             if remedy is not None:
                 at, said, edits = remedy
                 wrong, right = _decided(shop, unit, edits, wrong, right)
-                if len(wrong) + len(right) >= NEEDED:
-                    yield _proposal(unit, at, said, edits, wrong, right)
+                if shop.votes(wrong, right).total >= NEEDED:
+                    yield _proposal(shop, unit, at, said, edits, (wrong, right))
 
 
 def _decided(
@@ -53,23 +52,30 @@ def _decided(
     """The votes on replies that the unit alone refuses: a schema hides what rules would have said."""
     trial = shop.try_out(edits, lambda one: unit.key in one.units)
     flipped = frozenset(() if trial is None else trial.flipped)
-    labelled = shop.evidence.labelled
+    seen = shop.evidence.seen
 
     def counts(number: int) -> bool:
-        return number in flipped or number < 0 or labelled[number].ok or bool(labelled[number].said.subjects)
+        return number in flipped or seen[number].ok or bool(seen[number].said.subjects)
 
     return [number for number in wrong if counts(number)], [number for number in right if counts(number)]
 
 
-def _proposal(unit: Unit, at: Parts, said: str, edits: list[Edit], wrong: list[int], right: list[int]) -> Proposal:
+def _proposal(
+    shop: Workshop, unit: Unit, at: Parts, said: str, edits: list[Edit], labels: tuple[list[int], list[int]]
+) -> Proposal:
+    wrong, right = labels
     n = len(wrong) + len(right)
-    interval = wilson(len(right), n)
-    why = f"{of(len(wrong), 'label')} of {n} say that it is wrong: precision {len(right) / n:.0%} [{interval.low:.0%}, {interval.high:.0%}]."
-    better, worse = (tuple(number for number in numbers if number >= 0) for numbers in (wrong, right))
+    interval = share_of(right, wrong, shop.evidence)
+    counted = shop.votes(wrong, right)
+    why = (
+        f"{of(len(wrong), 'label')} of {n} say that it is wrong: precision {len(right) / n:.0%} [{interval.low:.0%}, {interval.high:.0%}]."
+        f"{counted.source}"
+    )
+    seen = shop.evidence.seen
+    better, worse = (tuple(number for number in numbers if seen[number].said.should is not None) for numbers in labels)
     title = f"{called(unit)} mostly misfires: {said}"
     facts = {"precision": len(right) / n, "interval": [interval.low, interval.high]}
-    p = mostly(len(wrong), len(right))
-    return Proposal("misfire", at, title, why, p, tuple(edits), n, better, worse, "", unit.key, facts)
+    return Proposal("misfire", at, title, why, counted.p, tuple(edits), n, better, worse, "", unit.key, facts)
 
 
 def _remedy(data: dict[str, Any], unit: Unit, found: Finding) -> tuple[Parts, str, list[Edit]] | None:
@@ -160,8 +166,8 @@ def _of_patterns(shop: Workshop) -> Iterator[Proposal]:
     for key, listed in shop.patterns.items():
         unit = shop.evidence.units[key]
         for each in listed:
-            if len(each.wrong) + len(each.right) >= NEEDED:
+            if shop.votes(each.wrong, each.right).total >= NEEDED:
                 pattern = each.pattern
                 shown = Unit(key, "field", f"{pattern.kind.capitalize()} {pattern.text!r} of {unit.name!r}")
                 edits = removal(shop.data, pattern.at)
-                yield _proposal(shown, pattern.at, "remove it", edits, each.wrong, each.right)
+                yield _proposal(shop, shown, pattern.at, "remove it", edits, (each.wrong, each.right))

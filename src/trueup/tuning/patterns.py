@@ -53,7 +53,6 @@ def tried_patterns(data: dict[str, Any], evidence: Evidence) -> dict[str, list[T
     if not isinstance(data.get("states"), dict):
         return {}
     states = compile_states({key: part for key, part in data["states"].items() if key != "machine"}, lenient=True)
-    numbers = {id(one): number for number, one in enumerate(evidence.labelled)}
     found: dict[str, list[Tried]] = {}
     for unit in evidence.units.values():
         fired = [one for one in evidence.seen if unit.key in one.units] if unit.kind == "forbid" and unit.at else []
@@ -67,9 +66,7 @@ def tried_patterns(data: dict[str, Any], evidence: Evidence) -> dict[str, list[T
                 found[unit.key][at] = found[unit.key][at]._replace(fired=found[unit.key][at].fired + 1)
             vote = _vote(one, unit, evidence)
             if len(hits) == 1 and vote is not None:
-                (found[unit.key][hits[0]].right if vote else found[unit.key][hits[0]].wrong).append(
-                    numbers.get(id(one), -1)
-                )
+                (found[unit.key][hits[0]].right if vote else found[unit.key][hits[0]].wrong).append(one.number)
     return found
 
 

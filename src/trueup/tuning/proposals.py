@@ -4,7 +4,8 @@ A proposal carries its edits, its p-value and the labelled replies that it makes
 proposal, also those that fail: the correction for many tests must know all of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from trueup.contract.contract import Contract
@@ -33,7 +34,7 @@ class Proposal(NamedTuple):
     edits: tuple[Edit, ...] = ()
     labels: int = 0
     better: tuple[int, ...] = ()
-    """Labelled replies, by number, that are judged rightly only with the change."""
+    """Labelled replies, by their number in the evidence, that are judged rightly only with the change."""
     worse: tuple[int, ...] = ()
     note: str = ""
     unit: str = ""
@@ -73,13 +74,64 @@ class Workshop:
         """Judge labelled replies under another contract."""
         better: list[int] = []
         worse: list[int] = []
-        for number, one in enumerate(self.evidence.labelled):
+        for one in self.evidence.labelled:
             if only is not None and not only(one):
                 continue
             verdict = judged(contract, one.case)
             if verdict is not None and verdict.ok != one.ok:
-                (better if verdict.ok == one.said.should else worse).append(number)
+                (better if verdict.ok == one.said.should else worse).append(one.number)
         return Trial(tuple(better), tuple(worse), tuple(sorted((*better, *worse))))
+
+    def cluster(self, number: int) -> str:
+        """What a labelled reply belongs to."""
+        return self.evidence.seen[number].cluster
+
+    def votes(self, better: Iterable[int], worse: Iterable[int]) -> "Votes":
+        """What replies say for a change and against it, each conversation with one vote."""
+        return votes(better, worse, self.cluster)
+
+
+class Votes(NamedTuple):
+    """Votes that do not hang on each other."""
+
+    better: int
+    worse: int
+    replies: int
+    """How many replies they come from."""
+
+    @property
+    def total(self) -> int:
+        """How many votes there are."""
+        return self.better + self.worse
+
+    @property
+    def p(self) -> float:
+        """The p-value of "the change makes no more than half of them better"."""
+        return mostly(self.better, self.worse)
+
+    @property
+    def source(self) -> str:
+        """Where the votes come from, in words; empty if each is a reply by itself."""
+        return (
+            ""
+            if self.total == self.replies
+            else f" They come from {of(self.total, 'conversation')} that are of one mind, and each counts once."
+        )
+
+
+def votes(better: Iterable[int], worse: Iterable[int], cluster: Callable[[int], object] = int) -> Votes:
+    """One vote for each cluster of replies, by its majority: replies of one conversation repeat each other. A tie is no vote.
+
+    >>> votes([1, 2, 3], [4], lambda number: number < 3)
+    Votes(better=1, worse=0, replies=4)
+    """
+    said: Counter[object] = Counter()
+    replies = 0
+    for numbers, sign in ((better, 1), (worse, -1)):
+        for number in numbers:
+            said[cluster(number)] += sign
+            replies += 1
+    return Votes(sum(net > 0 for net in said.values()), sum(net < 0 for net in said.values()), replies)
 
 
 def mostly(better: int, worse: int) -> float:

@@ -74,9 +74,9 @@ def agreement(tuning: Tuning) -> str:
     return f"κ {kappa} over {of(found.items, 'reply')}"
 
 
-def evidence_line(suggestion: Suggestion, tests: int) -> str:
+def evidence_line(suggestion: Suggestion) -> str:
     """What speaks for a suggestion, in a sentence or two."""
-    return f"{suggestion.proposal.why} p = {suggestion.p:.2g}, corrected for {of(tests, 'test')}."
+    return f"{suggestion.proposal.why} p = {suggestion.p:.2g}, corrected for {of(suggestion.tests, 'test')}."
 
 
 def backtest_line(suggestion: Suggestion) -> str:
@@ -103,7 +103,7 @@ def to_markdown(tuning: Tuning) -> str:
     """The tuning as Markdown, for a pull request."""
     evidence = tuning.evidence
     lines = [
-        f"## `{tuning.file.path.name}`: {of(len(tuning.suggestions), 'suggestion')}",
+        f"## `{tuning.file.path.name}`: {of(sum(one.is_advice for one in tuning.suggestions), 'suggestion')}",
         "",
         f"{of(len(evidence.seen), 'reply')} judged, {len(evidence.labelled):,} labelled; {agreement(tuning)}.",
         *(f"\n{line}." for line in unjudgeable(tuning)),
@@ -117,9 +117,9 @@ def to_markdown(tuning: Tuning) -> str:
     for suggestion in tuning.suggestions:
         lines += [
             "",
-            f"### {suggestion.number}. {_cell(suggestion.proposal.title)}",
+            f"### {suggestion.number}. {'' if suggestion.is_advice else 'For your information: '}{_cell(suggestion.proposal.title)}",
             "",
-            evidence_line(suggestion, tuning.tests),
+            evidence_line(suggestion),
         ]
         lines += ["", backtest_line(suggestion)] if suggestion.outcome else []
         lines += ["", suggestion.proposal.note] if suggestion.proposal.note else []

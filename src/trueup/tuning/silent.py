@@ -1,17 +1,17 @@
 """Rules that say nothing: those that never fire, and those that only ever fire together with another.
 
-Neither needs a label; both need enough replies. A rule counts as dead if "it fires in 1 % of replies or more" can be ruled out; two
-rules are one if "they differ in a fifth of the replies or more" can be ruled out.
+Neither needs a label; both need enough replies that were asked, each conversation counted once. A rule is called silent if "it fires in
+1 % of them or more" can be ruled out; two rules are one if "they differ in a fifth of them or more" can be ruled out. That a rule is
+silent says nothing against it: it may guard against something rare.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from trueup.statistics.proportions import upper_limit
 from trueup.tuning.edits import Edit, Remove
-from trueup.tuning.evidence import Evidence
+from trueup.tuning.evidence import Evidence, Seen
 from trueup.tuning.proposals import Proposal, Workshop, of
 from trueup.tuning.units import Unit
 from trueup.verdict.paths import Parts, value_at
@@ -29,42 +29,51 @@ def silent(shop: Workshop) -> Iterator[Proposal]:
         for key in one.units:
             fired.setdefault(key, set()).add(number)
     rules = [unit for unit in shop.evidence.units.values() if unit.kind in _RULES and unit.at]
-    chances = _Chances(shop.evidence)
     for unit in rules:
         if unit.key not in fired:
-            yield _dead(shop, unit, chances.of(unit))
+            yield _dead(shop, unit, _asked(shop.evidence, unit))
     yield from _together(shop, [unit for unit in rules if len(fired.get(unit.key, ())) >= FEWEST_TOGETHER], fired)
 
 
-class _Chances:
-    """How many replies each rule was asked about."""
+class _Asked(NamedTuple):
+    """How many replies a rule was asked about, and of how many conversations these are."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        seen = evidence.seen
-        self._all = len(seen)
-        self._structured = sum(one.structured for one in seen)
-        self._said = sum(not any(found.code in _EARLIER for found in one.findings) for one in seen)
-        self._states = Counter(one.state for one in seen)
+    replies: int
+    conversations: int
 
-    def of(self, unit: Unit) -> int:
+
+def _asked(evidence: Evidence, unit: Unit) -> _Asked:
+    """What a rule has looked at: replies whose structure holds and its `when`, that say something, or that belong to its state."""
+
+    def looked(one: Seen) -> bool:
         if unit.kind == "rule":
-            return self._structured
+            return one.structured and unit.name not in one.unasked
         if unit.kind == "reply":
-            return self._said
-        return self._states[unit.state] if unit.state else self._all
+            return not any(found.code in _EARLIER for found in one.findings)
+        return one.is_spoken and unit.state in ("", one.state)
+
+    asked = [one for one in evidence.seen if looked(one)]
+    return _Asked(len(asked), len({one.cluster for one in asked}))
 
 
 _EARLIER = frozenset({"Q001", "Q002", "Q003", "Q004", "Q005", "Q006"})
 
 
-def _dead(shop: Workshop, unit: Unit, asked: int) -> Proposal:
-    bound = upper_limit(0, asked) if asked else 1.0
-    why = f"It was asked about {of(asked, 'reply')} and fired in none: it fires in at most {bound:.2%} of them (95 %)."
-    note = "Keep it if it guards against something rare."
-    facts = {"asked": asked, "bound": bound}
+def _dead(shop: Workshop, unit: Unit, asked: _Asked) -> Proposal:
+    bound = upper_limit(0, asked.conversations) if asked.conversations else 1.0
+    many = "" if asked.conversations == asked.replies else f" of {of(asked.conversations, 'conversation')}"
+    why = (
+        f"It looked at {of(asked.replies, 'reply')}{many} and fired in none: at most {bound:.2%} of {'them' if not many else 'conversations'}"
+        " break it (95 %)."
+    )
+    note = (
+        "That is no fault: keep it if it guards against something rare. Only you can know whether it is still needed."
+    )
+    facts = {"asked": asked.replies, "conversations": asked.conversations, "bound": bound}
     edits = tuple(removal(shop.data, unit.at))
-    title = f"{called(unit)} never fires: remove it"
-    return Proposal("dead", unit.at, title, why, (1 - RARE) ** asked, edits, note=note, unit=unit.key, facts=facts)
+    title = f"{called(unit)} has not fired: remove it if nothing rare depends on it"
+    p = (1 - RARE) ** asked.conversations
+    return Proposal("dead", unit.at, title, why, p, edits, note=note, unit=unit.key, facts=facts)
 
 
 def _together(shop: Workshop, rules: list[Unit], fired: dict[str, set[int]]) -> Iterator[Proposal]:
@@ -75,11 +84,15 @@ def _together(shop: Workshop, rules: list[Unit], fired: dict[str, set[int]]) -> 
             continue
         if level_of(shop.data, first) == "warning" != level_of(shop.data, second):
             first, second = second, first
-        times = len(fired[first.key])
-        why = f"Both fired in the same {of(times, 'reply')}, and neither in any other."
+        numbers = fired[first.key]
+        times = len({shop.cluster(number) for number in numbers})
+        if times < FEWEST_TOGETHER:
+            continue
+        many = "" if times == len(numbers) else f" of {of(times, 'conversation')}"
+        why = f"Both fired in the same {of(len(numbers), 'reply')}{many}, and neither in any other."
         title = f"{called(second)} only fires together with {first.name!r}: remove one of them"
         edits = tuple(removal(shop.data, second.at))
-        facts = {"times": times, "other": first.key}
+        facts = {"times": len(numbers), "other": first.key}
         yield Proposal("together", second.at, title, why, SAME**times, edits, unit=second.key, facts=facts)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from trueup.conform.names import fold, words
 from trueup.tuning.edits import Append, Edit, Put, with_path
 from trueup.tuning.evidence import Seen, judged
-from trueup.tuning.proposals import NEEDED, Kind, Proposal, Trial, Workshop, mostly, of
+from trueup.tuning.proposals import NEEDED, Kind, Proposal, Trial, Workshop, of
 from trueup.tuning.schemas import schema_place
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, folded, parse, render, value_at
@@ -51,19 +51,19 @@ def spellings(shop: Workshop) -> Iterator[Proposal]:
 
 def _enum_values(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
     groups: dict[tuple[Parts, str], list[tuple[int, str]]] = {}
-    for number, one in enumerate(shop.evidence.labelled):
+    for one in shop.evidence.labelled:
         for found in one.errors:
             value = value_at(one.data, parse(found.path)) if found.code == "V005" else None
             place = schema_place(schema, parse(found.path)) if isinstance(value, str) else None
             if place is not None and isinstance(value, str):
                 shown = groups.setdefault((place, value), [])
-                if not shown or shown[-1][0] != number:
-                    shown.append((number, found.path))
+                if not shown or shown[-1][0] != one.number:
+                    shown.append((one.number, found.path))
     known: list[Group] = []
     for (place, value), shown in groups.items():
         numbers = tuple(number for number, _ in shown)
         allowed = [text for text in value_at(schema, place).get("enum") or () if isinstance(text, str)]
-        notes = [shop.evidence.labelled[number].said.note for number in numbers]
+        notes = [shop.evidence.seen[number].said.note for number in numbers]
         known.append(Group(place, value, meaning(value, allowed, notes), numbers, shown[0][1]))
     few: dict[Parts, list[Group]] = {}
     for group in known:
@@ -200,12 +200,12 @@ def aliases(data: dict[str, Any], pairs: Sequence[tuple[str, str]]) -> list[Edit
 
 def _keys(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
     groups: dict[tuple[Parts, str, str], list[int]] = {}
-    for number, one in enumerate(shop.evidence.labelled):
+    for one in shop.evidence.labelled:
         for found in one.errors:
             for place, missing, other in _pairs(schema, one, found):
                 shown = groups.setdefault((place, missing, other), [])
-                if not shown or shown[-1] != number:
-                    shown.append(number)
+                if not shown or shown[-1] != one.number:
+                    shown.append(one.number)
     # of several keys that stand for one, or of one that stands for several, the pair that is seen most often is meant
     taken: set[tuple[Parts, str]] = set()
     for (place, missing, other), numbers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0][1:])):
@@ -276,12 +276,12 @@ def _tested(shop: Workshop, draft: _Draft) -> Iterator[Proposal]:
     if trial is None or not _cures(shop, edits, about, draft.unit[:4]):
         return
     better, worse = _of(trial, about)
-    if len(better) + len(worse) < NEEDED:
+    counted = shop.votes(better, worse)
+    if counted.total < NEEDED:
         return
-    why = f"{of(len(better), 'label')} of {len(better) + len(worse)} say that the refusal is wrong."
-    p = mostly(len(better), len(worse))
+    why = f"{of(len(better), 'label')} of {len(better) + len(worse)} say that the refusal is wrong.{counted.source}"
     yield Proposal(
-        draft.kind, draft.at, draft.title, why, p, tuple(edits), len(better) + len(worse), better, worse, unit=draft.unit, facts=draft.facts,
+        draft.kind, draft.at, draft.title, why, counted.p, tuple(edits), len(better) + len(worse), better, worse, unit=draft.unit, facts=draft.facts,
         remade=remade,
     )  # fmt: skip
 
@@ -291,9 +291,9 @@ def _cures(shop: Workshop, edits: list[Edit], about: frozenset[int], code: str) 
     contract = shop.file.contract(edits)
     cured = 0
     for number in about:
-        verdict = judged(contract, shop.evidence.labelled[number].case)
+        verdict = judged(contract, shop.evidence.seen[number].case)
         now = [found.code for found in verdict.findings] if verdict is not None else [code]
-        cured += now.count(code) < [found.code for found in shop.evidence.labelled[number].errors].count(code)
+        cured += now.count(code) < [found.code for found in shop.evidence.seen[number].errors].count(code)
     return cured >= _WORKS * len(about)
 
 

@@ -33,7 +33,7 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
     """A proposal for each bound and each way that it could move, if enough labels bear on it."""
     for limit in limits(shop):
         for refused in (True, False):
-            side = [one for one in limit.cases if one.passes is not refused]
+            side = _independent(shop, limit, [one for one in limit.cases if one.passes is not refused])
             if len(side) < NEEDED:
                 continue
             move = best_move(limit, side, refused)
@@ -41,6 +41,14 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
                 yield Proposal("threshold", limit.at, "", "", 1.0, unit=limit.unit, labels=len(side))
             else:
                 yield _proposal(limit, move, refused)
+
+
+def _independent(shop: Workshop, limit: Limit, side: Sequence[Numbered]) -> list[Numbered]:
+    """One reply of each conversation, the nearest to the bound: replies of one conversation repeat each other."""
+    nearest: dict[str, Numbered] = {}
+    for one in sorted(side, key=lambda each: (abs(each.number - limit.value), each.which)):
+        nearest.setdefault(shop.cluster(one.which), one)
+    return list(nearest.values())
 
 
 def _proposal(limit: Limit, move: Move, refused: bool) -> Proposal:

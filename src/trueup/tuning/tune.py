@@ -31,7 +31,9 @@ class Suggestion(NamedTuple):
     number: int
     proposal: Proposal
     p: float
-    """The p-value, corrected for all tests of the run."""
+    """The p-value, corrected for all tests of its kind."""
+    tests: int
+    """How many these are: tests of labels, or tests that need none."""
     changes: tuple[Change, ...]
     refusal: str
     """Why there is no diff; empty if there is one."""
@@ -39,6 +41,11 @@ class Suggestion(NamedTuple):
     """What a backtest of the change says; None if it was not asked for."""
     examples: tuple[Seen, ...]
     """Labelled replies that it judges rightly, or leaves as they are."""
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether something speaks for it; that a rule is silent is only worth knowing."""
+        return self.proposal.kind != "dead"
 
     @property
     def diff(self) -> str:
@@ -54,7 +61,7 @@ class Tuning(NamedTuple):
     measured: Measured
     suggestions: list[Suggestion]
     tests: int
-    """How many tests the p-values are corrected for."""
+    """How many tests were made."""
     needed: list[Row]
     """Units that fire and have too few labels."""
 
@@ -69,7 +76,8 @@ def tune(
     proposals = [*spellings(shop), *thresholds(shop), *coercions(shop), *misfires(shop), *silent(shop)]
     measured = measure(evidence, shop.patterns)
     suggestions = [
-        _suggestion(number, chosen, shop, backtest=backtest) for number, chosen in enumerate(choose(proposals, q), 1)
+        _suggestion(number, chosen, shop, backtest=backtest)
+        for number, chosen in enumerate(choose(proposals, q, shop.cluster), 1)
     ]
     return Tuning(file, evidence, measured, suggestions, len(proposals), _needed(measured.units))
 
@@ -83,13 +91,13 @@ def _suggestion(number: int, chosen: Chosen, shop: Workshop, *, backtest: bool) 
     except CannotEdit as error:
         refusal = str(error)
     outcome = tried(shop, proposal) if backtest else None
-    return Suggestion(number, proposal, chosen.p, changes, refusal, outcome, _examples(shop, proposal))
+    return Suggestion(number, proposal, chosen.p, chosen.tests, changes, refusal, outcome, _examples(shop, proposal))
 
 
 def _examples(shop: Workshop, proposal: Proposal) -> tuple[Seen, ...]:
     """The deciding replies to show: those that get better, and one that gets worse."""
-    labelled = shop.evidence.labelled
-    return tuple(labelled[number] for number in (*proposal.better[:_SHOWN], *proposal.worse[:1]))
+    seen = shop.evidence.seen
+    return tuple(seen[number] for number in (*proposal.better[:_SHOWN], *proposal.worse[:1]))
 
 
 def _needed(rows: Sequence[Row]) -> list[Row]:
@@ -104,7 +112,7 @@ def facts_of(suggestion: Suggestion) -> dict[str, Any]:
     return {
         "number": suggestion.number, "kind": proposal.kind, "at": list(proposal.at), "title": proposal.title, "why": proposal.why,
         "note": proposal.note, "labels": proposal.labels, "better": len(proposal.better), "worse": len(proposal.worse),
-        "p": proposal.p, "p_adjusted": suggestion.p, "facts": proposal.facts, "diff": suggestion.diff or None,
+        "p": proposal.p, "p_adjusted": suggestion.p, "tests": suggestion.tests, "advice": suggestion.is_advice, "facts": proposal.facts, "diff": suggestion.diff or None,
         "no_diff": suggestion.refusal or None, "backtest": None if suggestion.outcome is None else suggestion.outcome.to_dict(),
         "replies": [one.case.id for one in suggestion.examples],
     }  # fmt: skip
