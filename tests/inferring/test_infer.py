@@ -333,3 +333,74 @@ def test_the_numbers_add_up_beyond_the_limit_of_broken_replies(monkeypatch: pyte
     assert adds_up(report)
     assert report.used + report.held.whole == 60
     assert report.unusable["no_value"] + report.held.without == 30
+
+
+def test_objects_with_a_name_and_parameters_are_calls_only_if_their_names_repeat() -> None:
+    rng = random.Random(1)
+    names = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(100)]
+    data = infer([json.dumps({"name": name, "parameters": {"width": 3}}) for name in names]).data
+    assert data["schema"]["required"] == ["name", "parameters"]
+    assert "tools" not in data
+    data = infer([json.dumps({"name": rng.choice(["find", "book"]), "arguments": {"n": 3}}) for _ in names]).data
+    assert [tool["name"] for tool in data["tools"]] in (["find", "book"], ["book", "find"])
+    assert "schema" not in data
+
+
+def test_values_in_an_envelope_are_not_a_shape_of_their_own() -> None:
+    replies = [json.dumps({"city": "Oslo", "n": n}) for n in range(90)]
+    replies += [json.dumps({"response": {"city": "Rome", "n": None}}), json.dumps([{"city": "Rome", "n": 3}])] * 5
+    schema = infer(replies, holdout=0.0).data["schema"]
+    assert schema["type"] == "object"
+    assert schema["required"] == ["city", "n"]
+    assert list(schema["properties"]) == ["city", "n"]
+    wrapped = infer([json.dumps({"items": [{"n": n}]}) for n in range(50)]).data["schema"]
+    assert wrapped["required"] == ["items"]
+
+
+def test_a_reply_that_is_encoded_twice_counts_as_what_it_holds() -> None:
+    replies = [json.dumps({"n": n}) if n % 2 else json.dumps(json.dumps({"n": n})) for n in range(60)]
+    assert infer(replies).data["schema"]["type"] == "object"
+
+
+def test_a_field_is_required_unless_its_absence_is_clearly_more_than_one_percent() -> None:
+    def required(missing: int, total: int) -> bool:
+        values = [{"n": n} if n < missing else {"n": n, "city": "Oslo"} for n in range(total)]
+        return "city" in infer(values, holdout=0.0).data["schema"]["required"]
+
+    assert [required(*pair) for pair in ((1, 60), (4, 300), (12, 300), (10, 1000), (30, 1000))] == [
+        False, True, False, True, False,
+    ]  # fmt: skip
+    evidence = infer([{"n": n, **({"city": "x"} if n > 3 else {})} for n in range(300)], holdout=0.0).evidence
+    assert evidence["$.schema.properties.city"] == "in 296 of 300, too rarely missing to be optional"
+
+
+def test_what_is_not_json_is_not_used_and_does_not_raise() -> None:
+    draft = infer([{"a": object()}, {"a": "\ud800"}, *({"a": n} for n in range(20))], holdout=0.0)
+    assert draft.report.unusable == {"not_json": 2}
+    assert infer([["\ud800"], {"a": 1}] * 10).report.held.total == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("array.json", '[{"n": 1}, "Sure: {\'n\': 2}", {"n": 3}]'),
+        ("values.jsonl", '{"n": 1}\n{"n": 2}\n{"n": 3}\n'),
+        ("strings.jsonl", '"{\\"n\\": 1}"\n"Sure: {\'n\': 2}"\n{"n": 3}\n'),
+    ],
+)
+def test_files_of_values(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    draft = infer(tmp_path / name)
+    assert draft.data["schema"]["required"] == ["n"]
+    assert draft.report.cases == draft.report.used == 3
+    assert draft.report.whole_lines is name.endswith(".jsonl")
+
+
+def test_a_folder_of_json_files_and_a_named_field(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.json").write_text(json.dumps({"n": number}))
+    assert infer(tmp_path).report.used == 3
+    lines = [json.dumps({"prompt": "?", "answer": f'Sure: {{"n": {n}}}'}) for n in range(30)]
+    (tmp_path / "log.jsonl").write_text("\n".join([*lines, '{"prompt": "?"}']))
+    report = infer(tmp_path / "log.jsonl", reply_column="answer", holdout=0.0).report
+    assert (report.used, report.unusable) == (30, {"not_a_unit": 1})

@@ -15,11 +15,14 @@ from trueup.inferring.evidence import Budget, Place, observe
 from trueup.inferring.reading import NOTHING, Observed, observed, reader
 from trueup.inferring.wrapping import wrapping
 from trueup.material.case import Case
+from trueup.statistics.unseen import missing_mass
 
 MAX_HELD = 2_000
 MAX_BROKEN = 5_000
 MAX_BROKEN_CHARACTERS = 32_000_000
 WAITING = 2_000  # cases that are kept until it is known how many there are
+_NAMES = 8  # fewer different names say nothing of whether they are tools
+_NEW_NAMES = 0.2  # the share of names that are expected to be new, up to which they are tools
 LEAST = 5  # fewer cases are all needed for the draft
 
 
@@ -54,6 +57,9 @@ class Gathered:
         self.broken: list[tuple[Case, Observed]] = []
         self.wrapped: list[tuple[Case, Observed]] = []
         """Clean replies whose value may only be wrapped in something."""
+        self._spoken: list[tuple[Case, Observed]] | None = []
+        """Replies whose value may be a call; None once it is known what they are."""
+        self._are_calls = True
         self.calls = Calls(self.budget)
         self.texts = Texts()
         self.value_texts = Texts()
@@ -94,6 +100,7 @@ class Gathered:
                 waiting = []
         if not is_streaming:
             self._divide_few(waiting)
+        self._settle()
         self.held += [case for _, _, case in sorted(heap, key=lambda entry: -entry[1])]
 
     def _divide(self, entry: tuple[int, int, Case], limit: int, heap: list[tuple[int, int, Case]]) -> None:
@@ -130,6 +137,26 @@ class Gathered:
 
     def _use(self, case: Case) -> None:
         found = observed(self._reader, case)
+        if found.instead is None:
+            self._count(case, found)
+        elif self._spoken is None:
+            self._count(case, found if self._are_calls else found.instead)
+        else:
+            self._spoken.append((case, found))
+            if len(self._spoken) >= WAITING:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Decide whether values such as `{"name": …, "arguments": …}` are calls: names of tools repeat, other names keep being new."""
+        spoken, self._spoken = self._spoken or [], None
+        if spoken:
+            names = Counter(found.calls[-1].name for _, found in spoken)
+            self._are_calls = len(names) < _NAMES or missing_mass(names.values()) <= _NEW_NAMES
+        for case, found in spoken:
+            self._count(case, found if self._are_calls or found.instead is None else found.instead)
+
+    def _count(self, case: Case, found: Observed) -> None:
+        """Count what a reply says."""
         self.calls.add(case, found)
         if found.calls:
             self.with_calls += 1

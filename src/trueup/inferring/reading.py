@@ -62,6 +62,8 @@ class Observed(NamedTuple):
     """Whether it fits the schema that it was read by."""
     why: str = ""
     """Why there is no value; empty if there is one, or if the reply makes calls."""
+    instead: "Observed | None" = None
+    """Where a value was taken as a call, `{"name": …, "arguments": …}`: the same reply with its value; None for other replies."""
 
 
 def reader(schema: Any = True, **options: Any) -> Contract:
@@ -93,7 +95,7 @@ def observed(contract: Contract, case: Case) -> Observed:
         return Observed(calls=calls, text=text, why="" if calls else _why(verdict, reply))
     called = _spoken_call(verdict.data, verdict.fixes)
     if called is not None:
-        return Observed(calls=(*calls, *called), text=text)
+        return Observed(calls=(*calls, *called), text=text, instead=_with_value(verdict, calls, text))
     return _with_value(verdict, calls, text)
 
 
