@@ -404,3 +404,32 @@ def test_a_folder_of_json_files_and_a_named_field(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("\n".join([*lines, '{"prompt": "?"}']))
     report = infer(tmp_path / "log.jsonl", reply_column="answer", holdout=0.0).report
     assert (report.used, report.unusable) == (30, {"not_a_unit": 1})
+
+
+PETS = """
+openapi: 3.0.3
+components:
+  schemas:
+    Base: {type: object, required: [id], properties: {id: {type: string}, kind: {type: string}}}
+    Cat: {allOf: [{$ref: "#/components/schemas/Base"}, {properties: {lives: {type: integer}}}]}
+    Dog: {allOf: [{$ref: "#/components/schemas/Base"}, {properties: {bark: {type: boolean}}}]}
+    Pet:
+      oneOf: [{$ref: "#/components/schemas/Cat"}, {$ref: "#/components/schemas/Dog"}]
+      discriminator: {propertyName: kind, mapping: {cat: "#/components/schemas/Cat"}}
+    One: {$ref: "#/components/schemas/Two"}
+    Two: {$ref: "#/components/schemas/One"}
+    Free: {type: object, properties: {a: {nullable: true}}}
+"""
+
+
+def test_a_discriminator_tells_the_arms_of_a_union_apart(tmp_path: Path) -> None:
+    (tmp_path / "pets.yaml").write_text(PETS)
+    draft = infer(f"{tmp_path}/pets.yaml#/components/schemas/Pet")
+    assert draft.faults() == ()
+    contract = draft.contract()
+    assert contract.check('{"id": "1", "kind": "cat", "lives": 9}').ok
+    assert contract.check('{"id": "1", "kind": "Dog"}').ok
+    assert not contract.check('{"id": "1", "kind": "fish"}').ok
+    assert infer(f"{tmp_path}/pets.yaml#/components/schemas/Free").data["schema"]["properties"] == {"a": {}}
+    with pytest.raises(BadDescription, match="in a circle"):
+        infer(f"{tmp_path}/pets.yaml#/components/schemas/One")

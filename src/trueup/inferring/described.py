@@ -103,7 +103,12 @@ def _openapi(given: str, name: str, operation: str) -> Draft:
     if pointer:
         schema = schema_at(document, pointer, given)
         return _made(
-            _named(name or _snake(pointer.rsplit("/", 1)[-1]), {"schema": schema}), {}, "openapi", f"{shown}#{pointer}"
+            _named(
+                name or _snake(pointer.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")), {"schema": schema}
+            ),
+            {},
+            "openapi",
+            f"{shown}#{pointer}",
         )
     if operation:
         schema = operation_of(document, operation, given)

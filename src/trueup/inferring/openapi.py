@@ -203,13 +203,16 @@ def _found(document: dict[str, Any], pointer: str, where: str, reference: str = 
 def _whole(document: dict[str, Any], schema: dict[str, Any], where: str) -> dict[str, Any]:
     """A schema in words of JSON Schema, with every definition it refers to."""
     needed: list[str] = []
+    _resolved(document, schema, where)
     out: dict[str, Any] = _plain(schema, needed, where)
     definitions: dict[str, Any] = {}
     for pointer in needed:  # grows while it is walked
         name = _name_of(pointer)
         if name not in definitions:
             definitions[name] = None
-            definitions[name] = _plain(_found(document, pointer.removeprefix("#"), where, pointer), needed, where)
+            part = _found(document, pointer.removeprefix("#"), where, pointer)
+            _resolved(document, part, where)
+            definitions[name] = _plain(part, needed, where)
     return unrolled({**out, "$defs": definitions} if definitions else out)
 
 
@@ -257,7 +260,31 @@ def _plain(schema: Any, needed: list[str], where: str) -> Any:
             out[key] = value
         else:
             out[key] = _plain(value, needed, where)
-    return _nullable(_bounded(out), schema)
+    return _nullable(_told_apart(_bounded(out), schema), schema)
+
+
+def _told_apart(out: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The arms of a union, each with its value of the discriminator: without it, one value may fit several of them."""
+    given = schema.get("discriminator")
+    tag = given.get("propertyName") if isinstance(given, dict) else None
+    union = next((word for word in ("oneOf", "anyOf") if isinstance(out.get(word), list)), None)
+    if not isinstance(given, dict) or not isinstance(tag, str) or union is None:
+        return out
+    mapping = given.get("mapping")
+    by_arm: dict[str, list[str]] = {}
+    for value, target in mapping.items() if isinstance(mapping, dict) else ():
+        by_arm.setdefault(_name_of(str(target)), []).append(str(value))
+    out[union] = [_with_tag(arm, tag, by_arm) for arm in out[union]]
+    return out
+
+
+def _with_tag(arm: Any, tag: str, by_arm: dict[str, list[str]]) -> Any:
+    reference = arm.get("$ref") if isinstance(arm, dict) else None
+    if not isinstance(reference, str):
+        return arm
+    name = reference.removeprefix("#/$defs/")
+    values = by_arm.get(name) or [name]
+    return {"allOf": [arm, {"properties": {tag: {"enum": values}}, "required": [tag]}]}
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
@@ -269,7 +296,7 @@ def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nullable(out: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    if schema.get("nullable") is not True:
+    if schema.get("nullable") is not True or not out:
         return out
     kind = out.get("type")
     if isinstance(kind, str):
