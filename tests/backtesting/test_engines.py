@@ -1,5 +1,6 @@
 """Engines: processes and a cluster count what one process counts; a reply that hangs or ends its process is counted alone."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,17 @@ def test_processes_count_what_one_process_counts(tmp_path: Path, monkeypatch: py
     file = write_units(tmp_path / "units.jsonl", TEXTS * 500)
     new, old = write_contract(tmp_path / "new.json", NEW), write_contract(tmp_path / "old.json", OLD)
     seen: list[Path] = []
+    flips: dict[str, list[bytes]] = {"alone": [], "shared": []}
     monkeypatch.setattr(room, "_ALONE", 1e9)
-    alone = backtest(new, file, against=old)
+    alone = backtest(new, file, against=old, on_flips=flips["alone"].extend)
     monkeypatch.setattr(room, "_ALONE", -1.0)
-    shared = backtest(new, file, against=old, workers=2, on_progress=lambda found: seen.append(file))
+    shared = backtest(
+        new, file, against=old, workers=2, on_progress=lambda found: seen.append(file), on_flips=flips["shared"].extend
+    )
+    assert flips["shared"] == flips["alone"]
+    assert [int(json.loads(flip)["id"][1:]) for flip in flips["alone"]] == [
+        number for number in range(len(TEXTS) * 500) if number % len(TEXTS) >= len(REPLIES["same"])
+    ]
     assert len(seen) > 5
     assert told(shared) == told(alone)
     assert alone.total == len(TEXTS) * 500

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import trueup
 from tests.backtesting.making import NEW, OLD, REPLIES, contracts, write_units
 from tests.effort import SOAK
+from tests.store.conftest import Hand
+from tests.store.test_rejudging import CONTRACTS, History
 from trueup import Contract
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.judging import Pair
@@ -21,6 +23,7 @@ from trueup.backtesting.needs import needs
 from trueup.backtesting.result import Backtest
 from trueup.material.case import Case, Recorded
 from trueup.material.selection import Selection
+from trueup.material.sources import Named
 from trueup.store.open import open_store
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -113,6 +116,34 @@ def test_a_store_with_expired_redacted_and_unkept_replies_loses_nothing(database
         gone = backtest(new, store, against=old)
     assert (gone.total, gone.judged) == (total, 0)
     assert set(gone.unjudgeable) == {"reply_expired", "reply_not_kept"}
+
+
+@pytest.mark.spec("B14")
+@pytest.mark.parametrize("seed", range(40 if SOAK else 2))
+def test_random_histories_lose_nothing(database: Callable[[], str], seed: int) -> None:
+    """Expiry, redaction, contexts of any size, erased tenants and users, and verdicts that are written during the backtest."""
+    clock = Hand()
+    url = database()
+    with open_store(url, clock=clock) as store:
+        history = History(store, clock, seed)
+        steps = [history.record] * 8 + [history.say, history.follow, history.wait, history.prune, history.erase]
+        for _ in range(80):
+            history.chance.choice(steps)()
+        expected = Counter(one["contract"].name for one in history.verdicts.values())
+        for contract in CONTRACTS:
+            for against in (contract, None):
+                chosen = Selection(contract=contract.name)
+                found = backtest(
+                    contract, url, against=against, selection=chosen, on_progress=lambda _: history.record()
+                )
+                assert found.total == found.judged + sum(found.unjudgeable.values()) == expected[contract.name]
+                assert (found.flips, found.judged) == (0, found.unchanged)
+                expected = Counter(one["contract"].name for one in history.verdicts.values())
+                if not expected[contract.name]:
+                    continue
+                store.flush()
+                twice = backtest(Contract(OLD), [Named(url), Named(url)], against=contract)
+                assert twice.total == 2 * sum(expected.values()) == twice.judged + sum(twice.unjudgeable.values())
 
 
 def breaks(verdict: Any, context: Any) -> None:

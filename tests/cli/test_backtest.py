@@ -36,8 +36,8 @@ def test_it_says_what_flips_and_what_it_comes_to(run: Run, both: tuple[str, str]
     assert lines[0] == "new.json against old.json · units.jsonl"
     assert lines[2].split() == ["newly", "refused", "3", "25", "%", "8.9–53", "%"]
     assert any("3  newly refused   V004 out-of-bounds · $.n" in line for line in lines)
-    assert lines[-1].startswith(
-        "58 % of 12 judged replies flip: 3 newly refused, 2 newly accepted and 2 with another value;"
+    assert "58 % of 12 judged replies flip: 3 newly refused, 2 newly accepted and 2 with another value;" in " ".join(
+        ran.out.split()
     )
     told = json.loads(run("backtest", new, "--against", old, "units.jsonl", "--json").out)
     assert (told["total"], told["judged"], told["newly_refused"], told["complete"]) == (12, 12, 3, True)
@@ -138,6 +138,67 @@ def test_it_writes_a_page_every_flip_and_markdown(run: Run, both: tuple[str, str
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     flips = [json.loads(line) for line in (tmp_path / "flips.jsonl").read_text().splitlines()]
     assert sorted(flip["id"] for flip in flips) == sorted(f"u{n}" for n in range(5, 12))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--out", "v.db"], ["--out", "linked.db"], ["--html", "./new.json"], ["--out", "old.json"], ["--out", "labels.jsonl"],
+     ["--html", "a.html", "--out", "a.html"], ["--out", "folder/units.jsonl"]],
+)  # fmt: skip
+def test_what_is_read_is_never_written_over(
+    run: Run, both: tuple[str, str], tmp_path: Path, options: list[str]
+) -> None:
+    (tmp_path / "labels.jsonl").write_text('{"verdict": "u5", "outcome": "right"}\n')
+    (tmp_path / "folder").mkdir()
+    write_units(tmp_path / "folder" / "units.jsonl", TEXTS)
+    with open_store(tmp_path / "v.db") as store:
+        store.record_verdict(Contract(OLD).check('{"n": 5}'), context={})
+    (tmp_path / "linked.db").hardlink_to(tmp_path / "v.db")
+    before = {
+        path: path.read_bytes()
+        for path in tmp_path.rglob("*.*")
+        if path.is_file() and path.suffix in (".db", ".json", ".jsonl")
+    }
+    ran = run("backtest", both[0], "--against", both[1], "v.db", "folder", "--labels", "labels.jsonl", *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert (
+        ran.err
+        == f"trueup: {options[-2]} {options[-1]}: this command reads that file, or it is a store; name another one\n"
+    )
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("option", ["--out", "--html"])
+def test_a_full_disk_costs_the_file_and_not_the_result(run: Run, both: tuple[str, str], option: str) -> None:
+    ran = run("backtest", both[0], "--against", both[1], "units.jsonl", "--json", option, "/dev/full")
+    assert (ran.code, json.loads(ran.out)["judged"]) == (3, 12)
+    assert (
+        ran.err
+        == "trueup: the disk is full: /dev/full could not be written. Free some space, then run the same command again.\n"
+    )
+
+
+def test_an_earlier_file_of_flips_stays_if_nothing_can_be_judged(
+    run: Run, both: tuple[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "flips.jsonl").write_text("earlier")
+    assert run("backtest", both[0], "nowhere.db", "--out", "flips.jsonl").code == 2
+    assert (tmp_path / "flips.jsonl").read_text() == "earlier"
+    assert run("backtest", both[1], "--against", both[1], "units.jsonl", "--out", "flips.jsonl").code == 0
+    assert (tmp_path / "flips.jsonl").read_text() == ""
+
+
+@pytest.mark.parametrize("columns", ["44", "80"])
+def test_a_pipe_has_lines_as_wide_as_columns_says(
+    run: Run, both: tuple[str, str], tmp_path: Path, columns: str
+) -> None:
+    write_units(tmp_path / "long.jsonl", [f'{{"n": {n}, "s": "a", "t{n}": "{"long " * 40}"}}' for n in range(60)])
+    ran = run("backtest", both[0], "--against", both[1], "long.jsonl", "--progress", "none", COLUMNS=columns)
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= int(columns)
+    assert "…" in ran.out
+    assert "\x1b" not in ran.out
 
 
 def test_labels_come_from_a_file(run: Run, both: tuple[str, str], tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from tempfile import SpooledTemporaryFile
+from typing import Any, Literal, Self
 
 from trueup.backtesting.needs import runs_own_code
 from trueup.backtesting.result import Backtest
@@ -31,6 +32,7 @@ _ALONE = (
 )
 _FEW = 2_000  # replies given by Python that are judged here whatever the contract does
 _SEED = 19
+_IN_MEMORY = 8 << 20  # bytes of flips that wait in memory
 
 
 def backtest(
@@ -60,7 +62,7 @@ def backtest(
     - `sample`: stop when about so many replies are read, a random sample of blocks; so does the limit of the selection. None: read all.
     - `workers`: processes at once; None: one for each core, or none if this process has other threads. `engine` is `local` or `ray`, at the `address` of a cluster.
     - `guard`: the time and memory that one reply may take.
-    - `on_progress`: is called with the result so far after each block, unless it is None; so is `on_flips` with each flip as a line of JSON, unless it is None.
+    - `on_progress`: is called with the result so far after each block, unless it is None; so is `on_flips` at the end with each flip as a line of JSON, in the order of the sources, unless it is None.
 
     >>> from trueup import Contract
     >>> old, new = Contract({"required": ["n"]}), Contract({"required": ["n"], "properties": {"n": {"maximum": 5}}})
@@ -81,19 +83,45 @@ def backtest(
         run = _Run(job, material, result, began)
         counted = run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers, guard)
         most = min((n for n in (sample, selection.limit) if n is not None), default=None)
-        for each in counted:
-            result.take(each.tally)
+        with _Kept(on_flips) as kept:
+            for each in counted:
+                result.take(each.tally)
+                result.seconds = time.monotonic() - began
+                kept.add(run.place(each.number), each.tally.flips)
+                if on_progress is not None:
+                    on_progress(result)
+                if most is not None and result.total >= most:
+                    break
+            else:
+                result.complete = True
             result.seconds = time.monotonic() - began
-            if on_flips is not None and each.tally.flips:
-                on_flips(each.tally.flips)
-            if on_progress is not None:
-                on_progress(result)
-            if most is not None and result.total >= most:
-                break
-        else:
-            result.complete = True
-        result.seconds = time.monotonic() - began
     return result
+
+
+class _Kept:
+    """The flips of the blocks that are done, handed on at the end in the order of the sources, also of a run that was stopped."""
+
+    def __init__(self, hand_on: Callable[[list[bytes]], None] | None) -> None:
+        self._hand_on = hand_on
+        self._places: list[tuple[int, int, int]] = []
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed on exit
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, number: int, flips: list[bytes] | None) -> None:
+        """Keep the flips of a block with this place in the sources."""
+        if flips:
+            written = b"".join(flips)
+            self._places.append((number, self._file.tell(), len(written)))
+            self._file.write(written)
+
+    def __exit__(self, *_: object) -> None:
+        with self._file as file:
+            for _number, at, size in sorted(self._places):
+                file.seek(at)
+                if self._hand_on is not None:
+                    self._hand_on(file.read(size).splitlines(keepends=True))
 
 
 class _Run:
@@ -103,14 +131,19 @@ class _Run:
         self._job, self._began = job, began
         self._pair = job.spec.open()
         result.same = self._pair.same
-        blocks = list(material.blocks)
-        Random(_SEED).shuffle(blocks)  # noqa: S311 - an order, not a secret
+        self._order = list(range(len(material.blocks)))
+        Random(_SEED).shuffle(self._order)  # noqa: S311 - an order, not a secret
+        blocks = [material.blocks[place] for place in self._order]
         result.blocks = len(blocks)
         given = not material.streams and all(isinstance(block, Given) for block in blocks)
         self._few = given and sum(map(_size, blocks)) <= _FEW
         later = (block for stream in material.streams for block in blocks_of_stream(stream))
         self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
         self._beat = [0]
+
+    def place(self, number: int) -> int:
+        """Where the block of a number stands in the sources."""
+        return self._order[number] if number < len(self._order) else number
 
     def locally(self, workers: int | None, guard: Guard) -> Iterator[Counted]:
         """Here first, then on processes of this machine.

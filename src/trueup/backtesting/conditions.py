@@ -19,6 +19,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 _MOST = 1000
+_SHOWN = 80  # characters of a condition that an error quotes
 _WORDS = {"or": 1, "and": 2, "not": 3}
 
 
@@ -90,16 +91,20 @@ def _items(text: str, names: Mapping[str, object]) -> list[_Item]:
             at += 1
             continue
         if kind != "name":
-            raise BadCondition(f"{text!r}: a figure is expected at {word!r} (column {place + 1}); {_known(names)}")
+            raise BadCondition(
+                f"{_quoted(text)}: a figure is expected at {word!r} (column {place + 1}); {_known(names)}"
+            )
         if word not in names:
-            raise BadCondition(f"{text!r}: there is no figure {word!r}; {_known(names)}")
+            raise BadCondition(f"{_quoted(text)}: there is no figure {word!r}; {_known(names)}")
         if at + 1 >= len(tokens) or tokens[at + 1][0] != "compare":
-            raise BadCondition(f"{text!r}: {word} is compared with nothing; write {word} > 0.5% or {word} > 10")
+            raise BadCondition(f"{_quoted(text)}: {word} is compared with nothing; write {word} > 0.5% or {word} > 10")
         sign, rest = 1.0, at + 2
         if rest < len(tokens) and tokens[rest][0] == "sign":
             sign, rest = -1.0, rest + 1
         if rest >= len(tokens) or tokens[rest][0] not in ("number", "percent"):
-            raise BadCondition(f"{text!r}: a number or a percentage is expected after {word} {tokens[at + 1][1]}")
+            raise BadCondition(
+                f"{_quoted(text)}: a number or a percentage is expected after {word} {tokens[at + 1][1]}"
+            )
         percent = tokens[rest][0] == "percent"
         number = sign * float(f"{tokens[rest][1]}{'e-2' if percent else ''}")
         items.append(_Comparison(word, tokens[at + 1][1], number, percent))
@@ -114,7 +119,7 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise BadCondition(f"{text!r}: {text[at:].strip()[:20]!r} is not understood (column {at + 1})")
+            raise BadCondition(f"{_quoted(text)}: {text[at:].strip()[:20]!r} is not understood (column {at + 1})")
         kind = "percent" if match["percent"] else str(match.lastgroup)
         tokens.append((kind, match["number"] or match[0].strip(), match.start()))
         at = match.end()
@@ -153,9 +158,13 @@ def _in_order(items: list[_Item], text: str) -> list[_Item]:
     return done + waiting[::-1]
 
 
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
 def _expect(holds: bool, text: str, otherwise: str) -> None:
     if not holds:
-        raise BadCondition(f"{text!r}: {otherwise}")
+        raise BadCondition(f"{_quoted(text)}: {otherwise}")
 
 
 def _known(names: Mapping[str, object]) -> str:

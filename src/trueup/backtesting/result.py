@@ -291,7 +291,7 @@ class Backtest:
         labels = self.labels
         marked = labels["better"] + labels["worse"]
         for mark in ("better", "worse"):
-            told[mark] = Figure(labels[mark], labels[mark] / marked if marked else 0.0)
+            told[mark] = Figure(labels[mark], labels[mark] / marked if marked else None)
         told["unlabelled"] = Figure(labels["unlabelled"], labels["unlabelled"] / self.flips if self.flips else 0.0)
         lost = self.total - n
         told["unjudgeable"] = Figure(lost, lost / self.total if self.total else 0.0)

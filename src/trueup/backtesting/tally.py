@@ -1,6 +1,6 @@
 """Counting flips: judged cases enter, counts, groups and a few examples leave; tallies of blocks are added up.
 
-Examples are chosen by a hash of the case's id, so they are a random sample, and the same ones on any engine. Memory does not grow with
+Examples are chosen by a hash of the case, so they are a random sample, and the same ones on any engine. Memory does not grow with
 the number of replies: groups and conversations beyond a limit are counted together.
 """
 
@@ -54,7 +54,7 @@ class Tally:
 
     @property
     def judged(self) -> int:
-        return self.total - self.unjudgeable.total()
+        return self.kinds.total()
 
     def note(self, case: Case, judged: Judged) -> None:
         """Count one case."""
@@ -94,7 +94,7 @@ class Tally:
             self.words[kind, word[:100]] += 1
         if case.outcome:
             self.outcomes[kind, case.outcome] += 1
-        rank = crc32(case.id.encode("utf-8", "surrogatepass"))
+        rank = crc32(f"{case.id}\0{case.place}\0{case.text[:1000]}".encode("utf-8", "surrogatepass"))
         made: Example | None = None
         for name, keys in _keys(case, judged).items():
             for key in keys:

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +75,15 @@ def backtest(new: str, sources: tuple[str, ...], **options: Any) -> int:
         "workers": options.pop("jobs") or (None if options["engine"].startswith("ray") else _cores()),
         **_engine(options),
     }
-    _refuse_outputs(options)
-    found, complete = _run(new, list(sources), options, settings)
+    _refuse_outputs(options, [new, *sources, options["against"] or "", *settings["labels"]])
+    _refuse_contracts(new, options["against"])
+    flips = None if options["out"] is None else _Flips(options["out"])
+    found, complete = _run(new, list(sources), options, {**settings, "on_flips": None if flips is None else flips.add})
     if found is None:
         return INTERRUPTED
     _show(found, options)
+    if flips is not None:
+        flips.close()
     if not complete:
         click.echo(f"Stopped after {found.done:,} of {found.blocks:,} blocks; the figures are of that part.", err=True)
         return INTERRUPTED
@@ -130,15 +135,22 @@ def _engine(options: dict[str, Any]) -> dict[str, Any]:
     return {"engine": name, "address": address, "guard": Guard(options.pop("unit_timeout"))}
 
 
-def _refuse_outputs(options: dict[str, Any]) -> None:
-    """Say before anything is judged that an output cannot be written."""
+def _refuse_outputs(options: dict[str, Any], read: list[str]) -> None:
+    """Say before anything is judged that an output cannot be written, or would replace something that is read."""
     from trueup.cli.outputs import keep_results
+    from trueup.material.sources import is_store
 
+    files = {Path(name).resolve() for name in read if name}
     for name in ("html", "out"):
         given = options[name]
         if given is None:
             continue
         keep_results(f"--{name}", Path(given))
+        target = Path(given).resolve()
+        inside = target.is_file() and target.suffix != ".html" and not files.isdisjoint(target.parents)
+        if target in files or inside or (target.is_file() and is_store(given)):
+            raise Unavailable(f"--{name} {given}: this command reads that file, or it is a store; name another one")
+        files.add(target)
         if Path(given).is_dir() or not Path(given).absolute().parent.is_dir():
             raise Unavailable(f"--{name} {given}: that is a folder, or the folder of it does not exist")
 
@@ -151,21 +163,12 @@ def _run(
     from trueup.batch.work import EngineFailed
     from trueup.cli.backtesting import Shower
 
-    against = options.pop("against")
-    for option, given in (("NEW", new), ("--against", against)):
-        _refuse_contract(option, given)
     shower = Shower(options["progress"])
     with contextlib.ExitStack() as stack:
         stack.callback(shower.close)
-        on_flips = None
-        if options["out"] is not None:
-            opened = stack.enter_context(Path(options["out"]).open("wb"))
-            on_flips = opened.writelines
         try:
             with readable():
-                found = judge(
-                    new, [*map(_named, sources)], against=against, on_progress=shower, on_flips=on_flips, **settings
-                )
+                found = judge(new, [*map(_named, sources)], against=options["against"], on_progress=shower, **settings)
         except KeyboardInterrupt:
             return shower.last, False
         except EngineFailed as error:
@@ -181,6 +184,12 @@ def _named(source: str) -> Any:
     if "://" not in source and not Path(source).exists() and is_run(source):
         return Named(str(find_run(source)))
     return Named(source)
+
+
+def _refuse_contracts(new: str, against: str | None) -> None:
+    """Say what is wrong with the contracts before a file is opened for writing."""
+    for option, given in (("NEW", new), ("--against", against)):
+        _refuse_contract(option, given)
 
 
 def _refuse_contract(option: str, given: str | None) -> None:
@@ -201,15 +210,9 @@ def _refuse_contract(option: str, given: str | None) -> None:
 
 
 def _show(found: "Backtest", options: dict[str, Any]) -> None:
+    """Print the result, then write the page of it: one that cannot be written costs nothing else."""
     from trueup.cli.terminal import write
 
-    if options["html"] is not None:
-        from trueup.batch.html import put_page
-
-        try:
-            put_page(Path(options["html"]), found.to_html())
-        except OSError as error:
-            raise Unavailable(f"--html {options['html']}: cannot be written: {error.strerror}") from None
     if options["as_json"]:
         from trueup.cli.runview import print_json
 
@@ -220,6 +223,46 @@ def _show(found: "Backtest", options: dict[str, Any]) -> None:
         from trueup.cli.backtesting import show
 
         show(found)
+    if options["html"] is not None:
+        from trueup.batch.html import put_page
+
+        with _naming(options["html"]):
+            put_page(Path(options["html"]), found.to_html())
+
+
+class _Flips:
+    """The file of flips. An error of writing it is kept until the result has been shown, so that the work is not lost."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._error: OSError | None = None
+        self._mode = "wb"
+
+    def add(self, lines: list[bytes]) -> None:
+        """Write some flips, unless that has failed before; an earlier file is replaced by the first ones."""
+        if self._error is None:
+            try:
+                with _naming(self._path), Path(self._path).open(self._mode) as opened:
+                    opened.writelines(lines)
+                self._mode = "ab"
+            except OSError as error:
+                self._error = error
+
+    def close(self) -> None:
+        """Raise what was wrong with the file; without a flip it is empty."""
+        if self._mode == "wb":
+            self.add([])
+        if self._error is not None:
+            raise self._error
+
+
+@contextlib.contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Let the errors of writing a file name it; whoever runs commands says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file) from None
 
 
 def _judge(found: "Backtest", conditions: "list[Condition]") -> int:

@@ -6,6 +6,7 @@ Text of replies, ids and names come from outside: they are made safe for a termi
 import contextlib
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from trueup.backtesting.judging import FLIPS
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 Kind = Literal["auto", "bar", "plain", "json", "none"]
 _EVERY = {"bar": 0.1, "plain": 5.0, "json": 0.5}
 _ROWS = 8
+_KEYS = 5  # rows of each table
+_WIDE = 66  # columns that a table with whole words needs
+_SHORT = {"newly_refused": "refused", "newly_accepted": "accepted", "value_changed": "other"}
 _STYLES = {"newly_refused": "red", "newly_accepted": "green", "value_changed": "yellow"}
 
 
@@ -103,19 +107,18 @@ def parts_of(found: "Backtest") -> list[str]:
 
 
 def show(found: "Backtest") -> None:
-    """Print the result; in a pipe no line is cut."""
+    """Print the result, as wide as the terminal at most; in a pipe COLUMNS says how wide, or it is 80."""
     from rich.text import Text
 
     from trueup.cli.terminal import open_console
 
     console = open_console()
-    width = min(console.width, 100) if console.is_terminal else 0
-    for line in lines_of(found, width):
+    for line in lines_of(found, min(console.width, 100)):
         console.print(Text.assemble(*line), soft_wrap=True)
 
 
 def lines_of(found: "Backtest", width: int = 80) -> "list[Line]":
-    """The lines of a result; at width 0 none is cut."""
+    """The lines of a result, none longer than the width."""
     lines: list[Line] = []
     for block in (_head, _counts, _flips, _where, _statistics, _labels, _cost, _errors):
         part = list(block(found, width))
@@ -166,7 +169,7 @@ def _flips(found: "Backtest", width: int) -> "Iterator[Line]":
         kind = FINDINGS.get(code) or OWN.get(code)
         told = f"{code} {kind.name} · {place}" if kind else row["key"]
         label = f"  {row['count']:>{wide},}  {KINDS[row['kind']]:<14}  "
-        yield [(label, _STYLES[row["kind"]]), (_cut(safe_line(told), max(10, width - len(label)) if width else 0), "")]
+        yield [(label, _STYLES[row["kind"]]), (_cut(safe_line(told), max(10, width - len(label))), "")]
         yield _example(row["example"], width, " " * (wide + 4))
     if len(rows) > _ROWS:
         yield [(f"  … {len(rows) - _ROWS:,} more; --json and --html have them", "dim")]
@@ -176,14 +179,14 @@ def _example(example: "Row", width: int, indent: str) -> "Line":
     """A reply on one line, the place that matters marked."""
     from rich.cells import cell_len
 
-    room = max(10, width - len(indent)) if width else 10_000
+    room = max(10, width - len(indent))
     if example["kind"] == "value_changed":
         text = f"{example['before'] or 'absent'} → {example['after'] or 'absent'}"
         return [(indent, ""), (_cut(safe_line(text), room), "dim")]
     start, end = example["span"] or (0, 0)
     text = example["text"]
     before, marked, after = (safe_line(part) for part in (text[:start], text[start:end], text[max(start, end) :]))
-    if cell_len(before) > room // 3:
+    if cell_len(before) > room // 3 and cell_len(before + marked + after) > room:
         while cell_len(before) > room // 3 - 1:
             before = before[max(1, (cell_len(before) - room // 3) // 2) :]
         before = f"…{before}"
@@ -194,14 +197,49 @@ def _example(example: "Row", width: int, indent: str) -> "Line":
 
 
 def _where(found: "Backtest", width: int) -> "Iterator[Line]":
-    """Flips by model, state, tenant and path, if there is more than one of them."""
+    """Flips by path, model, state and tenant, a table of those of which there are several; all with the same columns."""
+    from rich.cells import cell_len
+
+    tables: dict[str, dict[str, Counter[str]]] = {}
     for name in ("path", "model", "state", "tenant"):
-        rows = found.groups[name]
-        if len({row["key"] for row in rows}) < 2:
-            continue
-        parts = [f"{safe_line(row['key'])} {row['count']:,} {KINDS[row['kind']]}" for row in rows[:_ROWS]]
-        more = f" · {len(rows) - _ROWS:,} more" if len(rows) > _ROWS else ""
-        yield from _wrapped(f"By {name}: {' · '.join(parts)}{more}", width)
+        counts: dict[str, Counter[str]] = {}
+        for row in found.groups[name]:
+            count = counts.setdefault(safe_line(row["key"]), Counter())
+            count[row["kind"]], count["of"] = row["count"], row.get("of", 0)
+        if len(counts) > 1:
+            tables[f"By {name}"] = counts
+    rows = [count for counts in tables.values() for count in counts.values()]
+    heads = {**(KINDS if width >= _WIDE else _SHORT), "of": "of"}
+    columns = {
+        kind: max(len(heads[kind]), *(len(f"{count[kind]:,}") for count in rows))
+        for kind in heads
+        if any(count[kind] for count in rows)
+    }
+    longest = max((cell_len(key) for counts in tables.values() for key in counts), default=0)
+    room = min(max(longest, 8), max(8, width - 2 - sum(columns.values()) - 2 * len(columns)))
+    for number, (title, counts) in enumerate(tables.items()):
+        if number:
+            yield [("", "")]
+        yield from _table(title, counts, {kind: (heads[kind], size) for kind, size in columns.items()}, room)
+
+
+def _table(
+    title: str, counts: "dict[str, Counter[str]]", columns: dict[str, tuple[str, int]], room: int
+) -> "Iterator[Line]":
+    """A row for each key, most flips first."""
+    from rich.cells import set_cell_size
+
+    yield [(set_cell_size(title, room + 2), "bold"), *((f"  {head:>{size}}", "dim") for head, size in columns.values())]
+    for key in sorted(counts, key=lambda key: (-sum(counts[key][kind] for kind in FLIPS), key))[:_KEYS]:
+        line: Line = [(f"  {set_cell_size(_cut(key, room), room)}", "")]
+        for kind, (_, size) in columns.items():
+            count = counts[key][kind]
+            line.append((f"  {f'{count:,}' if count else '':>{size}}", _STYLES.get(kind, "dim")))
+        while not line[-1][0].strip():
+            line.pop()
+        yield line
+    if len(counts) > _KEYS:
+        yield [(f"  … {len(counts) - _KEYS:,} more; --json and --html have them", "dim")]
 
 
 def _statistics(found: "Backtest", width: int) -> "Iterator[Line]":
@@ -253,7 +291,7 @@ def _errors(found: "Backtest", width: int) -> "Iterator[Line]":
 def _cut(text: str, room: int) -> str:
     from trueup.cli.layout import short
 
-    return text if room <= 0 else short(text, room)
+    return short(text, room)
 
 
 def _wrapped(text: str, width: int, style: str = "", indent: str = "") -> "Iterator[Line]":
@@ -262,9 +300,8 @@ def _wrapped(text: str, width: int, style: str = "", indent: str = "") -> "Itera
 
     line, begin = indent, indent
     for word in safe_line(text).split(" "):
-        room = width - len(begin)
-        piece = _cut(word, room) if width else word
-        if width and line != begin and cell_len(line) + 1 + cell_len(piece) > width:
+        piece = _cut(word, width - len(begin))
+        if line != begin and cell_len(line) + 1 + cell_len(piece) > width:
             yield [(line, style)]
             begin = indent or "  "
             line = begin
