@@ -28,7 +28,7 @@ def test_the_draft_can_be_piped_and_the_report_is_beside_it(run: Run, replies: P
     assert "name: people\n" in done.out
     assert "required: [name, age]" in done.out
     assert done.err.startswith("101 replies: ")
-    assert "whole held-out replies pass" in done.err
+    assert "complete held-out replies pass" in done.err
     assert max(map(len, (*done.out.splitlines(), *done.err.splitlines()))) <= 80
 
 
@@ -119,3 +119,17 @@ def test_a_python_type_and_a_sift(run: Run, replies: Path) -> None:
 def test_the_examples_give_drafts_that_lint_clean(run: Run, tmp_path: Path) -> None:
     assert run("infer", str(EXAMPLES / "replies" / "people.jsonl"), "-o", "draft.yaml").code == 0
     assert run("lint", "--strict", "draft.yaml").code == 0
+
+
+def test_standard_input_and_a_named_field(run: Run, tmp_path: Path) -> None:
+    lines = "\n".join(json.dumps({"prompt": "?", "answer": f'Sure: {{"n": {n}}}'}) for n in range(20))
+    done = run("infer", "-", "--reply-column", "answer", stdin=lines.encode())
+    assert done.code == 0
+    assert 'required: ["n"]' in done.out
+    done = run("infer", "-", stdin=lines.encode())
+    assert "required: [prompt, answer]" in done.out
+    assert "each line was taken as a value" in " ".join(done.err.split())
+    assert run("infer", "-", "-", stdin=lines.encode()).code == 2
+    done = run("infer", "-", "--reply-column", "nothing", stdin=lines.encode())
+    assert done.code == 2
+    assert "none of 20 replies can be used: the line holds no reply; name the field" in done.err

@@ -119,7 +119,7 @@ def test_tools_their_order_and_states() -> None:
     assert data["order"] == {"requires": {"book": ["find_slots"]}}
     assert data["states"]["ASK"]["tools"] == []
     assert data["states"]["SLOT"]["tools"] == ["find_slots"]
-    assert draft.evidence["$.order.requires.book"].startswith("before it in each of ")
+    assert draft.evidence["$.order.requires.book"].startswith("called before it in all ")
 
 
 def test_nothing_is_forbidden_in_a_state_without_evidence() -> None:

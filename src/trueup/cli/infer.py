@@ -196,6 +196,4 @@ def _tell(report: "Report", output: str | None) -> None:
         for index, line in enumerate(lines_of(safe_line(sentence), 78)):
             click.echo(f"{'  ' if index else ''}{line}", err=True)
     if output is not None:
-        click.echo(
-            f"Written to {safe_line(output)}. Read it, change it, then: trueup lint {safe_line(output)}", err=True
-        )
+        click.echo(f"Written to {safe_line(output)}. Review it, then run: trueup lint {safe_line(output)}", err=True)

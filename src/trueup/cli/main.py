@@ -40,7 +40,7 @@ GROUPS = {
         "backtest": "Judge stored replies under two contracts: flips, cost, tests.",
         "label": "Say whether trueup decided right, one key per reply.",
         "tune": "Measure each rule by labels; suggest diffs of the contract.",
-        "infer": "Draft a contract from replies, a Python type or an OpenAPI file.",
+        "infer": "Draft a contract from replies, a type or an OpenAPI file.",
         "learn": "Train a model of quality on labels; say if it beats the rules.",
     },
     "Pipelines of prompts": {

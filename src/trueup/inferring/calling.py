@@ -134,7 +134,7 @@ class Calls:
             needed = [other for other in names if other != name and before.get((other, name), 0) == calling]
             if needed:
                 requires[name] = needed
-                notes[("order", "requires", name)] = f"before it in each of {count(calling)} conversations"
+                notes[("order", "requires", name)] = f"called before it in all {count(calling)} conversations"
         reduced = _reduced(requires)
         return ({"requires": reduced} if reduced else {}), {
             path: note for path, note in notes.items() if path[-1] in reduced

@@ -113,7 +113,7 @@ class _Drafting:
             return False
         key = (*path, "type")
         if "too few" not in self.notes.get(key, ""):
-            self.notes[key] = "; ".join(filter(None, (self.notes.get(key), "too few to look inside")))
+            self.notes[key] = "; ".join(filter(None, (self.notes.get(key), "too few to describe further")))
         return True
 
     def _added(self, at: Location) -> frozenset[str]:
@@ -160,16 +160,16 @@ class _Drafting:
         fixed = self._tuple(place, schema, at, path)
         if not fixed and place.item is not None:
             schema["items"] = self.schema(place.item, (*at, ITEMS), (*path, "items"))
-            self.notes[(*path, "items")] = f"{things(place.item.seen, 'item')} in {count(lists)}"
+            self.notes[(*path, "items")] = f"{things(place.item.seen, 'item')} in {things(lists, 'list')}"
         whole = sum(lengths.values()) if lengths else 0
         if fixed or not lengths or whole < self.needs.lists or 0 in lengths or not self._keeps(at, "size", path):
             return
         if len(lengths) == 1 and place.most > 1:
             schema["minItems"] = schema["maxItems"] = place.most
-            self.notes[(*path, "minItems")] = f"as many in each of {count(whole)}"
+            self.notes[(*path, "minItems")] = f"this length in all {count(whole)}"
         else:
             schema["minItems"] = 1
-            self.notes[(*path, "minItems")] = f"never empty in {count(whole)}"
+            self.notes[(*path, "minItems")] = f"never empty in {things(whole, 'list')}"
 
     def _tuple(self, place: Place, schema: Schema, at: Location, path: Path) -> bool:
         """A list of fixed length whose places differ in type, if it is one."""
@@ -184,7 +184,7 @@ class _Drafting:
             return False
         schema["prefixItems"] = [{"type": one.names[0] if len(one.names) == 1 else list(one.names)} for one in kinds]
         schema["minItems"] = schema["maxItems"] = len(ordered)
-        self.notes[(*path, "prefixItems")] = f"the same in each of {count(whole)}"
+        self.notes[(*path, "prefixItems")] = f"these types in all {count(whole)}"
         return True
 
     # -- objects ---------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class _Drafting:
             schema["properties"][name] = self.schema(member.place, (*at, name), inner)
             is_required, said = self._required(place, member, has, (at, name))
             self.notes[inner] = (
-                f"{said}; {count(sum(other.seen for other in spelled))} spell it otherwise" if spelled else said
+                f"{said}; {count(sum(other.seen for other in spelled))} spelled differently" if spelled else said
             )
             if is_required:
                 required.append(name)
@@ -249,9 +249,11 @@ class _Drafting:
             self.notes[(*path, "properties")] = f"{things(left, 'rare key')} left out"
         if required:
             schema["required"] = required
-            whole = things(place.complete, "whole object")
+            whole = things(place.complete, "complete object")
             self.notes[(*path, "required")] = (
-                f"in each of {whole}"
+                f"in all {whole}"
+                if place.complete > 1
+                else f"in {whole}"
                 if least == place.complete
                 else f"in {share(least, place.complete)} or more of {whole}"
             )
@@ -262,14 +264,14 @@ class _Drafting:
         if not has:
             return (
                 False,
-                f"seen {'once' if member.seen == 1 else f'{count(member.seen)} times'}, only where replies are cut",
+                f"seen {'once' if member.seen == 1 else f'{count(member.seen)} times'}, only in incomplete replies",
             )
         if not is_noise(whole - has, whole, self.needs.missing):
             return False, f"{seen(has, whole)}, optional"
         if whole < min(_FEW, self.replies):
             return False, f"{seen(has, whole)}, too few to require it"
         if (at, f"required:{name}") in self.loosened:
-            return False, f"{seen(has, whole)}; optional, for held-out replies lack it"
+            return False, f"{seen(has, whole)}, optional because held-out replies lack it"
         return True, seen(has, whole) if has == whole else f"{seen(has, whole)}, too rarely missing to be optional"
 
     def _variants(self, place: Place, variants: Variants, types: Types, at: Location, path: Path) -> Schema:
@@ -299,7 +301,7 @@ _GROUP = {"enum": "enum", "format": "format", "minLength": "length", "maxLength"
 _SAID = {
     "enum": "enum",
     "format": "format",
-    "length": "bound of its length",
+    "length": "limit of length",
     "bounds": "bounds",
-    "size": "bound of its size",
+    "size": "limit of size",
 }

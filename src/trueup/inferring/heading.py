@@ -40,7 +40,7 @@ def told(report: Report) -> list[str]:
         )
     if report.mended:
         out.append(
-            f"{count(report.mended)} of the used replies {'was' if report.mended == 1 else 'were'} broken and had to be mended."
+            f"{count(report.mended)} of the used replies {'was' if report.mended == 1 else 'were'} broken and had to be repaired."
         )
     if report.other:
         out.append(
@@ -49,8 +49,8 @@ def told(report: Report) -> list[str]:
     out.append(accepted(held))
     if held.cut or held.without:
         out.append(
-            f"Held out, too: {count(held.cut)} cut or damaged, of which {count(held.cut_accepted)} pass; "
-            f"{count(held.without)} without a value."
+            f"Also held out: {count(held.cut)} incomplete or damaged, of which {count(held.cut_accepted)} "
+            f"{'passes' if held.cut_accepted == 1 else 'pass'}; {count(held.without)} without a value."
         )
     if held.relaxed:
         first = f"At first {count(held.at_first)} passed; relaxed: " if held.at_first < held.accepted else "Relaxed: "
@@ -77,14 +77,14 @@ def accepted(held: HeldOut) -> str:
     """How many held-out replies pass, in a sentence.
 
     >>> accepted(HeldOut(total=100, whole=90, accepted=90, at_first=90, cut=10))
-    '90 of 90 whole held-out replies pass (100 %; 95 % interval 95.9 % to 100 %).'
+    '90 of 90 complete held-out replies pass (95 % interval: 95.9 % to 100 %).'
     """
     if not held.total:
         return "No reply was held out, so nothing is known about other replies."
     if not held.whole:
-        return "No held-out reply holds a whole value, so nothing is known about other replies."
+        return "No held-out reply is complete, so nothing is known about other replies."
     low, high = held.interval
     return (
-        f"{count(held.accepted)} of {count(held.whole)} whole held-out replies pass ({share(held.accepted, held.whole)}; "
-        f"95 % interval {share(low, 1)} to {share(high, 1)})."
+        f"{count(held.accepted)} of {count(held.whole)} complete held-out replies pass "
+        f"(95 % interval: {share(low, 1)} to {share(high, 1)})."
     )

@@ -52,6 +52,8 @@ def as_map(place: Place) -> Dynamic | None:
     further = "further" if stable else "different"
     if len(kinds) > 2:
         return Dynamic(
-            stable, None, f"{count(different)} {further} keys in {count(objects)}, with values of many types"
+            stable,
+            None,
+            f"a map: {count(different)} {further} keys in {count(objects)} objects, with values of many types",
         )
-    return Dynamic(stable, merged, f"{count(different)} {further} keys in {count(objects)}: a map")
+    return Dynamic(stable, merged, f"a map: {count(different)} {further} keys in {count(objects)} objects")

@@ -61,7 +61,7 @@ def _enum(place: Place, with_null: bool, needs: Needs) -> tuple[Rule | None, str
     if total < 2 or len(values) > max(_MANY, total // 2):
         return None, ""
     if len(values) == 1 and not needs.single:
-        return None, f"always the same in {count(total)}, not made an enum" if total >= 10 else ""
+        return None, f"the same text in all {count(total)}, not made an enum" if total >= 10 else ""
     if total < _REPEATED * len(values):
         return None, ""
     if any(len(value) > _SHOWN_ENUM or not is_writable(value) for value in values):
@@ -98,7 +98,7 @@ def _lengths(place: Place, texts: int, needs: Needs) -> list[Rule]:
     different = len(place.texts) if place.texts is not None else texts
     if place.shortest == place.longest <= 8 and different >= 10 and texts >= 2 * needs.texts:
         return [
-            ("minLength", place.shortest, f"this length in each of {count(texts)}"),
+            ("minLength", place.shortest, f"this length in all {count(texts)}"),
             ("maxLength", place.longest, ""),
         ]
     return [("minLength", 1, "never empty")]

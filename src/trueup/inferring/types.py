@@ -39,7 +39,7 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
     >>> for value in (1, 2, "3", None):
     ...     observe(place, value)
     >>> types_of(place)
-    Types(names=('integer', 'null'), note='as text in 1, null in 1 of 4')
+    Types(names=('integer', 'null'), note='written as text in 1, null in 1 of 4')
     """
     if not place.kinds:
         guessed = {"number" if kind == "integer" and "number" in place.doubtful else kind for kind in place.doubtful}
@@ -51,7 +51,7 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
         kinds[main] += spelled
         kinds["string"] -= spelled
         kinds = {kind: seen for kind, seen in kinds.items() if seen}
-        notes.append(f"as text in {count(spelled)}")
+        notes.append(f"written as text in {count(spelled)}")
     total = sum(kinds.values())
     clean = place.kinds_clean
     is_clean = sum(clean.values()) >= _ENOUGH
@@ -60,17 +60,17 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
         if kind == main or kind in added:
             continue
         if main == "string" and kind in ("integer", "number") and seen / total < _TO_TEXT:
-            notes.append(f"as a number in {count(seen)}")
+            notes.append(f"written as a number in {count(seen)}")
         elif (is_clean and kind != "null" and not _seen_clean(kind, clean)) or (
             seen / total < _RARE_OF.get(kind, _RARE) and total >= 100
         ):
-            notes.append(f"{kind} in {count(seen)} of {count(total)} left out")
+            notes.append(f"{kind} in {count(seen)} of {count(total)} ignored")
         else:
             names.add(kind)
             notes.append(f"{kind} in {count(seen)} of {count(total)}")
     if len(names - {"null"}) > 1:
         notes.insert(0, f"{main} in {share(kinds[main], total)}")
-    notes += [f"{kind} for held-out replies" for kind in sorted(added - names)]
+    notes += [f"{kind} added for held-out replies" for kind in sorted(added - names)]
     return Types(_sorted(names | added, kinds), ", ".join(notes))
 
 
