@@ -49,7 +49,7 @@ def test_a_person_sees_the_rules_and_each_suggestion_with_its_diff(run: Run, des
     assert "   14 labels of 14 say that the refusal is wrong. p = " in done.out
     assert "   Of 58 replies: 14 newly accepted; of their labels 14 say better, 0 worse;" in done.out
     assert "   +  aliases: {high: [very high]}" in done.out
-    assert "even has 4 labels; 10 are needed: trueup label replies.jsonl --rule even" in done.out
+    assert "even has 4 labels; 10 are needed:\n  trueup label replies.jsonl --contract levels.yaml\n" in done.out
     assert done.out.rstrip().endswith("✓ 1 suggestion. Write one: trueup tune … --apply 1")
 
 
@@ -74,7 +74,7 @@ def test_markdown_is_for_pull_requests(run: Run, desk: Path) -> None:
     out = run(*ASKED, "--markdown").out
     assert out.startswith("## `levels.yaml`: 1 suggestion\n")
     assert "```diff\n--- a/levels.yaml\n" in out
-    assert "| V005 $.level | 26 | 26 | 46% [29%, 65%] | " in out
+    assert "| `V005 $.level` | 26 | 26 | 46% [29%, 65%] | " in out
 
 
 def test_apply_writes_and_lint_agrees(run: Run, desk: Path) -> None:
@@ -133,7 +133,7 @@ def test_without_labels_nothing_is_invented(run: Run, desk: Path) -> None:
             "none.jsonl: there is no such file of labels",
         ),
         (("tune", "broken.yaml", "replies.jsonl"), "N005 unknown key 'shema'"),
-        ((*ASKED, "--apply", "9"), "there is no suggestion 9; there are 1, numbered from 1"),
+        ((*ASKED, "--apply", "9"), "there is no suggestion 9; the last one is 1"),
         ((*ASKED, "--json", "--markdown"), "choose one"),
     ],
 )
@@ -143,3 +143,57 @@ def test_what_is_wrong_is_said_in_a_line(run: Run, desk: Path, asked: tuple[str,
     assert (done.code, done.out) == (2, "")
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_contract_that_does_not_lint_is_told_in_a_line(run: Run, desk: Path) -> None:
+    (desk / "bad.yaml").write_text("schema: {type: nope}\n")
+    done = run("tune", "bad.yaml", "replies.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "bad.yaml:1:16: N007 the schema cannot be used" in done.err
+
+
+def test_commands_to_copy_are_quoted_and_work(run: Run, desk: Path) -> None:
+    contract = Contract({"properties": {"n": {"type": "integer"}}}, rules=["n % 2 == 0"], name="odd")
+    (desk / "odd.yaml").write_text("schema: {properties: {n: {type: integer}}}\nrules: [n % 2 == 0]\n")
+    with open_store(desk / "my store.db") as store:
+        for n in range(1, 31, 2):
+            store.record_verdict(contract.check(f'{{"n": {n}}}'), contract=contract)
+    done = run("tune", "odd.yaml", "my store.db")
+    assert "trueup label 'my store.db' --rule 'n % 2 == 0'" in done.out
+    shown = run("label", "my store.db", "--rule", "n % 2 == 0", stdin="q\n")
+    assert "n % 2 == 0" in shown.out
+
+
+def test_nothing_to_judge_is_no_success(run: Run, desk: Path) -> None:
+    (desk / "empty.jsonl").write_text("")
+    done = run("tune", "levels.yaml", "empty.jsonl")
+    assert done.out.rstrip().endswith("No reply was judged, so nothing is known about this contract.")
+    (desk / "few.jsonl").write_text('{"unit_id": "a", "raw_response": "{}"}\n')
+    assert (
+        "Nobody has labelled these replies: trueup label few.jsonl --contract levels.yaml"
+        in run("tune", "levels.yaml", "few.jsonl").out
+    )
+
+
+def test_markdown_holds_nothing_but_our_own_markup(run: Run, desk: Path) -> None:
+    text = CONTRACT.replace("name: even", "name: '<b>`even|odd`</b> ![x](y)'")
+    (desk / "levels.yaml").write_text(text)
+    (desk / "labels.jsonl").write_text(
+        "".join(f'{{"verdict": "u{n}", "outcome": "wrong", "author": "ada"}}\n' for n in range(46, 58))
+    )
+    done = run(*ASKED, "--markdown")
+    assert "| ``rule <b>`even\\|odd`</b> ![x](y)`` | 12 |" in done.out
+    assert "### 1. Rule '&lt;b>\\`even\\|odd\\`&lt;/b> !\\[x\\](y)' mostly misfires" in done.out
+
+
+def test_silent_rules_come_last_as_information(run: Run, desk: Path) -> None:
+    (desk / "levels.yaml").write_text(CONTRACT + "  - {name: cheap, expr: 'level != 1', when: \"'level' in dir()\"}\n")
+    rows = [{"unit_id": f"m{n}", "raw_response": '{"level": "low"}'} for n in range(900)]
+    with (desk / "replies.jsonl").open("a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    done = run(*ASKED)
+    first, last = done.out.index("1. level is often"), done.out.index("2. Rule 'cheap' has not fired")
+    assert first < done.out.index("For your information\n2.") < last
+    assert "✓ 1 suggestion, 1 silent rule for your information. Write one:" in done.out
+    told = json.loads(run(*ASKED, "--json").out)["suggestions"]
+    assert [(each["kind"], each["advice"]) for each in told] == [("alias", True), ("dead", False)]

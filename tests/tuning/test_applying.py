@@ -194,3 +194,25 @@ def test_long_replies_are_left_out_of_the_examples_and_counted(tmp_path: Path) -
     done = apply(found, [1])
     assert (done.examples, done.left_out) == (0, MOST_EXAMPLES)
     assert "examples" not in file.read_text()
+
+
+def test_examples_go_into_an_empty_list(tmp_path: Path) -> None:
+    file = write(tmp_path, ENUM + "examples: []  # none yet\n")
+    done = apply(tuned(file, ALIAS), [1])
+    assert (done.examples, done.note) == (2, "")
+    assert "# none yet" in file.read_text()
+
+
+def test_a_file_that_is_read_only_stays(tmp_path: Path) -> None:
+    file = write(tmp_path, ENUM)
+    file.chmod(0o444)
+    with pytest.raises(CannotApply, match="is read-only; nothing was written"):
+        apply(tuned(file, ALIAS), [1])
+    assert file.read_text() == ENUM
+    assert [path.name for path in tmp_path.iterdir()] == ["contract.yaml"]
+
+
+def test_what_toml_needs_by_hand_is_told(tmp_path: Path) -> None:
+    text = '[schema]\ntype = "object"\n[schema.properties.level]\nenum = ["low", "high"]\n'
+    found = tuned(write(tmp_path, text, "contract.toml"), ALIAS)
+    assert 'by hand, add coerce = {"aliases": {"high": ["very high"]}} to $' in found.suggestions[0].refusal

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,7 @@ _ROWS = 30  # units in the table, unless all are asked for
 _NEEDS = 5
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _STEP = 5_000
+_WIDE = 60
 
 
 @click.command()
@@ -73,6 +75,9 @@ def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
     except ContractError as error:
         raise Unavailable(f"the contract cannot be used\n{error}") from None
     applied = _apply(tuning, options) if options["numbers"] else None
+    if applied is not None and (options["as_json"] or options["as_markdown"]):
+        for line in applied:
+            click.echo(safe_line(line), err=True)
     _show(tuning, sources, applied, options)
     return 0
 
@@ -189,7 +194,12 @@ def _table(tuning: "Tuning", width: int, everything: bool) -> Iterator[Line]:
         [name_of(row), f"{row.fired:,}", f"{row.labelled:,}", share(row), recall(row)]
         for row in (measured.whole, *shown)
     ]
-    yield from table(["", "fired", "labels", "precision", "recall"], cells, "<>><<", width, whole=(1, 2, 3, 4))
+    wide = bool(measured.sample) or width >= _WIDE  # a line below says that recall is unknown
+    head = ["", "fired", "labels", "precision", "recall"]
+    if wide:
+        yield from table(head, cells, "<>><<", width, whole=(1, 2, 3, 4))
+    else:
+        yield from table(head[:-1], [row[:-1] for row in cells], "<>><", width, whole=(1, 2, 3))
     if len(rows) > len(shown):
         yield [(f"… and {len(rows) - len(shown)} more: --all", "dim")]
     if not measured.sample:
@@ -214,7 +224,7 @@ def _suggestion(suggestion: "Suggestion", width: int) -> Iterator[Line]:
         room = width - len(pad) - len(said) - widest - 4
         yield [
             (f"{pad}{safe_line(one.case.id)[:20]:<{widest}}  ", "dim"),
-            (short(safe_line(text), max(room, 20)), ""),
+            (short(safe_line(text), max(room, 12)), ""),
             (f"  {said}", "dim"),
         ]
     if suggestion.refusal:
@@ -227,11 +237,21 @@ def _suggestion(suggestion: "Suggestion", width: int) -> Iterator[Line]:
 def _ending(tuning: "Tuning", sources: tuple[str, ...], width: int) -> Iterator[Line]:
     from trueup.tuning.proposals import NEEDED
 
-    source = " ".join(sources)
+    evidence = tuning.evidence
+    if not evidence.seen:
+        yield [("No reply was judged, so nothing is known about this contract.", "yellow")]
+        return
+    source = " ".join(map(quote, sources))
+    is_recorded = all(one.case.recorded is not None for one in evidence.seen)
+    if not is_recorded:  # there are no verdicts to choose by
+        source += f" --contract {quote(tuning.file.path.as_posix())}"
+    if not evidence.labelled and not tuning.needed:
+        yield [("Nobody has labelled these replies: ", "dim"), (safe_line(f"trueup label {source}"), "")]
     for row in tuning.needed[:_NEEDS]:
-        name = f"--rule {row.unit.name}" if row.unit.kind != "field" else f"--code {row.unit.name[:4]}"
+        chosen = ("--rule", row.unit.name) if row.unit.kind != "field" else ("--code", row.unit.name[:4])
+        name = f" {chosen[0]} {quote(chosen[1])}" if is_recorded else ""
         what = f"{row.unit.name} has {count(row.labelled, 'label')}; {NEEDED} are needed: "
-        command = f"trueup label {source} {name}"
+        command = f"trueup label {source}{name}"
         if len(what) + len(command) <= width:
             yield [(safe_line(what), "dim"), (safe_line(command), "")]
         else:
@@ -245,6 +265,11 @@ def _ending(tuning: "Tuning", sources: tuple[str, ...], width: int) -> Iterator[
     if silent := len(tuning.suggestions) - len(advice):
         said += f", {count(silent, 'silent rule')} for your information"
     if writable:
-        yield [("✓ ", "green"), (f"{said}. Write one: ", ""), (f"trueup tune … --apply {writable[0]}", "bold")]
+        command = f"trueup tune … --apply {writable[0]}"
+        if len(said) + len(command) + 15 <= width:
+            yield [("✓ ", "green"), (f"{said}. Write one: ", ""), (command, "bold")]
+        else:
+            yield [("✓ ", "green"), (f"{said}. Write one:", "")]
+            yield [(f"  {command}", "bold")]
     else:
         yield [("✓ ", "green"), (f"{said}: {count(tuning.tests, 'test')} made.", "")]

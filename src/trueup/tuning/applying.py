@@ -87,7 +87,7 @@ def apply(tuning: Tuning, numbers: Sequence[int], *, examples: bool = True) -> A
 def _numbered(tuning: Tuning, number: int) -> Suggestion:
     if not 1 <= number <= len(tuning.suggestions):
         count = len(tuning.suggestions)
-        there = f"there are {count}, numbered from 1" if count else "there are none"
+        there = f"the last one is {count}" if count else "there are none"
         raise CannotApply(f"there is no suggestion {number}; {there}")
     suggestion = tuning.suggestions[number - 1]
     if suggestion.refusal:
@@ -171,7 +171,7 @@ def _is_there(example: dict[str, Any], others: Sequence[dict[str, Any]]) -> bool
 def _added(data: dict[str, Any], examples: list[dict[str, Any]]) -> list[Edit]:
     if not examples:
         return []
-    if data.get("examples"):
+    if "examples" in data:
         return [Append(("examples",), example) for example in examples]
     return [Add((), "examples", examples)]
 
@@ -213,6 +213,8 @@ def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expect
 def _part(target: Path, text: str) -> Path:
     """A file beside the target with its new content: the same permissions, line ends and byte order mark."""
     raw = target.read_bytes()
+    if not target.stat().st_mode & 0o222:  # a file beside it could take its place, which nobody wants who made it so
+        raise CannotApply(f"{target} is read-only; nothing was written")
     if 0 < raw.count(b"\r\n") < raw.count(b"\n"):
         raise CannotApply(f"{target} mixes two kinds of line ends; save it with one kind first")
     if b"\r\n" in raw:

@@ -14,7 +14,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.documents import parse_document
 from trueup.contract.files.extends import Whole, read_whole
 from trueup.contract.files.faults import ContractError
-from trueup.contract.lint.run import NOT_OPTIONS
+from trueup.contract.lint.run import NOT_OPTIONS, load_contract
 from trueup.tuning.edits import Add, Edit, Remove, changed, moved
 from trueup.tuning.tomltext import edited as edited_toml
 from trueup.tuning.yamltext import CannotEdit, Tree, edited
@@ -44,10 +44,8 @@ class ContractFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        load_contract(self.path)  # says everything that is wrong with it
         self.whole: Whole = read_whole(self.path)
-        errors = [found for found in self.whole.faults if found.level == "error"]
-        if errors:
-            raise ContractError(errors)
         self._texts: dict[Path, str] = {}
         self._own: Any = parse_document(self.text(self.path), self.path.as_posix(), self.path.suffix.lower()).data
 

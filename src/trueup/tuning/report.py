@@ -1,11 +1,16 @@
-"""A tuning for machines and for pull requests: a finished tuning enters, JSON-able data or Markdown leaves."""
+"""A tuning for machines and for pull requests: a finished tuning enters, JSON-able data or Markdown leaves.
+
+Nothing from a reply or a contract can become markup.
+"""
 
 from typing import Any
 
+from trueup.backtesting.markdown import code
 from trueup.material.case import REASONS
 from trueup.tuning.measures import Row
 from trueup.tuning.proposals import NEEDED, of
 from trueup.tuning.tune import Suggestion, Tuning, facts_of
+from trueup.verdict.display import safe_line
 
 
 def to_dict(tuning: Tuning) -> dict[str, Any]:
@@ -103,7 +108,7 @@ def to_markdown(tuning: Tuning) -> str:
     """The tuning as Markdown, for a pull request."""
     evidence = tuning.evidence
     lines = [
-        f"## `{tuning.file.path.name}`: {of(sum(one.is_advice for one in tuning.suggestions), 'suggestion')}",
+        f"## {code(tuning.file.path.name)}: {of(sum(one.is_advice for one in tuning.suggestions), 'suggestion')}",
         "",
         f"{of(len(evidence.seen), 'reply')} judged, {len(evidence.labelled):,} labelled; {agreement(tuning)}.",
         *(f"\n{line}." for line in unjudgeable(tuning)),
@@ -112,27 +117,41 @@ def to_markdown(tuning: Tuning) -> str:
         "|---|---:|---:|---|---|",
     ]
     for row in (tuning.measured.whole, *rows_of(tuning)):
-        cells = (_cell(name_of(row)), f"{row.fired:,}", f"{row.labelled:,}", share(row), recall(row))
+        cells = (
+            name_of(row) if row is tuning.measured.whole else code(name_of(row).strip()),
+            f"{row.fired:,}",
+            f"{row.labelled:,}",
+            share(row),
+            recall(row),
+        )
         lines.append(f"| {' | '.join(cells)} |")
     for suggestion in tuning.suggestions:
         lines += [
             "",
-            f"### {suggestion.number}. {'' if suggestion.is_advice else 'For your information: '}{_cell(suggestion.proposal.title)}",
+            f"### {suggestion.number}. {'' if suggestion.is_advice else 'For your information: '}{_prose(suggestion.proposal.title)}",
             "",
-            evidence_line(suggestion),
+            _prose(evidence_line(suggestion)),
         ]
         lines += ["", backtest_line(suggestion)] if suggestion.outcome else []
-        lines += ["", suggestion.proposal.note] if suggestion.proposal.note else []
+        lines += ["", _prose(suggestion.proposal.note)] if suggestion.proposal.note else []
         if suggestion.diff:
             fence = "`" * max(3, _longest_run(suggestion.diff) + 1)
             lines += ["", f"{fence}diff", suggestion.diff.rstrip("\n"), fence]
         else:
-            lines += ["", f"No diff: {suggestion.refusal}."]
+            lines += ["", f"No diff: {_prose(suggestion.refusal)}."]
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]|"})
+
+
+def _prose(text: str) -> str:
+    r"""A sentence in which nothing is markup.
+
+    >>> print(_prose("Rule '<b>`a|b`' is"))
+    Rule '&lt;b>\`a\|b\`' is
+    """
+    return safe_line(text).translate(_MARKS).replace("<", "&lt;")
 
 
 def _longest_run(text: str) -> int:

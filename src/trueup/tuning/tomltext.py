@@ -4,14 +4,16 @@ TOML spreads one list over many tables, so a small cut cannot add or remove most
 """
 
 import json
+from typing import Any
 
 from trueup.contract.files.faults import Marks
 from trueup.contract.files.tomlfile import read_toml
-from trueup.tuning.edits import Edit, Put
+from trueup.tuning.edits import Add, Append, Edit, Put
 from trueup.tuning.yamltext import CannotEdit
 from trueup.verdict.paths import render
 from trueup.verdict.patterns import lazy_regex
 
+_LONG = 200
 _VALUE = lazy_regex(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[^\s,#\]}\"'\[{]+")
 
 
@@ -22,7 +24,7 @@ def edited(text: str, edit: Edit) -> str:
     'a = 2 # one\\n'
     """
     if not isinstance(edit, Put) or not isinstance(edit.value, str | int | float):
-        raise CannotEdit(f"trueup edits only single values of a TOML file; change {render(edit.path)} by hand")
+        raise CannotEdit(f"trueup edits only single values of a TOML file; by hand, {_told(edit)}")
     marks = Marks("")
     read_toml(text, marks)
     place = marks.value(edit.path)
@@ -33,3 +35,22 @@ def edited(text: str, edit: Edit) -> str:
     if found is None or found[0].startswith(('"""', "'''")):
         raise CannotEdit(f"{render(edit.path)} is not a single value; change it by hand")
     return text[: found.start()] + json.dumps(edit.value, ensure_ascii=False) + text[found.end() :]
+
+
+def _told(edit: Edit) -> str:
+    """An edit in words.
+
+    >>> _told(Add((), "coerce", {"aliases": {"high": ["very high"]}}))
+    'add coerce = {"aliases": {"high": ["very high"]}} to $'
+    """
+    where = render(edit.path)
+    if isinstance(edit, Add):
+        return f"add {edit.key} = {_short(edit.value)} to {where}"
+    if isinstance(edit, Append):
+        return f"add {_short(edit.value)} to {where}"
+    return f"set {where} to {_short(edit.value)}" if isinstance(edit, Put) else f"remove {where}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
