@@ -4,6 +4,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,7 +17,7 @@ from trueup.ask.policy import Policy
 from trueup.backtesting import judging
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.judging import Judged, Pair
-from trueup.gateway.config import Config, Route, Upstream
+from trueup.gateway.config import Config, Route, Upstream, of
 from trueup.gateway.running import running
 from trueup.material.case import Case, Recorded
 from trueup.material.selection import Selection
@@ -181,6 +182,20 @@ def test_a_recorded_reply_judged_again_gets_the_verdict_that_was_recorded(
     assert found.tally.verdicts or name == "own", (
         "code of the user's is run by another process, which takes them from the record"
     )
+
+
+def test_a_part_of_a_refused_reply_is_not_judged_beside_the_whole(tmp_path: Path) -> None:
+    contract = CONTRACTS["envelope"]
+    url = str(tmp_path / "v.db")
+    with (
+        open_store(url, keep_context=True) as store,
+        ScriptedServer(then="Hello, how can I help?") as upstream,
+        running(of(upstream.url, contract, policy=POLICIES[2]), store) as gateway,
+    ):
+        ask = {"model": "m", "messages": [{"role": "user", "content": "Who is it, by the way?"}]}
+        assert httpx.post(f"{gateway.url}/v1/chat/completions", json=ask, timeout=60).status_code == 200
+    found = {case.outcome: (case.unjudgeable, case.attempt, case.text) for case in cases([url])}
+    assert found == {"refused": (None, 1, "Hello, how can I help?"), "degraded": ("no_model", 0, "")}
 
 
 def test_what_no_contract_decides_stays_refused() -> None:

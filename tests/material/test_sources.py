@@ -19,6 +19,7 @@ from trueup.material.sources import Missing, cases
 from trueup.store.open import open_store
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
+from trueup.verdict.reply import Reply
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 TEXTS = ['{"n": 1}', '{"n": "2",}', "sorry", '{"m": 1}', '```json\n{"n": 5}\n```', '{"n": 6, "é": "ü"}']
@@ -272,3 +273,24 @@ def test_labels_say_which_decision_they_speak_of(tmp_path: Path) -> None:
         read_labels([file])
     label = Label("1", "wrong")
     assert [Case("1", recorded=kept).was_accepted(label, now=True) for kept in (None, Recorded(False))] == [True, False]
+
+
+def test_what_no_model_said_or_not_all_of_is_told_apart(tmp_path: Path) -> None:
+    contract = Contract(SCHEMA, name="n")
+    whole, cut = contract.check('{"n": 1}'), contract.check(Reply(text='{"n": 1', finish="error"))
+    with open_store(tmp_path / "v.db") as store:
+        for request, verdict, outcome, attempt in (
+            ("fallback", whole, "fallback", 2), ("part", whole, "degraded", 0), ("degraded", whole, "degraded", 1),
+            ("cut", cut, "refused", 1), ("said", whole, "repaired", 3),
+        ):  # fmt: skip
+            store.record_verdict(
+                verdict, request=request, outcome=outcome, attempt=attempt, attempts=3, latency=6.0, cost=900, contract=contract,
+                context={},
+            )  # fmt: skip
+        store.export(tmp_path / "exported.jsonl")
+        for source in (store, tmp_path / "exported.jsonl", list(store.verdicts())):
+            found = {case.conversation: case for case in cases([source])}
+            assert {name: case.unjudgeable for name, case in found.items()} == {
+                "fallback": "no_model", "part": "no_model", "degraded": None, "cut": "cut_off", "said": None,
+            }  # fmt: skip
+            assert (found["said"].latency, found["said"].cost) == (2.0, 300), "those of one attempt"
