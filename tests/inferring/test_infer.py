@@ -433,3 +433,23 @@ def test_a_discriminator_tells_the_arms_of_a_union_apart(tmp_path: Path) -> None
     assert infer(f"{tmp_path}/pets.yaml#/components/schemas/Free").data["schema"]["properties"] == {"a": {}}
     with pytest.raises(BadDescription, match="in a circle"):
         infer(f"{tmp_path}/pets.yaml#/components/schemas/One")
+
+
+def test_a_few_error_objects_do_not_make_every_field_optional() -> None:
+    replies = [json.dumps({"city": "Oslo", "n": n, "tags": [n]}) for n in range(294)]
+    errors = [json.dumps({"error": {"message": "overloaded", "code": n}}) for n in range(6)]
+    draft = infer([*replies[:100], *errors, *replies[100:]])
+    assert draft.data["schema"]["required"] == ["city", "n", "tags"]
+    assert "error" not in draft.data["schema"]["properties"]
+    report = draft.report
+    assert adds_up(report)
+    assert report.unusable["other_shape"] + report.held.without == 6
+    assert "such as an error object" in report.why()
+
+
+def test_many_replies_of_another_shape_are_part_of_what_the_replies_are() -> None:
+    replies = [json.dumps({"city": "Oslo", "n": n} if n % 10 else {"error": "x", "code": n}) for n in range(300)]
+    draft = infer(replies)
+    assert "other_shape" not in draft.report.unusable
+    assert {"city", "error"} <= set(draft.data["schema"]["properties"])
+    assert draft.report.ok

@@ -13,6 +13,7 @@ from math import ceil
 from trueup.inferring.calling import Calls
 from trueup.inferring.evidence import Budget, Place, observe
 from trueup.inferring.reading import NOTHING, Observed, observed, reader
+from trueup.inferring.shapes import FIRST, Shape
 from trueup.inferring.wrapping import wrapping
 from trueup.material.case import Case
 from trueup.statistics.unseen import missing_mass
@@ -57,6 +58,11 @@ class Gathered:
         self.broken: list[tuple[Case, Observed]] = []
         self.wrapped: list[tuple[Case, Observed]] = []
         """Clean replies whose value may only be wrapped in something."""
+        self.others: list[tuple[Case, Observed]] = []
+        """Clean replies whose value is of another shape than the rest."""
+        self.shape = Shape([])
+        self._first: list[tuple[Case, Observed]] | None = []
+        """The first clean replies, until they show the shape."""
         self._spoken: list[tuple[Case, Observed]] | None = []
         """Replies whose value may be a call; None once it is known what they are."""
         self._are_calls = True
@@ -101,6 +107,7 @@ class Gathered:
         if not is_streaming:
             self._divide_few(waiting)
         self._settle()
+        self._learn_shape()
         self.held += [case for _, _, case in sorted(heap, key=lambda entry: -entry[1])]
 
     def _divide(self, entry: tuple[int, int, Case], limit: int, heap: list[tuple[int, int, Case]]) -> None:
@@ -176,10 +183,29 @@ class Gathered:
         if found.clean and not found.cut:
             if wrapping(found.value) is not None and len(self.wrapped) < MAX_BROKEN:
                 self.wrapped.append((case, found))
+            elif self._first is None:
+                self._sort(case, found)
             else:
-                observe(self.clean, found.value)
+                self._first.append((case, found))
+                if len(self._first) >= FIRST:
+                    self._learn_shape()
         else:
             self._keep(case, found)
+
+    def _learn_shape(self) -> None:
+        """Learn the shape from the first clean replies, and count them."""
+        first, self._first = self._first or [], None
+        if first:
+            self.shape = Shape([found.value for _, found in first])
+        for case, found in first:
+            self._sort(case, found)
+
+    def _sort(self, case: Case, found: Observed) -> None:
+        """Count a clean reply, or set it aside if it is of another shape."""
+        if self.shape.is_other(found.value) and len(self.others) < MAX_BROKEN:
+            self.others.append((case, found))
+        else:
+            observe(self.clean, found.value)
 
     def _keep(self, case: Case, found: Observed) -> None:
         """Keep a broken reply to be read again; where there is no room, count what was read of it."""

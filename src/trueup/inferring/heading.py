@@ -50,7 +50,7 @@ def told(report: Report) -> list[str]:
     if held.cut or held.without:
         out.append(
             f"Also held out: {count(held.cut)} incomplete or damaged, of which {count(held.cut_accepted)} "
-            f"{'passes' if held.cut_accepted == 1 else 'pass'}; {count(held.without)} without a value."
+            f"{'passes' if held.cut_accepted == 1 else 'pass'}; {count(held.without)} without a usable value."
         )
     if held.relaxed:
         first = f"At first {count(held.at_first)} passed; relaxed: " if held.at_first < held.accepted else "Relaxed: "

@@ -12,6 +12,7 @@ from trueup.contract.contract import Contract
 from trueup.inferring.calling import state_of
 from trueup.inferring.draft import ITEMS, VALUES, Location
 from trueup.inferring.reading import CUT, NOT_USABLE, NOTHING, is_data, json_data
+from trueup.inferring.shapes import Shape
 from trueup.material.case import Case
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse
@@ -27,16 +28,28 @@ class Judged(NamedTuple):
 
     case: Case
     kind: str
-    """`whole`, `cut` for one that lost something, or `none` for one without a value."""
+    """`whole`, `cut` for one that lost something, or `none` for one without a value of the shape that replies have."""
     ok: bool
     words: tuple[Word, ...] = ()
     """What to relax so that it may pass; empty if the draft is not what refuses it."""
     codes: tuple[str, ...] = ()
+    value: Any = None
 
 
-def judge(contract: Contract, cases: Iterable[Case], schema: Any, tools: dict[str, Any]) -> list[Judged]:
-    """Judge cases under a contract whose order of calls is left out; `schema` and `tools` are what it was made of."""
-    return [_judged(contract, case, schema, tools) for case in cases]
+def judge(
+    contract: Contract, cases: Iterable[Case], schema: Any, tools: dict[str, Any], shape: Shape | None = None
+) -> list[Judged]:
+    """Judge cases under a contract whose order of calls is left out; `schema` and `tools` are what it was made of.
+
+    A case that is refused and has another `shape` than the rest counts as one without a value, as it does where drafts are made.
+    """
+    judged = [_judged(contract, case, schema, tools) for case in cases]
+    if shape is None:
+        return judged
+    return [
+        one._replace(kind="none") if one.kind == "whole" and not one.ok and shape.is_other(one.value) else one
+        for one in judged
+    ]
 
 
 def _judged(contract: Contract, case: Case, schema: Any, tools: dict[str, Any]) -> Judged:
@@ -56,7 +69,7 @@ def _judged(contract: Contract, case: Case, schema: Any, tools: dict[str, Any]) 
     lossy = any(fix.grade == "lossy" for fix in verdict.fixes)
     kind = "cut" if lossy or fixes & CUT or verdict.reply.finish == "length" else "whole"
     words = {word for found in verdict.findings.errors if (word := _word(found, verdict, schema, tools)) is not None}
-    return Judged(case, kind, verdict.ok, tuple(sorted(words)), tuple(sorted(codes)))
+    return Judged(case, kind, verdict.ok, tuple(sorted(words)), tuple(sorted(codes)), verdict.data)
 
 
 def context_of(case: Case) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from trueup.inferring.heading import heading
 from trueup.inferring.holding import Judged, Word, judge, worst
 from trueup.inferring.reading import NOTHING, WHY, Observed, observed, reader
 from trueup.inferring.report import Draft, HeldOut, Report
+from trueup.inferring.shapes import FEW, Shape
 from trueup.inferring.strictness import NEEDS, SHAPE, Needs, Strictness
 from trueup.inferring.words import count, seen, things
 from trueup.inferring.wrapping import seldom, unwrapped, wrapping
@@ -116,6 +117,8 @@ class _Inferring:
         if not self.has_value:
             gathered.texts.merge(gathered.value_texts)
         self.mended = gathered.mended if self.has_value else 0
+        self.shape: Shape | None = None
+        """The shape that replies must have to be judged; None if all are."""
         self.root = self._read_again() if self.has_value else None
         self._loose_order: set[str] = set()
         self.notes: dict[tuple[str | int, ...], str] = {}
@@ -132,6 +135,7 @@ class _Inferring:
         rare = seldom((found.value for _, found in kept), gathered.values)
         final = Place(Budget())
         final.merge(gathered.clean)
+        others = list(gathered.others)
         again: list[tuple[Case, Observed]] = []
         for case, found in kept:
             if found.clean and not found.cut and wrapping(found.value) not in rare:
@@ -154,8 +158,18 @@ class _Inferring:
             if better.value is NOTHING:
                 self.reasons[better.why or "no_value"] += 1
                 continue
+            if gathered.shape.is_other(better.value):
+                others.append((case, better))
+                continue
             self.mended += not found.clean
             count_in(final, better)
+        if len(others) <= FEW * gathered.values:
+            self.shape = gathered.shape
+            self.reasons["other_shape"] += len(others)
+        else:
+            for _, found in others:
+                self.mended += not found.clean
+                count_in(final, found)
         return final
 
     def draft(self) -> Draft:
@@ -272,7 +286,7 @@ class _Inferring:
     def _judge(self, data: dict[str, Any], cases: list[Case]) -> list[Judged]:
         options = {key: part for key, part in data.items() if key != "order"}
         tools = {tool["name"]: tool["parameters"] for tool in data.get("tools", ())}
-        return judge(Contract(**options), cases, data.get("schema"), tools)
+        return judge(Contract(**options), cases, data.get("schema"), tools, self.shape)
 
     def _relax_order(self, data: dict[str, Any]) -> dict[str, Any]:
         """The draft without the requirements that held-out conversations break."""

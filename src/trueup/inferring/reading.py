@@ -39,6 +39,7 @@ WHY: dict[str, str] = {
     "doubtful": "the value cannot be read with any certainty",
     "refused": "the model refused to answer",
     "too_large": "the reply is too large or too deep to read",
+    "other_shape": "the value has another shape than the rest, such as an error object",
     "not_json": "the value cannot be written as JSON",
     "not_read": "the reply has the shape of no provider's",
 }

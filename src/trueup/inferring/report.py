@@ -32,7 +32,7 @@ class HeldOut(msgspec.Struct, frozen=True, kw_only=True):
     """Replies that were cut, or that lost something."""
     cut_accepted: int = 0
     without: int = 0
-    """Replies that hold no value."""
+    """Replies that hold no value, or one of another shape than the rest."""
     relaxed: tuple[str, ...] = ()
     """What was relaxed for them."""
     refused_by: dict[str, int] = {}
