@@ -18,6 +18,7 @@ from trueup.inferring.openapi import BadDescription
 from trueup.inferring.report import Report
 from trueup.material.case import Case
 from trueup.material.selection import Selection
+from trueup.material.sources import Missing
 from trueup.store.open import open_store
 from trueup.verdict.reply import Reply, ToolCall
 
@@ -453,3 +454,21 @@ def test_many_replies_of_another_shape_are_part_of_what_the_replies_are() -> Non
     assert "other_shape" not in draft.report.unusable
     assert {"city", "error"} <= set(draft.data["schema"]["properties"])
     assert draft.report.ok
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_not_the_current_folder(name: str) -> None:
+    with pytest.raises(Missing, match="empty name"):
+        infer(name)
+
+
+def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "reply.txt"
+    path.write_text("{}")
+
+    def refuse(_path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(Missing, match=r"reply\.txt: cannot be read: Permission denied"):
+        infer(path)

@@ -5,6 +5,7 @@ The report goes to standard error, so that the draft can be piped. No model is a
 
 import contextlib
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -187,13 +188,14 @@ def _print_json(draft: "Draft") -> None:
 
 
 def _tell(report: "Report", output: str | None) -> None:
-    """The report on standard error, 80 columns wide."""
+    """The report on standard error, at most 80 columns wide."""
     from trueup.inferring.heading import told
     from trueup.inferring.words import lines_of
     from trueup.verdict.display import safe_line
 
+    width = min(78, shutil.get_terminal_size().columns - 2) if sys.stderr.isatty() else 78
     for sentence in told(report):
-        for index, line in enumerate(lines_of(safe_line(sentence), 78)):
+        for index, line in enumerate(lines_of(safe_line(sentence), max(20, width))):
             click.echo(f"{'  ' if index else ''}{line}", err=True)
     if output is not None:
         click.echo(f"Written to {safe_line(output)}. Review it, then run: trueup lint {safe_line(output)}", err=True)

@@ -39,7 +39,11 @@ class Opened:
 
     def __iter__(self) -> Iterator[Case]:
         with ExitStack() as stack:
-            yield from islice(self._all(stack), self._selection.limit)
+            try:
+                yield from islice(self._all(stack), self._selection.limit)
+            except OSError as error:
+                where = error.filename or "the source"
+                raise Missing(f"{where}: cannot be read: {error.strerror or error}") from None
 
     def _all(self, stack: ExitStack) -> Iterator[Case]:
         if sum(source == STDIN for source in self._sources if isinstance(source, str)) > 1:
@@ -53,6 +57,8 @@ class Opened:
                 yield from cases([source], self._selection)
 
     def _named(self, name: str) -> Iterator[Case]:
+        if not name.strip():
+            raise Missing("a source has an empty name; give a file, a folder, a store, or '-' for standard input")
         path = Path(name)
         if path.is_dir() and (files := _replies_in(path)):
             for inner in files:
@@ -69,7 +75,12 @@ class Opened:
         elif self._column:
             raise Missing(f"{name}: --reply-column takes a field of JSON lines; give a .jsonl file")
         else:
-            yield from cases([name], self._selection)
+            try:
+                yield from cases([name], self._selection)
+            except Missing as error:
+                if not path.is_dir():
+                    raise
+                raise Missing(f"{error}; text and JSON files with one reply each are read, too") from None
 
     def _lines(self, path: Path) -> Iterator[Case]:
         """The replies of a file of lines; its lines themselves, if none of the first says which field is the reply."""
