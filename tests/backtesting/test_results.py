@@ -14,7 +14,9 @@ from trueup.backtesting.backtest import backtest
 from trueup.backtesting.cost import Observed, Sums, estimate
 from trueup.backtesting.judging import Judged
 from trueup.backtesting.labels import mark_of
+from trueup.backtesting.result import Backtest, Rate
 from trueup.backtesting.tally import excerpt
+from trueup.backtesting.words import interval
 from trueup.batch.html import put_page
 from trueup.material.case import Case, Label, Recorded
 from trueup.statistics.proportions import mcnemar, wilson
@@ -253,3 +255,31 @@ def test_a_label_speaks_of_the_decision_that_it_names() -> None:
     assert mark_of(Case("1", "x", labels=(plain,)), flip) == "better", "taken to speak of the decision of before"
     assert mark_of(Case("1", "x", recorded=Recorded(True), labels=(named,)), flip) == "worse"
     assert mark_of(Case("1", "x", labels=(named, plain)), flip) == "unlabelled"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.16021, 0.16249, "16–16.2 %"),
+        (0.02253, 0.02346, "2.25–2.35 %"),
+        (0.041, 0.15, "4.1–15 %"),
+        (0.0, 0.0, "0–0 %"),
+    ],
+)
+def test_the_ends_of_an_interval_can_be_told_apart(low: float, high: float, shown: str) -> None:
+    assert interval(Rate(1, 100, (low + high) / 2, low, high)) == shown
+
+
+def test_a_share_of_no_labels_is_not_known() -> None:
+    new, old = contracts()
+    found = backtest(new, ['{"n": 5}'], against=old)
+    assert not found.fails("better < 50%")
+    assert found.fails("better == 0")
+    labelled = backtest(new, [Case("1", '{"n": 5}', {}, labels=(Label("1", "right"),))], against=old)
+    assert labelled.fails("better < 50%")
+
+
+def test_many_sources_are_not_all_named() -> None:
+    found = Backtest("new", "old", tuple(f"file{n}.jsonl" for n in range(500)))
+    assert "`file4.jsonl`, `495 more`" in found.to_markdown()
+    assert len(found.to_markdown()) < 2_000

@@ -12,10 +12,11 @@ from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipelin
 from trueup import Contract
 from trueup.batch.contracts import spec_of
 from trueup.batch.sift import Options, sift
+from trueup.batch.sifted import read_sifted
 from trueup.material.case import Case, Label, Recorded
 from trueup.material.labels import BadLabels, read_labels
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, cases
+from trueup.material.sources import Missing, cases, open_material
 from trueup.store.open import open_store
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -294,3 +295,20 @@ def test_what_no_model_said_or_not_all_of_is_told_apart(tmp_path: Path) -> None:
                 "fallback": "no_model", "part": "no_model", "degraded": None, "cut": "cut_off", "said": None,
             }  # fmt: skip
             assert (found["said"].latency, found["said"].cost) == (2.0, 300), "those of one attempt"
+
+
+def test_a_sift_that_is_not_finished_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sift(
+        [str(write_units(tmp_path / "plain.jsonl"))],
+        spec_of(options={"schema": SCHEMA}),
+        tmp_path / "sifted",
+        Options(workers=1),
+    )
+    whole = read_sifted(tmp_path / "sifted")
+    monkeypatch.setattr("trueup.material.sources.read_sifted", lambda path: whole._replace(state="judging"))
+    with open_material([tmp_path / "sifted"]) as material:
+        assert material.names == [f"{tmp_path / 'sifted'} (not finished: a part of the replies)"]
+        assert texts_of(list(material.cases())) == sorted(TEXTS)
+    monkeypatch.setattr("trueup.material.sources.read_sifted", lambda path: whole._replace(state="judging", pieces=()))
+    with pytest.raises(Missing, match="the sift is not finished, and has no results yet; run it again to finish it"):
+        list(cases([tmp_path / "sifted"]))

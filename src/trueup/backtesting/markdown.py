@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from trueup.backtesting.judging import FLIPS
-from trueup.backtesting.words import KINDS, amounts, how_computed, interval, p_value, percent, reasons
+from trueup.backtesting.words import KINDS, amounts, how_computed, interval, p_value, percent, reasons, some_of
 from trueup.verdict.catalogue import FINDINGS, OWN
 from trueup.verdict.display import safe_line
 
@@ -19,7 +19,7 @@ def markdown(found: "Backtest") -> str:
     against = code(found.old) if found.old else "the recorded outcomes"
     parts = [
         f"### {plain(found.conclusion)}",
-        f"{code(found.new)} against {against} · {', '.join(map(code, found.sources))} · {found.total:,} replies",
+        f"{code(found.new)} against {against} · {', '.join(map(code, some_of(found.sources)))} · {found.total:,} replies",
         _counts(found),
     ]
     if not found.complete:

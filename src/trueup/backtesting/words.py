@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Any
 from trueup.material.case import REASONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from trueup.backtesting.result import Backtest, Rate
 
 KINDS = {"newly_refused": "newly refused", "newly_accepted": "newly accepted", "value_changed": "another value"}
 _MILLION = 1_000_000
 
 
-def percent(share: float) -> str:
-    """A share in percent, with as many digits as it needs.
+def percent(share: float, more: int = 0) -> str:
+    """A share in percent, with as many digits as it needs, and some `more`.
 
     >>> percent(0.5), percent(0.0123), percent(0.00021), percent(0.0), percent(0.9999)
     ('50 %', '1.2 %', '0.021 %', '0 %', '99.99 %')
@@ -26,13 +28,26 @@ def percent(share: float) -> str:
         digits += 1
     if near < 10 and near * 10**digits < 10:
         digits += 1
+    digits += more
     return f"{round(value, digits):g} %" if digits < 5 else f"{value:.2g} %"
 
 
 def interval(rate: "Rate") -> str:
-    """The interval of a rate: `0.81–0.98 %`."""
-    low, high = percent(rate.low), percent(rate.high)
+    """The interval of a rate, with as many digits as tell its ends apart: `0.81–0.98 %`."""
+    for more in range(4):
+        low, high = percent(rate.low, more), percent(rate.high, more)
+        if low != high:
+            break
     return f"{low.removesuffix(' %')}–{high}"
+
+
+def some_of(names: "Sequence[str]", most: int = 5) -> list[str]:
+    """The first of many names, and how many more there are.
+
+    >>> some_of(["a", "b", "c"], 2)
+    ['a', 'b', '1 more']
+    """
+    return list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
 
 
 def p_value(p: float) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from trueup.backtesting.judging import FLIPS
-from trueup.backtesting.words import KINDS, amounts, how_computed, interval, p_value, percent, reasons
+from trueup.backtesting.words import KINDS, amounts, how_computed, interval, p_value, percent, reasons, some_of
 from trueup.verdict.catalogue import FINDINGS, OWN
 from trueup.verdict.display import safe_line
 
@@ -130,7 +130,7 @@ def lines_of(found: "Backtest", width: int = 80) -> "list[Line]":
 
 def _head(found: "Backtest", width: int) -> "Iterator[Line]":
     against = found.old or "the recorded outcomes"
-    yield from _wrapped(f"{found.new} against {against} · {', '.join(found.sources)}", width, "bold")
+    yield from _wrapped(f"{found.new} against {against} · {', '.join(some_of(found.sources))}", width, "bold")
     if not found.complete:
         yield from _wrapped(f"{percent(found.share)} of the sources were read, in a random order", width, "yellow")
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.ranges import Range
 from trueup.batch.sifted import Missing as NoSift
-from trueup.batch.sifted import is_sifted, read_sifted
+from trueup.batch.sifted import is_sifted, read_sifted, settled
 from trueup.batch.sources import Source, Unreadable, open_sources, shown
 from trueup.material.blocks import (
     Block,
@@ -146,7 +146,11 @@ class Material:
 
     def _add_sift(self, path: Path) -> None:
         """The records of a sift, valid and failed."""
-        sifted = read_sifted(path)
+        sifted = settled(lambda: read_sifted(path))
+        if sifted.state != "done":
+            if not sifted.pieces:
+                raise Missing(f"{path}: the sift is not finished, and has no results yet; run it again to finish it")
+            self.names[-1] += " (not finished: a part of the replies)"
         made = sifted.summary.get("contract") or {}
         engine = str(sifted.summary.get("trueup") or "")
         origin = Origin(str(made.get("name") or ""), str(made.get("fingerprint") or ""), engine)
