@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from tests.tuning.making import cases_of, write
-from trueup.material.case import Case, Label
+from trueup.contract.contract import Contract
+from trueup.material.case import Case, Label, Recorded
 from trueup.statistics.proportions import wilson
 from trueup.tuning.evidence import gather
 from trueup.tuning.files import ContractFile
@@ -153,3 +154,28 @@ def test_an_interval_is_wider_if_the_labels_are_of_few_conversations(file: Path)
     assert apart == wilson(20, 20)
     assert together is not None
     assert together.low < 0.6 < apart.low
+
+
+def test_labels_of_findings_keep_their_meaning_after_a_change(file: Path) -> None:
+    """A false alarm that a change has mended is no miss, and a true one that no longer fires is."""
+    strict, mild = (
+        ContractFile(write(file.parent, CONTRACT.replace("n < 10", f"n < {most}"), f"{most}.yaml")).contract()
+        for most in (10, 20)
+    )
+
+    def said(
+        outcome: str, then: str, contract: Contract, n: int, *, recorded: bool
+    ) -> tuple[bool | None, dict[str, bool]]:
+        label = Label("v", outcome, "ada", subject="rule:small", decided=then)
+        rows = ({"code": "B005", "level": "error", "data": {"rule": "small"}},) if then == "refused" else ()
+        kept = Recorded(then == "accepted", ("B005",) if rows else (), rows) if recorded else None
+        (one,) = gather([Case("v", f'{{"n": {n}}}', recorded=kept, labels=(label,))], contract).seen
+        return one.said.should, one.said.subjects
+
+    for recorded in (True, False):
+        assert said("wrong", "refused", strict, 12, recorded=recorded) == (True, {"rule:small": False})
+        assert said("wrong", "refused", mild, 12, recorded=recorded) == (None, {"rule:small": True}), "mended"
+        assert said("right", "refused", mild, 12, recorded=recorded) == (False, {"rule:small": False}), "missed now"
+    assert said("wrong", "accepted", mild, 12, recorded=True) == (False, {"rule:small": False})
+    assert said("wrong", "accepted", strict, 12, recorded=True) == (False, {"rule:small": True}), "found now"
+    assert said("wrong", "accepted", strict, 12, recorded=False) == (None, {}), "it may have been a warning"

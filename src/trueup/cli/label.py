@@ -2,7 +2,6 @@
 
 import getpass
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trueup.cli.named import Unavailable
-from trueup.cli.selecting import readable, selection_options, take_selection
+from trueup.cli.selecting import counted, readable, selection_options, take_selection
 from trueup.cli.terminal import Color
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from trueup.material.case import Case, Label
     from trueup.material.selection import Selection
 
-_STEP = 5_000  # replies between two words about the progress
 _MOST_SUBJECTS = 20
 
 
@@ -99,7 +97,7 @@ def _cases(sources: tuple[str, ...], selection: "Selection", options: dict[str, 
 
     file = label_file(sources, options["labels"])
     found = cases(sources, selection, labels=[file] if file is not None and file.exists() else [])
-    return _counted(found if options["contract"] is None else _judged(found, options["contract"]))
+    return counted(found if options["contract"] is None else _judged(found, options["contract"]))
 
 
 def _judged(found: "Iterable[Case]", contract: str) -> "Iterator[Case]":
@@ -113,18 +111,6 @@ def _judged(found: "Iterable[Case]", contract: str) -> "Iterator[Case]":
     except OSError as error:
         raise Unavailable(f"--contract {contract}: cannot be read: {error.strerror}") from None
     return with_verdicts(found, judge)
-
-
-def _counted(found: "Iterable[Case]") -> "Iterator[Case]":
-    """The same cases; a person is told how far the reading is."""
-    shown = False
-    for number, case in enumerate(found, 1):
-        if number % _STEP == 0 and sys.stderr.isatty():
-            click.echo(f"\rreading: {number:,} replies", nl=False, err=True)
-            shown = True
-        yield case
-    if shown:
-        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def label_file(sources: tuple[str, ...], given: str | None) -> Path | None:

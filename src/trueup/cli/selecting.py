@@ -13,12 +13,14 @@ import click
 from trueup.cli.named import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
+    from trueup.material.case import Case
     from trueup.material.selection import Selection
 
 Command = Callable[..., Any]
+_STEP = 5_000  # replies between two words about the progress
 _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])\Z")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MOMENTS = ("since", "until")
@@ -85,3 +87,17 @@ def readable() -> "AbstractContextManager[None]":
             raise Unavailable(str(error)) from None
 
     return told()
+
+
+def counted(found: "Iterable[Case]") -> "Iterator[Case]":
+    """The same cases; a person is told how far the reading is."""
+    import sys
+
+    shown = False
+    for number, case in enumerate(found, 1):
+        if number % _STEP == 0 and sys.stderr.isatty():
+            click.echo(f"\rreading: {number:,} replies", nl=False, err=True)
+            shown = True
+        yield case
+    if shown:
+        click.echo("\r\x1b[K", nl=False, err=True)

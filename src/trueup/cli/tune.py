@@ -1,6 +1,6 @@
 """`trueup tune`: a contract file and labelled replies in; how good its rules are, and suggestions for the file out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ import click
 
 from trueup.cli.layout import Line, count, short, wrapped
 from trueup.cli.named import Unavailable
-from trueup.cli.selecting import readable, selection_options, take_selection
+from trueup.cli.selecting import counted, readable, selection_options, take_selection
 from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _ROWS = 30  # units in the table, unless all are asked for
 _NEEDS = 5
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-_STEP = 5_000
 _WIDE = 60
 
 
@@ -71,7 +70,7 @@ def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
     try:
         with readable():
             found = _cases(sources, selection, options["labels"])
-            tuning = run(contract, _counted(found), most=options["limit"], backtest=not options["no_backtest"])
+            tuning = run(contract, counted(found), most=options["limit"], backtest=not options["no_backtest"])
     except ContractError as error:
         raise Unavailable(f"the contract cannot be used\n{error}") from None
     applied = _apply(tuning, options) if options["numbers"] else None
@@ -88,20 +87,6 @@ def _cases(sources: tuple[str, ...], selection: Any, labels: tuple[str, ...]) ->
 
     beside = [label_file((source,), None) for source in sources] if not labels else []
     return cases(sources, selection, labels=[*labels, *(file for file in beside if file is not None and file.exists())])
-
-
-def _counted(found: "Iterable[Case]") -> "Iterator[Case]":
-    """The same cases; a person is told how far the reading is."""
-    import sys
-
-    shown = False
-    for number, case in enumerate(found, 1):
-        if number % _STEP == 0 and sys.stderr.isatty():
-            click.echo(f"\rreading: {number:,} replies", nl=False, err=True)
-            shown = True
-        yield case
-    if shown:
-        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def _apply(tuning: "Tuning", options: dict[str, Any]) -> list[str]:

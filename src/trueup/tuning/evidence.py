@@ -15,7 +15,8 @@ from trueup.contract.meaning import prose, record
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression
 from trueup.expressions.work import BUDGET
-from trueup.material.case import RIGHT, WRONG, Case
+from trueup.material.case import RIGHT, WRONG, Case, Label
+from trueup.material.selection import rule_of
 from trueup.tuning.units import STRUCTURAL, Unit, names_of, unit_of
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding, Findings
@@ -30,7 +31,7 @@ class Said(NamedTuple):
     should: bool | None = None
     """Whether the reply should be accepted; None if nobody said so, or people disagree."""
     subjects: dict[str, bool] = {}
-    """For `rule:NAME` and `code:CODE`, whether the finding is right."""
+    """For `rule:NAME` and `code:CODE`, whether it is right that it fires, or that it does not, under the contract as it is now."""
     is_random: bool = False
     """Whether the reply was drawn at random from accepted ones."""
     note: str = ""
@@ -184,6 +185,7 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
         return _NOTHING
     whole: list[bool] = []
     subjects: dict[str, list[bool]] = {}
+    fired = {name for found in findings for name in names_of(found)}
     note = ""
     for label in case.labels:
         note = note or label.note
@@ -191,7 +193,9 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
             continue
         is_right = label.outcome == RIGHT
         if label.subject:
-            subjects.setdefault(label.subject, []).append(is_right)
+            then = _fired_then(case, label, ok_now, fired)
+            if then is not None:  # what fired rightly then and does not fire now is missed now
+                subjects.setdefault(label.subject, []).append(is_right is (then is (label.subject in fired)))
         else:
             whole.append(case.was_accepted(label, ok_now) is is_right)
     votes = {subject: vote for subject, all_votes in subjects.items() if (vote := _majority(all_votes)) is not None}
@@ -203,6 +207,21 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
 
 
 _NOTHING = Said()
+
+
+def _fired_then(case: Case, label: Label, ok_now: bool, fired_now: set[str]) -> bool | None:
+    """Whether what a label speaks of fired in the decision that it speaks of; None if nobody knows."""
+    recorded, subject = case.recorded, label.subject
+    accepted = case.was_accepted(label, ok_now)
+    if recorded is not None and recorded.ok is accepted:
+        named = {f"rule:{rule_of(found)}" for found in recorded.findings} | {f"code:{code}" for code in recorded.codes}
+        if subject in named or not recorded.codes or recorded.findings or subject.startswith("code:"):
+            return subject in named
+    if not accepted:
+        return True  # a label of a finding speaks of one that was there
+    if accepted is ok_now:
+        return subject in fired_now
+    return None
 
 
 def _majority(votes: list[bool]) -> bool | None:
