@@ -216,3 +216,15 @@ def test_what_toml_needs_by_hand_is_told(tmp_path: Path) -> None:
     text = '[schema]\ntype = "object"\n[schema.properties.level]\nenum = ["low", "high"]\n'
     found = tuned(write(tmp_path, text, "contract.toml"), ALIAS)
     assert 'by hand, add coerce = {"aliases": {"high": ["very high"]}} to $' in found.suggestions[0].refusal
+
+
+@pytest.mark.parametrize("text", ["rules: [{name: odd, expr: n > 2}]\n", "rules: ["])
+def test_a_file_that_the_contract_extends_may_not_change_meanwhile(tmp_path: Path, text: str) -> None:
+    base = write(tmp_path, "rules: [{name: odd, expr: n > 1, when: \"'n' in dir()\"}]\n", "base.yaml")
+    file = write(
+        tmp_path, "extends: base.yaml\nschema:\n  properties:\n    level: {enum: [low, high]}\n    n: {type: number}\n"
+    )
+    found = tuned(file, ALIAS)
+    base.write_text(text)
+    with pytest.raises(CannotApply, match="or a file that it names has; run `trueup tune` again"):
+        apply(found, [1])

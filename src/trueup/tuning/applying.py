@@ -17,7 +17,7 @@ from msgspec import structs
 
 from trueup.contract.contract import Contract
 from trueup.contract.files.extends import read_whole
-from trueup.contract.files.faults import Fault
+from trueup.contract.files.faults import ContractError, Fault
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import Linted, lint_contract
 from trueup.tuning.edits import Add, Append, Edit, Remove, changed
@@ -188,6 +188,13 @@ def _refuse_changed(tuning: Tuning) -> None:
             text = ""
         if hashlib.sha256(text.encode()).hexdigest() != digest:
             raise CannotApply(f"{file} has changed since the suggestions were made; run `trueup tune` again")
+    try:
+        data = read_whole(tuning.file.path).data
+    except ContractError:
+        data = {}
+    if data != tuning.file.data:
+        said = "has changed since the suggestions were made, or a file that it names has"
+        raise CannotApply(f"{tuning.file.path} {said}; run `trueup tune` again")
 
 
 def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expected: dict[str, Any]) -> None:
