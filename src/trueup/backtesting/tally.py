@@ -94,7 +94,7 @@ class Tally:
             self.words[kind, word[:100]] += 1
         if case.outcome:
             self.outcomes[kind, case.outcome] += 1
-        rank = crc32(f"{case.id}\0{case.place}\0{case.text[:1000]}".encode("utf-8", "surrogatepass"))
+        rank = crc32(f"{case.id}\0{case.text[:1000]}".encode("utf-8", "surrogatepass"))
         made: Example | None = None
         for name, keys in _keys(case, judged).items():
             for key in keys:

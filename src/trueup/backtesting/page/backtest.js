@@ -42,7 +42,7 @@ const showFacts = () => {
       for (const [word, n] of Object.entries(words).slice(0, 5)) pair(labels, `${data.kinds[kind]}: ${word}`, count(n));
     }
   }
-  for (const [name, amount] of data.cost.rows) pair($("cost"), name, amount);
+  if (data.cost.known) for (const [name, amount] of data.cost.rows) pair($("cost"), name, amount);
   $("h-cost").textContent = data.cost.per === "month" ? "Cost a month" : "Cost of these replies";
   $("how").textContent = visible(data.cost.how);
 };
