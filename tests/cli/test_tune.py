@@ -107,7 +107,9 @@ def test_a_store_brings_its_own_labels_and_the_decisions_they_speak_of(run: Run,
     asked = ("tune", "levels.yaml", "s.db")
     done = run(*asked)
     assert "58 replies judged, 26 labelled by 1 person" in done.out
-    assert "without a recorded verdict" not in done.out
+    assert "do not say which decision" not in done.out
+    assert "58 replies do not say which context they were judged with." in done.out
+    assert "Of 58 replies: 14 newly accepted" in done.out
     assert "1. level is often 'very high': read it as 'high'" in done.out
     assert run(*asked, "--apply", "1").code == 0
     again = run(*asked).out

@@ -179,3 +179,16 @@ def test_labels_of_findings_keep_their_meaning_after_a_change(file: Path) -> Non
     assert said("wrong", "accepted", mild, 12, recorded=True) == (False, {"rule:small": False})
     assert said("wrong", "accepted", strict, 12, recorded=True) == (False, {"rule:small": True}), "found now"
     assert said("wrong", "accepted", strict, 12, recorded=False) == (None, {}), "it may have been a warning"
+
+
+def test_a_reply_without_the_context_that_rules_look_at_is_not_judged(file: Path) -> None:
+    write(file.parent, CONTRACT.replace("n < 10", "n < most") + "input: [most]\n")
+    cases = [Case(str(number), '{"n": 2}', {}, missing=("input",)) for number in range(3)]
+    cases += [
+        Case("4", '{"n": 2}', {"input": {"most": 5}}),
+        Case("5", '{"n": 2}', {"input": {"most": 5}}, missing=("tone",)),
+    ]
+    evidence = gather(cases, ContractFile(file).contract())
+    assert (len(evidence.seen), evidence.unjudgeable, evidence.unnoted) == (2, {"context_not_kept": 3}, 0)
+    evidence = gather([Case("6", '{"n": 2}', missing=("?",))], ContractFile(file).contract())
+    assert (len(evidence.seen), evidence.unnoted) == (1, 1), "nobody noted whether there was any"

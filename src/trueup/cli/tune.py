@@ -164,6 +164,12 @@ def _head(tuning: "Tuning", width: int) -> Iterator[Line]:
             " this contract as it is; after you change it, that is no longer so."
         )
         yield from ([(line, "yellow")] for line in wrapped(said, width))
+    if evidence.unnoted:
+        said = (
+            f"{evidence.unnoted:,} replies do not say which context they were judged with. They are judged without any: what rules say"
+            " about such fields may be off."
+        )
+        yield from ([(line, "yellow")] for line in wrapped(said, width))
     if evidence.left_out:
         yield [(f"{evidence.left_out:,} replies without a label left out: see --limit", "yellow")]
 

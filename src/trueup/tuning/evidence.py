@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from trueup.backtesting.needs import lost, needs
 from trueup.checks.rules import Rule
 from trueup.checks.spoken import spoken_texts
 from trueup.contract.contract import Contract
@@ -23,6 +24,7 @@ from trueup.verdict.facts import Finding, Findings
 from trueup.verdict.verdict import Verdict
 
 MOST = 20_000  # replies without a label that are kept
+UNNOTED = ("?",)  # missing, if nobody noted which context a reply was judged with
 
 
 class Said(NamedTuple):
@@ -86,6 +88,8 @@ class Evidence(NamedTuple):
     unjudgeable: dict[str, int]
     left_out: int
     """Replies without a label beyond the number that is kept."""
+    unnoted: int = 0
+    """Replies of which nobody noted the context that they were judged with, though the contract looks at some."""
 
     @property
     def unrecorded(self) -> int:
@@ -104,9 +108,11 @@ def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (
     reasons: Counter[str] = Counter()
     plain = left_out = 0
     known: set[tuple[str, str]] = set()
+    wanted = needs(contract)
     for case in cases:
-        if case.unjudgeable is not None or case.reply is None:
-            reasons[case.unjudgeable or "no_reply"] += 1
+        reason = _unjudgeable(case, wanted)
+        if reason is not None:
+            reasons[reason] += 1
             continue
         if not case.labels and plain >= most:
             left_out += 1
@@ -122,7 +128,21 @@ def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (
             continue
         seen.append(_seen(len(seen), case, verdict, contract, units))
     labelled = [one for one in seen if one.said.should is not None]
-    return Evidence(seen, labelled, units, dict(reasons), left_out)
+    unnoted = sum(one.case.missing == UNNOTED and lost(wanted, UNNOTED) is not None for one in seen)
+    return Evidence(seen, labelled, units, dict(reasons), left_out, unnoted)
+
+
+def _unjudgeable(case: Case, wanted: frozenset[str]) -> str | None:
+    """Why a case cannot be judged by a contract that looks at this context; None if it can.
+
+    If nobody noted which context there was, it is taken that there was none; `unnoted` counts these.
+    """
+    if case.unjudgeable is not None or case.reply is None:
+        return case.unjudgeable or "no_reply"
+    place = None if case.missing == UNNOTED else lost(wanted, case.missing)
+    if place is None:
+        return None
+    return case.missing_why[place] if place < len(case.missing_why) else "context_not_kept"
 
 
 def judged(contract: Contract, case: Case) -> Verdict | None:

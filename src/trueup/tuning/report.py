@@ -22,6 +22,7 @@ def to_dict(tuning: Tuning) -> dict[str, Any]:
         "labelled": len(evidence.labelled),
         "left_out": evidence.left_out,
         "unrecorded": evidence.unrecorded,
+        "unnoted": evidence.unnoted,
         "unjudgeable": evidence.unjudgeable,
         "agreement": measured.agreement._asdict(),
         "random_sample": measured.sample,

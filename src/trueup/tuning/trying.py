@@ -5,6 +5,9 @@ This is the one place where tuning calls the backtest.
 
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
+from trueup.tuning.evidence import UNNOTED
 from trueup.tuning.proposals import Proposal, Workshop
 
 
@@ -31,7 +34,10 @@ def tried(shop: Workshop, proposal: Proposal) -> Outcome:
     """Backtest a proposal on the replies that were seen, against the contract as it is."""
     from trueup.backtesting.backtest import backtest
 
-    cases = [one.case for one in shop.evidence.seen]
+    cases = [
+        structs.replace(one.case, missing=(), missing_why=()) if one.case.missing == UNNOTED else one.case
+        for one in shop.evidence.seen
+    ]  # judged as they were here
     done = backtest(shop.file.contract(proposal.edits), cases, against=shop.file.contract())
     trial = shop.try_out(proposal.edits)  # it also knows labels of single findings
     better, worse = (0, 0) if trial is None else (len(trial.better), len(trial.worse))
