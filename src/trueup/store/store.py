@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from trueup.store.stats import Rate
 
 T = TypeVar("T")
+_TIMES = frozenset({"since", "until", "after", "upto"})
 _ROWS = "SELECT " + ", ".join(f"v.{name}" for name in COLUMNS)
 _ROWS += ", r.body, c.body FROM verdicts v {} LEFT JOIN replies r ON r.verdict = v.id LEFT JOIN contexts c ON c.verdict = v.id {}"
 _MOST_WAITING = 1000  # verdicts in the queue beside which a context is still kept
@@ -261,6 +262,8 @@ class Store:
 
         The `filters` are those of `verdicts`, without `text` and `limit`.
         """
+        if all(value is None or name in _TIMES for name, value in filters.items()):
+            return self._ranges_in_time(size, filters)
         chosen = choose(**filters)
         sql = f"SELECT v.at, v.id FROM verdicts v {chosen.joins} {chosen.tail(chosen.in_order)}"  # noqa: S608 - our own words, as below
         found: list[tuple[Place | None, Place]] = []
@@ -273,6 +276,26 @@ class Store:
                     found.append((begin, last))
                     begin, last = last, None
         return found if last is None else [*found, (begin, last)]
+
+    def _ranges_in_time(self, size: int, filters: dict[str, Any]) -> "list[tuple[Place | None, Place]]":
+        """The same where only time matters: the index has that order, so the database steps over what lies between two ends."""
+        found: list[tuple[Place | None, Place]] = []
+        begin: Place | None = filters.get("after")
+        with self._reading() as session:
+            for ending in (
+                f"v.at, v.id LIMIT 1 OFFSET {int(size) - 1}",
+                "v.at DESC, v.id DESC LIMIT 1",
+            ):  # whole ranges, then the rest
+                while rows := self._places(session, {**filters, "after": begin}, ending):
+                    found.append((begin, rows[0]))
+                    begin = rows[0]
+        return found
+
+    @staticmethod
+    def _places(session: "Session", filters: dict[str, Any], ending: str) -> "list[Place]":
+        chosen = choose(**filters)
+        sql = f"SELECT v.at, v.id FROM verdicts v {chosen.where} ORDER BY {ending}"  # noqa: S608 - our own words
+        return [(row[0], row[1]) for row in session.run(sql, chosen.values)]
 
     def count(self, **filters: Any) -> int:
         """How many verdicts there are; the `filters` are those of `verdicts` and `rows`."""
