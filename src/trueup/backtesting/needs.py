@@ -56,7 +56,8 @@ def _of_checks(meaning: Meaning) -> set[str]:
         return {ANYTHING}
     if meaning.reply is None or not meaning.reply.asks:
         return set()
-    rules = meaning.reply.settings.custom
+    settings = getattr(meaning.reply, "settings", None)
+    rules = () if settings is None else settings.custom
     if not rules or not all(isinstance(rule.source, str) for rule in rules):  # the environment may switch some on
         return {ANYTHING}
     return set().union(*(_LOOKS_AT.get(name, ()) for rule in rules for name in compile_expression(rule.source).names))

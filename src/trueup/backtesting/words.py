@@ -34,10 +34,8 @@ def percent(share: float, more: int = 0) -> str:
 
 def interval(rate: "Rate") -> str:
     """The interval of a rate, with as many digits as tell its ends apart: `0.81–0.98 %`."""
-    for more in range(4):
-        low, high = percent(rate.low, more), percent(rate.high, more)
-        if low != high:
-            break
+    ends = [(percent(rate.low, more), percent(rate.high, more)) for more in range(4)]
+    low, high = next(((low, high) for low, high in ends if low != high), ends[0])
     return f"{low.removesuffix(' %')}–{high}"
 
 
