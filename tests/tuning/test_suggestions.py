@@ -55,8 +55,15 @@ def test_a_rule_is_silent_only_by_replies_that_it_looked_at(tmp_path: Path) -> N
     text = "schema: true\nrules:\n  required: [n]\n  rules:\n    - {name: refunds, expr: n < 500, when: kind == 'refund'}\n    - {name: big, expr: n < 500}\n"
     file = write(tmp_path, text)
     sales, refunds = [({"n": 1, "kind": "sale"}, None)] * 900, [({"n": 1, "kind": "refund"}, None)] * 900
-    assert [one.proposal.unit for one in tuned(file, sales).suggestions] == ["rule:big"]
-    assert [one.proposal.unit for one in tuned(file, refunds).suggestions] == ["rule:refunds", "rule:big"]
+    never, big = tuned(file, sales).suggestions
+    assert never.proposal.title.startswith("Rule 'refunds' did not apply: remove it if nothing rare")
+    assert "Its `when` held in none of them, so it may be meant for other traffic." in never.proposal.why
+    assert big.proposal.title.startswith("Rule 'big' has not fired")
+    always, _ = tuned(file, refunds).suggestions
+    assert "has not fired" in always.proposal.title
+    assert "`when`" not in always.proposal.why
+    rarely, _ = tuned(file, [*sales, *refunds[:7]]).suggestions
+    assert "Its `when` held in 7 of them." in rarely.proposal.why
     assert not tuned(file, [({"kind": "refund"}, None)] * 900).suggestions, "a missing field ends the check"
     forbids = write(
         tmp_path, "states:\n  always: {forbid: [{terms: [gold], name: gold}]}\n  A: {fallback: Yes?}\n", "s.yaml"

@@ -56,7 +56,7 @@ class Seen(NamedTuple):
     refusing: tuple[str, ...]
     """The keys of what refuses the reply, each once."""
     structured: bool
-    """Whether there are data whose structure holds."""
+    """Whether there are data whose structure holds, with every field that rules require: without one, no rule is asked."""
     unasked: frozenset[str]
     """The names of rules that were not asked, since their `when` does not hold."""
     is_spoken: bool
@@ -165,7 +165,7 @@ def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: 
         if found.level == "error":
             refusing[unit.key] = None
     structured = not any(found.code[0] not in STRUCTURAL for found in verdict.findings.errors)
-    structured = structured and verdict.data is not None
+    structured = structured and verdict.data is not None and not any(found.code == "B001" for found in verdict.findings)
     meaning = contract.meaning
     state = ""
     is_spoken = False
@@ -182,10 +182,8 @@ def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: 
 
 
 def _unasked(case: Case, verdict: Verdict, contract: Contract) -> frozenset[str]:
-    """The names of rules that did not look at a reply."""
+    """The names of rules whose `when` does not hold for a reply."""
     rules: tuple[Rule, ...] = () if contract.meaning is None else getattr(contract.meaning.rules, "rules", ())
-    if any(found.code == "B001" for found in verdict.findings):  # a missing field ends the check
-        return frozenset(rule.name for rule in rules)
     if all(rule.when is None for rule in rules):
         return frozenset()
     fields = record(verdict.data, case.context or {})

@@ -36,24 +36,26 @@ def silent(shop: Workshop) -> Iterator[Proposal]:
 
 
 class _Asked(NamedTuple):
-    """How many replies a rule was asked about, and of how many conversations these are."""
+    """How many replies a rule has looked at, of how many conversations these are, and for how many replies its `when` held."""
 
     replies: int
     conversations: int
+    held: int
 
 
 def _asked(evidence: Evidence, unit: Unit) -> _Asked:
-    """What a rule has looked at: replies whose structure holds and its `when`, that say something, or that belong to its state."""
+    """What a rule has looked at: replies whose structure holds, that say something, or that belong to its state."""
 
     def looked(one: Seen) -> bool:
         if unit.kind == "rule":
-            return one.structured and unit.name not in one.unasked
+            return one.structured
         if unit.kind == "reply":
             return not any(found.code in _EARLIER for found in one.findings)
         return one.is_spoken and unit.state in ("", one.state)
 
     asked = [one for one in evidence.seen if looked(one)]
-    return _Asked(len(asked), len({one.cluster for one in asked}))
+    held = sum(unit.name not in one.unasked for one in asked) if unit.kind == "rule" else len(asked)
+    return _Asked(len(asked), len({one.cluster for one in asked}), held)
 
 
 _EARLIER = frozenset({"Q001", "Q002", "Q003", "Q004", "Q005", "Q006"})
@@ -64,16 +66,26 @@ def _dead(shop: Workshop, unit: Unit, asked: _Asked) -> Proposal:
     many = "" if asked.conversations == asked.replies else f" of {of(asked.conversations, 'conversation')}"
     why = (
         f"It looked at {of(asked.replies, 'reply')}{many} and fired in none: at most {bound:.2%} of {'them' if not many else 'conversations'}"
-        " break it (95 %)."
+        f" break it (95 %).{_condition(asked)}"
     )
     note = (
         "That is no fault: keep it if it guards against something rare. Only you can know whether it is still needed."
     )
-    facts = {"asked": asked.replies, "conversations": asked.conversations, "bound": bound}
+    facts = {"asked": asked.replies, "conversations": asked.conversations, "held": asked.held, "bound": bound}
     edits = tuple(removal(shop.data, unit.at))
-    title = f"{called(unit)} has not fired: remove it if nothing rare depends on it"
+    title = (
+        f"{called(unit)} {'has not fired' if asked.held else 'did not apply'}: remove it if nothing rare depends on it"
+    )
     p = (1 - RARE) ** asked.conversations
     return Proposal("dead", unit.at, title, why, p, edits, note=note, unit=unit.key, facts=facts)
+
+
+def _condition(asked: _Asked) -> str:
+    """How often the `when` of a rule held, in a sentence; empty if it has none, or it always held."""
+    if asked.held == asked.replies:
+        return ""
+    often = f"in {asked.held:,} of them" if asked.held else "in none of them, so it may be meant for other traffic"
+    return f" Its `when` held {often}."
 
 
 def _together(shop: Workshop, rules: list[Unit], fired: dict[str, set[int]]) -> Iterator[Proposal]:
