@@ -1,21 +1,18 @@
-"""Engines: processes and a cluster count what one process counts; a reply that hangs or ends its process is counted alone."""
+"""Engines: processes count what one process counts (tests/batch/engines has the cluster); a reply that hangs or ends its process is counted alone."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.backtesting.making import NEW, OLD, REPLIES, contracts, write_contract, write_units
-from tests.batch.engines.nodes import Nodes
 from trueup.backtesting import backtest as room
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.result import Backtest
 from trueup.batch.work import EngineFailed, Guard
 
 TEXTS = [text for texts in REPLIES.values() for text in texts]
-TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "c0ffee" * 8}
 
 # A contract with code of its own: "fatal" ends the process, "hang" never comes back, "raise" raises.
 CODE = """
@@ -51,7 +48,7 @@ def own_contract(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def test_processes_count_what_one_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write_units(tmp_path / "units.jsonl", TEXTS * 500)
+    file = write_units(tmp_path / "units.jsonl", TEXTS * 300)
     new, old = write_contract(tmp_path / "new.json", NEW), write_contract(tmp_path / "old.json", OLD)
     seen: list[Path] = []
     flips: dict[str, list[bytes]] = {"alone": [], "shared": []}
@@ -63,11 +60,11 @@ def test_processes_count_what_one_process_counts(tmp_path: Path, monkeypatch: py
     )
     assert flips["shared"] == flips["alone"]
     assert [int(json.loads(flip)["id"][1:]) for flip in flips["alone"]] == [
-        number for number in range(len(TEXTS) * 500) if number % len(TEXTS) >= len(REPLIES["same"])
+        number for number in range(len(TEXTS) * 300) if number % len(TEXTS) >= len(REPLIES["same"])
     ]
     assert len(seen) > 5
     assert told(shared) == told(alone)
-    assert alone.total == len(TEXTS) * 500
+    assert alone.total == len(TEXTS) * 300
     held = backtest(contracts()[0], (text for text in TEXTS * 200), against=contracts()[1], workers=2)
     assert (held.newly_refused, held.total) == (200 * len(REPLIES["newly_refused"]), 200 * len(TEXTS))
 
@@ -98,22 +95,6 @@ def test_values_that_cannot_leave_this_process_are_judged_in_it(monkeypatch: pyt
     found = backtest(new, given, against=old, workers=1)
     assert found.newly_refused == 100 * len(REPLIES["newly_refused"])
     assert found.total == len(given)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="starts a cluster")
-def test_a_cluster_counts_what_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
-    contract = own_contract(tmp_path, "own_ray", monkeypatch)
-    old = write_contract(tmp_path / "old.json", OLD)
-    file = write_units(tmp_path / "units.jsonl", [*TEXTS * 100, '{"n": 20, "s": "fatal"}'])
-    here = backtest(contract, file, against=old, workers=1)
-    assert dict(here.unjudgeable) == {"crashed": 1}
-    with Nodes(0, **TOKEN) as nodes:
-        for name, value in nodes.environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        there = backtest(contract, file, against=old, engine="ray", address=nodes.address)
-    assert told(there) == told(here)
 
 
 def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path) -> None:

@@ -352,3 +352,20 @@ def test_an_unreachable_address_is_reported_immediately(port: str) -> None:
         address = f"127.0.0.1:{port.format(free=held.getsockname()[1])}"
         with pytest.raises(EngineFailed, match=f"Ray cannot be reached at {address}: "):
             _reach(address)
+
+
+def test_a_backtest_counts_there_what_it_counts_here(
+    tmp_path: Path, cluster: Nodes, token: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.backtesting.making import OLD, write_contract, write_units
+    from tests.backtesting.test_engines import TEXTS, own_contract, told
+    from trueup.backtesting.backtest import backtest
+
+    contract = own_contract(tmp_path, "own_ray", monkeypatch)
+    old = write_contract(tmp_path / "old.json", OLD)
+    file = write_units(tmp_path / "units.jsonl", [*TEXTS * 100, '{"n": 20, "s": "fatal"}'])
+    here = backtest(contract, file, against=old, workers=1)
+    assert dict(here.unjudgeable) == {"crashed": 1}
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    there = backtest(contract, file, against=old, engine="ray", address=cluster.address)
+    assert told(there) == told(here)
