@@ -331,3 +331,18 @@ def test_silent_rules_do_not_make_labels_look_clearer() -> None:
     found = choose([doubtful, *unclear, *silent])
     assert {one.proposal.kind for one in found} == {"dead"}
     assert {one.tests for one in found} == {40}
+
+
+def test_what_was_counted_once_is_told(tmp_path: Path) -> None:
+    for kind, said in (
+        ("misfire", "Each conversation counts once: 30 votes."),
+        ("threshold", "Of each conversation one reply counts."),
+    ):
+        text, replies = TALKS[kind]
+        file = write(tmp_path, text)
+        cases = [
+            msgspec.structs.replace(case, conversation=f"talk {at % (len(replies) * 2)}")
+            for at, case in enumerate(cases_of(file, replies * 4))
+        ]
+        found = tune(file, [msgspec.structs.replace(case, id=f"{at}") for at, case in enumerate(cases)], backtest=False)
+        assert said in found.suggestions[0].proposal.why

@@ -111,12 +111,8 @@ class Votes(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Where the votes come from, in words; empty if each is a reply by itself."""
-        return (
-            ""
-            if self.total == self.replies
-            else f" They come from {of(self.total, 'conversation')} that are of one mind, and each counts once."
-        )
+        """How the replies were counted, in words; empty if each is a vote by itself."""
+        return "" if self.total == self.replies else f" Each conversation counts once: {of(self.total, 'vote')}."
 
 
 def votes(better: Iterable[int], worse: Iterable[int], cluster: Callable[[int], object] = int) -> Votes:

@@ -33,14 +33,17 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
     """A proposal for each bound and each way that it could move, if enough labels bear on it."""
     for limit in limits(shop):
         for refused in (True, False):
-            side = _independent(shop, limit, [one for one in limit.cases if one.passes is not refused])
+            every = [one for one in limit.cases if one.passes is not refused]
+            side = _independent(shop, limit, every)
             if len(side) < NEEDED:
                 continue
             move = best_move(limit, side, refused)
             if move is None:
                 yield Proposal("threshold", limit.at, "", "", 1.0, unit=limit.unit, labels=len(side))
             else:
-                yield _proposal(limit, move, refused)
+                proposal = _proposal(limit, move, refused)
+                once = "" if len(side) == len(every) else " Of each conversation one reply counts."
+                yield proposal._replace(why=proposal.why + once)
 
 
 def _independent(shop: Workshop, limit: Limit, side: Sequence[Numbered]) -> list[Numbered]:
