@@ -48,9 +48,10 @@ def own_contract(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def test_processes_count_what_one_process_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write_units(tmp_path / "units.jsonl", TEXTS * 300)
+    file = write_units(tmp_path / "units.jsonl", TEXTS * 100)
     new, old = write_contract(tmp_path / "new.json", NEW), write_contract(tmp_path / "old.json", OLD)
     seen: list[Path] = []
+    monkeypatch.setattr("trueup.material.blocks._SMALLEST", 8 << 10)  # many blocks of few replies
     flips: dict[str, list[bytes]] = {"alone": [], "shared": []}
     monkeypatch.setattr(room, "_ALONE", 1e9)
     alone = backtest(new, file, against=old, on_flips=flips["alone"].extend)
@@ -60,11 +61,11 @@ def test_processes_count_what_one_process_counts(tmp_path: Path, monkeypatch: py
     )
     assert flips["shared"] == flips["alone"]
     assert [int(json.loads(flip)["id"][1:]) for flip in flips["alone"]] == [
-        number for number in range(len(TEXTS) * 300) if number % len(TEXTS) >= len(REPLIES["same"])
+        number for number in range(len(TEXTS) * 100) if number % len(TEXTS) >= len(REPLIES["same"])
     ]
     assert len(seen) > 5
     assert told(shared) == told(alone)
-    assert alone.total == len(TEXTS) * 300
+    assert alone.total == len(TEXTS) * 100
     held = backtest(contracts()[0], (text for text in TEXTS * 200), against=contracts()[1], workers=2)
     assert (held.newly_refused, held.total) == (200 * len(REPLIES["newly_refused"]), 200 * len(TEXTS))
 
