@@ -186,7 +186,7 @@ def simulations() -> Iterator[str]:
 
 
 class Near(NamedTuple):
-    """How well relevance tells replies to a question from replies to others."""
+    """How well relevance separates replies to a question from replies to others."""
 
     pairs: int
     auc: float
@@ -296,7 +296,7 @@ def figures() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--markdown", type=Path, help="the page whose figures are written anew")
+    parser.add_argument("--markdown", type=Path, help="the page to write the figures into")
     options = parser.parse_args()
     found = figures()
     if options.markdown is None:

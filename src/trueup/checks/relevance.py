@@ -99,7 +99,7 @@ def likeness(question: str, text: str) -> float:
 def _mean(text: str) -> Any:
     """The mean of the vectors of a text's tokens."""
     tokenizer, vectors = load(str(folder()))
-    whole = text.encode("utf-8", "replace").decode()  # lone surrogates are no text to a tokenizer
+    whole = text.encode("utf-8", "replace").decode()  # a tokenizer does not take lone surrogates
     ids = tokenizer.encode(whole, add_special_tokens=False).ids
     return vectors[ids].astype("float32").mean(0)
 

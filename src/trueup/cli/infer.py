@@ -162,7 +162,7 @@ class _Counter:
 
 
 def _save(path: Path, text: str, *, force: bool) -> None:
-    """Put a file in place at once, and never over one that somebody made meanwhile."""
+    """Put a file in place in one step, and never over one that was made meanwhile."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         beside.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""`trueup label`: stored replies in, one key for each, and what people say about the decisions of trueup out, at once."""
+"""`trueup label`: stored replies in, one key for each, and what people say about trueup's decisions out."""
 
 import getpass
 import os
@@ -64,7 +64,7 @@ def label(sources: tuple[str, ...], **options: Any) -> None:
     """Say of stored replies whether trueup decided right, one key each.
 
     Shows the replies whose decision is least certain and, among them, a random sample of accepted ones: only this sample can
-    tell how much is missed. Each answer is stored at once; run the command again to continue. SOURCE is a store, a folder of
+    tell how much is missed. Each answer is stored immediately; run the command again to continue. SOURCE is a store, a folder of
     `trueup sift`, a run, or a file of replies; their labels go into the store, or into a file beside the source.
     Without a terminal it reads one letter per line.
 

@@ -37,7 +37,7 @@ _LOW = 30  # lines of a screen that has little room
 
 
 def screen(session: "Session", width: int, height: int = 0) -> list[Line]:
-    """What is shown of the entry in hand; a `height` of 0 is no screen: it has any height, and nobody presses keys."""
+    """What is shown of the entry in hand; a `height` of 0 means that there is no screen: any height will do, and no keys are shown."""
     case = session.entry.case
     most = _NARROW if 0 < height < _LOW and not session.whole_text else _ROOMY
     above = [*_head(session, width, 1 if most is _NARROW else 2), *_question(case, width, most.question)]

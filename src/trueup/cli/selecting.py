@@ -90,7 +90,7 @@ def readable() -> "AbstractContextManager[None]":
 
 
 def counted(found: "Iterable[Case]") -> "Iterator[Case]":
-    """The same cases; a person is told how far the reading is."""
+    """The same cases; a progress line shows how far the reading is."""
     import sys
 
     shown = False

@@ -10,7 +10,7 @@ from trueup.verdict.patterns import lazy_regex
 
 FORMATS = ("date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6")
 _MAX = 400
-# What may be of a format at all: most texts are told by this, and the schema is asked about the rest.
+# What may be of a format at all: this decides about most texts; the schema decides about the rest.
 _LIKELY = {
     "date": lazy_regex(r"\d{4}-\d\d-\d\d\Z"),
     "date-time": lazy_regex(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d"),

@@ -45,7 +45,7 @@ class HeldOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How many replies there were, and what became of each: `cases == used + held.total + sum(unusable)`."""
+    """How many replies there were, and how each was used: `cases == used + held.total + sum(unusable)`."""
 
     cases: int = 0
     used: int = 0
@@ -98,7 +98,7 @@ class Draft:
         self.data = data
         """The contract as plain data."""
         self.report = report
-        """What became of each reply."""
+        """How each reply was used."""
         self._notes = notes
         self._head = head
 

@@ -1,7 +1,7 @@
 """The types of a place: what was seen there enters; the types to ask for leave, and the evidence for them in words.
 
 A second type is asked for only if it was really seen, in replies without a fault of syntax where there are enough of those. A text
-that spells a number where numbers stand is brought to the number by the contract itself, so it is no second type.
+that spells a number where numbers stand is brought to the number by the contract itself, so it does not count as a second type.
 """
 
 from typing import NamedTuple

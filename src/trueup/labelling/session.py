@@ -1,4 +1,4 @@
-"""A session of labelling: keys enter one by one, labels leave through a sink at once; it neither reads nor draws.
+"""A session of labelling: keys enter one by one, labels leave through a sink immediately; it neither reads nor draws.
 
 Each answer is written before the next reply is shown, so that a session may end at any moment. Going back and answering again
 replaces the answer.

@@ -66,7 +66,7 @@ def train(examples: Sequence[Example], *, seed: int = 0, on_step: Step | None = 
 
 
 def _silent(done: int, total: int) -> None:
-    """Nobody looks."""
+    """No progress is shown."""
 
 
 def _held_out(

@@ -1,7 +1,7 @@
 """A case: one stored reply with everything that is needed to judge it again, and what is known about it.
 
 Readers of stores, sifts, runs and files make cases; backtests, labels, tuning, drafts and training take them. A case that can no
-longer be judged says why in `unjudgeable`; nobody drops it.
+longer be judged says why in `unjudgeable`; it is never dropped.
 """
 
 from typing import Any, Literal

@@ -12,7 +12,7 @@ from trueup.batch.units import read_row
 from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Label
 
 Index = Mapping[str, tuple[Label, ...]]
-_LATEST = 1e15  # seconds; a number beyond it is no moment
+_LATEST = 1e15  # seconds; a number beyond it is not a time
 
 
 class BadLabels(ValueError):

@@ -193,7 +193,7 @@ class Material:
 
 
 def address_in(store: Store) -> str:
-    """The file of an open store, by which another process can open it too; empty for one that is no file."""
+    """The file of an open store, by which another process can open it too; empty for one that is not a file."""
     path = getattr(store.backend, "path", None)
     return "" if path is None else str(Path(path).absolute())
 

@@ -56,7 +56,7 @@ class Said(NamedTuple):
         return "decision" if self.outcome in DECISIONS else f"label:{self.outcome}"
 
     def plain(self) -> "Said":
-        """The same in the one form that rows have: a yes or no is no outcome, nor is a mere comment."""
+        """The same in the one form that rows have: `helpful` and a mere comment are not outcomes."""
         if self.outcome in _HELPFUL:
             return self._replace(helpful=_HELPFUL[self.outcome], outcome="")
         return self._replace(outcome="") if self.outcome == _COMMENT else self
@@ -76,7 +76,7 @@ class Said(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What became of labels that were imported."""
+    """How many labels were imported, and how many were left out."""
 
     stored: int
     """Labels whose verdict is in the store; one that was there already counts too."""
@@ -219,7 +219,7 @@ def _groups(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def said_in_groups(labels: Iterable[Any]) -> Iterator[list[Said]]:
-    """What labels say, some at once."""
+    """What labels say, in groups."""
     left = (said_in(label, at) for at, label in enumerate(labels))
     while some := list(islice(left, _AT_ONCE)):
         yield some

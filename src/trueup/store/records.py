@@ -35,7 +35,7 @@ _write = msgspec.json.Encoder().encode
 _TEXTS = frozenset(
     {"request", "tenant", "person", "model", "contract", "state", "outcome", "fingerprint", "conversation"}
 )
-WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what became of the text of a reply
+WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what is left of the text of a reply
 _WITH_CONTEXT = " context"  # stands behind that word where the context was kept
 _MOST_CONVERSATION = 256
 _VERDICTS = f"verdicts ({', '.join(COLUMNS)})"  # by name: a newer trueup may add columns while this process runs
@@ -130,9 +130,9 @@ class Stored(msgspec.Struct, frozen=True):
     """What is still there of the context that the reply was judged with; None if nothing is known about it."""
     missing: dict[str, str] = {}
     """What is missing of that context: each name with `not_kept`, `too_large`, `redacted` or `expired`; empty if nothing is. A redacted part is in `context` too, as
-    far as it could be kept. The name `?` says that nobody told the store what the context was."""
+    far as it could be kept. The name `?` says that the store does not know what the context was."""
     kept: str = ""
-    """What became of the reply: `whole`, `redacted`, `none` if its text was not to be kept, or `expired`."""
+    """What is left of the reply: `whole`, `redacted`, `none` if its text was not to be kept, or `expired`."""
 
     @property
     def verdict(self) -> Verdict | None:

@@ -220,7 +220,9 @@ def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expect
 def _part(target: Path, text: str) -> Path:
     """A file beside the target with its new content: the same permissions, line ends and byte order mark."""
     raw = target.read_bytes()
-    if not target.stat().st_mode & 0o222:  # a file beside it could take its place, which nobody wants who made it so
+    if (
+        not target.stat().st_mode & 0o222
+    ):  # a rename would replace it all the same, against the wish of whoever made it read-only
         raise CannotApply(f"{target} is read-only; nothing was written")
     if 0 < raw.count(b"\r\n") < raw.count(b"\n"):
         raise CannotApply(f"{target} mixes two kinds of line ends; save it with one kind first")

@@ -116,7 +116,7 @@ class Votes(NamedTuple):
 
 
 def votes(better: Iterable[int], worse: Iterable[int], cluster: Callable[[int], object] = int) -> Votes:
-    """One vote for each cluster of replies, by its majority: replies of one conversation repeat each other. A tie is no vote.
+    """One vote for each cluster of replies, by its majority: replies of one conversation repeat each other. A tie does not count.
 
     >>> votes([1, 2, 3], [4], lambda number: number < 3)
     Votes(better=1, worse=0, replies=4)

@@ -1,7 +1,7 @@
 """Places in a JSON Schema: where the schema of a path of the value stands, and which bounds stand in a schema.
 
-Properties, items, and references inside the document are followed. Unions and everything else are left alone: a place that depends on
-the value is no place.
+Properties, items, and references inside the document are followed. Unions and everything else are skipped: a place that depends on
+the value cannot be edited.
 """
 
 from collections.abc import Iterator

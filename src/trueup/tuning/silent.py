@@ -68,9 +68,7 @@ def _dead(shop: Workshop, unit: Unit, asked: _Asked) -> Proposal:
         f"It looked at {of(asked.replies, 'reply')}{many} and fired in none: at most {bound:.2%} of {'them' if not many else 'conversations'}"
         f" break it (95 %).{_condition(asked)}"
     )
-    note = (
-        "That is no fault: keep it if it guards against something rare. Only you can know whether it is still needed."
-    )
+    note = "That is not a fault: keep it if it guards against something rare. Only you can know whether it is still needed."
     facts = {"asked": asked.replies, "conversations": asked.conversations, "held": asked.held, "bound": bound}
     edits = tuple(removal(shop.data, unit.at))
     title = (
