@@ -128,16 +128,6 @@ class Meaning:
         return self.asks or self.states is not None or bool(self.scores)
 
     @property
-    def quality(self) -> ScoreCheck | None:
-        """The learned score, None where there is none."""
-        return self.scores.get("quality")
-
-    @property
-    def relevance(self) -> ScoreCheck | None:
-        """The score of relevance, None where there is none."""
-        return self.scores.get("relevance")
-
-    @property
     def scores_refuse(self) -> bool:
         """Whether a score can refuse a reply; it needs all of it."""
         return any((one.level == "error" or self._strict) and not one.is_shadow for one in self.scores.values())
